@@ -1,0 +1,54 @@
+/**
+ * The closed set of errors that this product answers with.
+ *
+ * Resolvers throw `DomainError`; the one table below says what each code means, and docs/errors.md
+ * documents it. Anything that is not a `DomainError` is a defect: it is logged with its request id and
+ * masked before it leaves the server.
+ */
+
+/** Every code a client can meet in `extensions.code`, with the HTTP-like class it belongs to. */
+export const ERROR_CODES = {
+  BAD_USER_INPUT: 'The input breaks a rule; nothing was changed. Correct the named field and send again.',
+  UNAUTHENTICATED: 'The operation needs a valid bearer token, and none or a bad one was sent.',
+  FORBIDDEN: 'The caller is known, but may not do this.',
+  NOT_FOUND: 'Nothing with that identity exists, or the caller may not know that it does.',
+  CONFLICT: 'The request contradicts what is already recorded.',
+  IDEMPOTENCY_CONFLICT: 'The idempotency key was used before with a different input.',
+  INSUFFICIENT_BALANCE: 'The buyer or holder owns less than the amount requested.',
+  INSUFFICIENT_SUPPLY: 'Fewer credits are unsold than the amount requested.',
+  LEDGER_REJECTED: 'The ledger network refused the transaction for good; what was reserved was returned.',
+  LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
+  INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
+  RAMP_REJECTED: 'The ramp provider refused the payout.',
+  RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
+  RECEIPT_EXPIRED: 'The warehouse receipt has passed its expiry date.',
+  RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',
+  RATE_LIMITED: 'Too many requests; wait for the time named in retryAfterSeconds.',
+  OVERLOADED: 'The server has no capacity left for this request; try again shortly.',
+  GRAPHQL_PARSE_FAILED: 'The GraphQL document has a syntax error.',
+  GRAPHQL_VALIDATION_FAILED: 'The GraphQL document does not fit the schema.',
+  BAD_REQUEST: 'The HTTP request is not a GraphQL request that this server accepts.',
+  INTERNAL_SERVER_ERROR: 'A defect in this server; quote the request id when reporting it.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Facts a program can act on: field paths, amounts as decimal strings, identifiers. Never secrets. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** What any thrown value says, for logs and `cause` texts. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

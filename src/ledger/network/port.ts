@@ -1,0 +1,256 @@
+/**
+ * The port to a ledger network: what the product needs of one, and nothing more.
+ *
+ * Glossary
+ *   network      the ledger network that tokens live on (not the platform's books)
+ *   custody      what the platform's one signer holds on the network; `custodyAddress` is that signer
+ *   base units   integers of 10^-18 tonne CO2e or kilogram; every amount in this file is in base units
+ *   call         one contract invocation, described without any network's own types
+ *   prepared     a call built and signed, with its hash known, but not sent
+ *   attempt      a prepared transaction that was committed to the database before it was sent
+ *   ledger       a closed block of the network; numbered, with a close time in Unix seconds
+ *   final        will not be undone by the network; only final facts cross this port
+ *
+ * Writes are two-phase. `prepare` gives signed bytes, their hash and the moment after which they can no
+ * longer land. The caller commits those, then `broadcast`s them (as often as it likes: the same bytes land
+ * at most once), then asks `outcome`, which alone decides. A time-out or an exception means "unknown",
+ * never "failed".
+ */
+
+export type Address = string;
+export type TransactionHash = string;
+export type BaseUnits = bigint;
+/** Seconds since 1970-01-01T00:00:00Z by the network's own clock. */
+export type UnixSeconds = bigint;
+/** `0x` and 64 lower-case hexadecimal digits. */
+export type Hash32 = string;
+
+export interface CarbonCreditMetadata {
+  creditType: string;
+  verificationBodyRef: string;
+  vintageYear: number;
+  /** Base units. */
+  quantityCO2e: BaseUnits;
+  projectLocation: string;
+  projectType: string;
+  verificationDocHash: Hash32;
+  lastUpdated: UnixSeconds;
+}
+
+export interface CommodityMetadata {
+  commodityType: string;
+  /** Whole kilograms, not base units. */
+  quantityKg: bigint;
+  gradeClassification: string;
+  warehouseId: string;
+  warehouseLocation: string;
+  depositDate: UnixSeconds;
+  expiryDate: UnixSeconds;
+  inspectionReportHash: Hash32;
+  /** Whole US dollars multiplied by 10^18. */
+  valuationUSD: bigint;
+  harvestSeason: string;
+  lastUpdated: UnixSeconds;
+}
+
+interface DeployCall {
+  /** Makes the deploy repeatable without a second token: a factory accepts each salt once. */
+  salt: Hash32;
+  name: string;
+  symbol: string;
+  /** The readable asset id; adapters hash it as their network wants. */
+  assetId: string;
+  countryCode: string;
+}
+
+/** One contract invocation by the custody signer. */
+export type NetworkCall =
+  | ({ kind: 'deployCarbonCredit'; metadata: CarbonCreditMetadata } & DeployCall)
+  | ({ kind: 'deployCommodityReceipt'; metadata: CommodityMetadata } & DeployCall)
+  | { kind: 'mint'; tokenAddress: Address; to: Address; amount: BaseUnits }
+  | { kind: 'retire'; tokenAddress: Address; amount: BaseUnits; beneficiary: string; note: string }
+  | { kind: 'markExpired'; tokenAddress: Address }
+  | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
+  | { kind: 'initiateOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
+  | { kind: 'confirmOffRampSettlement'; sessionId: string }
+  | { kind: 'refundOffRamp'; sessionId: string };
+
+export type NetworkCallKind = NetworkCall['kind'];
+
+/** Signed bytes ready to be committed and then sent. */
+export interface PreparedTransaction {
+  hash: TransactionHash;
+  signedBytes: Uint8Array;
+  /** The account whose sequence (if the network has one) the transaction uses. */
+  source: Address;
+  /** Sequence or nonce of `source`; null on networks without an order per account. */
+  sequence: bigint | null;
+  /** After this moment of the network's clock the bytes can't land; null where only a used nonce kills them. */
+  validUntil: UnixSeconds | null;
+  /** The latest ledger when the transaction was built: history must reach back to here to prove it dead. */
+  preparedAtLedger: bigint;
+}
+
+/** What a node said to a broadcast: a hint, never a decision. */
+export type BroadcastAnswer =
+  | { status: 'accepted' }
+  | { status: 'refused'; reason: string }
+  | { status: 'unknown'; reason: string };
+
+/** Why the network refused a call for good. */
+export type RefusalReason =
+  | 'INSUFFICIENT_BALANCE'
+  | 'ZERO_AMOUNT'
+  | 'PAUSED'
+  | 'UNAUTHORIZED'
+  | 'SALT_ALREADY_USED'
+  | 'REFERENCE_ALREADY_USED'
+  | 'WRONG_STATUS'
+  | 'WRONG_TEMPLATE'
+  | 'CONTRACT_NOT_FOUND'
+  | 'NOT_EXPIRED'
+  | 'OTHER';
+
+export interface Refusal {
+  reason: RefusalReason;
+  /** For people; names what was wrong, with values. */
+  message: string;
+}
+
+/** What a landed call returned, by kind of call. */
+export type CallResult =
+  | { kind: 'deployed'; contractAddress: Address }
+  | { kind: 'retired'; retirementIndex: number }
+  | { kind: 'done' };
+
+/** An attempt as the database remembers it. */
+export type SentTransaction = Pick<
+  PreparedTransaction,
+  'hash' | 'source' | 'sequence' | 'validUntil' | 'preparedAtLedger'
+>;
+
+/** The network's word about an attempt. */
+export type Outcome =
+  /** Not landed yet, and still able to. */
+  | { status: 'pending' }
+  | { status: 'succeeded'; ledger: bigint; closedAt: UnixSeconds; result: CallResult }
+  /** Landed and refused by the contract: final, without effect. */
+  | { status: 'refused'; ledger: bigint; refusal: Refusal }
+  /** Proved unable to land, now or later: a new attempt is safe. */
+  | { status: 'dead'; proof: string }
+  /** The network no longer has the history that would decide it. */
+  | { status: 'undeterminable'; reason: string };
+
+export interface NetworkStatus {
+  /** The latest closed (and final) ledger. */
+  ledger: bigint;
+  closedAt: UnixSeconds;
+  /** The oldest ledger whose transactions can still be looked up. */
+  oldestLedger: bigint;
+}
+
+/** An immutable record that the token keeps of one retirement. */
+export interface RetirementRecord {
+  index: number;
+  retiredBy: Address;
+  amount: BaseUnits;
+  timestamp: UnixSeconds;
+  beneficiary: string;
+  note: string;
+}
+
+export interface CarbonTotals {
+  totalSupply: BaseUnits;
+  totalRetired: BaseUnits;
+  totalRetirements: number;
+}
+
+/** `totals` and `records` belong to one moment of the network. */
+export interface RetirementPage {
+  totals: CarbonTotals;
+  /** Ascending by index, without a hole, starting at the index asked for. */
+  records: RetirementRecord[];
+}
+
+export type TokenTemplate = 'carbon-credit' | 'commodity';
+
+export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
+
+export type ExpiryAnswer =
+  | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
+  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+
+export interface OffRampDeposit {
+  depositor: Address;
+  tokenAddress: Address;
+  amount: BaseUnits;
+  status: 'PENDING' | 'SETTLED' | 'REFUNDED' | 'RECORDED';
+  initiatedAt: UnixSeconds;
+}
+
+export interface SettlementContract {
+  address: Address;
+  treasury: Address;
+  paused: boolean;
+}
+
+/** At most this many retirement records in one read: Stellar's limit for ledger entries in one call. */
+export const MAX_RECORDS_PER_READ = 200;
+/** At most this many tokens in one batched read, for the same reason. */
+export const MAX_TOKENS_PER_READ = 200;
+
+export interface LedgerNetwork {
+  /** The configured name: `embedded`, `ledger-testnet`, … */
+  readonly name: string;
+  /** Tells this network from every other of its family (passphrase, chain id): the database remembers it. */
+  readonly networkId: string;
+  readonly custodyAddress: Address;
+
+  /** Brings an address to the one spelling used as a key, or null when it isn't one of this network. */
+  normalizeAddress(text: string): Address | null;
+
+  status(): Promise<NetworkStatus>;
+
+  /** @throws NetworkRefusal when simulation shows that the call can't succeed; nothing was signed. */
+  prepare(call: NetworkCall): Promise<PreparedTransaction>;
+  broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
+  outcome(sent: SentTransaction): Promise<Outcome>;
+
+  /** What stands at an address: its template and the hash of its asset id; null when nothing does. */
+  tokenAt(address: Address): Promise<{ template: TokenTemplate; assetIdHash: Hash32 } | null>;
+  /** How this network hashes an asset id, to compare with `tokenAt`. */
+  hashAssetId(assetId: string): Hash32;
+  /** The address a deploy with this salt gets, or null where the network decides it on landing. */
+  predictTokenAddress(salt: Hash32): Address | null;
+
+  /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+  carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;
+  /** Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ). @throws like carbonTotals */
+  retirementRecords(tokenAddress: Address, fromIndex: number, limit: number): Promise<RetirementPage>;
+  totalSupply(tokenAddress: Address): Promise<BaseUnits>;
+  balanceOf(tokenAddress: Address, holder: Address): Promise<BaseUnits>;
+
+  /** At most MAX_TOKENS_PER_READ; one bad token gives its own error and does not spoil the rest. */
+  expiryOf(tokenAddresses: readonly Address[]): Promise<ExpiryAnswer[]>;
+
+  /** The settlement contract in use, or null when there is none. */
+  settlementContract(): Promise<SettlementContract | null>;
+  /** The deposit behind a session's reference, or null when the reference was never used. */
+  offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
+}
+
+/** The network (or its contract) said no, and will say no again. */
+export class NetworkRefusal extends Error {
+  override readonly name = 'NetworkRefusal';
+  readonly reason: RefusalReason;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.reason = refusal.reason;
+  }
+}
+
+/** The network could not be asked, or did not answer: nothing is known. */
+export class NetworkUnavailable extends Error {
+  override readonly name = 'NetworkUnavailable';
+}
