@@ -1,0 +1,18 @@
+/**
+ * Column types that Drizzle lacks or gets wrong for us.
+ */
+import { customType, timestamp } from 'drizzle-orm/pg-core';
+
+/** Integers beyond 64 bits as `numeric(39,0)`: read and written as text, so that no digit is lost in a float. */
+export const bigNumeric = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(39, 0)',
+  toDriver: (value) => value.toString(),
+  fromDriver: (value) => BigInt(value),
+});
+
+export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({
+  dataType: () => 'bytea',
+});
+
+/** A moment with time zone, microseconds in the database, a Date in the program. */
+export const moment = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });

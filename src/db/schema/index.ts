@@ -1,0 +1,8 @@
+/** Gathers the tables of the platform; no more. */
+export * from './books.ts';
+export * from './credits.ts';
+export * from './feed.ts';
+export * from './indexer.ts';
+export * from './platform.ts';
+export * from './projects.ts';
+export * from './submission.ts';

@@ -1,0 +1,88 @@
+/**
+ * Submission: intents, and the signed attempts that carry them to the network.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { bytes, moment } from './columns.ts';
+
+export const submissionState = pgEnum('submission_state', ['PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW']);
+
+export const submissions = pgTable(
+  'submissions',
+  {
+    id: uuid('id').primaryKey(),
+    /** The kind of network call. */
+    kind: text('kind').notNull(),
+    /** What the call is for: a project, a retirement, … */
+    subjectId: uuid('subject_id').notNull(),
+    /** The call itself, encoded by callCodec. */
+    call: jsonb('call').notNull(),
+    state: submissionState('state').notNull(),
+    /** When the next step is due; claims push it forward, so a crashed instance's work comes back by itself. */
+    dueAt: moment('due_at').notNull(),
+    claimedBy: text('claimed_by'),
+    claimedUntil: moment('claimed_until'),
+    /** Consecutive steps that learnt nothing; drives the back-off. */
+    fruitlessSteps: integer('fruitless_steps').notNull().default(0),
+    /** For SUCCEEDED: the landed hash and the call's result; for the others why. */
+    txHash: text('tx_hash'),
+    result: jsonb('result'),
+    refusalReason: text('refusal_reason'),
+    message: text('message'),
+    createdAt: moment('created_at').notNull(),
+    settledAt: moment('settled_at'),
+  },
+  (t) => [
+    unique('submissions_intent').on(t.subjectId, t.kind),
+    index('submissions_due').on(t.dueAt).where(sql`state = 'PENDING'`),
+    index('submissions_review').on(t.createdAt).where(sql`state = 'NEEDS_REVIEW'`),
+    check('submissions_succeeded_has_hash', sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL`),
+  ],
+);
+
+/** OPEN until the network decides; then LANDED (with effect), REFUSED (landed without effect) or DEAD. */
+export const attemptState = pgEnum('attempt_state', ['OPEN', 'LANDED', 'REFUSED', 'DEAD']);
+
+export const attempts = pgTable(
+  'attempts',
+  {
+    hash: text('hash').primaryKey(),
+    submissionId: uuid('submission_id')
+      .notNull()
+      .references(() => submissions.id),
+    number: integer('number').notNull(),
+    state: attemptState('state').notNull(),
+    source: text('source').notNull(),
+    sequence: bigint('sequence', { mode: 'bigint' }),
+    signedBytes: bytes('signed_bytes').notNull(),
+    validUntil: bigint('valid_until', { mode: 'bigint' }),
+    preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
+    createdAt: moment('created_at').notNull(),
+    /** The proof of death, or the ledger that decided. */
+    verdict: text('verdict'),
+    decidedAt: moment('decided_at'),
+  },
+  (t) => [
+    unique('attempts_number').on(t.submissionId, t.number),
+    // At most one attempt that can still land, and at most one that did: whatever a program does.
+    uniqueIndex('attempts_one_open')
+      .on(t.submissionId)
+      .where(sql`state = 'OPEN'`),
+    uniqueIndex('attempts_one_landed')
+      .on(t.submissionId)
+      .where(sql`state = 'LANDED'`),
+    check('attempts_number_positive', sql`number > 0`),
+  ],
+);
