@@ -189,8 +189,6 @@ CREATE TABLE "submissions" (
 	"call" jsonb NOT NULL,
 	"state" "submission_state" NOT NULL,
 	"due_at" timestamp with time zone NOT NULL,
-	"claimed_by" text,
-	"claimed_until" timestamp with time zone,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"tx_hash" text,
 	"result" jsonb,

@@ -29,13 +29,19 @@ export const accounts = pgTable(
     kind: accountKind('kind').notNull(),
     /** The buyer's id; empty for the accounts that a project has once. */
     ownerId: text('owner_id').notNull(),
-    balance: bigint('balance', { mode: 'bigint' }).notNull().default(sql`0`),
+    balance: bigint('balance', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
     /** The number of entries posted so far. */
-    version: bigint('version', { mode: 'bigint' }).notNull().default(sql`0`),
+    version: bigint('version', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
   },
   (t) => [
     unique('accounts_identity').on(t.projectId, t.kind, t.ownerId),
-    index('accounts_owner').on(t.ownerId).where(sql`kind = 'buyer'`),
+    index('accounts_owner')
+      .on(t.ownerId)
+      .where(sql`kind = 'buyer'`),
     check('accounts_sign', sql`CASE WHEN kind = 'issuance' THEN balance <= 0 ELSE balance >= 0 END`),
     check('accounts_owner_is_buyer', sql`(kind = 'buyer') = (owner_id <> '')`),
   ],

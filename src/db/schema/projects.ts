@@ -2,7 +2,18 @@
  * Verified projects, each of which becomes one carbon credit token.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, pgEnum, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
 /**
@@ -10,7 +21,13 @@ import { moment } from './columns.ts';
  *       │                           │
  *       └──── refused for good ─────┴──▶ REFUSED (deploy) / NEEDS_REVIEW (mint)
  */
-export const projectState = pgEnum('project_state', ['DEPLOYING', 'MINTING', 'OPEN', 'REFUSED', 'NEEDS_REVIEW']);
+export const projectState = pgEnum('project_state', [
+  'DEPLOYING',
+  'MINTING',
+  'OPEN',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
 
 export const projects = pgTable(
   'projects',

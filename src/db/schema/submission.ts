@@ -17,7 +17,12 @@ import {
 } from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 
-export const submissionState = pgEnum('submission_state', ['PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW']);
+export const submissionState = pgEnum('submission_state', [
+  'PENDING',
+  'SUCCEEDED',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
 
 export const submissions = pgTable(
   'submissions',
@@ -32,8 +37,6 @@ export const submissions = pgTable(
     state: submissionState('state').notNull(),
     /** When the next step is due; claims push it forward, so a crashed instance's work comes back by itself. */
     dueAt: moment('due_at').notNull(),
-    claimedBy: text('claimed_by'),
-    claimedUntil: moment('claimed_until'),
     /** Consecutive steps that learnt nothing; drives the back-off. */
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
     /** For SUCCEEDED: the landed hash and the call's result; for the others why. */
@@ -46,8 +49,12 @@ export const submissions = pgTable(
   },
   (t) => [
     unique('submissions_intent').on(t.subjectId, t.kind),
-    index('submissions_due').on(t.dueAt).where(sql`state = 'PENDING'`),
-    index('submissions_review').on(t.createdAt).where(sql`state = 'NEEDS_REVIEW'`),
+    index('submissions_due')
+      .on(t.dueAt)
+      .where(sql`state = 'PENDING'`),
+    index('submissions_review')
+      .on(t.createdAt)
+      .where(sql`state = 'NEEDS_REVIEW'`),
     check('submissions_succeeded_has_hash', sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL`),
   ],
 );

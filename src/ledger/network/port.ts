@@ -93,9 +93,7 @@ export interface PreparedTransaction {
 
 /** What a node said to a broadcast: a hint, never a decision. */
 export type BroadcastAnswer =
-  | { status: 'accepted' }
-  | { status: 'refused'; reason: string }
-  | { status: 'unknown'; reason: string };
+  { status: 'accepted' } | { status: 'refused'; reason: string } | { status: 'unknown'; reason: string };
 
 /** Why the network refused a call for good. */
 export type RefusalReason =
@@ -176,6 +174,10 @@ export type TokenTemplate = 'carbon-credit' | 'commodity';
 
 export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
 
+export type RetirementCountAnswer =
+  | { tokenAddress: Address; totalRetirements: number }
+  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+
 export type ExpiryAnswer =
   | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
   | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
@@ -227,6 +229,8 @@ export interface LedgerNetwork {
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;
   /** Records from `fromIndex` on, at most `limit` (≤ MAX_RECORDS_PER_READ). @throws like carbonTotals */
   retirementRecords(tokenAddress: Address, fromIndex: number, limit: number): Promise<RetirementPage>;
+  /** How many retirements each carbon token has; at most MAX_TOKENS_PER_READ, errors per token. */
+  retirementCountsOf(tokenAddresses: readonly Address[]): Promise<RetirementCountAnswer[]>;
   totalSupply(tokenAddress: Address): Promise<BaseUnits>;
   balanceOf(tokenAddress: Address, holder: Address): Promise<BaseUnits>;
 
