@@ -7,6 +7,7 @@
  */
 import { createRemoteJWKSet, errors, jwtVerify, SignJWT } from 'jose';
 import type { JWTPayload, JWTVerifyOptions } from 'jose';
+import type { Clock } from '../clock.ts';
 import { DomainError, messageOf } from '../errors.ts';
 import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_PATTERN } from './roles.ts';
@@ -41,10 +42,9 @@ export type TokenKey = { secret: string; jwksUrl?: undefined } | { jwksUrl: stri
 
 /**
  * A token that `createTokenVerifier` with the same secret, issuer and audience accepts.
- * `now` gives milliseconds since 1970, as `Date.now` does.
  */
 export async function signToken(
-  options: TokenClaims & { secret: string; now: () => number },
+  options: TokenClaims & { secret: string; now: Clock['now'] },
 ): Promise<string> {
   if (!SUBJECT_PATTERN.test(options.subject)) {
     throw new Error(
@@ -52,7 +52,7 @@ export async function signToken(
         'and . _ : @ | + -, beginning with a letter or digit.',
     );
   }
-  const issuedAt = Math.floor(options.now() / 1000);
+  const issuedAt = Math.floor(options.now().getTime() / 1000);
   return new SignJWT({ roles: [...options.roles] })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setSubject(options.subject)
@@ -64,11 +64,10 @@ export async function signToken(
 }
 
 /**
- * `now` gives milliseconds since 1970, as `Date.now` does. Unreachable JWKS is not the caller's fault: it
- * is thrown as a plain error, which is logged and masked.
+ * An unreachable JWKS is not the caller's fault: it is thrown as a plain error, which is logged and masked.
  */
 export function createTokenVerifier(
-  options: TokenKey & { issuer: string; audience: string; now: () => number },
+  options: TokenKey & { issuer: string; audience: string; now: Clock['now'] },
 ): TokenVerifier {
   const verify = signatureVerifier(options);
   return async (token) => {
@@ -84,7 +83,7 @@ export function createTokenVerifier(
           audience: options.audience,
           requiredClaims: ['exp', 'sub', 'iss', 'aud'],
           clockTolerance: CLOCK_TOLERANCE_SECONDS,
-          currentDate: new Date(options.now()),
+          currentDate: options.now(),
         }),
       );
     } catch (error) {
