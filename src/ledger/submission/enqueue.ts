@@ -1,0 +1,31 @@
+/**
+ * Writes an intent. Call it in the transaction of what the call is for: both are there, or neither.
+ */
+import type { Clock, IdSource } from '../../clock.ts';
+import type { Tx } from '../../db/connection.ts';
+import { submissions } from '../../db/schema/index.ts';
+import type { NetworkCall } from '../network/port.ts';
+import { encodeCall } from './callCodec.ts';
+
+/**
+ * @returns the submission's id. A subject has at most one submission of each kind; a second one breaks a
+ * unique key, so a saga's step that runs twice can't send twice.
+ */
+export async function enqueueSubmission(
+  tx: Tx,
+  deps: { clock: Clock; ids: IdSource },
+  intent: { subjectId: string; call: NetworkCall },
+): Promise<string> {
+  const id = deps.ids.next();
+  const now = deps.clock.now();
+  await tx.insert(submissions).values({
+    id,
+    kind: intent.call.kind,
+    subjectId: intent.subjectId,
+    call: encodeCall(intent.call),
+    state: 'PENDING',
+    dueAt: now,
+    createdAt: now,
+  });
+  return id;
+}

@@ -1,0 +1,81 @@
+/**
+ * What an operator may do with a submission that no rule could decide.
+ *
+ *   NEEDS_REVIEW ──resume──▶ PENDING   look again, and sign again if what was signed is proved dead: always safe
+ *   NEEDS_REVIEW ──give up─▶ REFUSED   only when nothing that was signed can still land, as far as can be known
+ */
+import { and, eq, sql } from 'drizzle-orm';
+import { submissions } from '../../db/schema/index.ts';
+import { DomainError } from '../../errors.ts';
+import { decideAttempt, findOpenAttempt } from './attempts.ts';
+import { effectsFor, intentOf, settle } from './settle.ts';
+import type { SubmissionDependencies } from './submission.ts';
+import { NEW_SUBMISSION } from './worker.ts';
+
+/** @throws DomainError NOT_FOUND, CONFLICT when the submission is not under review. */
+export async function resumeSubmission(deps: SubmissionDependencies, submissionId: string): Promise<void> {
+  const subjectId = await deps.db.transaction(async (tx) => {
+    const [resumed] = await tx
+      .update(submissions)
+      .set({ state: 'PENDING', dueAt: sql`now()`, fruitlessSteps: 0, message: null, refusalReason: null })
+      .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
+      .returning();
+    if (!resumed) throw await notUnderReview(deps, submissionId);
+    await effectsFor(deps, resumed.kind).resumed(tx, intentOf(resumed));
+    return resumed.subjectId;
+  });
+  deps.subjects.ring(subjectId);
+  deps.subjects.ring(NEW_SUBMISSION);
+}
+
+/**
+ * Ends a submission as refused, on an operator's word. The network is asked once more: what landed after all
+ * settles as landed, and what may still land is not given up.
+ * @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable
+ */
+export async function giveUpSubmission(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  reason: string,
+): Promise<void> {
+  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
+  if (submission?.state !== 'NEEDS_REVIEW') throw await notUnderReview(deps, submissionId);
+
+  const message = `given up by an operator: ${reason}`;
+  const open = await findOpenAttempt(deps.db, submissionId);
+  if (open) {
+    const outcome = await deps.network.outcome(open);
+    if (outcome.status === 'succeeded') {
+      await settle(deps, submissionId, { kind: 'succeeded', attemptHash: open.hash, landed: outcome });
+      return;
+    }
+    if (outcome.status === 'refused') {
+      await settle(deps, submissionId, {
+        kind: 'refused',
+        attemptHash: open.hash,
+        refusal: outcome.refusal,
+      });
+      return;
+    }
+    if (outcome.status === 'pending') {
+      throw new DomainError(
+        'CONFLICT',
+        `Transaction ${open.hash} can still land, so it can't be given up yet. Resume it, or wait until it expires.`,
+        { txHash: open.hash },
+      );
+    }
+    await decideAttempt(deps.db, open.hash, 'DEAD', message, deps.clock.now());
+  }
+  await settle(deps, submissionId, {
+    kind: 'refused',
+    attemptHash: null,
+    refusal: { reason: 'OTHER', message },
+  });
+}
+
+async function notUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<DomainError> {
+  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
+  return submission
+    ? new DomainError('CONFLICT', `Submission ${submissionId} is ${submission.state}, not NEEDS_REVIEW.`)
+    : new DomainError('NOT_FOUND', `There is no submission ${submissionId}.`);
+}

@@ -1,0 +1,103 @@
+/**
+ * Settling: the network's final word, the attempt's verdict, the submission's state and what it all means to
+ * the platform, in one transaction under the submission's row lock. Whoever comes second finds it settled.
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { submissions } from '../../db/schema/index.ts';
+import type { Refusal } from '../network/port.ts';
+import { decodeCall } from './callCodec.ts';
+import type { Effects, Intent, Landed } from './effects.ts';
+import { decideAttempt, findOpenAttempt } from './attempts.ts';
+import type { SubmissionDependencies } from './submission.ts';
+
+export type Submission = typeof submissions.$inferSelect;
+
+/** The last word about a submission; `attemptHash` is the attempt it was said of, if one was signed. */
+export type Verdict =
+  | { kind: 'succeeded'; attemptHash: string; landed: Omit<Landed, 'at' | 'txHash'> }
+  | { kind: 'refused'; attemptHash: string | null; refusal: Refusal }
+  | { kind: 'needsReview'; reason: string };
+
+export function intentOf(submission: Submission): Intent {
+  return {
+    submissionId: submission.id,
+    subjectId: submission.subjectId,
+    call: decodeCall(submission.call),
+  };
+}
+
+export function effectsFor(deps: Pick<SubmissionDependencies, 'effects'>, kind: string): Effects {
+  const effects = deps.effects[kind as keyof typeof deps.effects];
+  if (!effects) throw new Error(`no use case handles submissions of kind ${kind}`);
+  return effects;
+}
+
+/** @returns whether this call settled it; false when it was settled before. */
+export async function settle(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  verdict: Verdict,
+): Promise<boolean> {
+  const subjectId = await deps.db.transaction(async (tx) => {
+    const [submission] = await tx
+      .select()
+      .from(submissions)
+      .where(eq(submissions.id, submissionId))
+      .for('update');
+    if (!submission || submission.state === 'SUCCEEDED' || submission.state === 'REFUSED') return null;
+    if (await contradictsOpenAttempt(tx, submission, verdict)) return null;
+    await applyVerdict(tx, deps, submission, verdict);
+    await deps.checkpoint('settlement-uncommitted');
+    return submission.subjectId;
+  });
+  if (subjectId === null) return false;
+  await deps.checkpoint('settlement-committed');
+  deps.subjects.ring(subjectId);
+  return true;
+}
+
+/**
+ * A refusal by simulation alone says nothing about bytes that another instance has signed meanwhile: those
+ * may still land, so returning what is reserved would give it away twice.
+ */
+async function contradictsOpenAttempt(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
+  if (verdict.kind !== 'refused' || verdict.attemptHash !== null) return false;
+  return (await findOpenAttempt(tx, submission.id)) !== undefined;
+}
+
+async function applyVerdict(
+  tx: Tx,
+  deps: SubmissionDependencies,
+  submission: Submission,
+  verdict: Verdict,
+): Promise<void> {
+  const at = deps.clock.now();
+  const intent = intentOf(submission);
+  const effects = effectsFor(deps, submission.kind);
+  const store = (values: Partial<typeof submissions.$inferInsert>) =>
+    tx.update(submissions).set(values).where(eq(submissions.id, submission.id));
+
+  switch (verdict.kind) {
+    case 'succeeded': {
+      const { attemptHash: txHash, landed } = verdict;
+      await decideAttempt(tx, txHash, 'LANDED', `ledger ${landed.ledger}`, at);
+      await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
+      await effects.succeeded(tx, intent, { ...landed, txHash, at });
+      return;
+    }
+    case 'refused': {
+      const { attemptHash, refusal } = verdict;
+      if (attemptHash !== null) await decideAttempt(tx, attemptHash, 'REFUSED', refusal.message, at);
+      const state = await effects.refused(tx, intent, refusal, at);
+      const settledAt = state === 'REFUSED' ? at : null;
+      await store({ state, refusalReason: refusal.reason, message: refusal.message, settledAt });
+      return;
+    }
+    case 'needsReview': {
+      await store({ state: 'NEEDS_REVIEW', message: verdict.reason });
+      await effects.needsReview(tx, intent, verdict.reason);
+      return;
+    }
+  }
+}
