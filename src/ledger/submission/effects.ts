@@ -32,6 +32,8 @@ export interface Effects {
   reasonForReview?(intent: Intent): Promise<string | null>;
   /** The call landed, finally. */
   succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
+  /** After the success was committed; what it does may be lost in a crash, so others must make it good. */
+  afterSucceeded?(intent: Intent, landed: Landed): Promise<void>;
   /** The network refused for good; says whether that ends the submission or needs an operator. */
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
   /** Undecidable by rule: whatever is reserved stays reserved. */

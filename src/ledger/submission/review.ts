@@ -9,8 +9,7 @@ import { submissions } from '../../db/schema/index.ts';
 import { DomainError } from '../../errors.ts';
 import { decideAttempt, findOpenAttempt } from './attempts.ts';
 import { effectsFor, intentOf, settle } from './settle.ts';
-import type { SubmissionDependencies } from './submission.ts';
-import { NEW_SUBMISSION } from './worker.ts';
+import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** @throws DomainError NOT_FOUND, CONFLICT when the submission is not under review. */
 export async function resumeSubmission(deps: SubmissionDependencies, submissionId: string): Promise<void> {

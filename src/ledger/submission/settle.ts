@@ -9,7 +9,7 @@ import type { Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
 import type { Effects, Intent, Landed } from './effects.ts';
 import { decideAttempt, findOpenAttempt } from './attempts.ts';
-import type { SubmissionDependencies } from './submission.ts';
+import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;
 
@@ -39,7 +39,8 @@ export async function settle(
   submissionId: string,
   verdict: Verdict,
 ): Promise<boolean> {
-  const subjectId = await deps.db.transaction(async (tx) => {
+  const at = deps.clock.now();
+  const settled = await deps.db.transaction(async (tx) => {
     const [submission] = await tx
       .select()
       .from(submissions)
@@ -47,13 +48,19 @@ export async function settle(
       .for('update');
     if (!submission || submission.state === 'SUCCEEDED' || submission.state === 'REFUSED') return null;
     if (await contradictsOpenAttempt(tx, submission, verdict)) return null;
-    await applyVerdict(tx, deps, submission, verdict);
+    await applyVerdict(tx, deps, submission, verdict, at);
     await deps.checkpoint('settlement-uncommitted');
-    return submission.subjectId;
+    return submission;
   });
-  if (subjectId === null) return false;
+  if (!settled) return false;
   await deps.checkpoint('settlement-committed');
-  deps.subjects.ring(subjectId);
+  deps.subjects.ring(settled.subjectId);
+  // What succeeded may have enqueued its successor.
+  deps.subjects.ring(NEW_SUBMISSION);
+  if (verdict.kind === 'succeeded') {
+    const landed = { ...verdict.landed, txHash: verdict.attemptHash, at };
+    await effectsFor(deps, settled.kind).afterSucceeded?.(intentOf(settled), landed);
+  }
   return true;
 }
 
@@ -71,8 +78,8 @@ async function applyVerdict(
   deps: SubmissionDependencies,
   submission: Submission,
   verdict: Verdict,
+  at: Date,
 ): Promise<void> {
-  const at = deps.clock.now();
   const intent = intentOf(submission);
   const effects = effectsFor(deps, submission.kind);
   const store = (values: Partial<typeof submissions.$inferInsert>) =>

@@ -27,6 +27,9 @@ export type Checkpoint =
   | 'settlement-uncommitted'
   | 'settlement-committed';
 
+/** The subjects doorbell's key for "there is a new submission". */
+export const NEW_SUBMISSION = 'new';
+
 export interface SubmissionDependencies {
   db: Db;
   network: LedgerNetwork;

@@ -10,7 +10,7 @@ import { submissions } from '../../db/schema/index.ts';
 import { messageOf } from '../../errors.ts';
 import type { Submission } from './settle.ts';
 import { step } from './step.ts';
-import type { SubmissionDependencies } from './submission.ts';
+import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
 const CLAIM_SECONDS = 60;
@@ -22,9 +22,6 @@ const FIRST_BACKOFF_MS = 250;
 const LONGEST_BACKOFF_MS = 15_000;
 /** A submission that keeps making progress within one claim gives way to others after so many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
-
-/** The doorbell's key for "there is a new submission". */
-export const NEW_SUBMISSION = 'new';
 
 export interface SubmissionWorker {
   start(): void;

@@ -1,0 +1,26 @@
+/**
+ * Named locks over all instances, held by Postgres for as long as a piece of work runs.
+ */
+import type { DatabaseHandle } from './connection.ts';
+
+/** Every advisory lock of the product, so that no two uses share a number by accident. */
+export const ADVISORY_LOCKS = {
+  migrations: 71_001,
+  indexerRegistration: 71_002,
+} as const;
+
+/**
+ * Runs `work` while holding the lock; waits for others that hold it. The lock lives in a transaction of its
+ * own on one connection, so that it falls with the process or the connection, never staying behind.
+ */
+export async function withAdvisoryLock<T>(
+  handle: Pick<DatabaseHandle, 'sql'>,
+  lock: keyof typeof ADVISORY_LOCKS,
+  work: () => Promise<T>,
+): Promise<T> {
+  const outcome = await handle.sql.begin(async (tx) => {
+    await tx`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`;
+    return { value: await work() };
+  });
+  return outcome.value as T;
+}

@@ -1,0 +1,33 @@
+/**
+ * Ties a database to one network and one custody signer. Books of one network with the tokens of another
+ * would agree on nothing, so the server refuses to start on them.
+ */
+import type { Clock } from '../clock.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import type { Db } from './connection.ts';
+import { installation } from './schema/index.ts';
+
+/** The database belongs to another network or signer. The message is for the operator at the terminal. */
+export class WrongInstallation extends Error {
+  override readonly name = 'WrongInstallation';
+}
+
+export async function claimInstallation(
+  db: Db,
+  network: Pick<LedgerNetwork, 'name' | 'networkId' | 'custodyAddress'>,
+  clock: Clock,
+): Promise<void> {
+  const { name: networkName, networkId, custodyAddress } = network;
+  await db
+    .insert(installation)
+    .values({ networkName, networkId, custodyAddress, createdAt: clock.now() })
+    .onConflictDoNothing();
+  const [row] = await db.select().from(installation);
+  if (row && (row.networkId !== networkId || row.custodyAddress !== custodyAddress)) {
+    throw new WrongInstallation(
+      `This database belongs to network "${row.networkName}" (${row.networkId}) with custody signer ` +
+        `${row.custodyAddress}, but the configuration names "${networkName}" (${networkId}) with ${custodyAddress}. ` +
+        'Point DATABASE_URL to another database, or LEDGER_NETWORK and LEDGER_SECRET_KEY back to the first ones.',
+    );
+  }
+}

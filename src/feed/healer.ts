@@ -1,0 +1,109 @@
+/**
+ * The healer keeps the feed complete: at once for tokens that something nudged, and for every token within a
+ * round of the periodic comparison of the network's retirement counts with the stored ones. So a retirement
+ * whose delivery never came appears all the same.
+ */
+import { and, asc, gt, isNotNull, sql } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import { projects, retirementRecords } from '../db/schema/index.ts';
+import { messageOf } from '../errors.ts';
+import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
+import type { Logger } from '../logger.ts';
+import { fillToken, type FeedDependencies, type FeedToken } from './fillToken.ts';
+
+/** Tokens filled at once: each holds at most one page of records in memory and one connection. */
+const MAX_CONCURRENT_FILLS = 4;
+
+export interface Healer {
+  /** Fills this token soon; many nudges of one token while it is being filled become one more fill. */
+  nudge(token: FeedToken): void;
+  /** Compares every token once; resolves when all holes found were filled or failed. */
+  round(): Promise<void>;
+  start(): void;
+  stop(): Promise<void>;
+}
+
+export function createHealer(deps: FeedDependencies & { log: Logger; healIntervalMs: number }): Healer {
+  const limit = pLimit(MAX_CONCURRENT_FILLS);
+  /** Tokens queued or being filled; `again` when nudged after their read may have begun. */
+  const fills = new Map<string, { done: Promise<void>; started: boolean; again: boolean }>();
+  let timer: NodeJS.Timeout | null = null;
+  let roundUnderWay: Promise<void> = Promise.resolve();
+  let stopped = false;
+
+  function fill(token: FeedToken): Promise<void> {
+    const queued = fills.get(token.tokenAddress);
+    if (queued) {
+      // A fill that has not started yet will see everything; one that has may have read too early.
+      queued.again ||= queued.started;
+      return queued.done;
+    }
+    const entry = { done: Promise.resolve(), started: false, again: false };
+    entry.done = limit(async () => {
+      do {
+        entry.started = true;
+        entry.again = false;
+        await fillToken(deps, token).catch((error: unknown) => {
+          // The next round finds the hole again.
+          deps.log.warn({ tokenAddress: token.tokenAddress, error: messageOf(error) }, 'feed not filled');
+        });
+      } while (entry.again && !stopped);
+      fills.delete(token.tokenAddress);
+    });
+    fills.set(token.tokenAddress, entry);
+    return entry.done;
+  }
+
+  async function compareAll(): Promise<void> {
+    let after: string | null = null;
+    while (!stopped) {
+      const page = await readTokens(after);
+      if (page.length === 0) return;
+      const counts = await deps.network.retirementCountsOf(page.map((token) => token.tokenAddress));
+      const behind = page.filter((token, i) => {
+        const answer = counts[i];
+        return answer && 'totalRetirements' in answer && answer.totalRetirements > token.stored;
+      });
+      await Promise.all(behind.map(fill));
+      after = page.at(-1)?.tokenAddress ?? null;
+    }
+  }
+
+  async function readTokens(after: string | null): Promise<(FeedToken & { stored: number })[]> {
+    const stored = sql<number>`(SELECT coalesce(max(r.index) + 1, 0) FROM ${retirementRecords} r
+      WHERE r.token_address = ${projects.tokenAddress})`;
+    const rows = await deps.db
+      .select({ projectId: projects.id, tokenAddress: projects.tokenAddress, stored: stored.mapWith(Number) })
+      .from(projects)
+      .where(
+        and(isNotNull(projects.tokenAddress), after === null ? undefined : gt(projects.tokenAddress, after)),
+      )
+      .orderBy(asc(projects.tokenAddress))
+      .limit(MAX_TOKENS_PER_READ);
+    return rows.map((row) => ({ ...row, tokenAddress: row.tokenAddress ?? '' }));
+  }
+
+  function schedule(): void {
+    timer = setTimeout(() => {
+      roundUnderWay = compareAll()
+        .catch((error: unknown) => deps.log.warn({ error: messageOf(error) }, 'feed round failed'))
+        .finally(() => {
+          if (!stopped) schedule();
+        });
+    }, deps.healIntervalMs);
+  }
+
+  return {
+    nudge(token) {
+      if (!stopped) void fill(token);
+    },
+    round: compareAll,
+    start: schedule,
+    async stop() {
+      stopped = true;
+      if (timer) clearTimeout(timer);
+      await roundUnderWay;
+      await Promise.all([...fills.values()].map((entry) => entry.done));
+    },
+  };
+}

@@ -1,0 +1,38 @@
+/**
+ * What the use cases work with, put together once in app.ts and passed to each of them.
+ */
+import type { Clock, IdSource } from '../clock.ts';
+import type { Db } from '../db/connection.ts';
+import type { Doorbell } from '../db/doorbell.ts';
+import type { FeedDependencies } from '../feed/fillToken.ts';
+import type { FeedFollower } from '../feed/followFeed.ts';
+import type { Healer } from '../feed/healer.ts';
+import type { IndexerClient } from '../indexer/client.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import type { SubmissionDependencies } from '../ledger/submission/submission.ts';
+import type { Logger } from '../logger.ts';
+import type { Sealer } from '../sealer.ts';
+
+export interface Dependencies {
+  db: Db;
+  network: LedgerNetwork;
+  /** Where mints go: the address that the custody signer burns from. */
+  treasuryAddress: string;
+  submission: SubmissionDependencies;
+  /** Rings with a subject's id when its state changed. */
+  subjects: Doorbell;
+  feed: FeedDependencies;
+  healer: Healer;
+  follower: FeedFollower;
+  indexer: IndexerClient;
+  /** The public address of POST /api/hooks/retirements, from configuration. */
+  retirementsHookUrl: string;
+  sealer: Sealer;
+  /** Derives deploy salts, so that nobody else can take a token's address first. */
+  saltKey: Uint8Array;
+  clock: Clock;
+  ids: IdSource;
+  log: Logger;
+  /** How long a mutation waits for the network before it answers with the state reached. */
+  mutationWaitMs: number;
+}
