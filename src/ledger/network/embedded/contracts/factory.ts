@@ -1,0 +1,79 @@
+/**
+ * The token factory, which also deploys settlement contracts: each salt makes one contract, once.
+ */
+import type { CarbonCreditMetadata, CommodityMetadata } from '../../port.ts';
+import { deployedAddress, hashText } from '../identity.ts';
+import type { Invocation } from '../invocation.ts';
+import type { World } from '../world.ts';
+import { refuse } from './effects.ts';
+import type { Context, Effects } from './effects.ts';
+
+type DeployToken = Extract<Invocation, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>;
+type DeploySettlement = Extract<Invocation, { kind: 'deployRampSettlement' }>;
+
+export function deployToken(world: World, context: Context, call: DeployToken): Effects {
+  const address = requireFreeAddress(world, context, call.salt);
+  const isCarbon = call.kind === 'deployCarbonCredit';
+  const assetIdHash = hashText(call.assetId);
+  world.putToken({
+    address,
+    template: isCarbon ? 'carbon-credit' : 'commodity',
+    admin: context.source,
+    name: call.name,
+    symbol: call.symbol,
+    assetIdHash,
+    countryCode: call.countryCode,
+    metadata: storable(call.metadata),
+    paused: false,
+    status: 'DRAFT',
+    expiryDate: isCarbon ? null : call.metadata.expiryDate,
+    totalSupply: 0n,
+    totalRetired: 0n,
+    totalRetirements: 0,
+  });
+  return {
+    result: { kind: 'deployed', contractAddress: address },
+    events: [
+      {
+        contract: context.factoryAddress,
+        eventType: 'deployed',
+        data: {
+          topics: [isCarbon ? 'CarbonCredit' : 'CommodityReceipt'],
+          value: [address, context.source, assetIdHash, call.countryCode],
+        },
+      },
+    ],
+  };
+}
+
+export function deploySettlement(world: World, context: Context, call: DeploySettlement): Effects {
+  const address = requireFreeAddress(world, context, call.salt);
+  world.putSettlement({ address, admin: context.source, treasury: call.treasury, paused: false });
+  return {
+    result: { kind: 'deployed', contractAddress: address },
+    events: [
+      {
+        contract: context.factoryAddress,
+        eventType: 'deployed',
+        data: { topics: ['RampSettlement'], value: [address, context.source, call.treasury] },
+      },
+    ],
+  };
+}
+
+function requireFreeAddress(world: World, context: Context, salt: string): string {
+  const address = deployedAddress(context.networkId, context.factoryAddress, salt);
+  if (world.token(address) ?? world.settlement(address)) {
+    refuse('SALT_ALREADY_USED', `The salt ${salt} was used before: a contract stands at ${address}`);
+  }
+  return address;
+}
+
+function storable(metadata: CarbonCreditMetadata | CommodityMetadata): Record<string, string | number> {
+  return Object.fromEntries(
+    Object.entries(metadata).map(([key, value]: [string, string | number | bigint]) => [
+      key,
+      typeof value === 'bigint' ? String(value) : value,
+    ]),
+  );
+}

@@ -1,0 +1,98 @@
+/**
+ * The ramp settlement contract: holds tokens of a cash-out until the payout is known.
+ *
+ *   (none) ──initiate_off_ramp, by the depositor──▶ PENDING ──confirm, by the admin──▶ SETTLED   (to the treasury)
+ *                                                      └─────refund, by the admin──▶ REFUNDED  (to the depositor)
+ *
+ * A reference is used once, for ever. A pause stops new deposits only: what is held must be able to leave.
+ */
+import type { Address } from '../../port.ts';
+import { hashText } from '../identity.ts';
+import type { Invocation } from '../invocation.ts';
+import type { SettlementState, World } from '../world.ts';
+import { refuse } from './effects.ts';
+import type { Context, ContractEvent, Effects } from './effects.ts';
+import { moveTokens, requireAdmin, requirePositive, requireToken } from './tokens.ts';
+
+type Initiate = Extract<Invocation, { kind: 'initiateOffRamp' }>;
+type Resolve = Extract<Invocation, { kind: 'confirmOffRampSettlement' | 'refundOffRamp' }>;
+
+export function initiateOffRamp(world: World, context: Context, call: Initiate): Effects {
+  const settlement = requireSettlement(world, call.settlementAddress);
+  if (settlement.paused) refuse('PAUSED', `The settlement contract ${settlement.address} is paused`);
+  requirePositive(call.amount);
+  const referenceId = hashText(call.sessionId);
+  if (world.offRamp(settlement.address, referenceId)) {
+    refuse(
+      'REFERENCE_ALREADY_USED',
+      `The reference ${referenceId} of session ${call.sessionId} was used before`,
+    );
+  }
+  const token = requireToken(world, call.tokenAddress);
+  const moved = moveTokens(world, token, {
+    from: context.source,
+    to: settlement.address,
+    amount: call.amount,
+  });
+  world.putOffRamp({
+    settlementAddress: settlement.address,
+    referenceId,
+    providerRef: call.sessionId,
+    depositor: context.source,
+    tokenAddress: token.address,
+    amount: call.amount,
+    status: 'PENDING',
+    initiatedAt: context.closedAt,
+  });
+  return {
+    result: { kind: 'done' },
+    events: [
+      moved,
+      offRampEvent(settlement.address, 'offinit', referenceId, [
+        context.source,
+        token.address,
+        String(call.amount),
+        call.sessionId,
+      ]),
+    ],
+  };
+}
+
+export function resolveOffRamp(world: World, context: Context, call: Resolve): Effects {
+  const settlement = requireSettlement(world, call.settlementAddress);
+  const confirming = call.kind === 'confirmOffRampSettlement';
+  requireAdmin(settlement.admin, context, confirming ? 'confirm a settlement' : 'refund a deposit');
+  const referenceId = hashText(call.sessionId);
+  const offRamp = world.offRamp(settlement.address, referenceId);
+  if (offRamp?.status !== 'PENDING') {
+    const status = offRamp?.status ?? 'unknown to the contract';
+    refuse('WRONG_STATUS', `The deposit of session ${call.sessionId} is ${status}, not PENDING`);
+  }
+  const to = confirming ? settlement.treasury : offRamp.depositor;
+  const token = requireToken(world, offRamp.tokenAddress);
+  const moved = moveTokens(world, token, { from: settlement.address, to, amount: offRamp.amount });
+  world.putOffRamp({ ...offRamp, status: confirming ? 'SETTLED' : 'REFUNDED' });
+  const eventType = confirming ? 'offsettl' : 'offrfnd';
+  return {
+    result: { kind: 'done' },
+    events: [
+      moved,
+      offRampEvent(settlement.address, eventType, referenceId, [token.address, String(offRamp.amount)]),
+    ],
+  };
+}
+
+function requireSettlement(world: World, address: Address): SettlementState {
+  return (
+    world.settlement(address) ?? refuse('CONTRACT_NOT_FOUND', `No settlement contract stands at ${address}`)
+  );
+}
+
+function offRampEvent(
+  contract: Address,
+  eventType: string,
+  referenceId: string,
+  value: string[],
+): ContractEvent {
+  return { contract, eventType, data: { topics: [referenceId], value } };
+}

@@ -1,0 +1,146 @@
+/**
+ * The carbon credit token and the commodity receipt token.
+ *
+ *   receipt status:  DRAFT ──mark_expired, ledger time past the expiry date──▶ EXPIRED
+ *
+ * An expired receipt still moves: one that lies in custody must be able to settle.
+ */
+import type { Address } from '../../port.ts';
+import { MAX_I128 } from '../invocation.ts';
+import type { Invocation } from '../invocation.ts';
+import type { TokenState, World } from '../world.ts';
+import { refuse } from './effects.ts';
+import type { Context, ContractEvent, Effects } from './effects.ts';
+
+type Call<K extends Invocation['kind']> = Extract<Invocation, { kind: K }>;
+
+export function mint(world: World, context: Context, call: Call<'mint'>): Effects {
+  const token = requireToken(world, call.tokenAddress);
+  requireAdmin(token.admin, context, `mint ${token.symbol}`);
+  requireRunning(token);
+  requirePositive(call.amount);
+  if (token.totalSupply + token.totalRetired + call.amount > MAX_I128) {
+    refuse('OTHER', `Minting ${call.amount} would overflow the supply of ${token.address}`);
+  }
+  world.putToken({ ...token, totalSupply: token.totalSupply + call.amount });
+  world.putBalance(token.address, call.to, world.balance(token.address, call.to) + call.amount);
+  const event: ContractEvent = {
+    contract: token.address,
+    eventType: 'mint',
+    data: { topics: [call.to], value: String(call.amount) },
+  };
+  return { result: { kind: 'done' }, events: [event] };
+}
+
+export function retire(world: World, context: Context, call: Call<'retire'>): Effects {
+  const token = requireToken(world, call.tokenAddress);
+  if (token.template !== 'carbon-credit') {
+    refuse(
+      'WRONG_TEMPLATE',
+      `${token.address} is a ${token.template} token; only carbon credits are retired`,
+    );
+  }
+  requireRunning(token);
+  requirePositive(call.amount);
+  const available = requireBalance(world, token, context.source, call.amount);
+  const index = token.totalRetirements;
+  world.putBalance(token.address, context.source, available - call.amount);
+  world.putToken({
+    ...token,
+    totalSupply: token.totalSupply - call.amount,
+    totalRetired: token.totalRetired + call.amount,
+    totalRetirements: index + 1,
+  });
+  world.appendRetirement({
+    tokenAddress: token.address,
+    index,
+    retiredBy: context.source,
+    amount: call.amount,
+    timestamp: context.closedAt,
+    beneficiary: call.beneficiary,
+    note: call.note,
+  });
+  const event: ContractEvent = {
+    contract: token.address,
+    eventType: 'retired',
+    data: {
+      topics: [context.source],
+      value: [String(call.amount), call.beneficiary, index, String(context.closedAt)],
+    },
+  };
+  return { result: { kind: 'retired', retirementIndex: index }, events: [event] };
+}
+
+export function transfer(world: World, context: Context, call: Call<'transfer'>): Effects {
+  const token = requireToken(world, call.tokenAddress);
+  const event = moveTokens(world, token, { from: context.source, to: call.to, amount: call.amount });
+  return { result: { kind: 'done' }, events: [event] };
+}
+
+export function markExpired(world: World, context: Context, call: Call<'markExpired'>): Effects {
+  const token = requireToken(world, call.tokenAddress);
+  if (token.expiryDate === null) {
+    refuse('WRONG_TEMPLATE', `${token.address} is a ${token.template} token; only commodity receipts expire`);
+  }
+  requireAdmin(token.admin, context, 'mark the receipt expired');
+  if (token.status === 'EXPIRED') refuse('WRONG_STATUS', `${token.address} is already EXPIRED`);
+  if (context.closedAt <= token.expiryDate) {
+    refuse(
+      'NOT_EXPIRED',
+      `${token.address} expires after ${token.expiryDate}; the ledger's time is ${context.closedAt}`,
+    );
+  }
+  world.putToken({ ...token, status: 'EXPIRED' });
+  return { result: { kind: 'done' }, events: [] };
+}
+
+/** The token's own transfer, by its holder or by a contract that the holder called. */
+export function moveTokens(
+  world: World,
+  token: TokenState,
+  move: { from: Address; to: Address; amount: bigint },
+): ContractEvent {
+  requireRunning(token);
+  requirePositive(move.amount);
+  const available = requireBalance(world, token, move.from, move.amount);
+  world.putBalance(token.address, move.from, available - move.amount);
+  world.putBalance(token.address, move.to, world.balance(token.address, move.to) + move.amount);
+  return {
+    contract: token.address,
+    eventType: 'transfer',
+    data: { topics: [move.from, move.to], value: String(move.amount) },
+  };
+}
+
+/** @throws NetworkRefusal CONTRACT_NOT_FOUND */
+export function requireToken(world: World, address: Address): TokenState {
+  return world.token(address) ?? refuse('CONTRACT_NOT_FOUND', `No token stands at ${address}`);
+}
+
+/** @throws NetworkRefusal UNAUTHORIZED */
+export function requireAdmin(admin: Address, context: Context, what: string): void {
+  if (context.source !== admin) {
+    refuse('UNAUTHORIZED', `Only ${admin} may ${what}; the call was signed by ${context.source}`);
+  }
+}
+
+/** The deployed contracts refuse zero; this network refuses negative amounts too, which would create tokens. */
+export function requirePositive(amount: bigint): void {
+  if (amount === 0n) refuse('ZERO_AMOUNT', 'The amount is zero');
+  if (amount < 0n) refuse('OTHER', `The amount is negative: ${amount}`);
+}
+
+function requireRunning(token: TokenState): void {
+  if (token.paused) refuse('PAUSED', `The token ${token.address} is paused`);
+}
+
+function requireBalance(world: World, token: TokenState, holder: Address, requested: bigint): bigint {
+  const available = world.balance(token.address, holder);
+  if (available < requested) {
+    refuse(
+      'INSUFFICIENT_BALANCE',
+      `${holder} holds too little of ${token.address}: available ${available}, requested ${requested}`,
+    );
+  }
+  return available;
+}

@@ -1,0 +1,193 @@
+/**
+ * Landing: the one place where transactions take effect.
+ *
+ *   broadcast ──▶ next batch ──▶ [ close a ledger (row lock) ─ known hashes? ─ load ─ execute ─ store ] commit
+ *
+ * The lock on the ledger clock serialises landing over all processes. One database transaction lands a
+ * whole batch, because under that lock the commits can't be shared: one by one, each would pay for a disk
+ * flush of its own. Each transaction still succeeds, is refused or has expired by itself.
+ */
+import { inArray, sql } from 'drizzle-orm';
+import postgres from 'postgres';
+import type { Clock } from '../../../clock.ts';
+import type { Db, Tx } from '../../../db/connection.ts';
+import { NetworkRefusal } from '../port.ts';
+import type { BroadcastAnswer, Refusal } from '../port.ts';
+import { createBatcher } from './batches.ts';
+import type { Batcher } from './batches.ts';
+import type { Context, ContractEvent, Effects } from './contracts/effects.ts';
+import { execute, keysOf } from './contracts/execute.ts';
+import { closeLedger } from './ledgerClock.ts';
+import type { ClosedLedger } from './ledgerClock.ts';
+import { events, transactions } from './tables.ts';
+import type { SignedTransaction } from './transaction.ts';
+import type { World } from './world.ts';
+import { loadWorld, saveContracts, saveHoldings } from './worldStore.ts';
+
+/** Rung, without a payload, when a ledger with events was committed. */
+export const EVENTS_CHANNEL = 'embedded_network_events';
+
+/** Transactions per ledger: enough to spread a commit's cost, few enough to hold the lock for milliseconds. */
+const MAX_TRANSACTIONS_PER_LEDGER = 100;
+/** Broadcasts that may wait in one process: about ten seconds of landing. */
+const MAX_WAITING = 10_000;
+/** How long a batch waits for the lock; other processes hold it for milliseconds. */
+const LOCK_TIMEOUT_MS = 5_000;
+
+export interface LandingDeps {
+  db: Db;
+  clock: Clock;
+  networkId: string;
+  factoryAddress: string;
+}
+
+type Landed = { transaction: SignedTransaction } & (
+  { effects: Effects; refusal: null } | { effects: null; refusal: Refusal }
+);
+
+/** Lands verified transactions. A rejected promise means that nothing is known of the transaction. */
+export function createLander(deps: LandingDeps): Batcher<SignedTransaction, BroadcastAnswer> {
+  return createBatcher({
+    maxItems: MAX_TRANSACTIONS_PER_LEDGER,
+    maxWaiting: MAX_WAITING,
+    run: (batch) => landBatch(deps, batch),
+  });
+}
+
+async function landBatch(deps: LandingDeps, batch: SignedTransaction[]): Promise<BroadcastAnswer[]> {
+  try {
+    return await deps.db.transaction((tx) => landInOneLedger(tx, deps, batch));
+  } catch (error) {
+    // The database refused what was written: one transaction must not keep the others from landing.
+    if (batch.length === 1 || !(error instanceof postgres.PostgresError)) throw error;
+    const answers: BroadcastAnswer[] = [];
+    for (const transaction of batch) {
+      const [answer] = await landBatch(deps, [transaction]).catch((cause: unknown) => [unknownAnswer(cause)]);
+      answers.push(answer ?? unknownAnswer('no answer'));
+    }
+    return answers;
+  }
+}
+
+export function unknownAnswer(cause: unknown): BroadcastAnswer {
+  return { status: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) };
+}
+
+async function landInOneLedger(
+  tx: Tx,
+  deps: LandingDeps,
+  batch: SignedTransaction[],
+): Promise<BroadcastAnswer[]> {
+  const [, ledger] = await Promise.all([
+    tx.execute(sql.raw(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)),
+    closeLedger(tx, deps.clock),
+  ]);
+  const [landedBefore, world] = await Promise.all([
+    knownHashes(tx, batch),
+    loadWorld(
+      tx,
+      batch.map((item) => keysOf({ ...deps, source: item.transaction.source }, item.transaction.invocation)),
+    ),
+  ]);
+  const landed: Landed[] = [];
+  const answers = batch.map((item): BroadcastAnswer => {
+    if (landedBefore.has(item.hash)) return { status: 'accepted' };
+    const { validUntil } = item.transaction;
+    if (ledger.closedAt > validUntil) {
+      return {
+        status: 'refused',
+        reason: `expired: valid until ${validUntil}, ledger time ${ledger.closedAt}`,
+      };
+    }
+    landedBefore.add(item.hash);
+    landed.push(executeOne(world, deps, ledger, item));
+    return { status: 'accepted' };
+  });
+  await store(tx, world, ledger, landed);
+  return answers;
+}
+
+async function knownHashes(tx: Tx, batch: SignedTransaction[]): Promise<Set<string>> {
+  const hashes = batch.map((item) => item.hash);
+  const rows = await tx
+    .select({ hash: transactions.hash })
+    .from(transactions)
+    .where(inArray(transactions.hash, hashes));
+  return new Set(rows.map((row) => row.hash));
+}
+
+function executeOne(world: World, deps: LandingDeps, ledger: ClosedLedger, item: SignedTransaction): Landed {
+  const context: Context = {
+    networkId: deps.networkId,
+    factoryAddress: deps.factoryAddress,
+    source: item.transaction.source,
+    closedAt: ledger.closedAt,
+  };
+  try {
+    return {
+      transaction: item,
+      effects: execute(world, context, item.transaction.invocation),
+      refusal: null,
+    };
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    return { transaction: item, effects: null, refusal: { reason: error.reason, message: error.message } };
+  }
+}
+
+async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[]): Promise<void> {
+  if (landed.length === 0) return;
+  const eventRows = landed.flatMap(({ transaction, effects }, at) =>
+    (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
+  );
+  // First what the rest refers to; the statements of one step are sent without waiting for each other.
+  const changes = world.changes();
+  await Promise.all([
+    saveContracts(tx, changes),
+    tx.insert(transactions).values(landed.map((one) => transactionRow(ledger, one))),
+  ]);
+  await Promise.all([
+    saveHoldings(tx, changes),
+    eventRows.length > 0 && tx.insert(events).values(eventRows),
+    eventRows.length > 0 && tx.execute(sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`),
+  ]);
+}
+
+function transactionRow(ledger: ClosedLedger, landed: Landed): typeof transactions.$inferInsert {
+  const { hash, signedBytes, transaction } = landed.transaction;
+  return {
+    hash,
+    ledger: ledger.ledger,
+    closedAt: ledger.closedAt,
+    source: transaction.source,
+    kind: transaction.invocation.kind,
+    signedBytes,
+    result: landed.effects?.result ?? null,
+    refusalReason: landed.refusal?.reason ?? null,
+    refusalMessage: landed.refusal?.message ?? null,
+  };
+}
+
+function eventRow(
+  ledger: ClosedLedger,
+  transaction: SignedTransaction,
+  event: ContractEvent,
+  positionInLedger: number,
+  eventIndex: number,
+): typeof events.$inferInsert {
+  return {
+    id: eventId(ledger.ledger, positionInLedger, eventIndex),
+    contract: event.contract,
+    eventType: event.eventType,
+    ledger: ledger.ledger,
+    txHash: transaction.hash,
+    timestamp: ledger.closedAt,
+    data: event.data,
+  };
+}
+
+/** As Stellar numbers events: ledger, transaction and operation in one 64-bit number, then the event's index. */
+function eventId(ledger: bigint, positionInLedger: number, eventIndex: number): string {
+  const operation = (ledger << 32n) | (BigInt(positionInLedger + 1) << 12n);
+  return `${String(operation).padStart(19, '0')}-${String(eventIndex).padStart(10, '0')}`;
+}

@@ -1,0 +1,189 @@
+/**
+ * What anyone may read of the contracts, each from one statement and so from one moment of the network.
+ */
+import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
+import type { Clock } from '../../../clock.ts';
+import type { Db } from '../../../db/connection.ts';
+import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal } from '../port.ts';
+import type {
+  Address,
+  CarbonTotals,
+  ExpiryAnswer,
+  LedgerNetwork,
+  OffRampDeposit,
+  RetirementCountAnswer,
+  RetirementPage,
+  SettlementContract,
+  TokenTemplate,
+} from '../port.ts';
+import { hashText } from './identity.ts';
+import { readLedgerClock } from './ledgerClock.ts';
+import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
+
+export type ContractReads = Pick<
+  LedgerNetwork,
+  | 'tokenAt'
+  | 'carbonTotals'
+  | 'retirementRecords'
+  | 'retirementCountsOf'
+  | 'totalSupply'
+  | 'balanceOf'
+  | 'expiryOf'
+  | 'settlementContract'
+  | 'offRampDeposit'
+>;
+
+type TokenRow = typeof tokens.$inferSelect;
+
+export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
+  async function findToken(address: Address): Promise<TokenRow | null> {
+    const [row] = await db.select().from(tokens).where(eq(tokens.address, address));
+    return row ?? null;
+  }
+
+  async function findTokens(addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
+    requireAtMost(addresses.length, MAX_TOKENS_PER_READ, 'tokens');
+    if (addresses.length === 0) return new Map();
+    const rows = await db
+      .select()
+      .from(tokens)
+      .where(inArray(tokens.address, [...addresses]));
+    return new Map(rows.map((row) => [row.address, row]));
+  }
+
+  return {
+    async tokenAt(address) {
+      const token = await findToken(address);
+      return token && { template: token.template, assetIdHash: token.assetIdHash };
+    },
+
+    async carbonTotals(address) {
+      return totalsOf(requireTemplate(await findToken(address), address, 'carbon-credit'));
+    },
+
+    retirementRecords: (address, fromIndex, limit) => readRecords(db, address, fromIndex, limit),
+
+    async retirementCountsOf(addresses) {
+      const found = await findTokens(addresses);
+      return addresses.map((tokenAddress): RetirementCountAnswer => {
+        const token = templateOrRefusal(found.get(tokenAddress) ?? null, tokenAddress, 'carbon-credit');
+        if (token instanceof NetworkRefusal) return { tokenAddress, error: token };
+        return { tokenAddress, totalRetirements: token.totalRetirements };
+      });
+    },
+
+    async totalSupply(address) {
+      const token = await findToken(address);
+      if (!token) throw notFound(address);
+      return token.totalSupply;
+    },
+
+    async balanceOf(address, holder) {
+      const [row] = await db
+        .select({ amount: balances.amount })
+        .from(tokens)
+        .leftJoin(balances, and(eq(balances.tokenAddress, tokens.address), eq(balances.holder, holder)))
+        .where(eq(tokens.address, address));
+      if (!row) throw notFound(address);
+      return row.amount ?? 0n;
+    },
+
+    async expiryOf(addresses) {
+      const found = await findTokens(addresses);
+      const { closedAt } = await readLedgerClock(db, clock);
+      return addresses.map((tokenAddress): ExpiryAnswer => {
+        const token = templateOrRefusal(found.get(tokenAddress) ?? null, tokenAddress, 'commodity');
+        if (token instanceof NetworkRefusal) return { tokenAddress, error: token };
+        const isExpired = token.expiryDate !== null && closedAt > token.expiryDate;
+        return { tokenAddress, isExpired, status: token.status };
+      });
+    },
+
+    async settlementContract(): Promise<SettlementContract | null> {
+      const [row] = await db.select().from(settlements).where(eq(settlements.address, settlementAddress));
+      return row ? { address: row.address, treasury: row.treasury, paused: row.paused } : null;
+    },
+
+    async offRampDeposit(sessionId): Promise<OffRampDeposit | null> {
+      const [row] = await db
+        .select()
+        .from(offRamps)
+        .where(
+          and(
+            eq(offRamps.settlementAddress, settlementAddress),
+            eq(offRamps.referenceId, hashText(sessionId)),
+          ),
+        );
+      if (!row) return null;
+      const { depositor, tokenAddress, amount, status, initiatedAt } = row;
+      return { depositor, tokenAddress, amount, status, initiatedAt };
+    },
+  };
+}
+
+async function readRecords(
+  db: Db,
+  address: Address,
+  fromIndex: number,
+  limit: number,
+): Promise<RetirementPage> {
+  requireAtMost(limit, MAX_RECORDS_PER_READ, 'records');
+  if (!Number.isSafeInteger(fromIndex) || fromIndex < 0) {
+    throw new RangeError(`Retirement records are indexed from 0, not from ${fromIndex}`);
+  }
+  const rows = await db
+    .select({ token: tokens, record: retirements })
+    .from(tokens)
+    .leftJoin(
+      retirements,
+      and(
+        eq(retirements.tokenAddress, tokens.address),
+        // Compared as bigint: an index beyond 32 bits is no error, there is simply nothing there.
+        gte(retirements.index, sql`${fromIndex}::bigint`),
+        lt(retirements.index, sql`${fromIndex + limit}::bigint`),
+      ),
+    )
+    .where(eq(tokens.address, address))
+    .orderBy(retirements.index);
+  const token = requireTemplate(rows[0]?.token ?? null, address, 'carbon-credit');
+  const records = rows.flatMap(({ record }) => {
+    if (!record) return [];
+    const { tokenAddress: _, ...fields } = record;
+    return [fields];
+  });
+  return { totals: totalsOf(token), records };
+}
+
+function totalsOf(token: TokenRow): CarbonTotals {
+  const { totalSupply, totalRetired, totalRetirements } = token;
+  return { totalSupply, totalRetired, totalRetirements };
+}
+
+function requireTemplate(token: TokenRow | null, address: Address, template: TokenTemplate): TokenRow {
+  const found = templateOrRefusal(token, address, template);
+  if (found instanceof NetworkRefusal) throw found;
+  return found;
+}
+
+function templateOrRefusal(
+  token: TokenRow | null,
+  address: Address,
+  template: TokenTemplate,
+): TokenRow | NetworkRefusal {
+  if (!token) return notFound(address);
+  if (token.template === template) return token;
+  return new NetworkRefusal({
+    reason: 'WRONG_TEMPLATE',
+    message: `${address} is a ${token.template} token, not a ${template} token`,
+  });
+}
+
+function notFound(address: Address): NetworkRefusal {
+  return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
+}
+
+function requireAtMost(count: number, max: number, what: string): void {
+  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
+    throw new RangeError(`${count} ${what} asked for in one read; at most ${max}`);
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * The embedded network's own storage: what a chain would keep, in a schema that the platform never reads.
+ *
+ * CHECKs that a token's supply can't go wrong, and triggers that make retirement records, landed
+ * transactions and events append-only, are hand-written in drizzle/embedded-network.
+ */
+import {
+  bigint,
+  boolean,
+  customType,
+  index,
+  integer,
+  jsonb,
+  pgSchema,
+  primaryKey,
+  text,
+} from 'drizzle-orm/pg-core';
+import type { CallResult, OffRampDeposit, ReceiptStatus, RefusalReason, TokenTemplate } from '../port.ts';
+import type { ContractEvent } from './contracts/effects.ts';
+import type { TokenState } from './world.ts';
+
+export const embeddedNetwork = pgSchema('embedded_network');
+
+/** i128 amounts: text between program and database, so that no digit is lost. */
+const i128 = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(39, 0)',
+  toDriver: (value) => value.toString(),
+  fromDriver: (value) => BigInt(value),
+});
+const bytea = customType<{ data: Uint8Array; driverData: Uint8Array }>({ dataType: () => 'bytea' });
+const unixSeconds = (name: string) => bigint(name, { mode: 'bigint' });
+
+/** One row. Its lock serialises landing, and every decision about what can still land. */
+export const ledgerClock = embeddedNetwork.table('ledger_clock', {
+  singleton: boolean('singleton').primaryKey().default(true),
+  networkId: text('network_id').notNull(),
+  /** Number of the latest closed ledger. */
+  sequence: bigint('sequence', { mode: 'bigint' }).notNull(),
+  closedAt: unixSeconds('closed_at').notNull(),
+  /** Added to every instance's clock: how far the network's time was moved ahead by hand. */
+  offsetSeconds: bigint('offset_seconds', { mode: 'bigint' }).notNull(),
+});
+
+export const tokens = embeddedNetwork.table('tokens', {
+  address: text('address').primaryKey(),
+  template: text('template').$type<TokenTemplate>().notNull(),
+  admin: text('admin').notNull(),
+  name: text('name').notNull(),
+  symbol: text('symbol').notNull(),
+  assetIdHash: text('asset_id_hash').notNull(),
+  countryCode: text('country_code').notNull(),
+  metadata: jsonb('metadata').$type<TokenState['metadata']>().notNull(),
+  paused: boolean('paused').notNull(),
+  status: text('status').$type<ReceiptStatus>().notNull(),
+  /** u64 on the network, so wider than bigint. */
+  expiryDate: i128('expiry_date'),
+  totalSupply: i128('total_supply').notNull(),
+  totalRetired: i128('total_retired').notNull(),
+  totalRetirements: integer('total_retirements').notNull(),
+});
+
+export const balances = embeddedNetwork.table(
+  'balances',
+  {
+    tokenAddress: text('token_address')
+      .notNull()
+      .references(() => tokens.address),
+    holder: text('holder').notNull(),
+    amount: i128('amount').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tokenAddress, t.holder] })],
+);
+
+export const retirements = embeddedNetwork.table(
+  'retirements',
+  {
+    tokenAddress: text('token_address')
+      .notNull()
+      .references(() => tokens.address),
+    index: integer('index').notNull(),
+    retiredBy: text('retired_by').notNull(),
+    amount: i128('amount').notNull(),
+    timestamp: unixSeconds('timestamp').notNull(),
+    beneficiary: text('beneficiary').notNull(),
+    note: text('note').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.tokenAddress, t.index] })],
+);
+
+export const settlements = embeddedNetwork.table('settlements', {
+  address: text('address').primaryKey(),
+  admin: text('admin').notNull(),
+  treasury: text('treasury').notNull(),
+  paused: boolean('paused').notNull(),
+});
+
+export const offRamps = embeddedNetwork.table(
+  'off_ramps',
+  {
+    settlementAddress: text('settlement_address')
+      .notNull()
+      .references(() => settlements.address),
+    referenceId: text('reference_id').notNull(),
+    providerRef: text('provider_ref').notNull(),
+    depositor: text('depositor').notNull(),
+    tokenAddress: text('token_address')
+      .notNull()
+      .references(() => tokens.address),
+    amount: i128('amount').notNull(),
+    status: text('status').$type<OffRampDeposit['status']>().notNull(),
+    initiatedAt: unixSeconds('initiated_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.settlementAddress, t.referenceId] })],
+);
+
+/** Landed transactions: either with a result, or refused by the contract and without any other effect. */
+export const transactions = embeddedNetwork.table('transactions', {
+  hash: text('hash').primaryKey(),
+  ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
+  closedAt: unixSeconds('closed_at').notNull(),
+  source: text('source').notNull(),
+  kind: text('kind').notNull(),
+  signedBytes: bytea('signed_bytes').notNull(),
+  result: jsonb('result').$type<CallResult>(),
+  refusalReason: text('refusal_reason').$type<RefusalReason>(),
+  refusalMessage: text('refusal_message'),
+});
+
+/** What the contracts published, in the order of landing: `sequence` rises with commits, gaps mean nothing. */
+export const events = embeddedNetwork.table(
+  'events',
+  {
+    sequence: bigint('sequence', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    id: text('id').notNull().unique(),
+    contract: text('contract').notNull(),
+    eventType: text('event_type').notNull(),
+    ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
+    txHash: text('tx_hash')
+      .notNull()
+      .references(() => transactions.hash),
+    timestamp: unixSeconds('timestamp').notNull(),
+    data: jsonb('data').$type<ContractEvent['data']>().notNull(),
+  },
+  (t) => [
+    index('events_contract').on(t.contract, t.sequence),
+    index('events_type').on(t.eventType, t.sequence),
+    index('events_timestamp').on(t.timestamp, t.sequence),
+  ],
+);
+
+/** The embedded indexer's registrations. */
+export const webhooks = embeddedNetwork.table('webhooks', {
+  id: text('id').primaryKey(),
+  url: text('url').notNull(),
+  events: jsonb('events').$type<string[]>().notNull(),
+  /** Signs every delivery to this registration. The indexer itself needs it in the clear. */
+  secret: text('secret').notNull(),
+  /** Events up to here were published before the registration and are not delivered to it. */
+  afterSequence: bigint('after_sequence', { mode: 'bigint' }).notNull(),
+  createdAt: unixSeconds('created_at').notNull(),
+});
+
+/** One row: how far the embedded indexer has claimed the events, by all its instances together. */
+export const indexerCursor = embeddedNetwork.table('indexer_cursor', {
+  singleton: boolean('singleton').primaryKey().default(true),
+  sequence: bigint('sequence', { mode: 'bigint' }).notNull(),
+});
