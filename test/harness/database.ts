@@ -1,0 +1,50 @@
+/**
+ * A database of its own for a test file: cloned from the migrated template, dropped afterwards.
+ */
+import { randomUUID } from 'node:crypto';
+import postgres from 'postgres';
+import { inject } from 'vitest';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { TEMPLATE_DATABASE } from './globalSetup.ts';
+
+/** A template can be cloned by one session at a time; test files take turns. */
+const CLONE_LOCK = 4711;
+
+export interface TestDatabase {
+  url: string;
+  handle: DatabaseHandle;
+  /** Closes the pool and drops the database; fails when something else still holds a connection. */
+  drop(): Promise<void>;
+}
+
+export async function createTestDatabase(options: { poolSize?: number } = {}): Promise<TestDatabase> {
+  const serverUrl = inject('postgresUrl');
+  const name = `test_${randomUUID().replaceAll('-', '')}`;
+  await asAdministrator(serverUrl, async (sql) => {
+    await sql`SELECT pg_advisory_lock(${CLONE_LOCK})`;
+    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`);
+  });
+  const url = `${serverUrl}/${name}`;
+  const handle = openDatabase({ url, poolSize: options.poolSize ?? 10, applicationName: 'test' });
+  return {
+    url,
+    handle,
+    async drop() {
+      await handle.close();
+      // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
+      await asAdministrator(serverUrl, (sql) => sql.unsafe(`DROP DATABASE ${name}`));
+    },
+  };
+}
+
+async function asAdministrator(
+  serverUrl: string,
+  work: (sql: postgres.Sql) => Promise<unknown>,
+): Promise<void> {
+  const sql = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
+  try {
+    await work(sql);
+  } finally {
+    await sql.end();
+  }
+}

