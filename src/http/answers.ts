@@ -1,0 +1,37 @@
+/**
+ * Answers that are not GraphQL's: small JSON bodies, errors in GraphQL's shape, and the headers that keep
+ * browsers from doing anything with an answer but reading it.
+ */
+import type { ServerResponse } from 'node:http';
+import type { ErrorCode } from '../errors.ts';
+
+const SECURITY_HEADERS = {
+  'x-content-type-options': 'nosniff',
+  'x-frame-options': 'DENY',
+  'referrer-policy': 'no-referrer',
+  'cache-control': 'no-store',
+};
+
+/** For everything but pages: an answer that is opened as a document may load and run nothing. */
+const NO_DOCUMENT = "default-src 'none'; frame-ancestors 'none'";
+
+export function setSecurityHeaders(response: ServerResponse): void {
+  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
+  response.setHeader('content-security-policy', NO_DOCUMENT);
+}
+
+export function answerJson(response: ServerResponse, status: number, body: unknown): void {
+  response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
+  response.end(JSON.stringify(body));
+}
+
+/** In the shape of GraphQL's errors, so that a client needs one way of reading them. */
+export function answerError(
+  response: ServerResponse,
+  status: number,
+  code: ErrorCode,
+  message: string,
+  extensions: Readonly<Record<string, unknown>> = {},
+): void {
+  answerJson(response, status, { errors: [{ message, extensions: { code, ...extensions } }] });
+}

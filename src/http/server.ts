@@ -1,0 +1,130 @@
+/**
+ * The HTTP server: connection limits, request ids, websocket upgrades, and an ordered stop.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { setSecurityHeaders } from './answers.ts';
+import type { RouteOptions } from './routes.ts';
+import { createRouter, pathOf } from './routes.ts';
+import { endStalledSockets } from './stalledSockets.ts';
+import { createWebsocketServer } from './websocket.ts';
+import type { AllowedOrigins, PipelineOptions } from './yoga.ts';
+import { createPipeline, GRAPHQL_PATH } from './yoga.ts';
+
+/** A client that trickles its request in holds a connection at most this long. */
+const REQUEST_TIMEOUT_MS = 30_000;
+const HEADERS_TIMEOUT_MS = 10_000;
+/** A little over the 60 s of common load balancers, so that they close first and never race a request. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** Taken over from a proxy or a client as long as it is safe to print. */
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log'> {
+  newRequestId: () => string;
+  log: RouteOptions['log'];
+  /** How long a reader may take nothing of what waits for it; SOCKET_STALL_MS unless given. */
+  socketStallMs?: number;
+}
+
+export interface HttpServer {
+  /** Resolves with the port in use. @throws EADDRINUSE and the like */
+  listen(port: number, host: string): Promise<number>;
+  /** No new connections, websockets told, running answers awaited for `graceMs`, then everything closed. */
+  close(graceMs: number): Promise<void>;
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const pipeline = createPipeline(options);
+  const websockets = createWebsocketServer({ ...options, pipeline, remoteAddressOf });
+  const route = createRouter({ ...options, pipeline });
+  const running = new Set<ServerResponse>();
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  const stopSweep = endStalledSockets(server, options.socketStallMs);
+  let isClosing = false;
+
+  server.on('request', (request, response) => {
+    running.add(response);
+    response.once('close', () => running.delete(response));
+    const requestId = requestIdOf(request) ?? options.newRequestId();
+    response.setHeader('x-request-id', requestId);
+    if (isClosing) response.setHeader('connection', 'close');
+    setSecurityHeaders(response);
+    void route({ request, response, requestId, remoteAddress: remoteAddressOf(request) });
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options.allowedOrigins);
+    if (refusal === null) websockets.upgrade(request, socket, head);
+    else socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+  });
+
+  return {
+    listen: (port, host) => listen(server, port, host),
+    close: async (graceMs) => {
+      isClosing = true;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      await Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]);
+      server.closeAllConnections();
+      stopSweep();
+      await closed;
+    },
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+/** Streams have no end to wait for: their clients connect again and resume from their cursor. */
+async function awaitAnswers(running: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
+  const answers = [...running].filter(
+    (response) => !String(response.getHeader('content-type')).startsWith('text/event-stream'),
+  );
+  const patience = new AbortController();
+  const allAnswered = Promise.all(
+    answers.map((answer) => new Promise((resolve) => answer.once('close', resolve))),
+  );
+  await Promise.race([
+    allAnswered,
+    delay(graceMs, undefined, { signal: patience.signal }).catch(() => undefined),
+  ]);
+  patience.abort();
+}
+
+/** The status line for an upgrade that is not taken, or null. */
+function refusalOfUpgrade(request: IncomingMessage, allowedOrigins: AllowedOrigins): string | null {
+  if (pathOf(request) !== GRAPHQL_PATH) return '404 Not Found';
+  const { origin } = request.headers;
+  // Browsers always name their origin; other clients have none to be protected from.
+  if (origin === undefined || allowedOrigins === '*' || allowedOrigins.includes(origin)) return null;
+  return isSameOrigin(origin, request.headers.host) ? null : '403 Forbidden';
+}
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function requestIdOf(request: IncomingMessage): string | undefined {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
+}
+
+function remoteAddressOf(request: IncomingMessage): string {
+  return request.socket.remoteAddress ?? 'unknown';
+}

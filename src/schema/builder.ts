@@ -1,0 +1,51 @@
+/**
+ * The Pothos builder that every type of the contract is made with: plugins, scalars and their rules.
+ *
+ * Order of the plugins matters: the first is the outermost, so a caller who may not use a field learns
+ * that before the input is looked at.
+ */
+import SchemaBuilder from '@pothos/core';
+import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import ZodPlugin from '@pothos/plugin-zod';
+import type { AuthScopes } from './auth.ts';
+import { scopesOf, unauthorized } from './auth.ts';
+import { badUserInput } from './badInput.ts';
+import type { Context } from './context.ts';
+import { decodeGlobalId, encodeGlobalId } from './globalIds.ts';
+import type { ScalarTypes } from './scalars.ts';
+import { scalars } from './scalars.ts';
+
+/** A fresh builder with the scalars registered and no fields yet. */
+export function createBuilder<Dependencies>() {
+  const builder = new SchemaBuilder<{
+    Context: Context<Dependencies>;
+    AuthScopes: AuthScopes;
+    Scalars: ScalarTypes;
+    DefaultFieldNullability: false;
+    DefaultAuthStrategy: 'all';
+  }>({
+    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin],
+    defaultFieldNullability: false,
+    scopeAuth: {
+      // A subscription is checked once, when it starts: the socket ends with the token that opened it.
+      authorizeOnSubscribe: true,
+      defaultStrategy: 'all',
+      authScopes: (context) => scopesOf(context.caller),
+      unauthorizedError: (_parent, context, info, result) =>
+        unauthorized(context.caller, info.fieldName, result.failure),
+    },
+    zod: { validationError: (error, args) => badUserInput(error, args) },
+    relay: {
+      encodeGlobalID: encodeGlobalId,
+      decodeGlobalID: decodeGlobalId,
+      cursorType: 'String',
+      clientMutationId: 'omit',
+    },
+  });
+  builder.scalarType('Tonnes', scalars.Tonnes);
+  builder.scalarType('BaseUnits', scalars.BaseUnits);
+  builder.scalarType('UnixTime', scalars.UnixTime);
+  builder.scalarType('Hash32', scalars.Hash32);
+  return builder;
+}

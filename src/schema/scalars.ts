@@ -1,0 +1,146 @@
+/**
+ * The scalars of the contract: amounts, times and hashes that GraphQL's own Int, Float and String would
+ * round, overflow or let through.
+ */
+import type { ValueNode } from 'graphql';
+import { GraphQLError, Kind, print } from 'graphql';
+import { MAX_WHOLE_UNITS } from '../ledger/units.ts';
+import { escapeUnprintable, showValue, truncate } from './showValue.ts';
+
+/** What a scalar is inside the program: what resolvers are given and what they return. */
+export type ScalarTypes = {
+  ID: { Input: string; Output: string };
+  Tonnes: { Input: bigint; Output: bigint };
+  BaseUnits: { Input: bigint; Output: bigint };
+  UnixTime: { Input: bigint; Output: bigint };
+  Hash32: { Input: string; Output: string };
+};
+
+/** How one scalar is printed, and read from JSON variables and from literals in a document. */
+export interface ScalarDefinition<T> {
+  description: string;
+  serialize: (value: unknown) => string | number;
+  parseValue: (value: unknown) => T;
+  parseLiteral: (node: ValueNode) => T;
+}
+
+/** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
+const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
+const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
+/** i128, which Soroban contracts count in. */
+const MAX_BASE_UNITS = 2n ** 127n - 1n;
+/** The end of the year 9999: anything later is milliseconds taken for seconds. */
+const MAX_UNIX_TIME = 253_402_300_799;
+
+/**
+ * A scalar for whole units (tonnes, kilograms), 1 to 2^63-1. Read from a JSON integer that a double holds
+ * exactly, from an integer literal of any size, or from a decimal string; printed as a decimal string.
+ */
+export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
+  const expected = `a whole number of ${unit} from 1 to ${MAX_WHOLE_UNITS}, as a JSON integer or a decimal string`;
+  const read = (text: string, shown: string) => {
+    const amount = DECIMAL_INTEGER.test(text) ? BigInt(text) : 0n;
+    if (amount < 1n || amount > MAX_WHOLE_UNITS) throw refused(name, shown, expected);
+    return amount;
+  };
+  return {
+    description:
+      `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
+      `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
+    serialize: (value) => serializeInteger(name, value, MAX_WHOLE_UNITS),
+    parseValue: (value) => {
+      if (typeof value === 'string') return read(value, showValue(value));
+      if (typeof value !== 'number' || !Number.isInteger(value))
+        throw refused(name, showValue(value), expected);
+      if (!Number.isSafeInteger(value))
+        throw refused(name, showValue(value), `${expected}; a JSON integer this large loses digits`);
+      return read(value.toString(), showValue(value));
+    },
+    parseLiteral: (node) => {
+      if (node.kind === Kind.INT || node.kind === Kind.STRING) return read(node.value, showLiteral(node));
+      throw refused(name, showLiteral(node), expected);
+    },
+  };
+}
+
+const tonnes = wholeUnits('Tonnes', 'tonnes CO2e');
+
+const baseUnits: ScalarDefinition<bigint> = stringScalar({
+  name: 'BaseUnits',
+  description:
+    'An amount in base units of a token, as a decimal string: 10^18 base units are one tonne CO2e or one kilogram.',
+  expected: `a decimal string from "0" to "${MAX_BASE_UNITS}"`,
+  read: (text) => {
+    const amount = text === '0' ? 0n : DECIMAL_INTEGER.test(text) ? BigInt(text) : -1n;
+    return amount >= 0n && amount <= MAX_BASE_UNITS ? amount : undefined;
+  },
+  serialize: (value) => serializeInteger('BaseUnits', value, MAX_BASE_UNITS),
+});
+
+const hash32: ScalarDefinition<string> = stringScalar({
+  name: 'Hash32',
+  description: 'A 32-byte hash: 0x and 64 hexadecimal digits, lower-case on output.',
+  expected: '0x and 64 hexadecimal digits',
+  read: (text) => (HASH_32.test(text) ? text.toLowerCase() : undefined),
+  serialize: (value) => {
+    if (typeof value === 'string' && HASH_32.test(value)) return value.toLowerCase();
+    throw new Error(`Hash32 can't print ${showValue(value)}.`);
+  },
+});
+
+const unixTime: ScalarDefinition<bigint> = {
+  description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
+  serialize: (value) => {
+    if (typeof value === 'bigint' && value >= 0n && value <= MAX_UNIX_TIME) return Number(value);
+    throw new Error(`UnixTime can't print ${showValue(value)}.`);
+  },
+  parseValue: (value) => readUnixTime(typeof value === 'number' ? value : Number.NaN, showValue(value)),
+  parseLiteral: (node) =>
+    readUnixTime(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node)),
+};
+
+function readUnixTime(seconds: number, shown: string): bigint {
+  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_UNIX_TIME) return BigInt(seconds);
+  throw refused('UnixTime', shown, `a whole number of seconds since 1970, from 0 to ${MAX_UNIX_TIME}`);
+}
+
+/** Every scalar that the contract defines, by its name in the schema. */
+export const scalars = { Tonnes: tonnes, BaseUnits: baseUnits, UnixTime: unixTime, Hash32: hash32 };
+
+/** A scalar that is a string of one form, both as a variable and as a literal. */
+function stringScalar<T>(form: {
+  name: string;
+  description: string;
+  expected: string;
+  /** The value, or undefined when the text has another form. */
+  read: (text: string) => T | undefined;
+  serialize: (value: unknown) => string;
+}): ScalarDefinition<T> {
+  const read = (text: unknown, shown: string): T => {
+    const value = typeof text === 'string' ? form.read(text) : undefined;
+    if (value === undefined) throw refused(form.name, shown, form.expected);
+    return value;
+  };
+  return {
+    description: form.description,
+    serialize: form.serialize,
+    parseValue: (value) => read(value, showValue(value)),
+    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node)),
+  };
+}
+
+function serializeInteger(name: string, value: unknown, maximum: bigint): string {
+  if (typeof value === 'bigint' && value >= 0n && value <= maximum) return value.toString();
+  throw new Error(`${name} can't print ${showValue(value)}.`);
+}
+
+/** What a literal looks like to the person who wrote it. */
+function showLiteral(node: ValueNode): string {
+  return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
+}
+
+function refused(name: string, shown: string, expected: string): GraphQLError {
+  return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
+    extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
+  });
+}

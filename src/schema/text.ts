@@ -1,0 +1,105 @@
+/**
+ * The rules for text in inputs, as zod schemas: what reaches the books, the network and the public feed.
+ *
+ * Each message is the end of a sentence that begins with the field's name ("input.note must be …").
+ */
+import { z } from 'zod';
+import type { Clock } from '../clock.ts';
+import { SUBJECT_PATTERN } from '../identity/roles.ts';
+
+/** A text rule: takes a string, gives it back normalised. */
+export type TextRule = z.ZodType<string, string>;
+
+/**
+ * Characters that can't be seen, or that change how their neighbours are shown: control characters, line
+ * and paragraph separators, bidi marks, overrides and isolates, zero-width and filler characters,
+ * interlinear and tag characters, and halves of surrogate pairs.
+ */
+const HIDDEN_CHARACTER =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
+
+/**
+ * Text for people: NFC, without white space around it, without hidden characters, limited in UTF-8 bytes
+ * because that is what contracts and columns count.
+ */
+export function text(options: { maxBytes: number; mayBeEmpty?: boolean }): TextRule {
+  return z.string().transform((raw, context) => {
+    const problem = problemOf(raw) ?? lengthProblem(normalize(raw), options);
+    if (problem === undefined) return normalize(raw);
+    context.addIssue({ code: 'custom', message: problem });
+    return z.NEVER;
+  });
+}
+
+function normalize(raw: string): string {
+  return raw.normalize('NFC').trim();
+}
+
+function problemOf(raw: string): string | undefined {
+  const hidden = HIDDEN_CHARACTER.exec(raw)?.[0];
+  if (hidden === undefined) return undefined;
+  const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  return `must not contain control, bidirectional or invisible characters, but has U+${code}`;
+}
+
+function lengthProblem(
+  value: string,
+  options: { maxBytes: number; mayBeEmpty?: boolean },
+): string | undefined {
+  if (value === '' && options.mayBeEmpty !== true) return 'must not be empty';
+  const byteLength = Buffer.byteLength(value);
+  if (byteLength <= options.maxBytes) return undefined;
+  return `must be at most ${options.maxBytes} bytes as UTF-8, but has ${byteLength}`;
+}
+
+/** Who a retirement is for; written to the network and shown to the public. */
+export const beneficiary = text({ maxBytes: 256 });
+/** A retirement's remark; written to the network. */
+export const note = text({ maxBytes: 1024, mayBeEmpty: true });
+/** Names, references, types and places in a token's metadata. */
+export const label = text({ maxBytes: 128 });
+/** Of any network, in any spelling: the network itself normalises it. */
+export const address = text({ maxBytes: 128 });
+
+/** Chosen by the client, compared byte by byte, so nothing that could be normalised is let in. */
+export const idempotencyKey: TextRule = pattern(
+  /^[\x20-\x7e]{1,255}$/,
+  'must be 1 to 255 printable ASCII characters',
+);
+
+/** A buyer is named by the subject of the buyer's token. */
+export const buyerId: TextRule = pattern(
+  SUBJECT_PATTERN,
+  'must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit',
+);
+
+export const countryCode: TextRule = z
+  .string()
+  .refine(isCountryCode, { error: 'must be a country code of ISO 3166-1 alpha-2 in capitals, such as KE' });
+
+/** The first voluntary carbon credits are of the early nineties. */
+const FIRST_VINTAGE = 1990;
+
+/** A vintage may be sold one year ahead of the current one (UTC). */
+export function vintageYear(clock: Clock): z.ZodType<number, number> {
+  return z.number().superRefine((year, context) => {
+    const last = clock.now().getUTCFullYear() + 1;
+    if (Number.isInteger(year) && year >= FIRST_VINTAGE && year <= last) return;
+    context.addIssue({ code: 'custom', message: `must be a year from ${FIRST_VINTAGE} to ${last}` });
+  });
+}
+
+function pattern(form: RegExp, message: string): TextRule {
+  return z.string().regex(form, { error: message });
+}
+
+/** What the Unicode region list has beyond ISO's: reserved, user-assigned and supranational codes. */
+const NOT_COUNTRIES = new Set('AC CP CQ DG EA EU EZ IC QO TA UN XA XB XK ZZ'.split(' '));
+
+const regionNames = new Intl.DisplayNames(['en'], { type: 'region', fallback: 'none' });
+
+/** Node's own list, so that it is kept up with Node; retired codes are those that have a successor. */
+function isCountryCode(code: string): boolean {
+  if (!/^[A-Z]{2}$/.test(code) || NOT_COUNTRIES.has(code) || regionNames.of(code) === undefined) return false;
+  return new Intl.Locale(`und-${code}`).region === code;
+}
