@@ -22,5 +22,5 @@ export async function withAdvisoryLock<T>(
     await tx`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`;
     return { value: await work() };
   });
-  return outcome.value as T;
+  return outcome.value;
 }

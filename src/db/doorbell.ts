@@ -39,7 +39,7 @@ export async function openDoorbell(
 
   function wake(key: string | null): void {
     const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
-    for (const set of woken) for (const resolve of [...set]) resolve();
+    for (const set of woken) for (const resolve of set) resolve();
     for (const listener of listeners) listener(key);
   }
 

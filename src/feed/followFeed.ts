@@ -40,7 +40,7 @@ interface FollowOptions {
 export function createFeedFollower(deps: { db: Db; feedBell: Doorbell; log: Logger }): FeedFollower {
   const tail = createTail(deps);
   const closing = new AbortController();
-  let unlisten = () => {};
+  let unlisten: (() => void) | undefined;
   let poll: NodeJS.Timeout | undefined;
 
   /** Records after `cursor`, from the tail when it reaches back far enough; and how far was looked. */
@@ -78,7 +78,7 @@ export function createFeedFollower(deps: { db: Db; feedBell: Doorbell; log: Logg
     },
     close() {
       clearInterval(poll);
-      unlisten();
+      unlisten?.();
       closing.abort();
     },
   };
@@ -102,7 +102,7 @@ function createTail(deps: { db: Db; log: Logger }) {
       records = [...records, ...fresh].slice(-TAIL_SIZE);
       end = last.position;
       start = (records[0]?.position ?? end + 1n) - 1n;
-      for (const wake of [...waiting]) wake();
+      for (const wake of waiting) wake();
     }
   }
 

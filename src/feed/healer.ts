@@ -17,6 +17,8 @@ const MAX_CONCURRENT_FILLS = 4;
 export interface Healer {
   /** Fills this token soon; many nudges of one token while it is being filled become one more fill. */
   nudge(token: FeedToken): void;
+  /** Compares every token soon; many requests become one round. */
+  requestRound(): void;
   /** Compares every token once; resolves when all holes found were filled or failed. */
   round(): Promise<void>;
   start(): void;
@@ -28,7 +30,8 @@ export function createHealer(deps: FeedDependencies & { log: Logger; healInterva
   /** Tokens queued or being filled; `again` when nudged after their read may have begun. */
   const fills = new Map<string, { done: Promise<void>; started: boolean; again: boolean }>();
   let timer: NodeJS.Timeout | null = null;
-  let roundUnderWay: Promise<void> = Promise.resolve();
+  let roundUnderWay: Promise<void> | null = null;
+  let roundRequested = false;
   let stopped = false;
 
   function fill(token: FeedToken): Promise<void> {
@@ -83,25 +86,34 @@ export function createHealer(deps: FeedDependencies & { log: Logger; healInterva
     return rows.map((row) => ({ ...row, tokenAddress: row.tokenAddress ?? '' }));
   }
 
-  function schedule(): void {
-    timer = setTimeout(() => {
-      roundUnderWay = compareAll()
-        .catch((error: unknown) => deps.log.warn({ error: messageOf(error) }, 'feed round failed'))
-        .finally(() => {
-          if (!stopped) schedule();
+  /** One round at a time; requests made meanwhile become one more. */
+  function runRound(): Promise<void> {
+    roundRequested = true;
+    roundUnderWay ??= (async () => {
+      while (roundRequested && !stopped) {
+        roundRequested = false;
+        await compareAll().catch((error: unknown) => {
+          deps.log.warn({ error: messageOf(error) }, 'feed round failed');
         });
-    }, deps.healIntervalMs);
+      }
+      roundUnderWay = null;
+    })();
+    return roundUnderWay;
   }
 
   return {
     nudge(token) {
       if (!stopped) void fill(token);
     },
-    round: compareAll,
-    start: schedule,
+    requestRound: () => void runRound(),
+    round: runRound,
+    start() {
+      void runRound();
+      timer = setInterval(() => void runRound(), deps.healIntervalMs);
+    },
     async stop() {
       stopped = true;
-      if (timer) clearTimeout(timer);
+      if (timer) clearInterval(timer);
       await roundUnderWay;
       await Promise.all([...fills.values()].map((entry) => entry.done));
     },

@@ -1,6 +1,7 @@
 /**
  * What the use cases work with, put together once in app.ts and passed to each of them.
  */
+import type { Sql } from 'postgres';
 import type { Clock, IdSource } from '../clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { Doorbell } from '../db/doorbell.ts';
@@ -15,6 +16,7 @@ import type { Sealer } from '../sealer.ts';
 
 export interface Dependencies {
   db: Db;
+  sql: Sql;
   network: LedgerNetwork;
   /** Where mints go: the address that the custody signer burns from. */
   treasuryAddress: string;

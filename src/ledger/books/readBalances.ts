@@ -3,6 +3,7 @@
  */
 import { and, asc, desc, eq, gt, inArray, lt, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
+import type { KeysetPage } from '../../db/keyset.ts';
 import { accounts, entries, projects, transfers } from '../../db/schema/index.ts';
 
 /** Whole tonnes of one project by where they are. `issued` is what the mint brought in. */
@@ -48,13 +49,6 @@ export interface BuyerBalance {
   projectId: string;
   tokenAddress: string;
   balanceTonnes: bigint;
-}
-
-export interface KeysetPage<Cursor> {
-  after?: Cursor | undefined;
-  before?: Cursor | undefined;
-  limit: number;
-  inverted: boolean;
 }
 
 /** A buyer's balances, one per project that they ever bought from, in the order of the tokens' addresses. */

@@ -1,0 +1,68 @@
+/**
+ * The audit: proves the invariants on a live database and network, or names what is broken.
+ */
+import { and, asc, gt, isNotNull } from 'drizzle-orm';
+import type { Sql } from 'postgres';
+import type { Db } from '../db/connection.ts';
+import { projects } from '../db/schema/index.ts';
+import { countStored, fillToken, type FeedDependencies } from '../feed/fillToken.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import { auditBooks } from './auditBooks.ts';
+import type { Finding } from './finding.ts';
+import { reconcileProject } from './reconcileProject.ts';
+
+export interface AuditReport {
+  projects: number;
+  /** Projects whose sums could not be compared because something of theirs was still under way. */
+  unsettledProjects: number;
+  findings: Finding[];
+}
+
+export interface AuditDependencies {
+  db: Db;
+  sql: Sql;
+  network: LedgerNetwork;
+  treasuryAddress: string;
+  feed: FeedDependencies;
+}
+
+const PAGE_SIZE = 100;
+
+/** @throws NetworkUnavailable: an audit that can't read the network proves nothing. */
+export async function audit(
+  deps: AuditDependencies,
+  onProgress: (done: number) => void = () => {},
+): Promise<AuditReport> {
+  const report: AuditReport = { projects: 0, unsettledProjects: 0, findings: [] };
+  for (let page = await readPage(deps.db, null); page.length > 0;) {
+    for (const row of page) {
+      const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
+      const token = { projectId: project.id, tokenAddress: project.tokenAddress };
+      const totals = await fillToken(deps.feed, token);
+      const stored = await countStored(deps.db, project.tokenAddress);
+      if (stored < totals.totalRetirements) {
+        report.findings.push({
+          invariant: 'I10',
+          message: `${project.assetId}: the token has ${totals.totalRetirements} retirements, the feed ${stored}`,
+        });
+      }
+      const { unsettled, findings } = await reconcileProject(deps, project);
+      report.findings.push(...findings);
+      report.projects += 1;
+      if (unsettled > 0) report.unsettledProjects += 1;
+      onProgress(report.projects);
+    }
+    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+  }
+  report.findings.push(...(await auditBooks(deps.sql)));
+  return report;
+}
+
+async function readPage(db: Db, afterId: string | null) {
+  return db
+    .select()
+    .from(projects)
+    .where(and(isNotNull(projects.tokenAddress), afterId === null ? undefined : gt(projects.id, afterId)))
+    .orderBy(asc(projects.id))
+    .limit(PAGE_SIZE);
+}
