@@ -1,0 +1,176 @@
+/**
+ * Carbon credit tokens: minting, retiring, and the records that stay.
+ */
+import { describe, expect, it } from 'vitest';
+import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal } from '../../src/ledger/network/port.ts';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  land,
+  mintedCarbon,
+  refusalOf,
+  retire,
+  settled,
+  TONNE,
+} from './calls.ts';
+import type { NetworkTraits, UnderTest } from './network.ts';
+
+export function describeCarbonTokens(underTest: UnderTest, traits: NetworkTraits): void {
+  describe('carbon credits', () => {
+    it('mints to any address and burns the signer’s own balance into a record', async () => {
+      const { network, freshAddress } = underTest();
+      const tokenAddress = await mintedCarbon(network, 1000n);
+      const other = freshAddress();
+      await land(network, { kind: 'mint', tokenAddress, to: other, amount: 5n });
+      expect(await network.balanceOf(tokenAddress, other)).toBe(5n);
+      const result = await land(network, retire(tokenAddress, 250n * TONNE, 'a note\nof two lines'));
+      expect(result).toEqual({ kind: 'retired', retirementIndex: 0 });
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(750n * TONNE);
+      expect(await network.totalSupply(tokenAddress)).toBe(750n * TONNE + 5n);
+      const page = await network.retirementRecords(tokenAddress, 0, 10);
+      expect(page.totals).toEqual({
+        totalSupply: 750n * TONNE + 5n,
+        totalRetired: 250n * TONNE,
+        totalRetirements: 1,
+      });
+      expect(page.records).toEqual([
+        {
+          index: 0,
+          retiredBy: network.custodyAddress,
+          amount: 250n * TONNE,
+          timestamp: expect.any(BigInt) as bigint,
+          beneficiary: 'Ünïted Øil 🌍',
+          note: 'a note\nof two lines',
+        },
+      ]);
+    });
+
+    it('counts the largest amounts to the last digit', async () => {
+      const { network } = underTest();
+      const tokenAddress = await deploy(network, deployCarbon());
+      const huge = (2n ** 63n - 1n) * TONNE;
+      await land(network, { kind: 'mint', tokenAddress, to: network.custodyAddress, amount: huge });
+      await land(network, retire(tokenAddress, huge - 1n));
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(1n);
+      expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(huge - 1n);
+    });
+
+    it('refuses a burn of nothing, of less than nothing, and of more than is held', async () => {
+      const { network } = underTest();
+      const tokenAddress = await mintedCarbon(network, 3n);
+      expect((await refusalOf(network.prepare(retire(tokenAddress, 0n)))).reason).toBe('ZERO_AMOUNT');
+      await refusalOf(network.prepare(retire(tokenAddress, -1n)));
+      const short = await refusalOf(network.prepare(retire(tokenAddress, 4n * TONNE)));
+      expect(short.reason).toBe('INSUFFICIENT_BALANCE');
+      expect(short.message).toContain(String(3n * TONNE));
+      expect(short.message).toContain(String(4n * TONNE));
+      expect(await network.carbonTotals(tokenAddress)).toEqual({
+        totalSupply: 3n * TONNE,
+        totalRetired: 0n,
+        totalRetirements: 0,
+      });
+    });
+
+    it('lets any holder retire, from their own balance alone', async () => {
+      const { network, stranger } = underTest();
+      const tokenAddress = await mintedCarbon(network, 3n);
+      expect((await refusalOf(stranger.prepare(retire(tokenAddress, 1n)))).reason).toBe(
+        'INSUFFICIENT_BALANCE',
+      );
+      await land(network, { kind: 'mint', tokenAddress, to: stranger.custodyAddress, amount: 2n * TONNE });
+      await land(stranger, retire(tokenAddress, 2n * TONNE));
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(3n * TONNE);
+      const { records } = await network.retirementRecords(tokenAddress, 0, 1);
+      expect(records[0]?.retiredBy).toBe(stranger.custodyAddress);
+    });
+
+    it('stands still while the token is paused', async () => {
+      const { network, setPaused } = underTest();
+      const tokenAddress = await mintedCarbon(network, 3n);
+      const signedBefore = await network.prepare(retire(tokenAddress, TONNE));
+      await setPaused(tokenAddress, true);
+      expect((await refusalOf(network.prepare(retire(tokenAddress, TONNE)))).reason).toBe('PAUSED');
+      await network.broadcast(signedBefore.signedBytes);
+      expect(await settled(network, signedBefore)).toMatchObject({
+        status: 'refused',
+        refusal: { reason: 'PAUSED' },
+      });
+      await setPaused(tokenAddress, false);
+      await land(network, retire(tokenAddress, TONNE));
+      expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    });
+
+    it('knows a carbon credit from a receipt, and from nothing', async () => {
+      const { network, freshAddress } = underTest();
+      const receipt = await deploy(network, deployReceipt(1_800_000_000n));
+      const nowhere = freshAddress();
+      expect((await refusalOf(network.carbonTotals(receipt))).reason).toBe('WRONG_TEMPLATE');
+      expect((await refusalOf(network.retirementRecords(receipt, 0, 1))).reason).toBe('WRONG_TEMPLATE');
+      expect((await refusalOf(network.prepare(retire(receipt, 1n)))).reason).toBe('WRONG_TEMPLATE');
+      for (const ask of [
+        () => network.carbonTotals(nowhere),
+        () => network.retirementRecords(nowhere, 0, 1),
+        () => network.totalSupply(nowhere),
+        () => network.balanceOf(nowhere, network.custodyAddress),
+        () => network.prepare(retire(nowhere, 1n)),
+        () => network.prepare(retire('not an address', 1n)),
+      ]) {
+        expect((await refusalOf(ask())).reason).toBe('CONTRACT_NOT_FOUND');
+      }
+    });
+
+    if (traits.sendsInParallel) describeCrowd(underTest);
+  });
+}
+
+/** 50 burns at once through two instances, then their records in pages and in batches. */
+function describeCrowd(underTest: UnderTest): void {
+  it('retires 50 times at once through two instances: every record once, in one order', async () => {
+    const { network, twin } = underTest();
+    const tokenAddress = await mintedCarbon(network, 50n);
+    await Promise.all(
+      Array.from({ length: 50 }, (_, at) =>
+        land(at % 2 ? network : twin, retire(tokenAddress, TONNE, `#${at}`)),
+      ),
+    );
+    expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(0n);
+    const { totals, records } = await network.retirementRecords(tokenAddress, 0, MAX_RECORDS_PER_READ);
+    expect(totals).toEqual({ totalSupply: 0n, totalRetired: 50n * TONNE, totalRetirements: 50 });
+    expect(records.map((record) => record.index)).toEqual(Array.from({ length: 50 }, (_, at) => at));
+    expect(new Set(records.map((record) => record.note)).size).toBe(50);
+
+    const pages = [
+      await twin.retirementRecords(tokenAddress, 0, 20),
+      await twin.retirementRecords(tokenAddress, 20, 20),
+      await twin.retirementRecords(tokenAddress, 40, 20),
+    ];
+    expect(pages.flatMap((page) => page.records)).toEqual(records);
+    const beyond = await network.retirementRecords(tokenAddress, 50, 20);
+    expect(beyond).toEqual({ totals, records: [] });
+    expect((await network.retirementRecords(tokenAddress, 2 ** 40, 1)).records).toEqual([]);
+    await expect(network.retirementRecords(tokenAddress, 0, MAX_RECORDS_PER_READ + 1)).rejects.toThrow(
+      RangeError,
+    );
+    await expect(network.retirementRecords(tokenAddress, -1, 1)).rejects.toThrow(RangeError);
+  });
+
+  it('counts the retirements of many tokens at once, with an error for each bad one alone', async () => {
+    const { network, freshAddress } = underTest();
+    const idle = await mintedCarbon(network, 1n);
+    const busy = await mintedCarbon(network, 2n);
+    await land(network, retire(busy, TONNE));
+    await land(network, retire(busy, TONNE));
+    const receipt = await deploy(network, deployReceipt(1_800_000_000n));
+    const nowhere = freshAddress();
+    const answers = await network.retirementCountsOf([busy, nowhere, idle, receipt]);
+    expect(answers[0]).toEqual({ tokenAddress: busy, totalRetirements: 2 });
+    expect(answers[1]).toMatchObject({ tokenAddress: nowhere, error: { reason: 'CONTRACT_NOT_FOUND' } });
+    expect(answers[2]).toEqual({ tokenAddress: idle, totalRetirements: 0 });
+    expect(answers[3]).toMatchObject({ tokenAddress: receipt, error: { reason: 'WRONG_TEMPLATE' } });
+    expect(answers[3]).toHaveProperty('error', expect.any(NetworkRefusal));
+    expect(await network.retirementCountsOf([])).toEqual([]);
+    const tooMany = Array.from({ length: MAX_TOKENS_PER_READ + 1 }, () => busy);
+    await expect(network.retirementCountsOf(tooMany)).rejects.toThrow(RangeError);
+  });
+}
