@@ -1,0 +1,82 @@
+/**
+ * A bounded spool on disk for deliveries that came while the database could not be reached. They are sent
+ * once by their senders, so what is not kept here would be gone.
+ */
+import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { z } from 'zod';
+import type { IdSource } from '../clock.ts';
+import { messageOf } from '../errors.ts';
+import type { Logger } from '../logger.ts';
+
+/** Strangers can send deliveries too: the spool must not fill the disk. Heal and polling cover the rest. */
+const MAX_SPOOLED = 1000;
+const REPLAY_INTERVAL_MS = 5_000;
+const SUFFIX = '.json';
+
+export interface SpooledDelivery {
+  rawBody: Uint8Array;
+  signature: string | null;
+}
+
+export interface DeliverySpool {
+  keep(delivery: SpooledDelivery): Promise<void>;
+  /** Hands kept deliveries to `handle` now and then, oldest first, until it takes them without an error. */
+  start(handle: (delivery: SpooledDelivery) => Promise<void>): void;
+  stop(): Promise<void>;
+}
+
+const storedForm = z.object({ body: z.base64(), signature: z.string().nullable() });
+
+export function createDeliverySpool(options: { folder: string; ids: IdSource; log: Logger }): DeliverySpool {
+  const { folder, ids, log } = options;
+  let timer: NodeJS.Timeout | null = null;
+  let replaying: Promise<void> | null = null;
+
+  /** Names begin with the time, so their order is that of arrival. */
+  async function listed(): Promise<string[]> {
+    const names = await readdir(folder).catch(() => [] as string[]);
+    return names.filter((name) => name.endsWith(SUFFIX)).sort();
+  }
+
+  async function replay(handle: (delivery: SpooledDelivery) => Promise<void>): Promise<void> {
+    for (const name of await listed()) {
+      const path = join(folder, name);
+      const stored = storedForm.safeParse(JSON.parse(await readFile(path, 'utf8')));
+      if (stored.success) {
+        await handle({ rawBody: Buffer.from(stored.data.body, 'base64'), signature: stored.data.signature });
+      }
+      await rm(path, { force: true });
+    }
+  }
+
+  return {
+    async keep({ rawBody, signature }) {
+      if ((await listed()).length >= MAX_SPOOLED) {
+        log.warn({ maximum: MAX_SPOOLED }, 'delivery spool is full, delivery dropped');
+        return;
+      }
+      await mkdir(folder, { recursive: true, mode: 0o700 });
+      const path = join(folder, `${ids.next()}${SUFFIX}`);
+      // Renamed when complete: a crash while writing leaves nothing that looks like a delivery.
+      const body = Buffer.from(rawBody).toString('base64');
+      await writeFile(`${path}.part`, JSON.stringify({ body, signature }), { mode: 0o600 });
+      await rename(`${path}.part`, path);
+    },
+    start(handle) {
+      timer = setInterval(() => {
+        replaying ??= replay(handle)
+          .catch((error: unknown) => {
+            log.warn({ error: messageOf(error) }, 'spooled deliveries not handled yet');
+          })
+          .finally(() => {
+            replaying = null;
+          });
+      }, REPLAY_INTERVAL_MS);
+    },
+    async stop() {
+      if (timer) clearInterval(timer);
+      await replaying;
+    },
+  };
+}
