@@ -4,6 +4,8 @@
 import { defineConfig } from 'vitest/config';
 
 export default defineConfig({
+  // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
+  resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: ['test/harness/globalSetup.ts'],
