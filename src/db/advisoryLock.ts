@@ -1,6 +1,7 @@
 /**
  * Named locks over all instances, held by Postgres for as long as a piece of work runs.
  */
+import pLimit from 'p-limit';
 import type { DatabaseHandle } from './connection.ts';
 
 /** Every advisory lock of the product, so that no two uses share a number by accident. */
@@ -8,6 +9,9 @@ export const ADVISORY_LOCKS = {
   migrations: 71_001,
   indexerRegistration: 71_002,
 } as const;
+
+/** Waiting for a lock costs a connection: within a process one waits for all, or they would use up the pool. */
+const turns = new Map<string, ReturnType<typeof pLimit>>();
 
 /**
  * Runs `work` while holding the lock; waits for others that hold it. The lock lives in a transaction of its
@@ -18,9 +22,13 @@ export async function withAdvisoryLock<T>(
   lock: keyof typeof ADVISORY_LOCKS,
   work: () => Promise<T>,
 ): Promise<T> {
-  const outcome = await handle.sql.begin(async (tx) => {
-    await tx`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`;
-    return { value: await work() };
-  });
+  const turn = turns.get(lock) ?? pLimit(1);
+  turns.set(lock, turn);
+  const outcome = await turn(() =>
+    handle.sql.begin(async (tx) => {
+      await tx`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`;
+      return { value: await work() };
+    }),
+  );
   return outcome.value;
 }

@@ -62,13 +62,20 @@ export async function postTransfers(
   return results;
 }
 
-/** Accounts that are credited come into being here; a debited account that isn't there simply holds nothing. */
+/**
+ * Accounts come into being when they are first credited, and issuance when it is first debited. Any other
+ * debited account that isn't there simply holds nothing.
+ */
 async function openAccounts(tx: Tx, postings: readonly Posting[]): Promise<void> {
-  const wanted = new Map(postings.map((p) => [accountKey(p.projectId, p.credit), p]));
+  const wanted = new Map<string, { projectId: string; ref: AccountRef }>();
+  for (const { projectId, debit, credit } of postings) {
+    const refs = debit.kind === 'issuance' ? [debit, credit] : [credit];
+    for (const ref of refs) wanted.set(accountKey(projectId, ref), { projectId, ref });
+  }
   // Sorted, so that two batches that open the same accounts wait for each other in one order.
   const rows = [...wanted]
     .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([, p]) => ({ projectId: p.projectId, kind: p.credit.kind, ownerId: ownerOf(p.credit) }));
+    .map(([, { projectId, ref }]) => ({ projectId, kind: ref.kind, ownerId: ownerOf(ref) }));
   await tx.insert(accounts).values(rows).onConflictDoNothing();
 }
 

@@ -1,0 +1,120 @@
+/**
+ * Puts together what the use cases work with, and the background work that belongs to it. The server
+ * (app.ts), the command line tools and the tests all start from here.
+ */
+import { randomBytes } from 'node:crypto';
+import { createIdSource, systemClock, type Clock } from './clock.ts';
+import { claimInstallation } from './db/claimInstallation.ts';
+import type { DatabaseHandle } from './db/connection.ts';
+import { openDoorbell } from './db/doorbell.ts';
+import { createFeedFollower } from './feed/followFeed.ts';
+import { createHealer } from './feed/healer.ts';
+import { createIndexerClient } from './indexer/client.ts';
+import type { LedgerNetwork } from './ledger/network/port.ts';
+import type { Checkpoint, SubmissionDependencies } from './ledger/submission/submission.ts';
+import { createSubmissionWorker, type SubmissionWorker } from './ledger/submission/worker.ts';
+import type { Logger } from './logger.ts';
+import type { Dependencies } from './resolvers/dependencies.ts';
+import { deployEffects, mintEffects } from './resolvers/projectEffects.ts';
+import { retireEffects } from './resolvers/retirementEffects.ts';
+import { createSealer, deriveKey } from './sealer.ts';
+
+export interface ComposeOptions {
+  handle: DatabaseHandle;
+  network: LedgerNetwork;
+  indexerUrl: string;
+  /** Where the indexer reaches this server; never taken from a request. */
+  publicUrl: string;
+  appSecret: string;
+  mutationWaitMs: number;
+  healIntervalMs: number;
+  log: Logger;
+  clock?: Clock;
+  random?: (size: number) => Uint8Array;
+  /** For crash tests; the product leaves it out. */
+  checkpoint?: (point: Checkpoint) => Promise<void>;
+}
+
+export interface Platform {
+  dependencies: Dependencies;
+  submissionWorker: SubmissionWorker;
+  /** Begins the background work: submission, feed, healing. */
+  start(): Promise<void>;
+  /** Ends it in order, and lets go of everything but the database handle. */
+  stop(): Promise<void>;
+}
+
+/** Registering is quick; an indexer that takes longer is down. */
+const INDEXER_TIMEOUT_MS = 10_000;
+
+/** @throws WrongInstallation when the database belongs to another network. */
+export async function composePlatform(options: ComposeOptions): Promise<Platform> {
+  await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
+  const dependencies = await composeDependencies(options);
+  const submissionWorker = createSubmissionWorker(dependencies.submission);
+  return {
+    dependencies,
+    submissionWorker,
+    async start() {
+      await dependencies.follower.start();
+      dependencies.healer.start();
+      submissionWorker.start();
+    },
+    async stop() {
+      dependencies.follower.close();
+      await submissionWorker.stop();
+      await dependencies.healer.stop();
+      await dependencies.feed.feedBell.close();
+      await dependencies.subjects.close();
+    },
+  };
+}
+
+async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
+  const { handle, network, log, clock = systemClock, random = randomBytes } = options;
+  const { db, sql } = handle;
+  const ids = createIdSource(clock, random);
+  const onError = (err: unknown) => log.warn({ err }, 'doorbell failed');
+  const [subjects, feedBell] = await Promise.all([
+    openDoorbell(handle, 'subjects', { onError }),
+    openDoorbell(handle, 'feed', { onError }),
+  ]);
+  const feed = { db, network, clock, feedBell };
+  const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
+  // The custody signer burns from its own balance, so that is where mints must go.
+  const treasuryAddress = network.custodyAddress;
+  const submission: SubmissionDependencies = {
+    db,
+    network,
+    effects: {
+      deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
+      mint: mintEffects({ network, treasuryAddress, clock, ids }),
+      retire: retireEffects({ ids, feed, healer }),
+    },
+    subjects,
+    clock,
+    ids,
+    random: () => Math.random(),
+    log,
+    checkpoint: options.checkpoint ?? (async () => {}),
+  };
+  return {
+    db,
+    sql,
+    network,
+    treasuryAddress,
+    submission,
+    subjects,
+    feed,
+    healer,
+    follower: createFeedFollower({ db, feedBell, log }),
+    indexer: createIndexerClient({ url: options.indexerUrl, fetch, timeoutMs: INDEXER_TIMEOUT_MS }),
+    retirementsHookUrl: new URL('/api/hooks/retirements', options.publicUrl).href,
+    sealer: createSealer(deriveKey(options.appSecret, 'secrets at rest')),
+    saltKey: deriveKey(options.appSecret, 'deploy salts'),
+    clock,
+    ids,
+    log,
+    mutationWaitMs: options.mutationWaitMs,
+  };
+}
