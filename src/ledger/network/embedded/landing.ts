@@ -31,8 +31,6 @@ export const EVENTS_CHANNEL = 'embedded_network_events';
 const MAX_TRANSACTIONS_PER_LEDGER = 100;
 /** Broadcasts that may wait in one process: about ten seconds of landing. */
 const MAX_WAITING = 10_000;
-/** How long a batch waits for the lock; other processes hold it for milliseconds. */
-const LOCK_TIMEOUT_MS = 5_000;
 
 export interface LandingDeps {
   db: Db;
@@ -78,10 +76,7 @@ async function landInOneLedger(
   deps: LandingDeps,
   batch: SignedTransaction[],
 ): Promise<BroadcastAnswer[]> {
-  const [, ledger] = await Promise.all([
-    tx.execute(sql.raw(`SET LOCAL lock_timeout = ${LOCK_TIMEOUT_MS}`)),
-    closeLedger(tx, deps.clock),
-  ]);
+  const ledger = await closeLedger(tx, deps.clock);
   const [landedBefore, world] = await Promise.all([
     knownHashes(tx, batch),
     loadWorld(

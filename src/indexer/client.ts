@@ -1,0 +1,169 @@
+/**
+ * The client of an indexer's REST interface: the embedded one and a real one are spoken to alike.
+ *
+ * An indexer is somebody else's program: its answers are checked, bounded in size and in time, and whatever
+ * goes wrong is INDEXER_UNAVAILABLE.
+ */
+import { z } from 'zod';
+import { DomainError, messageOf } from '../errors.ts';
+
+export interface RegisteredWebhook {
+  id: string;
+  url: string;
+  events: string[];
+}
+
+/** As the indexer keeps it; `data` is positional and differs by event. */
+export interface IndexedEvent {
+  id: string;
+  contract: string;
+  eventType: string;
+  ledger: number;
+  txHash: string;
+  /** Unix seconds. */
+  timestamp: number;
+  data: { topics: unknown[]; value: unknown };
+}
+
+export interface EventQuery {
+  contract?: string;
+  type?: string;
+  /** Unix seconds: events of this moment and later. */
+  since?: number;
+  /** At most MAX_EVENTS_PER_READ. */
+  limit?: number;
+}
+
+/** Every method throws DomainError INDEXER_UNAVAILABLE. */
+export interface IndexerClient {
+  /** The secret is in this answer alone: store it. */
+  registerWebhook(url: string, events: readonly string[]): Promise<RegisteredWebhook & { secret: string }>;
+  listWebhooks(): Promise<RegisteredWebhook[]>;
+  /** False when there was no such registration. */
+  deleteWebhook(id: string): Promise<boolean>;
+  /** Oldest first. */
+  events(query: EventQuery): Promise<IndexedEvent[]>;
+  health(): Promise<{ ok: boolean }>;
+}
+
+export const MAX_EVENTS_PER_READ = 500;
+
+/** Registrations are a few hundred bytes each. */
+const MAX_ANSWER_BYTES = 256 * 1024;
+/** 500 events with the longest beneficiaries and notes that networks take. */
+const MAX_EVENTS_ANSWER_BYTES = 16 * 1024 * 1024;
+
+const registrationSchema = z.object({
+  id: z.string().min(1).max(256),
+  url: z.string(),
+  events: z.array(z.string()),
+});
+const registeredSchema = registrationSchema.extend({ secret: z.string().min(1).max(1024) });
+/** Both forms of a list are in use. */
+const listSchema = z.union([
+  z.array(registrationSchema),
+  z.object({ webhooks: z.array(registrationSchema) }).transform((answer) => answer.webhooks),
+]);
+const removedSchema = z.object({ removed: z.boolean() });
+const eventsSchema = z.object({
+  events: z
+    .array(
+      z.object({
+        id: z.string().min(1).max(256),
+        contract: z.string(),
+        eventType: z.string(),
+        ledger: z.int().min(0),
+        txHash: z.string(),
+        timestamp: z.int().min(0),
+        data: z.object({ topics: z.array(z.unknown()).default([]), value: z.unknown() }),
+      }),
+    )
+    .max(MAX_EVENTS_PER_READ),
+});
+const healthSchema = z.object({ ok: z.boolean() });
+
+interface Question<T> {
+  method: 'GET' | 'POST' | 'DELETE';
+  path: string;
+  body?: unknown;
+  schema: z.ZodType<T>;
+  maxBytes?: number;
+  /** An answer for 404, where that is no failure. */
+  notFound?: T;
+}
+
+/** `url` is the indexer's base address, with or without a path. */
+export function createIndexerClient(options: {
+  url: string;
+  fetch: typeof fetch;
+  timeoutMs: number;
+}): IndexerClient {
+  const base = options.url.endsWith('/') ? options.url : `${options.url}/`;
+
+  async function ask<T>(question: Question<T>): Promise<T> {
+    try {
+      const response = await options.fetch(new URL(question.path, base), {
+        method: question.method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(options.timeoutMs),
+        headers: { accept: 'application/json', 'content-type': 'application/json' },
+        ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
+      });
+      const text = await readBounded(response, question.maxBytes ?? MAX_ANSWER_BYTES);
+      if (response.status === 404 && question.notFound !== undefined) return question.notFound;
+      if (!response.ok) throw new Error(`it answered with status ${response.status}`);
+      return question.schema.parse(JSON.parse(text));
+    } catch (error) {
+      throw new DomainError(
+        'INDEXER_UNAVAILABLE',
+        `The indexer could not be asked (${question.method} /${question.path.split('?')[0]}): ${explain(error)}`,
+        {},
+        { cause: error },
+      );
+    }
+  }
+
+  return {
+    registerWebhook: (url, events) =>
+      ask({ method: 'POST', path: 'webhooks', body: { url, events }, schema: registeredSchema }),
+    listWebhooks: () => ask({ method: 'GET', path: 'webhooks', schema: listSchema }),
+    async deleteWebhook(id) {
+      const path = `webhooks/${encodeURIComponent(id)}`;
+      const notFound = { removed: false };
+      return (await ask({ method: 'DELETE', path, schema: removedSchema, notFound })).removed;
+    },
+    async events(query) {
+      const parameters = new URLSearchParams();
+      for (const [name, value] of Object.entries(query) as [string, string | number | undefined][]) {
+        if (value !== undefined) parameters.set(name, String(value));
+      }
+      const path = `events?${parameters}`;
+      const answer = await ask({
+        method: 'GET',
+        path,
+        schema: eventsSchema,
+        maxBytes: MAX_EVENTS_ANSWER_BYTES,
+      });
+      return answer.events;
+    },
+    health: () => ask({ method: 'GET', path: 'health', schema: healthSchema }),
+  };
+}
+
+async function readBounded(response: Response, maxBytes: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let byteLength = 0;
+  // Leaving the loop early cancels the body, so an endless answer ends here.
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    byteLength += chunk.length;
+    if (byteLength > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function explain(error: unknown): string {
+  if (error instanceof z.ZodError) return `its answer has an unknown form: ${z.prettifyError(error)}`;
+  const cause = error instanceof Error && error.cause !== undefined ? ` (${messageOf(error.cause)})` : '';
+  return messageOf(error) + cause;
+}

@@ -1,0 +1,123 @@
+/**
+ * Delivers the network's events to the registrations: each once, over HTTP, signed; no retry, no order.
+ *
+ *   NOTIFY or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ claim again, until none
+ *
+ * A receiver that hangs holds its own few slots, not the others'. When too many deliveries are under way,
+ * claiming waits, and the events stay in the table for this instance later or for another one now.
+ */
+import pLimit from 'p-limit';
+import type { LimitFunction } from 'p-limit';
+import type { DatabaseHandle } from '../../db/connection.ts';
+import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
+import { signBody } from '../signature.ts';
+import { deliveryBody } from './deliveryBodies.ts';
+import type { BodyShape } from './deliveryBodies.ts';
+import { claimDeliveries } from './eventLog.ts';
+import type { DueDelivery } from './eventLog.ts';
+import { hex } from './registrations.ts';
+
+export interface DispatcherOptions {
+  handle: Pick<DatabaseHandle, 'db' | 'listen'>;
+  randomBytes: (length: number) => Uint8Array;
+  bodyShape: BodyShape;
+  /** A receiver that takes longer has missed its delivery. */
+  timeoutMs: number;
+  /** Finds what a lost NOTIFY did not tell. */
+  pollMs: number;
+  /** Told of deliveries that failed and of events that could not be claimed. */
+  onError: (message: string, error: unknown) => void;
+}
+
+const EVENTS_PER_CLAIM = 50;
+/** Connections to one receiver. */
+const CONCURRENCY_PER_RECEIVER = 4;
+/** Deliveries that wait or are under way in this process; each holds one body of a few kilobytes. */
+const MAX_UNDER_WAY = 1_000;
+
+/** Starts at once, with what was published while no indexer ran. */
+export async function startDispatcher(options: DispatcherOptions): Promise<{ stop(): Promise<void> }> {
+  const { handle, onError } = options;
+  const limits = new Map<string, LimitFunction>();
+  const underWay = new Set<Promise<void>>();
+  const aborter = new AbortController();
+  let isStopped = false;
+  let wasRung = false;
+  let claiming: Promise<void> | null = null;
+
+  function ring(): void {
+    wasRung = true;
+    if (!isStopped) claiming ??= claimAll().finally(() => (claiming = null));
+  }
+
+  async function claimAll(): Promise<void> {
+    try {
+      while (wasRung && !isStopped) {
+        wasRung = false;
+        if (await claimSome()) wasRung = true;
+      }
+    } catch (error) {
+      // The next ring or poll tries again.
+      onError('The embedded indexer could not read the events', error);
+    }
+  }
+
+  /** True when there may be more. */
+  async function claimSome(): Promise<boolean> {
+    while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
+    const { eventCount, deliveries } = await claimDeliveries(handle.db, EVENTS_PER_CLAIM);
+    for (const delivery of deliveries) start(delivery);
+    return eventCount === EVENTS_PER_CLAIM;
+  }
+
+  function start(delivery: DueDelivery): void {
+    const receiver = delivery.registration.id;
+    const limit = limits.get(receiver) ?? pLimit(CONCURRENCY_PER_RECEIVER);
+    limits.set(receiver, limit);
+    const sending = limit(() => send(options, delivery, aborter.signal))
+      .catch((error: unknown) => {
+        if (!isStopped) onError(`A delivery to ${delivery.registration.url} failed`, error);
+      })
+      .finally(() => {
+        underWay.delete(sending);
+        if (limit.activeCount === 0 && limit.pendingCount === 0) limits.delete(receiver);
+      });
+    underWay.add(sending);
+  }
+
+  const unlisten = await handle.listen(EVENTS_CHANNEL, ring, ring);
+  const poll = setInterval(ring, options.pollMs);
+
+  return {
+    async stop() {
+      isStopped = true;
+      clearInterval(poll);
+      await unlisten();
+      await claiming;
+      // What was claimed gets the time of one delivery; what still waits then is dropped, as a crash would.
+      const grace = setTimeout(() => aborter.abort(), options.timeoutMs);
+      await Promise.all(underWay);
+      clearTimeout(grace);
+    },
+  };
+}
+
+async function send(options: DispatcherOptions, delivery: DueDelivery, stopping: AbortSignal): Promise<void> {
+  const { registration, event } = delivery;
+  const body = deliveryBody(options.bodyShape, hex(options.randomBytes(16)), event);
+  const signature = signBody(registration.secret, body);
+  const response = await fetch(registration.url, {
+    method: 'POST',
+    body,
+    headers: {
+      'content-type': 'application/json',
+      'x-service-signature': signature,
+      'x-ankara-signature': signature,
+    },
+    redirect: 'error',
+    signal: AbortSignal.any([stopping, AbortSignal.timeout(options.timeoutMs)]),
+  });
+  // Whatever the receiver says, it is not read: an endless answer must not hold the connection.
+  await response.body?.cancel();
+  if (!response.ok) throw new Error(`the receiver answered with status ${response.status}`);
+}

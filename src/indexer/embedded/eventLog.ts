@@ -1,0 +1,100 @@
+/**
+ * The embedded indexer's view of the network's events: reading them back, and claiming them for delivery.
+ */
+import { and, asc, eq, gt, gte, max } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { events, indexerCursor } from '../../ledger/network/embedded/tables.ts';
+import type { IndexedEvent } from '../client.ts';
+import { listRegistrations } from './registrations.ts';
+import type { Registration } from './registrations.ts';
+
+type EventRow = typeof events.$inferSelect;
+
+export interface EventFilter {
+  contract?: string | undefined;
+  type?: string | undefined;
+  since?: number | undefined;
+  limit: number;
+}
+
+/** Oldest first. */
+export async function readEvents(db: Db, filter: EventFilter): Promise<IndexedEvent[]> {
+  const { contract, type, since, limit } = filter;
+  const rows = await db
+    .select()
+    .from(events)
+    .where(
+      and(
+        contract === undefined ? undefined : eq(events.contract, contract),
+        type === undefined ? undefined : eq(events.eventType, type),
+        since === undefined ? undefined : gte(events.timestamp, BigInt(since)),
+      ),
+    )
+    .orderBy(asc(events.sequence))
+    .limit(limit);
+  return rows.map(toIndexedEvent);
+}
+
+/** One delivery that is due: this instance alone has it. */
+export interface DueDelivery {
+  registration: Registration;
+  event: IndexedEvent;
+}
+
+export interface Claim {
+  /** Zero when all events are claimed. */
+  eventCount: number;
+  deliveries: DueDelivery[];
+}
+
+/**
+ * Takes the next events from all instances' common cursor. The claim is committed before anything is sent:
+ * each delivery is sent at most once, also when this process dies right here.
+ *
+ * The cursor is waited for, not skipped when locked: the lock lasts milliseconds, and an instance that was
+ * rung for an event which the holder's read came too early for would otherwise leave it to the slow poll.
+ * Events commit in the order of their sequence (landing holds the ledger clock), so none is passed over.
+ */
+export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim> {
+  return db.transaction(async (tx) => {
+    const [cursor] = await tx.select().from(indexerCursor).for('update');
+    if (!cursor) throw new Error('The embedded indexer has no cursor: its schema was not migrated');
+    const registrations = await listRegistrations(tx);
+    if (registrations.length === 0) {
+      // Nobody to deliver to: whatever piled up is passed over in one step.
+      const [latest] = await tx.select({ sequence: max(events.sequence) }).from(events);
+      if (latest?.sequence) await tx.update(indexerCursor).set({ sequence: latest.sequence });
+      return { eventCount: 0, deliveries: [] };
+    }
+    const rows = await tx
+      .select()
+      .from(events)
+      .where(gt(events.sequence, cursor.sequence))
+      .orderBy(asc(events.sequence))
+      .limit(maxEvents);
+    const last = rows.at(-1);
+    if (last) await tx.update(indexerCursor).set({ sequence: last.sequence });
+    return { eventCount: rows.length, deliveries: rows.flatMap((row) => deliveriesOf(row, registrations)) };
+  });
+}
+
+function deliveriesOf(row: EventRow, registrations: Registration[]): DueDelivery[] {
+  const event = toIndexedEvent(row);
+  return registrations
+    .filter(({ afterSequence, events: wanted }) => {
+      return row.sequence > afterSequence && (wanted.includes('*') || wanted.includes(row.eventType));
+    })
+    .map((registration) => ({ registration, event }));
+}
+
+function toIndexedEvent(row: EventRow): IndexedEvent {
+  return {
+    id: row.id,
+    contract: row.contract,
+    eventType: row.eventType,
+    ledger: Number(row.ledger),
+    txHash: row.txHash,
+    timestamp: Number(row.timestamp),
+    data: { topics: [...row.data.topics], value: row.data.value },
+  };
+}
