@@ -112,20 +112,18 @@ function judge(root: unknown, located: GraphQLError | undefined): Verdict | unde
 
 /** Complaints of graphql-js, of yoga and of our scalars. */
 function judgeGraphQLError(root: GraphQLError, located: GraphQLError): Verdict | undefined {
+  const aboutVariable = variableProblem(root, located);
+  if (aboutVariable !== undefined) return aboutVariable;
+  const { message } = root;
   const { code, http, details } = { ...located.extensions, ...root.extensions };
-  if (isErrorCode(code)) {
-    return (
-      variableProblem(root, located) ?? { code, message: root.message, http, details: detailsOf(details) }
-    );
-  }
-  if (http !== undefined) return { code: 'BAD_REQUEST', message: root.message, http };
-  if (located.message.startsWith('Syntax Error'))
-    return { code: 'GRAPHQL_PARSE_FAILED', message: root.message };
-  if (/^(Variable "\$|Argument ")/.test(located.message)) {
-    return variableProblem(root, located) ?? { code: 'BAD_USER_INPUT', message: located.message };
-  }
+  // A request that is no GraphQL request at all is never answered 200.
+  if (code === 'BAD_REQUEST') return { code, message, http: { ...(http as object), spec: false } };
+  if (isErrorCode(code)) return { code, message, http, details: detailsOf(details) };
+  if (message.startsWith('Argument "')) return { code: 'BAD_USER_INPUT', message };
+  if (http !== undefined) return { code: 'BAD_REQUEST', message, http };
+  if (message.startsWith('Syntax Error')) return { code: 'GRAPHQL_PARSE_FAILED', message };
   // With a path it came from within the execution: a resolver gave what its type can't print.
-  return located.path === undefined ? { code: 'BAD_REQUEST', message: root.message } : undefined;
+  return located.path === undefined ? { code: 'BAD_REQUEST', message } : undefined;
 }
 
 /** `Variable "$input" got invalid value … at "input.amountCO2e"; …` with the field as a detail. */
