@@ -234,6 +234,26 @@ describe('the embedded network', () => {
     }
   });
 
+  it('lands the rest of a batch when the database refuses one of it', async () => {
+    const network = await open();
+    const tokenAddress = await mintedCarbon(network, 20n);
+    await database.handle.sql.unsafe(`
+      CREATE TRIGGER refuse_poison BEFORE INSERT ON embedded_network.retirements
+      FOR EACH ROW WHEN (NEW.note = 'poison') EXECUTE FUNCTION embedded_network.refuse_change()`);
+    const notes = Array.from({ length: 10 }, (_, at) => (at === 4 ? 'poison' : `#${at}`));
+    const sent = await Promise.all(notes.map((note) => network.prepare(retire(tokenAddress, TONNE, note))));
+    const answers = await Promise.all(sent.map((prepared) => network.broadcast(prepared.signedBytes)));
+    expect(answers.map((answer) => answer.status)).toEqual(
+      notes.map((note) => (note === 'poison' ? 'unknown' : 'accepted')),
+    );
+    // What went wrong is told, without the statement and its values.
+    expect(answers[4]).toEqual({ status: 'unknown', reason: 'retirements is append-only: INSERT refused' });
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(9);
+    await database.handle.sql.unsafe('DROP TRIGGER refuse_poison ON embedded_network.retirements');
+    expect(await network.broadcast(sent[4]?.signedBytes ?? new Uint8Array())).toEqual({ status: 'accepted' });
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(10);
+  });
+
   it('says that it is unavailable, never that something failed, when its database is gone', async () => {
     const handle = openDatabase({ url: database.url, poolSize: 2, applicationName: 'gone' });
     const network = await createEmbeddedNetwork({ handle, secretKey, clock: systemClock, randomBytes });

@@ -7,9 +7,9 @@
  */
 import type { Clock } from '../../../clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
-import { messageOf } from '../../../errors.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address, BroadcastAnswer, LedgerNetwork, NetworkCall } from '../port.ts';
+import { innermostMessage } from './databaseErrors.ts';
 import { createControls } from './controls.ts';
 import type { EmbeddedControls } from './controls.ts';
 import { deployedAddress, factoryAddressOf, hashText, initialSettlementAddress } from './identity.ts';
@@ -128,7 +128,7 @@ async function answered<T>(work: Promise<T>): Promise<T> {
     return await work;
   } catch (error) {
     if (error instanceof NetworkRefusal || error instanceof RangeError) throw error;
-    throw new NetworkUnavailable(`The embedded network did not answer: ${messageOf(error)}`, {
+    throw new NetworkUnavailable(`The embedded network did not answer: ${innermostMessage(error)}`, {
       cause: error,
     });
   }

@@ -8,11 +8,11 @@
  * flush of its own. Each transaction still succeeds, is refused or has expired by itself.
  */
 import { inArray, sql } from 'drizzle-orm';
-import postgres from 'postgres';
 import type { Clock } from '../../../clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
+import { innermostMessage, isRefusedByDatabase } from './databaseErrors.ts';
 import { createBatcher } from './batches.ts';
 import type { Batcher } from './batches.ts';
 import type { Context, ContractEvent, Effects } from './contracts/effects.ts';
@@ -57,7 +57,7 @@ async function landBatch(deps: LandingDeps, batch: SignedTransaction[]): Promise
     return await deps.db.transaction((tx) => landInOneLedger(tx, deps, batch));
   } catch (error) {
     // The database refused what was written: one transaction must not keep the others from landing.
-    if (batch.length === 1 || !(error instanceof postgres.PostgresError)) throw error;
+    if (batch.length === 1 || !isRefusedByDatabase(error)) throw error;
     const answers: BroadcastAnswer[] = [];
     for (const transaction of batch) {
       const [answer] = await landBatch(deps, [transaction]).catch((cause: unknown) => [unknownAnswer(cause)]);
@@ -68,7 +68,7 @@ async function landBatch(deps: LandingDeps, batch: SignedTransaction[]): Promise
 }
 
 export function unknownAnswer(cause: unknown): BroadcastAnswer {
-  return { status: 'unknown', reason: cause instanceof Error ? cause.message : String(cause) };
+  return { status: 'unknown', reason: innermostMessage(cause) };
 }
 
 async function landInOneLedger(
