@@ -5,7 +5,7 @@ import { and, asc, gt, isNotNull } from 'drizzle-orm';
 import type { Sql } from 'postgres';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/schema/index.ts';
-import { countStored, fillToken, type FeedDependencies } from '../feed/fillToken.ts';
+import type { FeedDependencies } from '../feed/fillToken.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import { auditBooks } from './auditBooks.ts';
 import type { Finding } from './finding.ts';
@@ -37,15 +37,6 @@ export async function audit(
   for (let page = await readPage(deps.db, null); page.length > 0;) {
     for (const row of page) {
       const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
-      const token = { projectId: project.id, tokenAddress: project.tokenAddress };
-      const totals = await fillToken(deps.feed, token);
-      const stored = await countStored(deps.db, project.tokenAddress);
-      if (stored < totals.totalRetirements) {
-        report.findings.push({
-          invariant: 'I10',
-          message: `${project.assetId}: the token has ${totals.totalRetirements} retirements, the feed ${stored}`,
-        });
-      }
       const { unsettled, findings } = await reconcileProject(deps, project);
       report.findings.push(...findings);
       report.projects += 1;

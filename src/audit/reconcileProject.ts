@@ -5,6 +5,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { retirementRecords, retirements, submissions } from '../db/schema/index.ts';
+import { countStored, fillToken, type FeedDependencies } from '../feed/fillToken.ts';
 import { readPositions, type ProjectPosition } from '../ledger/books/readBalances.ts';
 import type { CarbonTotals, LedgerNetwork } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
@@ -35,6 +36,7 @@ interface ReconcileDependencies {
   db: Db;
   network: LedgerNetwork;
   treasuryAddress: string;
+  feed: FeedDependencies;
 }
 
 /**
@@ -46,7 +48,10 @@ export async function reconcileProject(
   project: ReconciledProject,
 ): Promise<Reconciliation> {
   const sums = await readSettledSums(deps, project);
+  // Our own copy of the token's records may lag behind for a moment; the comparison is of facts, not of speed.
+  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
   const findings = [
+    ...(await compareFeed(deps, project, totals.totalRetirements)),
     ...(sums.unsettled === 0 ? compareSums(project, sums.books, sums.network) : []),
     ...(await compareRecords(deps, project)),
   ];
@@ -75,6 +80,21 @@ async function readBooks(db: Db, projectId: string): Promise<ProjectPosition> {
   const books = positions.get(projectId);
   if (!books) throw new Error(`project ${projectId} has no position`);
   return books;
+}
+
+async function compareFeed(
+  deps: ReconcileDependencies,
+  project: ReconciledProject,
+  totalRetirements: number,
+): Promise<Finding[]> {
+  const stored = await countStored(deps.db, project.tokenAddress);
+  if (stored >= totalRetirements) return [];
+  return [
+    {
+      invariant: 'I10',
+      message: `${project.assetId}: the token has ${totalRetirements} retirements, the feed ${stored}`,
+    },
+  ];
 }
 
 function compareSums(

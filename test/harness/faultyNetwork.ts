@@ -10,7 +10,9 @@ export type Fault =
   /** The call takes effect, but its answer is lost. */
   | 'answer-lost'
   /** The network refuses the call for good. */
-  | 'refused';
+  | 'refused'
+  /** For `outcome`: the network's history no longer reaches back far enough. */
+  | 'history-gone';
 
 export type FaultyMethod =
   'prepare' | 'broadcast' | 'outcome' | 'retirementRecords' | 'carbonTotals' | 'status';
@@ -37,6 +39,8 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
       calls.set(method, callNumber);
       const fault = plan(method, callNumber);
       if (fault === 'unreachable') return lost(method, 'connection refused');
+      if (fault === 'history-gone')
+        return { status: 'undeterminable', reason: 'history does not reach back' };
       if (fault === 'refused') {
         throw new NetworkRefusal({ reason: 'OTHER', message: `${method} refused by the test` });
       }
