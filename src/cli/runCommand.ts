@@ -1,0 +1,16 @@
+/**
+ * Runs a command line program: known causes of failure are one sentence and a non-zero exit.
+ */
+import type { Command } from 'commander';
+import { explainStartupError } from '../startupErrors.ts';
+
+export async function runCommand(command: Command): Promise<void> {
+  try {
+    await command.parseAsync();
+  } catch (error) {
+    process.stderr.write(
+      `${explainStartupError(error) ?? String(error instanceof Error ? error.stack : error)}\n`,
+    );
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,40 @@
+/**
+ * `npm run -s token -- --role buyer --sub acme`: one bearer token for the running configuration.
+ */
+import { Command, InvalidArgumentError, Option } from 'commander';
+import { loadConfig } from '../config.ts';
+import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../developmentTokens.ts';
+import { ROLES, SUBJECT_PATTERN, type Role } from '../identity/roles.ts';
+import { runCommand } from './runCommand.ts';
+
+const UNIT_SECONDS: Readonly<Record<string, number>> = { s: 1, m: 60, h: 3600, d: 86_400 };
+
+const command = new Command('token')
+  .description('Prints one bearer token for the running configuration.')
+  .addOption(new Option('--role <role>', 'what the token may do').choices(ROLES).makeOptionMandatory())
+  .option(
+    '--sub <subject>',
+    "whose token it is; a buyer's is their buyerId (default: one per role)",
+    parseSubject,
+  )
+  .option('--expires <duration>', 'how long it is good for: 90s, 30m, 12h, 7d', parseDuration)
+  .action(async (options: { role: Role; sub?: string; expires?: number }) => {
+    const subject = options.sub ?? DEVELOPMENT_SUBJECTS[options.role];
+    const config = await loadConfig();
+    process.stdout.write(`${await signDevelopmentToken(config, options.role, subject, options.expires)}\n`);
+  });
+
+await runCommand(command);
+
+function parseSubject(text: string): string {
+  if (SUBJECT_PATTERN.test(text)) return text;
+  throw new InvalidArgumentError(
+    'Use 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit.',
+  );
+}
+
+function parseDuration(text: string): number {
+  const [, amount, unit = ''] = /^([1-9]\d{0,5})([smhd])$/.exec(text) ?? [];
+  if (amount === undefined) throw new InvalidArgumentError('Use a number and s, m, h or d: 12h.');
+  return Number(amount) * (UNIT_SECONDS[unit] ?? 0);
+}

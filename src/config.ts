@@ -1,0 +1,112 @@
+/**
+ * The only reader of the environment: checks every setting, and reports all that are wrong at once, by name.
+ */
+import { randomBytes } from 'node:crypto';
+import dotenv from 'dotenv';
+import type { z } from 'zod';
+import { SETTINGS, type Setting, type SettingName } from './settings.ts';
+import { loadSecrets } from './secrets.ts';
+import { StartupError } from './startupErrors.ts';
+
+type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
+
+export interface Config extends Omit<
+  Values,
+  'PUBLIC_URL' | 'LEDGER_SECRET_KEY' | 'APP_SECRET' | 'AUTH_SECRET' | 'GRAPHIQL'
+> {
+  PUBLIC_URL: string;
+  LEDGER_SECRET_KEY: string;
+  APP_SECRET: string;
+  /** Null when AUTH_JWKS_URL takes its place. */
+  AUTH_SECRET: string | null;
+  GRAPHIQL: boolean;
+  /** Of the embedded PostgreSQL, when it is used. */
+  databasePassword: string;
+  /** Whether the bearer secret was generated here, so that development tokens may be shown. */
+  hasDevelopmentTokens: boolean;
+}
+
+/** @throws StartupError that names every setting that is wrong. */
+export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironment()): Promise<Config> {
+  const values = readSettings(environment);
+  const problems = findContradictions(values);
+  if (problems.length > 0) throw wrongSettings(problems);
+  const secrets = await loadSecrets(values.DATA_DIR, randomBytes);
+  const isProduction = values.NODE_ENV === 'production';
+  return {
+    ...values,
+    PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
+    LEDGER_SECRET_KEY: values.LEDGER_SECRET_KEY ?? secrets.ledgerSecretKey,
+    APP_SECRET: values.APP_SECRET ?? secrets.appSecret,
+    AUTH_SECRET: values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? secrets.authSecret) : null,
+    GRAPHIQL: values.GRAPHIQL ?? !isProduction,
+    databasePassword: secrets.databasePassword,
+    hasDevelopmentTokens:
+      values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
+  };
+}
+
+function readEnvironment(): NodeJS.Dict<string> {
+  dotenv.config({ quiet: true });
+  return process.env;
+}
+
+function readSettings(environment: NodeJS.Dict<string>): Values {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+    // An empty variable is how shells and compose files say "not set".
+    const given = environment[name]?.trim() || undefined;
+    const parsed = setting.schema.safeParse(given ?? setting.default ?? undefined);
+    if (parsed.success) values[name] = parsed.data;
+    else problems.push(describeProblem(name, setting, given, parsed.error));
+  }
+  if (problems.length > 0) throw wrongSettings(problems);
+  return values as Values;
+}
+
+function describeProblem(
+  name: string,
+  setting: Setting,
+  given: string | undefined,
+  error: z.ZodError,
+): string {
+  const rule = error.issues[0]?.message ?? 'is wrong';
+  const shown = setting.secret ? 'a secret value' : JSON.stringify(given?.slice(0, 100) ?? '');
+  return `${name} ${rule}, but is ${shown}. ${setting.description}`;
+}
+
+/** Settings that are right by themselves and wrong together. */
+function findContradictions(values: Values): string[] {
+  const problems: string[] = [];
+  if (values.AUTH_SECRET !== undefined && values.AUTH_JWKS_URL !== undefined) {
+    problems.push(
+      'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
+    );
+  }
+  if (values.NODE_ENV === 'production') problems.push(...findUnsafeDefaults(values));
+  return problems;
+}
+
+/** What is convenient on a laptop and dangerous with other people's money. */
+function findUnsafeDefaults(values: Values): string[] {
+  const problems: string[] = [];
+  const required: SettingName[] = ['DATABASE_URL', 'LEDGER_SECRET_KEY', 'APP_SECRET', 'PUBLIC_URL'];
+  for (const name of required) {
+    if (values[name] === undefined)
+      problems.push(`${name} must be set in production. ${SETTINGS[name].description}`);
+  }
+  if (values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined) {
+    problems.push(
+      'AUTH_SECRET or AUTH_JWKS_URL must be set in production: nobody could be told from anybody.',
+    );
+  }
+  return problems;
+}
+
+function wrongSettings(problems: readonly string[]): StartupError {
+  return new StartupError(
+    `${problems.length === 1 ? 'A setting is' : `${problems.length} settings are`} wrong:\n` +
+      problems.map((problem) => `  ${problem}`).join('\n'),
+  );
+}

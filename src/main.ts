@@ -1,0 +1,136 @@
+/**
+ * Process entry: config → database → network → app → listen; and an ordered stop on a signal.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { buildApp, type App } from './app.ts';
+import { systemClock } from './clock.ts';
+import { loadConfig, type Config } from './config.ts';
+import { signDevelopmentToken } from './developmentTokens.ts';
+import { createGraphiqlPage } from './http/graphiql.ts';
+import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
+import { createLogger, type Logger } from './logger.ts';
+import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
+import { openConfiguredNetwork } from './openNetwork.ts';
+import { isWatching, watchRetirements } from './resolvers/watchRetirements.ts';
+import { GRAPHIQL_EXAMPLES } from './schema/examples.ts';
+import { explainStartupError } from './startupErrors.ts';
+import { welcome } from './welcome.ts';
+
+/** What has been opened, newest last: closed in the opposite order. */
+type Stops = (() => Promise<void>)[];
+
+/** A stop that takes longer hangs; the database recovers by itself from what is cut off then. */
+const STOP_TIMEOUT_MS = 30_000;
+
+async function main(): Promise<void> {
+  const config = await loadConfig();
+  const log = createLogger({ level: config.LOG_LEVEL, pretty: process.stdout.isTTY });
+  const stops: Stops = [];
+  stopOnSignals(stops, log);
+  try {
+    await start(config, log, stops);
+  } catch (error) {
+    await stopAll(stops);
+    throw error;
+  }
+}
+
+async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
+  const database = await openConfiguredDatabase(config);
+  stops.push(database.stop);
+  const network = await openConfiguredNetwork(config, database.handle);
+  const indexerUrl = config.INDEXER_URL ?? (await startIndexer(database, log, stops));
+  const app = await buildApp({
+    handle: database.handle,
+    network,
+    indexerUrl,
+    publicUrl: config.PUBLIC_URL,
+    signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
+    appSecret: config.APP_SECRET,
+    auth: {
+      ...tokenKey(config),
+      issuer: config.AUTH_ISSUER,
+      audience: config.AUTH_AUDIENCE,
+    },
+    allowedOrigins: originsOf(config),
+    graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
+    spoolFolder: join(config.DATA_DIR, 'spool'),
+    mutationWaitMs: config.MUTATION_WAIT_MS,
+    healIntervalMs: config.HEAL_INTERVAL_MS,
+    log,
+  });
+  stops.push(app.stop);
+  // Listening comes first: a taken port should not have let work begin.
+  const port = await app.listen(config.PORT, config.HOST);
+  await app.start();
+  if (config.INDEXER_URL === undefined) await watchEmbeddedIndexer(app, log);
+  process.stdout.write(await welcome({ config, port, database, network, indexerUrl }));
+}
+
+async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops): Promise<string> {
+  const indexer = await startEmbeddedIndexer({
+    handle: database.handle,
+    clock: systemClock,
+    randomBytes,
+    onError: (message, err) => log.warn({ err }, message),
+  });
+  stops.push(indexer.stop);
+  return indexer.url;
+}
+
+/** On embedded defaults nobody has to know about registrations before the feed is live. */
+async function watchEmbeddedIndexer({ dependencies }: App, log: Logger): Promise<void> {
+  if (await isWatching(dependencies)) return;
+  const { webhookId } = await watchRetirements(dependencies);
+  log.info({ webhookId }, 'registered with the embedded indexer');
+}
+
+function tokenKey(config: Config): { secret: string } | { jwksUrl: string } {
+  return config.AUTH_SECRET === null
+    ? { jwksUrl: config.AUTH_JWKS_URL ?? '' }
+    : { secret: config.AUTH_SECRET };
+}
+
+function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[] {
+  return origins?.includes('*') ? '*' : (origins ?? []);
+}
+
+/** GraphiQL comes with an administrator's token on embedded defaults, so that every example works at once. */
+async function graphiqlOptions(config: Config) {
+  const token = config.hasDevelopmentTokens ? await signDevelopmentToken(config, 'admin', 'graphiql') : null;
+  return { examples: GRAPHIQL_EXAMPLES, token };
+}
+
+function stopOnSignals(stops: Stops, log: Logger): void {
+  let stopping = false;
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    process.on(signal, () => {
+      if (stopping) return;
+      stopping = true;
+      log.info({ signal }, 'stopping');
+      setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+      stopAll(stops).then(
+        () => process.exit(0),
+        (err: unknown) => {
+          log.error({ err }, 'stopping failed');
+          process.exit(1);
+        },
+      );
+    });
+  }
+}
+
+async function stopAll(stops: Stops): Promise<void> {
+  for (let stop = stops.pop(); stop; stop = stops.pop()) await stop();
+}
+
+try {
+  await main();
+} catch (error) {
+  const sentence = explainStartupError(error);
+  process.stderr.write(`${sentence ?? String(error instanceof Error ? error.stack : error)}\n`);
+  process.exitCode = 1;
+  // What could not be closed must not keep a failed start alive.
+  setTimeout(() => process.exit(1), 1000).unref();
+}

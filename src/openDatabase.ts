@@ -1,0 +1,51 @@
+/**
+ * The configured database, reachable and migrated: one's own by DATABASE_URL, or the embedded one.
+ */
+import type { Config } from './config.ts';
+import { openDatabase, type DatabaseHandle } from './db/connection.ts';
+import { openEmbeddedPostgres } from './db/embedded/embeddedPostgres.ts';
+import { migrate } from './db/migrate.ts';
+import { databaseUnreachable } from './startupErrors.ts';
+
+export interface ConfiguredDatabase {
+  handle: DatabaseHandle;
+  /** For people: which database this is, without its password. */
+  description: string;
+  stop(): Promise<void>;
+}
+
+const APPLICATION_NAME = 'asset-token-marketplace';
+
+/** @throws StartupError */
+export async function openConfiguredDatabase(config: Config): Promise<ConfiguredDatabase> {
+  const embedded =
+    config.DATABASE_URL === undefined
+      ? await openEmbeddedPostgres({ dataDir: config.DATA_DIR, password: config.databasePassword })
+      : null;
+  const url = embedded?.url ?? config.DATABASE_URL ?? '';
+  try {
+    await migrate(url, [
+      'platform',
+      ...(config.LEDGER_NETWORK === 'embedded' ? ['embedded-network' as const] : []),
+    ]);
+  } catch (error) {
+    await embedded?.stop();
+    throw databaseUnreachable(url, error);
+  }
+  const handle = openDatabase({
+    url,
+    poolSize: config.DATABASE_POOL_SIZE,
+    applicationName: APPLICATION_NAME,
+  });
+  const { host, pathname } = new URL(url);
+  return {
+    handle,
+    description: embedded
+      ? `embedded PostgreSQL at ${host}, in ${config.DATA_DIR}${embedded.attached ? ' (was running, taken over)' : ''}`
+      : `PostgreSQL ${pathname.slice(1)} at ${host}`,
+    async stop() {
+      await handle.close();
+      await embedded?.stop();
+    },
+  };
+}

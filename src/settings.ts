@@ -1,0 +1,158 @@
+/**
+ * Every setting of the product, once: its name, its meaning, its default and its rule. config.ts reads the
+ * environment by this table, and a test holds .env.example and the README to it.
+ */
+import { z } from 'zod';
+import { MIN_SECRET_BYTES } from './identity/tokens.ts';
+
+export interface Setting {
+  /** For .env.example and the README. */
+  description: string;
+  /** As it would be written in the environment; null when there is none. */
+  default: string | null;
+  /** Values of secrets are never repeated in a message. */
+  secret?: true;
+  schema: z.ZodType<unknown, string | undefined>;
+}
+
+const wholeNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d{1,12}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+
+const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
+const secretText = z
+  .string()
+  .refine(
+    (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
+    `must have at least ${MIN_SECRET_BYTES} bytes`,
+  );
+const text = z.string().min(1, 'must not be empty');
+const list = text.transform((names) => names.split(',').map((name) => name.trim()));
+const headerNames = list.refine(
+  (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
+  'must be header names, separated by commas',
+);
+const origins = list.refine(
+  (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
+  'must be origins like https://app.example, separated by commas, or *',
+);
+
+/** The networks that this build speaks. */
+export const LEDGER_NETWORKS = ['embedded'] as const;
+
+function setting<T>(
+  schema: z.ZodType<T, string | undefined>,
+  defaultValue: string | null,
+  description: string,
+  secret?: true,
+) {
+  return { schema, default: defaultValue, description, ...(secret ? { secret } : {}) } satisfies Setting;
+}
+
+export const SETTINGS = {
+  PORT: setting(wholeNumber(0, 65_535), '4000', 'Port of the HTTP server; 0 takes any free one.'),
+  HOST: setting(text, 'localhost', 'Address to listen on; 0.0.0.0 for all of this machine.'),
+  PUBLIC_URL: setting(
+    httpUrl.optional(),
+    null,
+    'Where the indexer and clients reach this server. Default: http://localhost:PORT.',
+  ),
+  DATA_DIR: setting(
+    text,
+    '.data',
+    'Folder of the embedded PostgreSQL, generated secrets and the delivery spool.',
+  ),
+  DATABASE_URL: setting(
+    postgresUrl.optional(),
+    null,
+    'A PostgreSQL of your own (15 or newer). Default: the embedded one under DATA_DIR.',
+    true,
+  ),
+  DATABASE_POOL_SIZE: setting(wholeNumber(4, 200), '20', 'Connections that one instance opens at most.'),
+  LEDGER_NETWORK: setting(
+    z.enum(LEDGER_NETWORKS, { error: `must be one of: ${LEDGER_NETWORKS.join(', ')}` }),
+    'embedded',
+    'The ledger network that tokens live on.',
+  ),
+  LEDGER_SECRET_KEY: setting(
+    z
+      .string()
+      .regex(/^S[A-Z2-7]{55}$/, 'must be an S… secret key of 56 characters')
+      .optional(),
+    null,
+    "Secret key of the platform's custody signer. Default on the embedded network: generated under DATA_DIR.",
+    true,
+  ),
+  TREASURY_ADDRESS: setting(
+    text.optional(),
+    null,
+    "Where credits are minted to. Must be the custody signer's address, which is the default: it burns from its own balance.",
+  ),
+  RAMP_SETTLEMENT_ADDRESS: setting(
+    text.optional(),
+    null,
+    'The deployed settlement contract. Default on the embedded network: the one it has from the start.',
+  ),
+  INDEXER_URL: setting(httpUrl.optional(), null, 'Base address of the indexer. Default: the embedded one.'),
+  INDEXER_SIGNATURE_HEADERS: setting(
+    headerNames,
+    'x-service-signature,x-ankara-signature',
+    "Headers that may carry the signature of an indexer's delivery; the first one present counts.",
+  ),
+  APP_SECRET: setting(
+    secretText.optional(),
+    null,
+    'Key material for deploy salts and for secrets at rest. Never change it. Default on embedded defaults: generated.',
+    true,
+  ),
+  AUTH_SECRET: setting(
+    secretText.optional(),
+    null,
+    'Shared secret that bearer tokens (HS256) are verified with. Default on embedded defaults: generated.',
+    true,
+  ),
+  AUTH_JWKS_URL: setting(
+    httpUrl.optional(),
+    null,
+    "Address of your identity provider's keys, instead of AUTH_SECRET (RS256, ES256, EdDSA).",
+  ),
+  AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
+  AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),
+  ALLOWED_ORIGINS: setting(
+    origins.optional(),
+    null,
+    'Origins of web pages that may call the API, separated by commas, or *. Default: none but its own.',
+  ),
+  GRAPHIQL: setting(
+    z
+      .enum(['true', 'false'], { error: 'must be true or false' })
+      .transform((value) => value === 'true')
+      .optional(),
+    null,
+    'Whether /graphql shows GraphiQL to browsers. Default: true, in production false.',
+  ),
+  MUTATION_WAIT_MS: setting(
+    wholeNumber(0, 120_000),
+    '25000',
+    'How long a mutation waits for the network before it answers with the state reached.',
+  ),
+  HEAL_INTERVAL_MS: setting(
+    wholeNumber(1000, 60_000),
+    '30000',
+    'How often the feed is compared with every token, for deliveries that never came.',
+  ),
+  LOG_LEVEL: setting(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    }),
+    'info',
+    'The least important messages to log.',
+  ),
+  NODE_ENV: setting(text, 'development', '"production" refuses unsafe defaults.'),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;
