@@ -2,6 +2,7 @@
  * A database of its own for a test file: cloned from the migrated template, dropped afterwards.
  */
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import { inject } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
@@ -31,8 +32,11 @@ export async function createTestDatabase(options: { poolSize?: number } = {}): P
     handle,
     async drop() {
       await handle.close();
-      // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
-      await asAdministrator(serverUrl, (sql) => sql.unsafe(`DROP DATABASE ${name}`));
+      await asAdministrator(serverUrl, async (sql) => {
+        await awaitNoConnections(sql, name);
+        // Without FORCE: a pool that a test forgot to close makes this fail, and the test with it.
+        await sql.unsafe(`DROP DATABASE ${name}`);
+      });
     },
   };
 }
@@ -46,5 +50,14 @@ async function asAdministrator(
     await work(sql);
   } finally {
     await sql.end();
+  }
+}
+
+/** The server notices within moments that a killed process is gone; a pool left open stays. */
+async function awaitNoConnections(sql: postgres.Sql, name: string): Promise<void> {
+  for (let looks = 0; looks < 50; looks++) {
+    const connections = await sql`SELECT 1 FROM pg_stat_activity WHERE datname = ${name}`;
+    if (connections.length === 0) return;
+    await delay(100);
   }
 }

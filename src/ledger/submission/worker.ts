@@ -13,7 +13,7 @@ import { step } from './step.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
-const CLAIM_SECONDS = 60;
+const CLAIM_SECONDS = 30;
 /** Steps under way at once in one instance; each needs a database connection now and then. */
 const MAX_CONCURRENT_STEPS = 8;
 /** How long a worker that heard no doorbell waits before it looks by itself. */
