@@ -28,8 +28,9 @@ import type { Enveloped, Pipeline } from './yoga.ts';
 
 /** Documents and variables are smaller; results go the other way. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-/** Also what one socket can make the server work on at a time. */
 const MAX_OPERATIONS_PER_SOCKET = 100;
+/** Operations that the client has given up may still be winding down; this many messages are worked on at most. */
+const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
 /** Above this much unread output a socket's input is left unread too, so that pings can't pile up pongs. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
 /** Well under the 60 s after which proxies drop silent connections. */
@@ -61,7 +62,7 @@ interface Peer {
   socket: WebSocket;
   remoteAddress: string;
   caller: Caller | null;
-  runningOperations: number;
+  messagesInWork: number;
   cancelExpiry: () => void;
 }
 
@@ -75,7 +76,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       socket,
       remoteAddress: options.remoteAddressOf(request),
       caller: null,
-      runningOperations: 0,
+      messagesInWork: 0,
       cancelExpiry: () => undefined,
     };
     serve(peer, request, protocol, options.log);
@@ -133,8 +134,11 @@ function createProtocol({ pipeline, verifyToken, clock, log, newRequestId }: Web
       }
       return true;
     },
-    onSubscribe: async ({ extra: peer }, _id, payload) => {
-      if (peer.runningOperations > MAX_OPERATIONS_PER_SOCKET) return [tooManyOperations()];
+    onSubscribe: async ({ extra: peer, subscriptions }, _id, payload) => {
+      const operations = Object.keys(subscriptions).length;
+      if (operations > MAX_OPERATIONS_PER_SOCKET || peer.messagesInWork > MAX_MESSAGES_AT_A_TIME) {
+        return [tooManyOperations()];
+      }
       const requestId = newRequestId();
       try {
         return await prepare(peer, payload, requestId);
@@ -159,41 +163,52 @@ function serve(peer: Peer, request: IncomingMessage, protocol: Protocol, log: Er
     log.error({ err: error, remoteAddress: peer.remoteAddress }, 'a websocket failed by a defect');
     socket.close(INTERNAL_ERROR, 'Internal error');
   };
+  const work = (handle: (message: string) => Promise<void>, data: Buffer) => {
+    peer.messagesInWork += 1;
+    handle(data.toString())
+      .catch(fail)
+      .finally(() => {
+        peer.messagesInWork -= 1;
+      });
+  };
+  const stopPings = keepAlive(socket);
   const closed = protocol.opened(
     {
       protocol: socket.protocol,
-      send: (data) => sendFlushed(socket, data),
+      send: createSender(socket, (code, reason) => {
+        stopPings();
+        closed(code, reason).catch(fail);
+      }),
       close: (code, reason) => socket.close(code, closeReason(reason ?? '')),
-      onMessage: (handle) => {
-        socket.on('message', (data: Buffer) => {
-          peer.runningOperations += 1;
-          handle(data.toString())
-            .catch(fail)
-            .finally(() => {
-              peer.runningOperations -= 1;
-            });
-        });
-      },
+      onMessage: (handle) => socket.on('message', (data: Buffer) => work(handle, data)),
     },
     peer,
   );
-  const stopPings = keepAlive(socket);
   limitUnread(socket, request);
   // A client's protocol errors (too large a message, a bad frame) end its socket; ws says so to the client.
   socket.on('error', () => undefined);
-  socket.once('close', (code, reason) => {
-    stopPings();
-    closed(code, String(reason)).catch(fail);
-  });
 }
 
-/** Answers when the bytes left the process, which is what holds the next pull back. */
-function sendFlushed(socket: WebSocket, data: string): Promise<void> {
-  return new Promise((resolve) => {
-    // A closed socket is no failure of the operation: its end is told by the close event.
-    if (socket.readyState !== socket.OPEN) resolve();
-    else socket.send(data, () => resolve());
+/**
+ * Answers when the bytes left the process, which is what holds the next pull back. On a socket that is
+ * closing it answers when that is over and its subscriptions were told: answering at once would let a
+ * subscription with much to say spin, and keep the very event from being seen that ends it.
+ */
+function createSender(
+  socket: WebSocket,
+  onClose: (code: number, reason: string) => void,
+): (data: string) => Promise<void> {
+  const gone = new Promise<void>((resolve) => {
+    socket.once('close', (code, reason) => {
+      onClose(code, reason.toString());
+      resolve();
+    });
   });
+  return async (data) => {
+    if (socket.readyState !== socket.OPEN) return gone;
+    const isSent = await new Promise<boolean>((resolve) => socket.send(data, (error) => resolve(!error)));
+    return isSent ? undefined : gone;
+  };
 }
 
 /** Output that is still on its way is not judged here: whether it moves, stalledSockets.ts decides. */

@@ -1,0 +1,296 @@
+import { createClient } from 'graphql-ws';
+import type { Client, ClientOptions } from 'graphql-ws';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { startServer, token, until } from '../harness/httpServer.ts';
+import type { TestServer } from '../harness/httpServer.ts';
+
+let server: TestServer;
+
+beforeAll(async () => {
+  server = await startServer();
+});
+
+afterAll(() => server.close(0));
+
+function client(options: Partial<ClientOptions> = {}): Client {
+  return createClient({ url: server.wsUrl, webSocketImpl: WebSocket, retryAttempts: 0, ...options });
+}
+
+async function withAuthorization(roles: Parameters<typeof token>[0]): Promise<Client> {
+  return client({ connectionParams: { authorization: `Bearer ${await token(roles)}` } });
+}
+
+/** Everything that an operation answers. */
+async function all(source: Client, query: string, variables?: Record<string, unknown>): Promise<unknown[]> {
+  const results: unknown[] = [];
+  for await (const result of source.iterate({ query, variables })) results.push(result);
+  return results;
+}
+
+/** The code and reason that the server closes a socket with. */
+function closeOf(socket: WebSocket): Promise<{ code: number; reason: string }> {
+  return new Promise((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: String(reason) }));
+    socket.on('error', () => undefined);
+  });
+}
+
+/** A bare socket that has said nothing yet. */
+async function openSocket(url = server.wsUrl): Promise<WebSocket> {
+  const socket = new WebSocket(url, 'graphql-transport-ws');
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.once('error', reject);
+  });
+  return socket;
+}
+
+/** The HTTP status that an attempt to open a websocket is answered with. */
+function attempt(url: string, origin?: string) {
+  return new Promise<number | undefined>((resolve) => {
+    const socket = new WebSocket(url, 'graphql-transport-ws', { origin });
+    socket.once('open', () => {
+      socket.close();
+      resolve(101);
+    });
+    socket.once('unexpected-response', (_request, response) => resolve(response.statusCode));
+    socket.on('error', () => undefined);
+  });
+}
+
+function say(socket: WebSocket, ...messages: object[]): void {
+  for (const message of messages) socket.send(JSON.stringify(message));
+}
+
+function subscribe(id: string, query: string) {
+  return { type: 'subscribe', id, payload: { query } };
+}
+
+const init = { type: 'connection_init' };
+
+describe('operations over a websocket', () => {
+  it('queries, mutations and subscriptions', async () => {
+    const acme = await withAuthorization(['buyer']);
+    expect(await all(acme, '{ hello whoami }')).toEqual([{ data: { hello: 'world', whoami: 'acme' } }]);
+    const mutation = 'mutation { retire(input: { buyerId: "acme", amountCO2e: 5, buyerName: "Acme" }) }';
+    expect(await all(acme, mutation)).toEqual([{ data: { retire: '5 for Acme: -' } }]);
+    expect(await all(acme, 'subscription { ticks(count: 3) }')).toEqual(
+      ['1', '2', '3'].map((ticks) => ({ data: { ticks } })),
+    );
+    await acme.dispose();
+  });
+
+  it('by the public', async () => {
+    const anybody = client();
+    expect(await all(anybody, '{ hello }')).toEqual([{ data: { hello: 'world' } }]);
+    expect(await all(anybody, '{ whoami }')).toMatchObject([
+      { errors: [{ extensions: { code: 'UNAUTHENTICATED' } }] },
+    ]);
+    await anybody.dispose();
+  });
+
+  it('by a caller whose role is not enough, before anything is subscribed to', async () => {
+    const before = server.sources.length;
+    const buyer = await withAuthorization(['buyer']);
+    await expect(all(buyer, 'subscription { secretTicks }')).resolves.toMatchObject([
+      { errors: [{ extensions: { code: 'FORBIDDEN' } }] },
+    ]);
+    expect(server.sources).toHaveLength(before);
+    await buyer.dispose();
+  });
+
+  it.each([
+    ['of a wrong syntax', '{ hello', 'GRAPHQL_PARSE_FAILED'],
+    ['that ask for what is not there', '{ goodbye }', 'GRAPHQL_VALIDATION_FAILED'],
+    ['of too many tokens', `{ ${'hello '.repeat(3000)} }`, 'GRAPHQL_PARSE_FAILED'],
+  ])('%s, which are refused', async (_what, query, code) => {
+    const anybody = client();
+    const problem: unknown = await all(anybody, query).catch((error: unknown) => error);
+    expect(problem).toMatchObject([{ extensions: { code } }]);
+    await anybody.dispose();
+  });
+
+  it('that fail, by the same table as over HTTP', async () => {
+    const anybody = client();
+    const wrong = await all(anybody, 'query ($n: Tonnes!) { tonnes(amount: $n) }', { n: 1.5 });
+    expect(wrong).toMatchObject([
+      { errors: [{ extensions: { code: 'BAD_USER_INPUT', details: { field: 'n' } } }] },
+    ]);
+    const text = JSON.stringify(await all(anybody, '{ fail(how: "defect") }'));
+    expect(text).toContain('INTERNAL_SERVER_ERROR');
+    expect(text).not.toContain('hunter2');
+    expect(text).not.toContain('"http"');
+    const requestId = /"requestId":"([^"]+)"/.exec(text)?.[1];
+    expect(server.log.filter((line) => line.fields['requestId'] === requestId)).toHaveLength(1);
+    await anybody.dispose();
+  });
+
+  it('that are given up: the source is told, and the socket goes on', async () => {
+    const anybody = client();
+    const stream = anybody.iterate({ query: 'subscription { ticks(count: 1, wait: true) }' });
+    await stream.next();
+    const source = server.sources.at(-1);
+    await stream.return?.();
+    await source?.returned;
+    expect(await all(anybody, '{ hello }')).toEqual([{ data: { hello: 'world' } }]);
+    await anybody.dispose();
+  });
+});
+
+describe('a websocket is closed', () => {
+  it.each([
+    ['garbage', 'Bearer garbage'],
+    ['no text', 7],
+    ['another scheme', 'Basic YTpi'],
+  ])('4403 for an authorization that is %s', async (_what, authorization) => {
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    say(socket, { ...init, payload: { authorization } });
+    const { code, reason } = await closed;
+    expect(code).toBe(4403);
+    expect(reason.length).toBeGreaterThan(10);
+  });
+
+  it('4403 for a token that has expired, saying so', async () => {
+    const authorization = `Bearer ${await token(['buyer'], { expiresInSeconds: -60 })}`;
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    say(socket, { ...init, payload: { authorization } });
+    expect(await closed).toEqual({ code: 4403, reason: 'The token has expired; get a new one.' });
+  });
+
+  it('4403 at the moment its token expires, and its subscriptions with it', async () => {
+    // The server's clock is 299 seconds ahead of the one that signed a token for 300.
+    const ahead = await startServer({ clock: { now: () => new Date(Date.now() + 299_000) } });
+    const socket = await openSocket(ahead.wsUrl);
+    const closed = closeOf(socket);
+    const authorization = `Bearer ${await token(['buyer'])}`;
+    say(socket, { ...init, payload: { authorization } });
+    await new Promise((resolve) => socket.once('message', resolve));
+    say(socket, subscribe('1', 'subscription { ticks(count: 1, wait: true) }'));
+    expect(await closed).toEqual({ code: 4403, reason: 'The token has expired.' });
+    for (const source of ahead.sources) await source.returned;
+    await ahead.close(0);
+  });
+
+  it('4400 for what is no message, 4401 before connection_init, 4429 after a second one', async () => {
+    const closes: [string[], number][] = [
+      [['{'], 4400],
+      [[JSON.stringify(subscribe('1', '{ hello }'))], 4401],
+      [[JSON.stringify(init), JSON.stringify(init)], 4429],
+    ];
+    for (const [messages, code] of closes) {
+      const socket = await openSocket();
+      const closed = closeOf(socket);
+      for (const message of messages) socket.send(message);
+      expect((await closed).code).toBe(code);
+    }
+  });
+
+  it('4409 for an id that is in use', async () => {
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    say(socket, init);
+    await new Promise((resolve) => socket.once('message', resolve));
+    const live = subscribe('1', 'subscription { ticks(count: 1, wait: true) }');
+    say(socket, live, live);
+    expect((await closed).code).toBe(4409);
+  });
+
+  it('1009 for a message over 64 kB', async () => {
+    const socket = await openSocket();
+    const closed = closeOf(socket);
+    say(socket, { ...init, payload: { filler: 'x'.repeat(65 * 1024) } });
+    expect((await closed).code).toBe(1009);
+  });
+
+  it('1001 when the server stops', async () => {
+    const stopping = await startServer();
+    const socket = await openSocket(stopping.wsUrl);
+    const closed = closeOf(socket);
+    await stopping.close(1000);
+    expect((await closed).code).toBe(1001);
+  });
+
+  it('before it opens, for a page of an origin that is not allowed, and anywhere but at the API', async () => {
+    expect(await attempt(server.wsUrl, 'https://evil.test')).toBe(403);
+    expect(await attempt(server.wsUrl, server.url)).toBe(101);
+    expect(await attempt(server.wsUrl.replace('/graphql', '/other'))).toBe(404);
+  });
+});
+
+describe('a websocket is limited', () => {
+  it('to 100 operations at a time: one more is refused, the others go on', async () => {
+    const anybody = client();
+    const streams = Array.from({ length: 100 }, () =>
+      anybody.iterate({ query: 'subscription { ticks(count: 1, wait: true) }' }),
+    );
+    await Promise.all(streams.map((stream) => stream.next()));
+    const problem: unknown = await all(anybody, '{ hello }').catch((error: unknown) => error);
+    expect(problem).toMatchObject([{ extensions: { code: 'RATE_LIMITED', details: { limit: 100 } } }]);
+    await streams[0]?.return?.();
+    expect(await all(anybody, '{ hello }')).toEqual([{ data: { hello: 'world' } }]);
+    await anybody.dispose();
+  });
+});
+
+describe('a client that does not read', () => {
+  const stallMs = 400;
+  /** Far above what the kernel's buffers and one event hold, far below what an eager server would send. */
+  const maxPulls = 500;
+  let impatient: TestServer;
+
+  beforeAll(async () => {
+    impatient = await startServer({ socketStallMs: stallMs });
+  });
+
+  afterAll(() => impatient.close(0));
+
+  it('is sent no more than its socket holds, then cut off, while others are served', async () => {
+    const socket = await openSocket(impatient.wsUrl);
+    const closed = closeOf(socket);
+    say(socket, init);
+    await new Promise((resolve) => socket.once('message', resolve));
+    say(socket, subscribe('1', 'subscription { ticks(bytes: 100000) }'));
+    await until(() => impatient.sources.length === 1);
+    socket.pause();
+
+    const other = client({ url: impatient.wsUrl });
+    expect(await all(other, 'subscription { ticks(count: 2) }')).toHaveLength(2);
+    await other.dispose();
+
+    const [source] = impatient.sources;
+    await source?.returned;
+    expect(source?.pulls).toBeGreaterThan(0);
+    expect(source?.pulls).toBeLessThan(maxPulls);
+    socket.resume();
+    expect((await closed).code).toBe(1006);
+  });
+
+  it('cannot make the server collect answers by sending on and on', async () => {
+    const socket = await openSocket(impatient.wsUrl);
+    socket.on('error', () => undefined);
+    say(socket, init);
+    await new Promise((resolve) => socket.once('message', resolve));
+    socket.pause();
+    const ping = JSON.stringify({ type: 'ping', payload: { filler: 'x'.repeat(60_000) } });
+    const count = 1000;
+    let taken = 0;
+    // Sends wait for a server that reads; when it has cut the socket off, they fail.
+    await Promise.all(
+      Array.from(
+        { length: count },
+        () =>
+          new Promise<void>((resolve) =>
+            socket.send(ping, (error) => {
+              if (!error) taken += 1;
+              resolve();
+            }),
+          ),
+      ),
+    );
+    expect(taken).toBeGreaterThan(0);
+    expect(taken).toBeLessThan(count);
+  });
+});
