@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { createIdSource, systemClock, type Clock } from './clock.ts';
-import { claimInstallation } from './db/claimInstallation.ts';
+import { claimInstallation } from './ledger/network/claimInstallation.ts';
 import type { DatabaseHandle } from './db/connection.ts';
 import { openDoorbell } from './db/doorbell.ts';
 import { createFeedFollower } from './feed/followFeed.ts';

@@ -1,7 +1,7 @@
 /**
  * What can keep the process from starting, as one clear sentence for whoever sits at the terminal.
  */
-import { WrongInstallation } from './db/claimInstallation.ts';
+import { WrongInstallation } from './ledger/network/claimInstallation.ts';
 import { messageOf } from './errors.ts';
 
 /** A start that can't go on, for a reason that the operator can mend. The message is all they see. */

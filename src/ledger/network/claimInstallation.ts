@@ -2,10 +2,10 @@
  * Ties a database to one network and one custody signer. Books of one network with the tokens of another
  * would agree on nothing, so the server refuses to start on them.
  */
-import type { Clock } from '../clock.ts';
-import type { LedgerNetwork } from '../ledger/network/port.ts';
-import type { Db } from './connection.ts';
-import { installation } from './schema/index.ts';
+import type { Clock } from '../../clock.ts';
+import type { LedgerNetwork } from './port.ts';
+import type { Db } from '../../db/connection.ts';
+import { installation } from '../../db/schema/index.ts';
 
 /** The database belongs to another network or signer. The message is for the operator at the terminal. */
 export class WrongInstallation extends Error {

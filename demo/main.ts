@@ -1,0 +1,40 @@
+/**
+ * `npm run demo`: the product's story, told through the public API of a running server.
+ */
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { runCommand } from '../src/cli/runCommand.ts';
+import { StartupError } from '../src/startupErrors.ts';
+import { tellCarbonStory } from './carbon.ts';
+import { createApiClient } from './client.ts';
+import { createNarrator } from './narrator.ts';
+import { createTokenSource } from './tokens.ts';
+
+const command = new Command('demo')
+  .description('Tells the story of the product on a running server, through its public API alone.')
+  .option('--url <url>', 'the GraphQL address of the server (default: the configured one)')
+  .action(async (options: { url?: string }) => {
+    const { tokenFor, serverUrl } = await createTokenSource();
+    const url = options.url ?? serverUrl;
+    await requireServer(url);
+    const api = createApiClient(url);
+    const tell = createNarrator(process.stdout);
+    try {
+      await tellCarbonStory(api, tell, tokenFor);
+      process.stdout.write(`\n${pc.green('Done.')} Look around at ${pc.cyan(url)}\n`);
+    } finally {
+      await api.close();
+    }
+  });
+
+await runCommand(command);
+
+async function requireServer(url: string): Promise<void> {
+  try {
+    await fetch(new URL('/healthz', url), { signal: AbortSignal.timeout(5000) });
+  } catch (error) {
+    throw new StartupError(`No server answers at ${url}. Start one with "npm start" in another terminal.`, {
+      cause: error,
+    });
+  }
+}

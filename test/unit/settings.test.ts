@@ -1,0 +1,80 @@
+/**
+ * Settings: all that is wrong is reported at once, secrets are never repeated, and the documents agree with
+ * the table in src/settings.ts.
+ */
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { SETTINGS } from '../../src/settings.ts';
+
+let DATA_DIR: string;
+
+beforeAll(async () => {
+  DATA_DIR = await mkdtemp(join(tmpdir(), 'settings-'));
+});
+afterAll(() => rm(DATA_DIR, { recursive: true, force: true }));
+
+describe('loadConfig', () => {
+  it('runs on nothing but defaults, and finds its generated secrets again', async () => {
+    const first = await loadConfig({ DATA_DIR });
+    const second = await loadConfig({ DATA_DIR });
+    expect(first).toMatchObject({
+      PORT: 4000,
+      PUBLIC_URL: 'http://localhost:4000',
+      LEDGER_NETWORK: 'embedded',
+    });
+    expect(first.hasDevelopmentTokens).toBe(true);
+    expect(second).toEqual(first);
+  });
+
+  it('gives two processes that start at once the same secrets', async () => {
+    const fresh = join(DATA_DIR, 'fresh');
+    const configs = await Promise.all(Array.from({ length: 5 }, () => loadConfig({ DATA_DIR: fresh })));
+    expect(new Set(configs.map((config) => config.LEDGER_SECRET_KEY)).size).toBe(1);
+  });
+
+  it('names every wrong setting at once, without repeating a secret', async () => {
+    const wrong = {
+      DATA_DIR,
+      PORT: 'eighty',
+      LEDGER_NETWORK: 'moonbase',
+      AUTH_SECRET: 'hunter2',
+      DATABASE_URL: 'mysql://root:hunter2@localhost/db',
+      MUTATION_WAIT_MS: '-1',
+    };
+    const message = await loadConfig(wrong).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    for (const name of ['PORT', 'LEDGER_NETWORK', 'AUTH_SECRET', 'DATABASE_URL', 'MUTATION_WAIT_MS']) {
+      expect(message).toContain(name);
+    }
+    expect(message).toContain('"eighty"');
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('refuses unsafe defaults in production and says which setting is missing', async () => {
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
+    await expect(production).rejects.toThrow(
+      /DATABASE_URL[^]*LEDGER_SECRET_KEY[^]*APP_SECRET[^]*AUTH_SECRET/,
+    );
+  });
+
+  it('refuses two ways of verifying tokens', async () => {
+    const both = { DATA_DIR, AUTH_SECRET: 'x'.repeat(32), AUTH_JWKS_URL: 'https://id.example/keys' };
+    await expect(loadConfig(both)).rejects.toThrow('AUTH_JWKS_URL');
+  });
+});
+
+describe('documents', () => {
+  it.each(['.env.example', 'README.md'])('%s names every setting with its default', async (file) => {
+    const text = await readFile(new URL(`../../${file}`, import.meta.url), 'utf8');
+    for (const [name, setting] of Object.entries(SETTINGS)) {
+      expect(text, name).toContain(name);
+      expect(text, `description of ${name}`).toContain(setting.description);
+      if (setting.default !== null) expect(text, `default of ${name}`).toContain(setting.default);
+    }
+  });
+});
