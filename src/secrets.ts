@@ -2,10 +2,9 @@
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
  * owner alone. Without them a second start would find a database that it can't open.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { withFileLock } from './db/embedded/fileLock.ts';
 import { generateSecretKey } from './ledger/network/embedded/strkey.ts';
 import { StartupError } from './startupErrors.ts';
 
@@ -20,17 +19,15 @@ export type Secrets = z.infer<typeof storedSecrets>;
 
 const SECRET_BYTES = 32;
 
-/** Two processes that start at once end up with the same secrets. */
+/** Two processes that start at once end up with the same secrets. @throws StartupError when they are damaged */
 export async function loadSecrets(dataDir: string, random: (size: number) => Uint8Array): Promise<Secrets> {
   await mkdir(dataDir, { recursive: true });
   const path = join(dataDir, 'secrets.json');
-  return (
-    (await readSecrets(path)) ??
-    (await withFileLock(
-      `${path}.lock`,
-      async () => (await readSecrets(path)) ?? (await create(path, random)),
-    ))
-  );
+  const known = await readSecrets(path);
+  if (known) return known;
+  const made = makeSecrets(random);
+  // Whoever is second finds the name taken, and takes what is there.
+  return (await publish(path, made)) ? made : loadSecrets(dataDir, random);
 }
 
 async function readSecrets(path: string): Promise<Secrets | null> {
@@ -49,15 +46,27 @@ async function readSecrets(path: string): Promise<Secrets | null> {
   }
 }
 
-async function create(path: string, random: (size: number) => Uint8Array): Promise<Secrets> {
+function makeSecrets(random: (size: number) => Uint8Array): Secrets {
   const secret = () => Buffer.from(random(SECRET_BYTES)).toString('base64url');
-  const secrets: Secrets = {
+  return {
     ledgerSecretKey: generateSecretKey(random),
     appSecret: secret(),
     authSecret: secret(),
     databasePassword: secret(),
   };
-  await writeFile(`${path}.part`, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600 });
-  await rename(`${path}.part`, path);
-  return secrets;
+}
+
+/** Appears whole or not at all. @returns false when somebody else's is there already */
+async function publish(path: string, secrets: Secrets): Promise<boolean> {
+  const draft = `${path}.${process.pid}.part`;
+  try {
+    await writeFile(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });
+    await link(draft, path);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  } finally {
+    await rm(draft, { force: true });
+  }
 }

