@@ -7,6 +7,7 @@
 import { execFile } from 'node:child_process';
 import {
   chown,
+  link,
   lstat,
   mkdtemp,
   readFile,
@@ -19,6 +20,7 @@ import {
 } from 'node:fs/promises';
 import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { messageOf } from '../../errors.ts';
 import { StartupError } from '../../startupErrors.ts';
@@ -53,7 +55,8 @@ const LOG_FILE = 'server.log';
 /** Recovery after a crash replays a log of bounded size; it takes seconds. */
 const START_TIMEOUT_SECONDS = 60;
 /** Fast shutdown rolls back what is open and writes the rest. */
-const STOP_TIMEOUT_SECONDS = 30;
+const STOP_TIMEOUT_MS = 20_000;
+const STOP_POLL_MS = 25;
 
 /** Finds the cluster of this data folder, or makes it. @throws StartupError */
 export async function openCluster(dataFolder: string, password: string): Promise<Cluster> {
@@ -157,10 +160,25 @@ export async function findRunning({ folder }: Cluster): Promise<RunningServer | 
   if (!(pid > 0) || !isAlive(pid)) return null;
   const command = await commandOf(pid);
   if (command !== null && !command.includes(folder)) {
-    await rm(path, { force: true });
+    await removeStale(path, text);
     return null;
   }
   return port > 0 ? { pid, port } : null;
+}
+
+/** Removes the file with this text alone: a server that starts at this very moment keeps its own. */
+async function removeStale(path: string, text: string): Promise<void> {
+  const aside = `${path}.${process.pid}`;
+  try {
+    await rename(path, aside);
+    if ((await readFile(aside, 'utf8')) !== text) await link(aside, path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    // Another process removed or replaced it first.
+    if (code !== 'ENOENT' && code !== 'EEXIST') throw error;
+  } finally {
+    await rm(aside, { force: true });
+  }
 }
 
 function isAlive(pid: number): boolean {
@@ -210,14 +228,19 @@ export async function startServer(cluster: Cluster): Promise<void> {
   }
 }
 
-export async function stopServer({ folder, programs }: Cluster): Promise<void> {
-  await programs.run('pg_ctl', [
-    'stop',
-    `--pgdata=${folder}`,
-    '--mode=fast',
-    '--wait',
-    `--timeout=${STOP_TIMEOUT_SECONDS}`,
-  ]);
+/** Resolves when this server has ended; another process may start the next one at once. */
+export async function stopServer(cluster: Cluster): Promise<void> {
+  const running = await findRunning(cluster);
+  if (!running) return;
+  // pg_ctl's own waiting would not tell this server from the next.
+  await cluster.programs.run('pg_ctl', ['stop', `--pgdata=${cluster.folder}`, '--mode=fast', '--no-wait']);
+  const deadlineMs = performance.now() + STOP_TIMEOUT_MS;
+  while ((await findRunning(cluster))?.pid === running.pid) {
+    if (performance.now() > deadlineMs) {
+      throw new Error(`PostgreSQL (process ${running.pid}) did not stop in ${STOP_TIMEOUT_MS} ms`);
+    }
+    await delay(STOP_POLL_MS);
+  }
 }
 
 /** Somebody may take it before PostgreSQL does; then the start fails and is tried again. */
