@@ -20,27 +20,30 @@ export interface Config extends Omit<
   /** Null when AUTH_JWKS_URL takes its place. */
   AUTH_SECRET: string | null;
   GRAPHIQL: boolean;
-  /** Of the embedded PostgreSQL, when it is used. */
-  databasePassword: string;
+  /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
+  databasePassword: string | null;
   /** Whether the bearer secret was generated here, so that development tokens may be shown. */
   hasDevelopmentTokens: boolean;
 }
 
+/** Enough to recognise a value by. */
+const MAX_SHOWN_CHARACTERS = 100;
+
 /** @throws StartupError that names every setting that is wrong. */
 export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironment()): Promise<Config> {
   const values = readSettings(environment);
-  const problems = findContradictions(values);
-  if (problems.length > 0) throw wrongSettings(problems);
-  const secrets = await loadSecrets(values.DATA_DIR, randomBytes);
+  // Asked only for what is not set: an installation that brings its own secrets gets no file of others.
+  const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
   const isProduction = values.NODE_ENV === 'production';
   return {
     ...values,
     PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
-    LEDGER_SECRET_KEY: values.LEDGER_SECRET_KEY ?? secrets.ledgerSecretKey,
-    APP_SECRET: values.APP_SECRET ?? secrets.appSecret,
-    AUTH_SECRET: values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? secrets.authSecret) : null,
+    LEDGER_SECRET_KEY: values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey,
+    APP_SECRET: values.APP_SECRET ?? (await generated()).appSecret,
+    AUTH_SECRET:
+      values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
-    databasePassword: secrets.databasePassword,
+    databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
       values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
   };
@@ -55,14 +58,20 @@ function readSettings(environment: NodeJS.Dict<string>): Values {
   const problems: string[] = [];
   const values: Record<string, unknown> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
-    // An empty variable is how shells and compose files say "not set".
-    const given = environment[name]?.trim() || undefined;
+    const given = givenValue(environment, name);
     const parsed = setting.schema.safeParse(given ?? setting.default ?? undefined);
     if (parsed.success) values[name] = parsed.data;
     else problems.push(describeProblem(name, setting, given, parsed.error));
   }
+  const isGiven = (name: SettingName) => givenValue(environment, name) !== undefined;
+  problems.push(...findContradictions(isGiven, values['NODE_ENV'] === 'production'));
   if (problems.length > 0) throw wrongSettings(problems);
   return values as Values;
+}
+
+/** An empty variable is how shells and compose files say "not set". */
+function givenValue(environment: NodeJS.Dict<string>, name: string): string | undefined {
+  return environment[name]?.trim() || undefined;
 }
 
 function describeProblem(
@@ -72,31 +81,31 @@ function describeProblem(
   error: z.ZodError,
 ): string {
   const rule = error.issues[0]?.message ?? 'is wrong';
-  const shown = setting.secret ? 'a secret value' : JSON.stringify(given?.slice(0, 100) ?? '');
+  // An address may hold a user's password.
+  const harmless = given?.replace(/\/\/[^/]*@/, '//…@').slice(0, MAX_SHOWN_CHARACTERS);
+  const shown = setting.secret ? 'a secret value' : JSON.stringify(harmless ?? '');
   return `${name} ${rule}, but is ${shown}. ${setting.description}`;
 }
 
 /** Settings that are right by themselves and wrong together. */
-function findContradictions(values: Values): string[] {
+function findContradictions(isGiven: (name: SettingName) => boolean, isProduction: boolean): string[] {
   const problems: string[] = [];
-  if (values.AUTH_SECRET !== undefined && values.AUTH_JWKS_URL !== undefined) {
+  if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
     problems.push(
       'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
     );
   }
-  if (values.NODE_ENV === 'production') problems.push(...findUnsafeDefaults(values));
+  if (isProduction) problems.push(...findUnsafeDefaults(isGiven));
   return problems;
 }
 
 /** What is convenient on a laptop and dangerous with other people's money. */
-function findUnsafeDefaults(values: Values): string[] {
-  const problems: string[] = [];
+function findUnsafeDefaults(isGiven: (name: SettingName) => boolean): string[] {
   const required: SettingName[] = ['DATABASE_URL', 'LEDGER_SECRET_KEY', 'APP_SECRET', 'PUBLIC_URL'];
-  for (const name of required) {
-    if (values[name] === undefined)
-      problems.push(`${name} must be set in production. ${SETTINGS[name].description}`);
-  }
-  if (values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined) {
+  const problems = required
+    .filter((name) => !isGiven(name))
+    .map((name) => `${name} must be set in production. ${SETTINGS[name].description}`);
+  if (!isGiven('AUTH_SECRET') && !isGiven('AUTH_JWKS_URL')) {
     problems.push(
       'AUTH_SECRET or AUTH_JWKS_URL must be set in production: nobody could be told from anybody.',
     );

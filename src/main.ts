@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { buildApp, type App } from './app.ts';
 import { systemClock } from './clock.ts';
 import { loadConfig, type Config } from './config.ts';
-import { signDevelopmentToken } from './developmentTokens.ts';
+import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
 import { createGraphiqlPage } from './http/graphiql.ts';
 import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
 import { createLogger, type Logger } from './logger.ts';
@@ -27,9 +27,14 @@ async function main(): Promise<void> {
   const config = await loadConfig();
   const log = createLogger({ level: config.LOG_LEVEL, pretty: process.stdout.isTTY });
   const stops: Stops = [];
-  stopOnSignals(stops, log);
+  const started = start(config, log, stops);
+  stopOnDemand(async () => {
+    // What is half open can't be closed.
+    await started.catch(() => {});
+    await stopAll(stops);
+  }, log);
   try {
-    await start(config, log, stops);
+    await started;
   } catch (error) {
     await stopAll(stops);
     throw error;
@@ -96,29 +101,42 @@ function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[
   return origins?.includes('*') ? '*' : (origins ?? []);
 }
 
-/** GraphiQL comes with an administrator's token on embedded defaults, so that every example works at once. */
+/**
+ * GraphiQL comes with an administrator's token on embedded defaults, so that every example works at once. Not
+ * when others than this machine could load the page, and with it the token.
+ */
 async function graphiqlOptions(config: Config) {
-  const token = config.hasDevelopmentTokens ? await signDevelopmentToken(config, 'admin', 'graphiql') : null;
+  const isTokenShown = config.hasDevelopmentTokens && isLoopback(config.HOST);
+  const token = isTokenShown ? await signDevelopmentToken(config, 'admin', 'graphiql') : null;
   return { examples: GRAPHIQL_EXAMPLES, token };
 }
 
-function stopOnSignals(stops: Stops, log: Logger): void {
-  let stopping = false;
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+/** On a signal, or after a defect that nothing caught: the state is unknown then, and a new process recovers it. */
+function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
+  let isStopping = false;
+  const stopWith = (exitCode: number) => {
+    // A terminal's Ctrl-C reaches us twice, directly and through npm.
+    if (isStopping) return;
+    isStopping = true;
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+    stop().then(
+      () => process.exit(exitCode),
+      (err: unknown) => {
+        log.error({ err }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => {
-      if (stopping) return;
-      stopping = true;
       log.info({ signal }, 'stopping');
-      setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
-      stopAll(stops).then(
-        () => process.exit(0),
-        (err: unknown) => {
-          log.error({ err }, 'stopping failed');
-          process.exit(1);
-        },
-      );
+      stopWith(0);
     });
   }
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, 'stopping after a defect that nothing caught');
+    stopWith(1);
+  });
 }
 
 async function stopAll(stops: Stops): Promise<void> {

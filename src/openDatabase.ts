@@ -5,7 +5,7 @@ import type { Config } from './config.ts';
 import { openDatabase, type DatabaseHandle } from './db/connection.ts';
 import { openEmbeddedPostgres } from './db/embedded/embeddedPostgres.ts';
 import { migrate } from './db/migrate.ts';
-import { databaseUnreachable } from './startupErrors.ts';
+import { databaseUnreachable, migrationFailed } from './startupErrors.ts';
 
 export interface ConfiguredDatabase {
   handle: DatabaseHandle;
@@ -19,9 +19,9 @@ const APPLICATION_NAME = 'asset-token-marketplace';
 /** @throws StartupError */
 export async function openConfiguredDatabase(config: Config): Promise<ConfiguredDatabase> {
   const embedded =
-    config.DATABASE_URL === undefined
-      ? await openEmbeddedPostgres({ dataDir: config.DATA_DIR, password: config.databasePassword })
-      : null;
+    config.databasePassword === null
+      ? null
+      : await openEmbeddedPostgres({ dataDir: config.DATA_DIR, password: config.databasePassword });
   const url = embedded?.url ?? config.DATABASE_URL ?? '';
   try {
     await migrate(url, [
@@ -30,7 +30,7 @@ export async function openConfiguredDatabase(config: Config): Promise<Configured
     ]);
   } catch (error) {
     await embedded?.stop();
-    throw databaseUnreachable(url, error);
+    throw embedded ? migrationFailed(error) : databaseUnreachable(url, error);
   }
   const handle = openDatabase({
     url,

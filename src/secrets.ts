@@ -27,7 +27,8 @@ export async function loadSecrets(dataDir: string, random: (size: number) => Uin
   if (known) return known;
   const made = makeSecrets(random);
   // Whoever is second finds the name taken, and takes what is there.
-  return (await publish(path, made)) ? made : loadSecrets(dataDir, random);
+  const draft = `${path}.${Buffer.from(random(8)).toString('hex')}.part`;
+  return (await publish(draft, path, made)) ? made : loadSecrets(dataDir, random);
 }
 
 async function readSecrets(path: string): Promise<Secrets | null> {
@@ -57,8 +58,7 @@ function makeSecrets(random: (size: number) => Uint8Array): Secrets {
 }
 
 /** Appears whole or not at all. @returns false when somebody else's is there already */
-async function publish(path: string, secrets: Secrets): Promise<boolean> {
-  const draft = `${path}.${process.pid}.part`;
+async function publish(draft: string, path: string, secrets: Secrets): Promise<boolean> {
   try {
     await writeFile(draft, `${JSON.stringify(secrets, null, 2)}\n`, { mode: 0o600, flush: true });
     await link(draft, path);

@@ -55,7 +55,11 @@ function setting<T>(
 
 export const SETTINGS = {
   PORT: setting(wholeNumber(0, 65_535), '4000', 'Port of the HTTP server; 0 takes any free one.'),
-  HOST: setting(text, 'localhost', 'Address to listen on; 0.0.0.0 for all of this machine.'),
+  HOST: setting(
+    text,
+    '127.0.0.1',
+    'Address to listen on; 0.0.0.0 for all of this machine, and then GraphiQL comes without a token.',
+  ),
   PUBLIC_URL: setting(
     httpUrl.optional(),
     null,
@@ -152,7 +156,11 @@ export const SETTINGS = {
     'info',
     'The least important messages to log.',
   ),
-  NODE_ENV: setting(text, 'development', '"production" refuses unsafe defaults.'),
+  NODE_ENV: setting(
+    z.enum(['development', 'test', 'production'], { error: 'must be development, test or production' }),
+    'development',
+    '"production" refuses unsafe defaults.',
+  ),
 } as const;
 
 export type SettingName = keyof typeof SETTINGS;

@@ -50,14 +50,29 @@ function unusableFolder(error: unknown, problem: string): string | null {
   return `${path} ${problem} (${codeOf(error)}). Set DATA_DIR to a folder that this user may write to.`;
 }
 
+/** The embedded PostgreSQL runs, but what is in it can't be brought to this version's schema. */
+export function migrationFailed(error: unknown): StartupError {
+  return new StartupError(
+    `The database under DATA_DIR can't be migrated: ${innermostMessage(error)}. If a newer version of this ` +
+      'program made it, start that one; otherwise please report this.',
+    { cause: error },
+  );
+}
+
 /** Sentences for what goes wrong between this process and the configured database. */
 export function databaseUnreachable(url: string, error: unknown): StartupError {
   const { host, pathname } = new URL(url);
   return new StartupError(
-    `The database ${pathname.slice(1)} at ${host} can't be used: ${messageOf(error) || codeOf(error)}. ` +
+    `The database ${pathname.slice(1)} at ${host} can't be used: ${innermostMessage(error)}. ` +
       'Check DATABASE_URL, or leave it out to use the embedded PostgreSQL.',
     { cause: error },
   );
+}
+
+/** Drizzle puts the whole statement around what the database said. */
+function innermostMessage(error: unknown): string {
+  if (error instanceof Error && error.cause instanceof Error) return innermostMessage(error.cause);
+  return messageOf(error) || codeOf(error);
 }
 
 function codeOf(error: unknown): string {

@@ -3,7 +3,7 @@
  */
 import pc from 'picocolors';
 import type { Config } from './config.ts';
-import { signDevelopmentToken } from './developmentTokens.ts';
+import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
 import { GRAPHQL_PATH } from './http/yoga.ts';
 import { ROLES } from './identity/roles.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
@@ -16,7 +16,7 @@ export async function welcome(facts: {
   indexerUrl: string;
 }): Promise<string> {
   const { config, port, database, network, indexerUrl } = facts;
-  const base = `http://${config.HOST === '0.0.0.0' ? 'localhost' : config.HOST}:${port}`;
+  const base = `http://${nameOf(config.HOST)}:${port}`;
   const lines = [
     '',
     `${pc.bold('GraphQL')}    ${pc.cyan(`${base}${GRAPHQL_PATH}`)}${config.GRAPHIQL ? '  (GraphiQL in a browser)' : ''}`,
@@ -32,6 +32,12 @@ export async function welcome(facts: {
     '',
   );
   return `${lines.join('\n')}\n`;
+}
+
+/** What a browser on this machine calls the address that the server listens on. */
+function nameOf(host: string): string {
+  if (isLoopback(host) || host === '0.0.0.0' || host === '::') return 'localhost';
+  return host.includes(':') ? `[${host}]` : host;
 }
 
 async function tokenLines(config: Config): Promise<string[]> {

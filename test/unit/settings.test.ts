@@ -2,11 +2,13 @@
  * Settings: all that is wrong is reported at once, secrets are never repeated, and the documents agree with
  * the table in src/settings.ts.
  */
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { loadConfig } from '../../src/config.ts';
+import { generateSecretKey } from '../../src/ledger/network/embedded/strkey.ts';
 import { SETTINGS } from '../../src/settings.ts';
 
 let DATA_DIR: string;
@@ -60,6 +62,38 @@ describe('loadConfig', () => {
     await expect(production).rejects.toThrow(
       /DATABASE_URL[^]*LEDGER_SECRET_KEY[^]*APP_SECRET[^]*AUTH_SECRET/,
     );
+  });
+
+  it('names what is missing in production together with what is wrong', async () => {
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production', PORT: 'eighty' });
+    await expect(production).rejects.toThrow(/PORT[^]*DATABASE_URL[^]*AUTH_SECRET/);
+  });
+
+  it('never repeats a password that an address holds', async () => {
+    const message = await loadConfig({ DATA_DIR, INDEXER_URL: 'ftp://me:hunter2@indexer.example' }).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    expect(message).toContain('INDEXER_URL');
+    expect(message).toContain('indexer.example');
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('keeps no secrets of its own when all are given', async () => {
+    const brought = {
+      DATA_DIR: join(DATA_DIR, 'untouched'),
+      DATABASE_URL: 'postgres://user:word@db.example/app',
+      LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
+      APP_SECRET: 'a'.repeat(32),
+      AUTH_SECRET: 'b'.repeat(32),
+    };
+    expect(await loadConfig(brought)).toMatchObject({ ...brought, databasePassword: null });
+    await expect(stat(brought.DATA_DIR)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('keeps generated secrets for their owner alone', async () => {
+    const { mode } = await loadConfig({ DATA_DIR }).then(() => stat(join(DATA_DIR, 'secrets.json')));
+    expect(mode & 0o777).toBe(0o600);
   });
 
   it('refuses two ways of verifying tokens', async () => {
