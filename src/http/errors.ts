@@ -50,10 +50,10 @@ export function toClientError(thrown: unknown): GraphQLError {
   if (isMapped(root)) return root;
   const located = thrown instanceof GraphQLError ? thrown : undefined;
   const verdict = judge(root, located);
-  const extensions: Record<string, unknown> = { code: verdict?.code ?? 'INTERNAL_SERVER_ERROR' };
-  if (verdict?.details !== undefined && Object.keys(verdict.details).length > 0) {
-    extensions['details'] = verdict.details;
-  }
+  const extensions: Record<string, unknown> = {
+    ...verdict?.details,
+    code: verdict?.code ?? 'INTERNAL_SERVER_ERROR',
+  };
   if (located?.path === undefined) {
     extensions['http'] = verdict?.http ?? httpOf(verdict?.code ?? 'INTERNAL_SERVER_ERROR', verdict?.details);
   }

@@ -13,6 +13,7 @@ import { scopesOf, unauthorized } from './auth.ts';
 import { badUserInput } from './badInput.ts';
 import type { Context } from './context.ts';
 import { decodeGlobalId, encodeGlobalId } from './globalIds.ts';
+import { relayDescriptions } from './relayDescriptions.ts';
 import type { ScalarTypes } from './scalars.ts';
 import { scalars } from './scalars.ts';
 
@@ -24,6 +25,8 @@ export function createBuilder<Dependencies>() {
     Scalars: ScalarTypes;
     DefaultFieldNullability: false;
     DefaultAuthStrategy: 'all';
+    DefaultEdgesNullability: false;
+    DefaultNodeNullability: false;
   }>({
     plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin],
     defaultFieldNullability: false,
@@ -36,16 +39,12 @@ export function createBuilder<Dependencies>() {
         unauthorized(context.caller, info.fieldName, result.failure),
     },
     zod: { validationError: (error, args) => badUserInput(error, args) },
-    relay: {
-      encodeGlobalID: encodeGlobalId,
-      decodeGlobalID: decodeGlobalId,
-      cursorType: 'String',
-      clientMutationId: 'omit',
-    },
+    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: decodeGlobalId },
   });
   builder.scalarType('Tonnes', scalars.Tonnes);
+  builder.scalarType('Decimal', scalars.Decimal);
   builder.scalarType('BaseUnits', scalars.BaseUnits);
   builder.scalarType('UnixTime', scalars.UnixTime);
-  builder.scalarType('Hash32', scalars.Hash32);
+  builder.scalarType('LedgerNumber', scalars.LedgerNumber);
   return builder;
 }

@@ -4,7 +4,10 @@
 import { DomainError } from '../errors.ts';
 import { showValue } from './showValue.ts';
 
-const GLOBAL_ID = /^([A-Za-z]+):(.+)$/s;
+/** The types that have an id of their own, all of them UUIDs. */
+export const NODE_TYPES = ['Project', 'Purchase', 'Retirement', 'Submission'] as const;
+
+const GLOBAL_ID = new RegExp(`^(${NODE_TYPES.join('|')}):([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
 
 export function encodeGlobalId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString('base64url');
@@ -12,8 +15,7 @@ export function encodeGlobalId(typename: string, id: string | number | bigint): 
 
 /** @throws DomainError BAD_USER_INPUT when the text was not made by `encodeGlobalId` */
 export function decodeGlobalId(globalId: string): { typename: string; id: string } {
-  const decoded = Buffer.from(globalId, 'base64url').toString();
-  const [, typename, id] = GLOBAL_ID.exec(decoded) ?? [];
+  const [, typename, id] = GLOBAL_ID.exec(Buffer.from(globalId, 'base64url').toString()) ?? [];
   if (typename === undefined || id === undefined || encodeGlobalId(typename, id) !== globalId) {
     throw new DomainError(
       'BAD_USER_INPUT',

@@ -12,7 +12,9 @@ export type ScalarTypes = {
   ID: { Input: string; Output: string };
   Tonnes: { Input: bigint; Output: bigint };
   BaseUnits: { Input: bigint; Output: bigint };
+  Decimal: { Input: string; Output: string };
   UnixTime: { Input: bigint; Output: bigint };
+  LedgerNumber: { Input: bigint; Output: bigint };
   Hash32: { Input: string; Output: string };
 };
 
@@ -26,6 +28,7 @@ export interface ScalarDefinition<T> {
 
 /** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
 const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
+const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
 const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
 /** i128, which Soroban contracts count in. */
 const MAX_BASE_UNITS = 2n ** 127n - 1n;
@@ -88,24 +91,62 @@ const hash32: ScalarDefinition<string> = stringScalar({
   },
 });
 
-const unixTime: ScalarDefinition<bigint> = {
-  description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
-  serialize: (value) => {
-    if (typeof value === 'bigint' && value >= 0n && value <= MAX_UNIX_TIME) return Number(value);
-    throw new Error(`UnixTime can't print ${showValue(value)}.`);
-  },
-  parseValue: (value) => readUnixTime(typeof value === 'number' ? value : Number.NaN, showValue(value)),
-  parseLiteral: (node) =>
-    readUnixTime(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node)),
-};
-
-function readUnixTime(seconds: number, shown: string): bigint {
-  if (Number.isInteger(seconds) && seconds >= 0 && seconds <= MAX_UNIX_TIME) return BigInt(seconds);
-  throw refused('UnixTime', shown, `a whole number of seconds since 1970, from 0 to ${MAX_UNIX_TIME}`);
+/** A scalar that is a JSON integer beyond 32 bits. */
+function jsonInteger(form: {
+  name: string;
+  description: string;
+  expected: string;
+  max: number;
+}): ScalarDefinition<bigint> {
+  const read = (value: number, shown: string): bigint => {
+    if (Number.isInteger(value) && value >= 0 && value <= form.max) return BigInt(value);
+    throw refused(form.name, shown, `${form.expected}, from 0 to ${form.max}`);
+  };
+  return {
+    description: form.description,
+    serialize: (value) => {
+      if (typeof value === 'bigint' && value >= 0n && value <= form.max) return Number(value);
+      throw new Error(`${form.name} can't print ${showValue(value)}.`);
+    },
+    parseValue: (value) => read(typeof value === 'number' ? value : Number.NaN, showValue(value)),
+    parseLiteral: (node) => read(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node)),
+  };
 }
 
+const unixTime = jsonInteger({
+  name: 'UnixTime',
+  description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
+  expected: 'a whole number of seconds since 1970',
+  max: MAX_UNIX_TIME,
+});
+
+const ledgerNumber = jsonInteger({
+  name: 'LedgerNumber',
+  description: 'The number of a closed ledger (block) of the network, as a JSON integer.',
+  expected: 'the number of a ledger',
+  max: Number.MAX_SAFE_INTEGER,
+});
+
+const decimal = stringScalar({
+  name: 'Decimal',
+  description: 'An exact decimal number as a string, such as "2.5": no exponent, no float.',
+  expected: 'a decimal number as a string',
+  read: (text) => (DECIMAL.test(text) ? text : undefined),
+  serialize: (value) => {
+    if (typeof value === 'string' && DECIMAL.test(value)) return value;
+    throw new Error(`Decimal can't print ${showValue(value)}.`);
+  },
+});
+
 /** Every scalar that the contract defines, by its name in the schema. */
-export const scalars = { Tonnes: tonnes, BaseUnits: baseUnits, UnixTime: unixTime, Hash32: hash32 };
+export const scalars = {
+  Tonnes: tonnes,
+  Decimal: decimal,
+  BaseUnits: baseUnits,
+  UnixTime: unixTime,
+  LedgerNumber: ledgerNumber,
+  Hash32: hash32,
+};
 
 /** A scalar that is a string of one form, both as a variable and as a literal. */
 function stringScalar<T>(form: {

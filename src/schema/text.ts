@@ -56,6 +56,8 @@ function lengthProblem(
 export const beneficiary = text({ maxBytes: 256 });
 /** A retirement's remark; written to the network. */
 export const note = text({ maxBytes: 1024, mayBeEmpty: true });
+/** Why an operator decided something; kept with the decision. */
+export const reason = text({ maxBytes: 512 });
 /** Names, references, types and places in a token's metadata. */
 export const label = text({ maxBytes: 128 });
 /** Of any network, in any spelling: the network itself normalises it. */

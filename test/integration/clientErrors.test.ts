@@ -53,7 +53,7 @@ describe('what a client sees of an error', () => {
       expect(data).toBeUndefined();
       expect(errors?.[0]?.extensions).toMatchObject({
         code: 'BAD_USER_INPUT',
-        details: { field: 'input.amountCO2e' },
+        field: 'input.amountCO2e',
       });
       expect(errors?.[0]?.message.length).toBeLessThan(700);
       expect(errors?.[0]?.message).toContain('input.amountCO2e');
@@ -72,7 +72,7 @@ describe('what a client sees of an error', () => {
     const { errors } = (await response.json()) as Body;
     expect(errors?.[0]?.extensions).toEqual({
       code: 'BAD_USER_INPUT',
-      details: { field: 'input.buyerName' },
+      field: 'input.buyerName',
     });
     expect(errors?.[0]?.message).toBe(
       'input.buyerName must not contain control, bidirectional or invisible characters, but has U+202E; ' +
@@ -104,7 +104,7 @@ describe('what a client sees of an error', () => {
     expect(errors?.[0]).toMatchObject({
       message: 'You own 1, not 5.',
       path: ['fail'],
-      extensions: { code: 'INSUFFICIENT_BALANCE', details: { available: '1', requested: '5' } },
+      extensions: { code: 'INSUFFICIENT_BALANCE', available: '1', requested: '5' },
     });
   });
 
@@ -112,7 +112,7 @@ describe('what a client sees of an error', () => {
     const refused = await ask('{ fail(how: "refusal") }');
     expect(refused.errors?.[0]).toMatchObject({
       message: 'The token is paused.',
-      extensions: { code: 'LEDGER_REJECTED', details: { reason: 'PAUSED' } },
+      extensions: { code: 'LEDGER_REJECTED', reason: 'PAUSED' },
     });
     const away = await ask('{ fail(how: "unavailable") }');
     expect(away.errors?.[0]?.extensions['code']).toBe('LEDGER_UNAVAILABLE');

@@ -1,0 +1,21 @@
+/**
+ * The caller of a field that its scopes have let through.
+ */
+import type { Caller } from '../identity/roles.ts';
+
+export function subjectOf(caller: Caller | null): string {
+  if (caller === null)
+    throw new Error('a field that needs a caller was reached without one: its scopes are wrong');
+  return caller.subject;
+}
+
+export function isOperator(caller: Caller | null): boolean {
+  return caller !== null && caller.roles.some((role) => role === 'operator' || role === 'admin');
+}
+
+/** Operators see all; buyers what is theirs. */
+export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
+  return (
+    isOperator(caller) || (caller !== null && caller.roles.includes('buyer') && caller.subject === buyerId)
+  );
+}

@@ -1,0 +1,8 @@
+/**
+ * The answer to an id that stands for nothing, or for something that the caller may not know of: the same.
+ */
+import { DomainError } from '../errors.ts';
+
+export function notFound(what: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no ${what} with this id that you may see.`, { field: 'id' });
+}
