@@ -7,7 +7,7 @@ import { listBalances, listStatement } from '../resolvers/readBuyerAccount.ts';
 import type { BuyerBalance, StatementEntry } from '../resolvers/readBuyerAccount.ts';
 import { forBuyerOrOperator } from './access.ts';
 import { encodeGlobalId } from './globalIds.ts';
-import { cursorValues, pageOf, valueCursors } from './paging.ts';
+import { cursorValues, listNames, pageOf, valueCursors } from './paging.ts';
 import { builder } from './platform.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { address, buyerId } from './text.ts';
@@ -90,36 +90,42 @@ const BuyerAccountRef = builder.objectRef<{ buyerId: string }>('BuyerAccount').i
   description: "A buyer's account in the platform's books.",
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The buyer.' }),
-    balances: t.connection({
-      type: BuyerBalanceRef,
-      description: 'What the buyer owns, per project that credits were ever bought of, a page at a time.',
-      resolve: (account, args, { dependencies }) =>
-        pageOf(
-          args,
-          balanceCursors,
-          (page) => listBalances(dependencies, account.buyerId, page),
-          ({ tokenAddress }) => tokenAddress,
-        ),
-    }),
-    statement: t.connection({
-      type: StatementEntryRef,
-      description:
-        "The entries of one project's credits, oldest first, a page at a time. NOT_FOUND for an unknown token.",
-      args: {
-        tokenAddress: t.arg.string({
-          required: true,
-          validate: { schema: address },
-          description: "The address of the project's token.",
-        }),
+    balances: t.connection(
+      {
+        type: BuyerBalanceRef,
+        description: 'What the buyer owns, per project that credits were ever bought of, a page at a time.',
+        resolve: (account, args, { dependencies }) =>
+          pageOf(
+            args,
+            balanceCursors,
+            (page) => listBalances(dependencies, account.buyerId, page),
+            ({ tokenAddress }) => tokenAddress,
+          ),
       },
-      resolve: (account, args, { dependencies }) =>
-        pageOf(
-          args,
-          statementCursors,
-          (page) => listStatement(dependencies, account.buyerId, args.tokenAddress, page),
-          ({ version }) => version,
-        ),
-    }),
+      ...listNames('BuyerBalance'),
+    ),
+    statement: t.connection(
+      {
+        type: StatementEntryRef,
+        description:
+          "The entries of one project's credits, oldest first, a page at a time. NOT_FOUND for an unknown token.",
+        args: {
+          tokenAddress: t.arg.string({
+            required: true,
+            validate: { schema: address },
+            description: "The address of the project's token.",
+          }),
+        },
+        resolve: (account, args, { dependencies }) =>
+          pageOf(
+            args,
+            statementCursors,
+            (page) => listStatement(dependencies, account.buyerId, args.tokenAddress, page),
+            ({ version }) => version,
+          ),
+      },
+      ...listNames('StatementEntry'),
+    ),
   }),
 });
 

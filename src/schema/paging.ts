@@ -12,6 +12,11 @@ import { showValue } from './showValue.ts';
 
 export const MAX_PAGE_SIZE = 100;
 
+/** What the Relay plugin is to call the connection and edge types of a list. */
+export function listNames<Name extends string>(name: Name) {
+  return [{ name: `${name}Connection` }, { name: `${name}Edge` }] as const;
+}
+
 /** How a list's cursors are written and read. */
 export interface CursorCodec<Cursor> {
   encode: (cursor: Cursor) => string;

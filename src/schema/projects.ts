@@ -4,7 +4,7 @@
 import { listProjects, projectCursor } from '../resolvers/listProjects.ts';
 import type { ProjectOrder } from '../resolvers/listProjects.ts';
 import { forEverybody } from './access.ts';
-import { cursorValues, keysetCursors, pageOf } from './paging.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from './paging.ts';
 import { builder } from './platform.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
 import { countryCode, label } from './text.ts';
@@ -50,21 +50,24 @@ const CURSORS = {
 } satisfies Record<ProjectOrder, unknown>;
 
 builder.queryField('projects', (t) =>
-  t.connection({
-    ...forEverybody('Projects, a page at a time.'),
-    type: ProjectRef,
-    args: {
-      filter: t.arg({ type: ProjectFilterInput, description: 'Which projects; all of them without it.' }),
-      orderBy: t.arg({ type: ProjectOrderEnum, defaultValue: 'NEWEST', description: 'In which order.' }),
+  t.connection(
+    {
+      ...forEverybody('Projects, a page at a time.'),
+      type: ProjectRef,
+      args: {
+        filter: t.arg({ type: ProjectFilterInput, description: 'Which projects; all of them without it.' }),
+        orderBy: t.arg({ type: ProjectOrderEnum, defaultValue: 'NEWEST', description: 'In which order.' }),
+      },
+      resolve: (_root, args, { dependencies }) => {
+        const order = args.orderBy ?? 'NEWEST';
+        return pageOf(
+          args,
+          CURSORS[order],
+          (page) => listProjects(dependencies, args.filter ?? {}, order, page),
+          (project) => projectCursor(order, project),
+        );
+      },
     },
-    resolve: (_root, args, { dependencies }) => {
-      const order = args.orderBy ?? 'NEWEST';
-      return pageOf(
-        args,
-        CURSORS[order],
-        (page) => listProjects(dependencies, args.filter ?? {}, order, page),
-        (project) => projectCursor(order, project),
-      );
-    },
-  }),
+    ...listNames('Project'),
+  ),
 );

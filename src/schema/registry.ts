@@ -9,7 +9,7 @@ import {
 } from '../resolvers/readRegistry.ts';
 import type { Registry } from '../resolvers/readRegistry.ts';
 import { forEverybody } from './access.ts';
-import { cursorValues, pageOf, valueCursors } from './paging.ts';
+import { cursorValues, listNames, pageOf, valueCursors } from './paging.ts';
 import { builder } from './platform.ts';
 import { ProjectRef } from './project.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -46,17 +46,20 @@ const RegistryRef = builder.objectRef<Registry>('Registry').implement({
         'page through `recordsConnection`.',
       resolve: (registry, _args, { dependencies }) => readAllRecords(dependencies, registry),
     }),
-    recordsConnection: t.connection({
-      type: RetirementRecordRef,
-      description: 'The records, in ascending order of index, a page at a time.',
-      resolve: (registry, args, { dependencies }) =>
-        pageOf(
-          args,
-          cursors,
-          (page) => readRecords(dependencies, registry, page),
-          ({ index }) => index,
-        ),
-    }),
+    recordsConnection: t.connection(
+      {
+        type: RetirementRecordRef,
+        description: 'The records, in ascending order of index, a page at a time.',
+        resolve: (registry, args, { dependencies }) =>
+          pageOf(
+            args,
+            cursors,
+            (page) => readRecords(dependencies, registry, page),
+            ({ index }) => index,
+          ),
+      },
+      ...listNames('RetirementRecord'),
+    ),
   }),
 });
 

@@ -4,7 +4,7 @@
 import { requireProjectByToken } from '../resolvers/findProject.ts';
 import { listRetirements, retirementCursor } from '../resolvers/listRetirements.ts';
 import { isOperator, subjectOf } from './caller.ts';
-import { cursorValues, keysetCursors, pageOf } from './paging.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from './paging.ts';
 import { builder } from './platform.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
 import { address, buyerId } from './text.ts';
@@ -24,24 +24,27 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
 const cursors = keysetCursors('retirements', cursorValues.moment);
 
 builder.queryField('retirements', (t) =>
-  t.connection({
-    description:
-      'Retirements, newest first, a page at a time.\n\nFor tokens with role operator (or admin), which see all; and with ' +
-      'role buyer, which see those of their subject.',
-    authScopes: (_root, { filter }, { caller }) => ({
-      $any: { role: ['operator'], buyer: filter?.buyerId ?? caller?.subject ?? '' },
-    }),
-    type: RetirementRef,
-    args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
-    resolve: async (_root, args, { caller, dependencies }) => {
-      const { tokenAddress, state, buyerId: asked } = args.filter ?? {};
-      const project = tokenAddress == null ? null : await requireProjectByToken(dependencies, tokenAddress);
-      const filter = {
-        state,
-        projectId: project?.id,
-        buyerId: isOperator(caller) ? asked : subjectOf(caller),
-      };
-      return pageOf(args, cursors, (page) => listRetirements(dependencies, filter, page), retirementCursor);
+  t.connection(
+    {
+      description:
+        'Retirements, newest first, a page at a time.\n\nFor tokens with role operator (or admin), which see all; and with ' +
+        'role buyer, which see those of their subject.',
+      authScopes: (_root, { filter }, { caller }) => ({
+        $any: { role: ['operator'], buyer: filter?.buyerId ?? caller?.subject ?? '' },
+      }),
+      type: RetirementRef,
+      args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
+      resolve: async (_root, args, { caller, dependencies }) => {
+        const { tokenAddress, state, buyerId: asked } = args.filter ?? {};
+        const project = tokenAddress == null ? null : await requireProjectByToken(dependencies, tokenAddress);
+        const filter = {
+          state,
+          projectId: project?.id,
+          buyerId: isOperator(caller) ? asked : subjectOf(caller),
+        };
+        return pageOf(args, cursors, (page) => listRetirements(dependencies, filter, page), retirementCursor);
+      },
     },
-  }),
+    ...listNames('Retirement'),
+  ),
 );

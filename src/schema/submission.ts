@@ -9,7 +9,7 @@ import { forRoles } from './access.ts';
 import { isOperator } from './caller.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { notFound } from './notFound.ts';
-import { cursorValues, keysetCursors, pageOf } from './paging.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from './paging.ts';
 import { builder } from './platform.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
@@ -89,16 +89,19 @@ builder.queryFields((t) => ({
       return found;
     },
   }),
-  submissions: t.connection({
-    ...forRoles(['operator'], 'Submissions, oldest first, a page at a time.'),
-    type: SubmissionRef,
-    args: { filter: t.arg({ type: SubmissionFilterInput, description: 'Which submissions.' }) },
-    resolve: (_root, args, { dependencies }) =>
-      pageOf(
-        args,
-        cursors,
-        (page) => listSubmissions(dependencies, args.filter ?? {}, page),
-        submissionCursor,
-      ),
-  }),
+  submissions: t.connection(
+    {
+      ...forRoles(['operator'], 'Submissions, oldest first, a page at a time.'),
+      type: SubmissionRef,
+      args: { filter: t.arg({ type: SubmissionFilterInput, description: 'Which submissions.' }) },
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(
+          args,
+          cursors,
+          (page) => listSubmissions(dependencies, args.filter ?? {}, page),
+          submissionCursor,
+        ),
+    },
+    ...listNames('Submission'),
+  ),
 }));
