@@ -1,0 +1,76 @@
+/**
+ * A marketplace with something in it to read: three projects, a purchase and a retirement by acme.
+ */
+import { randomUUID } from 'node:crypto';
+import { startMarketplace } from './marketplace.ts';
+import type { Marketplace, TestCaller } from './marketplace.ts';
+
+export interface Page<Node> {
+  edges: { cursor: string; node: Node }[];
+  pageInfo: {
+    hasNextPage: boolean;
+    hasPreviousPage: boolean;
+    endCursor: string | null;
+    startCursor: string | null;
+  };
+}
+
+export const callers = {
+  developer: { role: 'developer', subject: 'dev' },
+  operator: { role: 'operator', subject: 'ops' },
+  acme: { role: 'buyer', subject: 'acme' },
+  globex: { role: 'buyer', subject: 'globex' },
+} as const satisfies Record<string, TestCaller>;
+
+export interface CarbonExample {
+  market: Marketplace;
+  /** Token addresses of vintages 2020 (1000 t, BR), 2021 (1000 t, KE) and 2022 (100 t, KE), created in this order. */
+  tokens: string[];
+  /** 100 tonnes of the first token. */
+  purchaseId: string;
+  /** 30 of them. */
+  retirementId: string;
+}
+
+export async function startCarbonExample(): Promise<CarbonExample> {
+  const market = await startMarketplace();
+  const tokens: string[] = [];
+  for (const vintageYear of [2020, 2021, 2022]) tokens.push(await createToken(market, vintageYear));
+  const [tokenAddress] = tokens;
+  const purchaseId = await write(market, 'purchase', { tokenAddress, amountCO2e: 100 });
+  const retirementId = await write(market, 'retire', { tokenAddress, amountCO2e: 30, buyerName: 'Acme' });
+  return { market, tokens, purchaseId, retirementId };
+}
+
+async function createToken(market: Marketplace, vintageYear: number): Promise<string> {
+  const { data, errors } = await market.send<{ createProject: { tokenAddress: string } }>(
+    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { tokenAddress } }',
+    {
+      input: {
+        creditType: 'VCU',
+        verificationBodyRef: `VCS-${randomUUID()}`,
+        vintageYear,
+        quantityCO2e: vintageYear === 2022 ? 100 : 1000,
+        projectLocation: 'Kasigau',
+        projectType: 'REDD+',
+        countryCode: vintageYear === 2020 ? 'BR' : 'KE',
+        idempotencyKey: randomUUID(),
+      },
+    },
+    callers.developer,
+  );
+  if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  return data?.createProject.tokenAddress ?? '';
+}
+
+/** Purchases or retires for acme; the id of what came of it. */
+async function write(market: Marketplace, field: 'purchase' | 'retire', input: object): Promise<string> {
+  const [type, result] = field === 'purchase' ? ['PurchaseInput', 'purchase'] : ['RetireInput', 'retirement'];
+  const { data, errors } = await market.send<Record<string, Record<string, { id: string }>>>(
+    `mutation ($input: ${type}!) { ${field}(input: $input) { ${result} { id } } }`,
+    { input: { buyerId: 'acme', idempotencyKey: randomUUID(), ...input } },
+    callers.acme,
+  );
+  if (errors.length > 0) throw new Error(JSON.stringify(errors));
+  return data?.[field]?.[result ?? '']?.id ?? '';
+}

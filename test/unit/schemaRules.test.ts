@@ -1,0 +1,135 @@
+/**
+ * Rules that every part of the contract keeps, found by walking the schema: nothing can be added without them.
+ */
+import { readFile } from 'node:fs/promises';
+import type { GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql';
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isObjectType,
+  lexicographicSortSchema,
+  parse,
+  printSchema,
+  validate,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { GRAPHIQL_EXAMPLES } from '../../src/schema/examples.ts';
+import { schema } from '../../src/schema/index.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+const builtIn = new Set(['String', 'Int', 'Float', 'Boolean', 'ID']);
+
+const rootFields = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap(
+  (root) =>
+    Object.values(root?.getFields() ?? {}).map((field): [string, Field] => [
+      `${root?.name}.${field.name}`,
+      field,
+    ]),
+);
+
+/** Every place that a description belongs to, and what stands there. */
+function describedPlaces(): [string, string | null | undefined][] {
+  return types
+    .filter((type) => !builtIn.has(type.name))
+    .flatMap((type): [string, string | null | undefined][] => {
+      const self: [string, string | null | undefined] = [type.name, type.description];
+      if (isEnumType(type)) {
+        return [
+          self,
+          ...type
+            .getValues()
+            .map((value): [string, string | null | undefined] => [
+              `${type.name}.${value.name}`,
+              value.description,
+            ]),
+        ];
+      }
+      if (isInputObjectType(type)) {
+        return [
+          self,
+          ...Object.values(type.getFields()).map((field): [string, string | null | undefined] => [
+            `${type.name}.${field.name}`,
+            field.description,
+          ]),
+        ];
+      }
+      if (!isObjectType(type) && !isInterfaceType(type)) return [self];
+      return [
+        self,
+        ...Object.values(type.getFields()).flatMap((field): [string, string | null | undefined][] => [
+          [`${type.name}.${field.name}`, field.description],
+          ...field.args.map((arg): [string, string | null | undefined] => [
+            `${type.name}.${field.name}(${arg.name})`,
+            arg.description,
+          ]),
+        ]),
+      ];
+    });
+}
+
+function declaredScopes(field: Field): unknown {
+  const options = field.extensions['pothosOptions'] as { authScopes?: unknown } | undefined;
+  return options?.authScopes;
+}
+
+function inputFieldNames(type: GraphQLInputType): string[] {
+  const named = getNamedType(type);
+  return isInputObjectType(named) ? Object.keys(named.getFields()) : [];
+}
+
+describe('the contract', () => {
+  it('is the committed schema.graphql', async () => {
+    const committed = await readFile(new URL('../../schema.graphql', import.meta.url), 'utf8');
+    expect(committed).toBe(`${printSchema(lexicographicSortSchema(schema))}\n`);
+  });
+
+  it.each(rootFields)('%s declares who may use it, and says so', (_name, field) => {
+    expect(declaredScopes(field)).toBeDefined();
+    expect(field.description).toMatch(/\n\nFor (everybody|tokens|the buyer)/);
+  });
+
+  it('describes every type, field, argument and value', () => {
+    const places = describedPlaces();
+    expect(places.length).toBeGreaterThan(100);
+    const silent = places.filter(([, description]) => !description || !/[.:)…]$/.test(description.trim()));
+    expect(silent.map(([place]) => place)).toEqual([]);
+  });
+
+  it('names the unit of every amount and time', () => {
+    const units = { Tonnes: /tonnes/, BaseUnits: /base units/, UnixTime: /Unix seconds/ } as const;
+    const missing = types.flatMap((type) =>
+      isObjectType(type) || isInputObjectType(type)
+        ? Object.values(type.getFields())
+            .filter((field) => {
+              const { name } = getNamedType(field.type as GraphQLOutputType);
+              const unit = units[name as keyof typeof units];
+              return unit !== undefined && !unit.test(field.description ?? '');
+            })
+            .map((field) => `${type.name}.${field.name}`)
+        : [],
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('takes an idempotency key wherever a mutation moves value or issues', () => {
+    // Deciding what is decided is a conflict, and registering twice leaves one registration: no key needed.
+    const withoutKey = new Set(['resolveReview', 'watchRetirements']);
+    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+    const lacking = mutations
+      .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
+      .map((field) => field.name);
+    expect(new Set(lacking)).toEqual(withoutKey);
+  });
+
+  it.each(GRAPHIQL_EXAMPLES.map((example) => [example.query.split('\n', 1)[0], example] as const))(
+    'fits the example "%s"',
+    (_title, { query }) => {
+      expect(validate(schema, parse(query))).toEqual([]);
+    },
+  );
+});
