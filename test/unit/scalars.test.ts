@@ -5,7 +5,7 @@ import { describe, expect, it } from 'vitest';
 import { MAX_WHOLE_UNITS } from '../../src/ledger/units.ts';
 import { scalars } from '../../src/schema/scalars.ts';
 
-const { Tonnes, BaseUnits, UnixTime, Hash32 } = scalars;
+const { Tonnes, Decimal, BaseUnits, UnixTime, LedgerNumber, Hash32 } = scalars;
 
 function literal(text: string): ValueNode {
   return parseLiteralText(text);
@@ -146,6 +146,31 @@ describe('BaseUnits', () => {
 
   it.each([[1], ['-1'], ['00'], ['1.5'], [String(2n ** 127n)]])('refuses %j', (value) => {
     expect(errorOf(() => BaseUnits.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
+  });
+});
+
+describe('Decimal', () => {
+  it('is an exact decimal number as a string', () => {
+    for (const text of ['0', '2.5', '0.000000000000000001', '9223372036854775807']) {
+      expect(Decimal.parseValue(text)).toBe(text);
+      expect(Decimal.serialize(text)).toBe(text);
+    }
+    expect(() => Decimal.serialize(2.5)).toThrow("can't print");
+  });
+
+  it.each([[2.5], ['.5'], ['5.'], ['-1'], ['1e3'], ['00'], ['0.0000000000000000001']])(
+    'refuses %j',
+    (value) => {
+      expect(errorOf(() => Decimal.parseValue(value)).extensions['code']).toBe('BAD_USER_INPUT');
+    },
+  );
+});
+
+describe('LedgerNumber', () => {
+  it('is a JSON integer beyond 32 bits', () => {
+    expect(LedgerNumber.serialize(2n ** 40n)).toBe(2 ** 40);
+    expect(() => LedgerNumber.serialize(2n ** 53n)).toThrow("can't print");
+    expect(errorOf(() => LedgerNumber.parseValue('1')).extensions['code']).toBe('BAD_USER_INPUT');
   });
 });
 
