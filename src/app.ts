@@ -10,6 +10,7 @@ import { createTokenVerifier, type TokenKey } from './identity/tokens.ts';
 import type { Dependencies } from './resolvers/dependencies.ts';
 import { schema } from './schema/index.ts';
 import { createDeliverySpool } from './webhooks/deliverySpool.ts';
+import { createPayoutHook } from './webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from './webhooks/retirementsHook.ts';
 
 export interface AppOptions extends ComposeOptions {
@@ -48,7 +49,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     graphiql: options.graphiql,
     hooks: {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
-      payoutSettled: async () => {},
+      payoutSettled: createPayoutHook(dependencies),
     },
     readiness: () => readiness(options),
     newRequestId: dependencies.ids.next,

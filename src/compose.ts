@@ -10,13 +10,25 @@ import { openDoorbell } from './db/doorbell.ts';
 import { createFeedFollower } from './feed/followFeed.ts';
 import { createHealer } from './feed/healer.ts';
 import { createIndexerClient } from './indexer/client.ts';
+import { expiryEffects } from './jobs/expiryEffects.ts';
+import { createExpiryWorker } from './jobs/expiryRuns.ts';
+import { createNightlyExpiry } from './jobs/nightlyExpiry.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
 import type { Checkpoint, SubmissionDependencies } from './ledger/submission/submission.ts';
 import { createSubmissionWorker, type SubmissionWorker } from './ledger/submission/worker.ts';
 import type { Logger } from './logger.ts';
+import { createRamp, type RampSettings } from './ramp/createRamp.ts';
 import type { Dependencies } from './resolvers/dependencies.ts';
+import { deploySettlementEffects } from './resolvers/deployRampSettlement.ts';
+import { createSessionPoller } from './resolvers/pollOpenSessions.ts';
 import { deployEffects, mintEffects } from './resolvers/projectEffects.ts';
+import {
+  deployReceiptEffects,
+  mintEffectsBySubject,
+  mintReceiptEffects,
+} from './resolvers/receiptEffects.ts';
 import { retireEffects } from './resolvers/retirementEffects.ts';
+import { depositEffects, releaseEffects } from './resolvers/settlementEffects.ts';
 import { createSealer, deriveKey } from './sealer.ts';
 
 export interface ComposeOptions {
@@ -28,6 +40,11 @@ export interface ComposeOptions {
   appSecret: string;
   mutationWaitMs: number;
   healIntervalMs: number;
+  ramp: RampSettings;
+  /** Of receipts whose warehouse names no country. */
+  receiptCountryCode: string;
+  /** Where it is 02:00 when the expiry job runs. */
+  expiryTimeZone: string;
   log: Logger;
   clock?: Clock;
   random?: (size: number) => Uint8Array;
@@ -38,7 +55,7 @@ export interface ComposeOptions {
 export interface Platform {
   dependencies: Dependencies;
   submissionWorker: SubmissionWorker;
-  /** Begins the background work: submission, feed, healing. */
+  /** Begins the background work: submission, feed, healing, cash-outs, expiry. */
   start(): Promise<void>;
   /** Ends it in order, and lets go of everything but the database handle. */
   stop(): Promise<void>;
@@ -52,6 +69,9 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
   const dependencies = await composeDependencies(options);
   const submissionWorker = createSubmissionWorker(dependencies.submission);
+  const sessionPoller = createSessionPoller(dependencies);
+  const expiryWorker = createExpiryWorker(dependencies);
+  const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
   return {
     dependencies,
     submissionWorker,
@@ -59,10 +79,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.follower.start();
       dependencies.healer.start();
       submissionWorker.start();
+      sessionPoller.start();
+      expiryWorker.start();
+      await nightlyExpiry.start();
     },
     async stop() {
       dependencies.follower.close();
-      await submissionWorker.stop();
+      nightlyExpiry.stop();
+      await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
       await dependencies.healer.stop();
       await dependencies.feed.feedBell.close();
       await dependencies.subjects.close();
@@ -83,13 +107,33 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
   // The custody signer burns from its own balance, so that is where mints must go.
   const treasuryAddress = network.custodyAddress;
+  const ramp = createRamp(options.ramp, {
+    db,
+    clock,
+    random,
+    callbackUrl: new URL('/api/webhooks/payout-settled', options.publicUrl).href,
+    log,
+  });
+  const ofCashOut = { db, network, clock, ids, subjects };
   const submission: SubmissionDependencies = {
     db,
     network,
     effects: {
       deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
-      mint: mintEffects({ network, treasuryAddress, clock, ids }),
+      deployCommodityReceipt: deployReceiptEffects({ db, network, clock, ids }),
+      mint: mintEffectsBySubject(
+        { db },
+        {
+          ofProject: mintEffects({ network, treasuryAddress, clock, ids }),
+          ofReceipt: mintReceiptEffects({ db, network, clock, ids }),
+        },
+      ),
       retire: retireEffects({ ids, feed, healer }),
+      markExpired: expiryEffects({ clock, log }),
+      deployRampSettlement: deploySettlementEffects(),
+      initiateOffRamp: depositEffects(ofCashOut),
+      confirmOffRampSettlement: releaseEffects(ofCashOut, { state: 'SETTLED' }),
+      refundOffRamp: releaseEffects(ofCashOut, { state: 'REFUNDED' }),
     },
     subjects,
     clock,
@@ -110,6 +154,9 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     follower: createFeedFollower({ db, feedBell, log }),
     indexer: createIndexerClient({ url: options.indexerUrl, fetch, timeoutMs: INDEXER_TIMEOUT_MS }),
     retirementsHookUrl: new URL('/api/hooks/retirements', options.publicUrl).href,
+    ramp: ramp.provider,
+    manualRamp: ramp.manual,
+    receiptCountryCode: options.receiptCountryCode,
     sealer: createSealer(deriveKey(options.appSecret, 'secrets at rest')),
     saltKey: deriveKey(options.appSecret, 'deploy salts'),
     clock,

@@ -64,7 +64,8 @@ function readSettings(environment: NodeJS.Dict<string>): Values {
     else problems.push(describeProblem(name, setting, given, parsed.error));
   }
   const isGiven = (name: SettingName) => givenValue(environment, name) !== undefined;
-  problems.push(...findContradictions(isGiven, values['NODE_ENV'] === 'production'));
+  const hasHttpRamp = values['RAMP_PROVIDER'] === 'http';
+  problems.push(...findContradictions(isGiven, values['NODE_ENV'] === 'production', hasHttpRamp));
   if (problems.length > 0) throw wrongSettings(problems);
   return values as Values;
 }
@@ -88,8 +89,17 @@ function describeProblem(
 }
 
 /** Settings that are right by themselves and wrong together. */
-function findContradictions(isGiven: (name: SettingName) => boolean, isProduction: boolean): string[] {
+function findContradictions(
+  isGiven: (name: SettingName) => boolean,
+  isProduction: boolean,
+  hasHttpRamp: boolean,
+): string[] {
   const problems: string[] = [];
+  const forHttpRamp: SettingName[] = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'];
+  if (hasHttpRamp) {
+    const missing = forHttpRamp.filter((name) => !isGiven(name));
+    problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
+  }
   if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
     problems.push(
       'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',

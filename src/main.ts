@@ -15,6 +15,7 @@ import { openConfiguredNetwork } from './openNetwork.ts';
 import { isWatching, watchRetirements } from './resolvers/watchRetirements.ts';
 import { GRAPHIQL_EXAMPLES } from './schema/examples.ts';
 import { explainStartupError } from './startupErrors.ts';
+import { warehouseOptionsOf } from './warehouseOptions.ts';
 import { welcome } from './welcome.ts';
 
 /** What has been opened, newest last: closed in the opposite order. */
@@ -61,6 +62,7 @@ async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
     allowedOrigins: originsOf(config),
     graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
     spoolFolder: join(config.DATA_DIR, 'spool'),
+    ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
     healIntervalMs: config.HEAL_INTERVAL_MS,
     log,

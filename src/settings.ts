@@ -4,6 +4,7 @@
  */
 import { z } from 'zod';
 import { MIN_SECRET_BYTES } from './identity/tokens.ts';
+import { parseDecimal } from './ramp/decimals.ts';
 
 export interface Setting {
   /** For .env.example and the README. */
@@ -41,8 +42,22 @@ const origins = list.refine(
   'must be origins like https://app.example, separated by commas, or *',
 );
 
+const currencyRates = list
+  .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
+  .transform((entries) => Object.fromEntries(entries.map((entry) => [entry.slice(0, 3), entry.slice(4)])))
+  .refine(
+    (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
+    'must have positive decimal rates, with a point and at most 18 decimal places',
+  );
+const timeZone = text.refine(
+  (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
+  'must be a time zone like UTC or Africa/Nairobi',
+);
+
 /** The networks that this build speaks. */
 export const LEDGER_NETWORKS = ['embedded'] as const;
+/** Who can pay out. */
+export const RAMP_PROVIDERS = ['manual', 'http'] as const;
 
 function setting<T>(
   schema: z.ZodType<T, string | undefined>,
@@ -101,6 +116,50 @@ export const SETTINGS = {
     null,
     'The deployed settlement contract. Default on the embedded network: the one it has from the start.',
   ),
+  RAMP_PROVIDER: setting(
+    z.enum(RAMP_PROVIDERS, { error: `must be one of: ${RAMP_PROVIDERS.join(', ')}` }),
+    'manual',
+    'Who pays out cash-outs: "manual" is a person whom an operator speaks for, "http" a provider at RAMP_URL.',
+  ),
+  RAMP_EXCHANGE_RATES: setting(
+    currencyRates,
+    'KES=0.02,UGX=0.0007,USD=2.5',
+    "The manual provider's rates: tokens (kilograms) per one unit of each currency. Others are refused.",
+  ),
+  RAMP_FEE_BPS: setting(
+    wholeNumber(0, 9_999),
+    '150',
+    "The manual provider's fee in basis points, taken from the fiat amount.",
+  ),
+  RAMP_QUOTE_SECONDS: setting(
+    wholeNumber(30, 86_400),
+    '900',
+    'How long a quote of the manual provider holds.',
+  ),
+  RAMP_URL: setting(httpUrl.optional(), null, 'Base address of the ramp provider, for RAMP_PROVIDER=http.'),
+  RAMP_API_KEY: setting(
+    text.optional(),
+    null,
+    'What the ramp provider knows us by, for RAMP_PROVIDER=http.',
+    true,
+  ),
+  RAMP_CALLBACK_SECRETS: setting(
+    list
+      .refine(
+        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+        `must have at least ${MIN_SECRET_BYTES} bytes each`,
+      )
+      .optional(),
+    null,
+    'What the ramp provider signs its callbacks with, separated by commas while one replaces another.',
+    true,
+  ),
+  RECEIPT_COUNTRY_CODE: setting(
+    text.regex(/^[A-Z]{2}$/, 'must be a country code of two capitals'),
+    'KE',
+    'The country of receipts whose warehouse names none.',
+  ),
+  EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
   INDEXER_URL: setting(httpUrl.optional(), null, 'Base address of the indexer. Default: the embedded one.'),
   INDEXER_SIGNATURE_HEADERS: setting(
     headerNames,

@@ -10,6 +10,7 @@ import { loadConfig } from '../config.ts';
 import { createLogger } from '../logger.ts';
 import { openConfiguredDatabase } from '../openDatabase.ts';
 import { openConfiguredNetwork } from '../openNetwork.ts';
+import { warehouseOptionsOf } from '../warehouseOptions.ts';
 import { runCommand } from './runCommand.ts';
 
 const command = new Command('audit')
@@ -28,6 +29,7 @@ const command = new Command('audit')
         indexerUrl: config.INDEXER_URL ?? config.PUBLIC_URL,
         publicUrl: config.PUBLIC_URL,
         appSecret: config.APP_SECRET,
+        ...warehouseOptionsOf(config),
         mutationWaitMs: 0,
         healIntervalMs: config.HEAL_INTERVAL_MS,
         log: createLogger({ level: 'warn', pretty: true }),

@@ -5,6 +5,7 @@
  * goes wrong is INDEXER_UNAVAILABLE.
  */
 import { z } from 'zod';
+import { readBounded } from '../boundedAnswer.ts';
 import { DomainError, messageOf } from '../errors.ts';
 
 export interface RegisteredWebhook {
@@ -148,18 +149,6 @@ export function createIndexerClient(options: {
     },
     health: () => ask({ method: 'GET', path: 'health', schema: healthSchema }),
   };
-}
-
-async function readBounded(response: Response, maxBytes: number): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let byteLength = 0;
-  // Leaving the loop early cancels the body, so an endless answer ends here.
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    byteLength += chunk.length;
-    if (byteLength > maxBytes) throw new Error(`its answer is longer than ${maxBytes} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString('utf8');
 }
 
 function explain(error: unknown): string {

@@ -12,6 +12,8 @@ import type { IndexerClient } from '../indexer/client.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../ledger/submission/submission.ts';
 import type { Logger } from '../logger.ts';
+import type { ManualControls } from '../ramp/manual/manualProvider.ts';
+import type { RampProvider } from '../ramp/port.ts';
 import type { Sealer } from '../sealer.ts';
 
 export interface Dependencies {
@@ -29,6 +31,11 @@ export interface Dependencies {
   indexer: IndexerClient;
   /** The public address of POST /api/hooks/retirements, from configuration. */
   retirementsHookUrl: string;
+  ramp: RampProvider;
+  /** What operators may do at the manual provider; null when another one pays out. */
+  manualRamp: ManualControls | null;
+  /** Of receipts whose warehouse names no country. */
+  receiptCountryCode: string;
   sealer: Sealer;
   /** Derives deploy salts, so that nobody else can take a token's address first. */
   saltKey: Uint8Array;

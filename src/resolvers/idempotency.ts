@@ -6,7 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
-import type { Tx } from '../db/connection.ts';
+import type { Db, Tx } from '../db/connection.ts';
 import { idempotencyKeys } from '../db/schema/index.ts';
 import { DomainError } from '../errors.ts';
 
@@ -29,15 +29,28 @@ export async function reserveKey(
   at: Date,
 ): Promise<string | null> {
   const { callerId, operation, key } = request;
-  const inputHash = hashInput(request.input);
   const inserted = await tx
     .insert(idempotencyKeys)
-    .values({ callerId, operation, key, inputHash, subjectId, createdAt: at })
+    .values({ callerId, operation, key, inputHash: hashInput(request.input), subjectId, createdAt: at })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key });
   if (inserted.length > 0) return null;
+  const first = await findFirstUse(tx, request);
+  if (first === null) throw new Error(`idempotency key of ${operation} neither inserted nor found`);
+  return first;
+}
 
-  const [first] = await tx
+/**
+ * For requests that are checked against a world which their own first use has changed.
+ * @returns the subject of the key's first use, or null.
+ * @throws DomainError IDEMPOTENCY_CONFLICT
+ */
+export async function findFirstUse(
+  db: Pick<Db, 'select'>,
+  request: IdempotentRequest,
+): Promise<string | null> {
+  const { callerId, operation, key } = request;
+  const [first] = await db
     .select()
     .from(idempotencyKeys)
     .where(
@@ -47,8 +60,8 @@ export async function reserveKey(
         eq(idempotencyKeys.key, key),
       ),
     );
-  if (!first) throw new Error(`idempotency key of ${operation} neither inserted nor found`);
-  if (first.inputHash !== inputHash) {
+  if (!first) return null;
+  if (first.inputHash !== hashInput(request.input)) {
     throw new DomainError(
       'IDEMPOTENCY_CONFLICT',
       `The idempotency key "${key}" was used before for ${operation} with a different input. ` +

@@ -12,6 +12,7 @@ import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createProject } from '../../src/resolvers/createProject.ts';
 import { retire } from '../../src/resolvers/retire.ts';
+import { warehouseOptions } from '../harness/warehouse.ts';
 
 export interface InstanceOrder {
   databaseUrl: string;
@@ -50,6 +51,7 @@ const platform = await composePlatform({
   appSecret: 'an application secret for tests alone',
   mutationWaitMs: order.killAt === 'request-committed' ? 0 : 30_000,
   healIntervalMs: 600_000,
+  ...warehouseOptions,
   log: createLogger({ level: 'silent', pretty: false }),
   checkpoint: async (point) => {
     if (point === order.killAt && ++passed === order.occurrence) die();

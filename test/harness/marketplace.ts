@@ -17,6 +17,7 @@ import { startEmbeddedIndexer } from '../../src/indexer/embedded/startEmbeddedIn
 import type { EmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
 import { embeddedNetworkOn, silentLog } from './platform.ts';
+import { warehouseOptions } from './warehouse.ts';
 
 const auth = {
   secret: 'a bearer secret for tests, of more than 32 bytes',
@@ -85,6 +86,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     spoolFolder,
     mutationWaitMs: 20_000,
     healIntervalMs: 600_000,
+    ...warehouseOptions,
     log: silentLog,
     ...overrides,
   });

@@ -13,6 +13,7 @@ import { generateSecretKey } from '../../src/ledger/network/embedded/strkey.ts';
 import { createLogger } from '../../src/logger.ts';
 import { createProject } from '../../src/resolvers/createProject.ts';
 import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
+import { warehouseOptions } from './warehouse.ts';
 
 export const silentLog = createLogger({ level: process.env.TEST_LOG_LEVEL ?? 'silent', pretty: false });
 
@@ -47,6 +48,7 @@ export function platformOn(
     mutationWaitMs: 20_000,
     // Longer than any test: feeds are filled by what is tested, not by luck.
     healIntervalMs: 600_000,
+    ...warehouseOptions,
     log: silentLog,
     ...overrides,
   });

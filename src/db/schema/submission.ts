@@ -48,7 +48,11 @@ export const submissions = pgTable(
     settledAt: moment('settled_at'),
   },
   (t) => [
-    unique('submissions_intent').on(t.subjectId, t.kind),
+    // One of a kind for each subject; only what was refused for good may be asked again.
+    uniqueIndex('submissions_intent')
+      .on(t.subjectId, t.kind)
+      .where(sql`state <> 'REFUSED'`),
+    index('submissions_subject').on(t.subjectId),
     index('submissions_due')
       .on(t.dueAt)
       .where(sql`state = 'PENDING'`),

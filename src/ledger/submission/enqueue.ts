@@ -8,8 +8,8 @@ import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
 
 /**
- * @returns the submission's id. A subject has at most one submission of each kind; a second one breaks a
- * unique key, so a saga's step that runs twice can't send twice.
+ * @returns the submission's id. A subject has at most one submission of each kind beside those that were
+ * refused; a second one breaks a unique key, so a saga's step that runs twice can't send twice.
  */
 export async function enqueueSubmission(
   tx: Tx,

@@ -1,0 +1,44 @@
+/**
+ * The configured ramp provider.
+ */
+import type { Clock } from '../clock.ts';
+import type { Db } from '../db/connection.ts';
+import type { Logger } from '../logger.ts';
+import { createHttpProvider } from './http/httpProvider.ts';
+import { createManualProvider, type ManualControls } from './manual/manualProvider.ts';
+import type { ManualPrices } from './manual/quotes.ts';
+import type { RampProvider } from './port.ts';
+
+export type RampSettings =
+  | ({ kind: 'manual' } & ManualPrices)
+  | { kind: 'http'; url: string; apiKey: string; callbackSecrets: readonly string[] };
+
+export interface Ramp {
+  provider: RampProvider;
+  /** Null unless the manual provider pays out. */
+  manual: ManualControls | null;
+}
+
+/** A provider that takes longer is down; several such calls still fit one claim of a session. */
+const PROVIDER_TIMEOUT_MS = 15_000;
+
+export function createRamp(
+  settings: RampSettings,
+  deps: {
+    db: Db;
+    clock: Clock;
+    random: (size: number) => Uint8Array;
+    /** The public address of POST /api/webhooks/payout-settled. */
+    callbackUrl: string;
+    log: Pick<Logger, 'warn'>;
+  },
+): Ramp {
+  if (settings.kind === 'http') {
+    return {
+      provider: createHttpProvider({ ...settings, fetch, timeoutMs: PROVIDER_TIMEOUT_MS }),
+      manual: null,
+    };
+  }
+  const provider = createManualProvider({ ...settings, ...deps, fetch });
+  return { provider, manual: provider };
+}

@@ -1,0 +1,169 @@
+/**
+ * The moves of a cash-out session from one state to the next. Each is made on a row that the caller has locked, in
+ * one transaction with the intent that follows from it; whoever comes second finds the row moved.
+ * The state diagram is in db/schema/ramp.ts.
+ */
+import { and, count, eq, isNull, sql } from 'drizzle-orm';
+import type { Clock, IdSource } from '../clock.ts';
+import type { Tx } from '../db/connection.ts';
+import { cashOutProviderStatuses, cashOutReviews, cashOutSessions } from '../db/schema/index.ts';
+import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
+import { toBaseUnits } from '../ledger/units.ts';
+import type { RampStatus } from '../ramp/port.ts';
+import type { CashOut, CashOutState } from './findCashOut.ts';
+
+/** The subjects doorbell's key for "a cash-out session is due". */
+export const CASH_OUTS = 'cash-outs';
+
+export interface MoveDependencies {
+  clock: Clock;
+  ids: IdSource;
+}
+
+/** A session that the provider knows. */
+export type OpenedCashOut = CashOut & { providerSessionId: string };
+
+export async function lockCashOut(tx: Tx, id: string): Promise<CashOut> {
+  const [session] = await tx.select().from(cashOutSessions).where(eq(cashOutSessions.id, id)).for('update');
+  if (!session) throw new Error(`cash-out session ${id} has vanished`);
+  return session;
+}
+
+export function opened(session: CashOut): OpenedCashOut {
+  const { providerSessionId } = session;
+  if (providerSessionId === null)
+    throw new Error(`cash-out session ${session.id} is not open at its provider`);
+  return { ...session, providerSessionId };
+}
+
+/** Writes a new state; the session is looked at again at once where a look can change something. */
+export async function moveTo(
+  tx: Tx,
+  session: CashOut,
+  state: CashOutState,
+  values: Partial<typeof cashOutSessions.$inferInsert> = {},
+): Promise<void> {
+  await tx
+    .update(cashOutSessions)
+    .set({ ...values, state, dueAt: firstLook(state), fruitlessSteps: 0 })
+    .where(eq(cashOutSessions.id, session.id));
+}
+
+/** A payout may still turn around after its end, and the webhook that says so may be lost. */
+export const AFTERMATH_INTERVAL_SECONDS = 3600;
+
+function firstLook(state: CashOutState) {
+  // In these the provider has the next word; elsewhere the network or an operator has it.
+  if (state === 'OPENING' || state === 'CLOSING' || state === 'AWAITING_PAYOUT') return sql`now()`;
+  return isOver(state) ? sql`now() + make_interval(secs => ${AFTERMATH_INTERVAL_SECONDS})` : null;
+}
+
+export function isOver(state: CashOutState): boolean {
+  return state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED';
+}
+
+/**
+ * @returns whether this is news. Nothing leads back from an end to its beginning: an answer that says so was
+ * on its way for too long.
+ */
+export async function recordStatus(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: CashOut,
+  status: RampStatus,
+): Promise<boolean> {
+  const before = session.providerStatus;
+  if (before === status || (isEnd(before) && !isEnd(status))) return false;
+  const [known] = await tx
+    .select({ count: count() })
+    .from(cashOutProviderStatuses)
+    .where(eq(cashOutProviderStatuses.sessionId, session.id));
+  const position = known?.count ?? 0;
+  await tx
+    .insert(cashOutProviderStatuses)
+    .values({ sessionId: session.id, position, status, observedAt: deps.clock.now() });
+  await tx.update(cashOutSessions).set({ providerStatus: status }).where(eq(cashOutSessions.id, session.id));
+  return true;
+}
+
+function isEnd(status: RampStatus | null): boolean {
+  return status === 'settled' || status === 'failed' || status === 'refunded';
+}
+
+/** The tokens are to go into custody, for the first time or again. */
+export async function deposit(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OpenedCashOut,
+  values: Partial<typeof cashOutSessions.$inferInsert> = {},
+): Promise<void> {
+  await moveTo(tx, session, 'DEPOSITING', values);
+  await enqueueSubmission(tx, deps, {
+    subjectId: session.id,
+    call: {
+      kind: 'initiateOffRamp',
+      sessionId: session.providerSessionId,
+      tokenAddress: session.tokenAddress,
+      amount: toBaseUnits(session.tokenAmountKg),
+    },
+  });
+}
+
+/** The one decision about the tokens in custody; a trigger refuses another one. */
+export async function resolve(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OpenedCashOut,
+  resolution: 'SETTLE' | 'REFUND',
+): Promise<void> {
+  const { id: subjectId, providerSessionId: sessionId } = session;
+  await moveTo(tx, session, resolution === 'SETTLE' ? 'CONFIRMING' : 'REFUNDING', { resolution });
+  const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
+  await enqueueSubmission(tx, deps, { subjectId, call: { kind, sessionId } });
+}
+
+/** Flags the session for an operator. Nothing is lost: what is in custody stays there. */
+export async function openReview(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: CashOut,
+  reason: string,
+  values: Partial<typeof cashOutSessions.$inferInsert> = {},
+  stateBefore: CashOutState = session.state,
+): Promise<void> {
+  await tx
+    .insert(cashOutReviews)
+    .values({ id: deps.ids.next(), sessionId: session.id, reason, stateBefore, openedAt: deps.clock.now() })
+    .onConflictDoNothing();
+  await moveTo(tx, session, 'NEEDS_REVIEW', values);
+}
+
+/** Closes the open review, if there is one: by an operator's decision, or because the network decided after all. */
+export async function closeReview(
+  tx: Tx,
+  sessionId: string,
+  at: Date,
+  decided: { decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT'; decidedBy: string; note: string } | null,
+): Promise<void> {
+  await tx
+    .update(cashOutReviews)
+    .set({ ...decided, closedAt: at })
+    .where(and(eq(cashOutReviews.sessionId, sessionId), isNull(cashOutReviews.closedAt)));
+}
+
+/**
+ * What the provider must not say once the tokens are where they are; null when all agrees.
+ * @param state where the session came, or is about to come, to its end
+ */
+export function contradiction(state: CashOutState, status: RampStatus | null): string | null {
+  if (state === 'SETTLED' && (status === 'failed' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were released to the treasury`;
+  }
+  if (state === 'REFUNDED' && (status === 'settled' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were given back to the depositor`;
+  }
+  if (state === 'REFUSED' && (status === 'settled' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were never in custody`;
+  }
+  return null;
+}

@@ -1,0 +1,178 @@
+/**
+ * resolveSessionReview: an operator decides about a cash-out what no rule could.
+ *
+ *   RETRY    go on from where the session stood: sign again, or ask the provider again
+ *   CONFIRM  the tokens in custody go to the treasury
+ *   REFUND   the tokens in custody go back to the depositor
+ *   ACCEPT   it stays as the network shows it: released, refunded, or never deposited
+ */
+import { and, desc, eq, isNull } from 'drizzle-orm';
+import type { Tx } from '../db/connection.ts';
+import { cashOutReviews, submissions } from '../db/schema/index.ts';
+import { DomainError } from '../errors.ts';
+import type { OffRampDeposit } from '../ledger/network/port.ts';
+import { resumeSubmission } from '../ledger/submission/review.ts';
+import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
+import { toBaseUnits } from '../ledger/units.ts';
+import { CASH_OUTS, closeReview, deposit, lockCashOut, moveTo, opened, resolve } from './cashOutMoves.ts';
+import type { Dependencies } from './dependencies.ts';
+import { findCashOut, type CashOut, type CashOutReview } from './findCashOut.ts';
+
+export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
+export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
+
+export interface SessionReviewInput {
+  /** Our reference of the session. */
+  cashOutId: string;
+  decision: SessionReviewDecision;
+  /** Why; kept for ever. */
+  note: string;
+}
+
+/**
+ * @throws DomainError NOT_FOUND, CONFLICT (not under review, or the decision does not fit what the network
+ * shows); NetworkUnavailable
+ */
+export async function resolveSessionReview(
+  deps: Dependencies,
+  operatorId: string,
+  input: SessionReviewInput,
+): Promise<CashOut> {
+  const { cashOutId, decision, note } = input;
+  const session = await findCashOut(deps, cashOutId);
+  if (!session) throw new DomainError('NOT_FOUND', `There is no cash-out session ${cashOutId}.`);
+  const onNetwork =
+    session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
+
+  const submissionToResume = await deps.db.transaction(async (tx) => {
+    const current = await lockCashOut(tx, cashOutId);
+    const review = await openReviewOf(tx, current);
+    const at = deps.clock.now();
+    await closeReview(tx, cashOutId, at, { decision, decidedBy: operatorId, note });
+    const held = onNetwork !== null && isOurs(current, onNetwork) ? onNetwork : null;
+    const undecided = await undecidedSubmission(tx, current);
+    if (decision === 'RETRY') {
+      if (undecided === null) await retry(tx, deps, current, held, at);
+      return undecided;
+    }
+    if (undecided !== null) throw undecidedFirst(undecided);
+    if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
+    else await release(tx, deps, current, held, decision, at);
+    return null;
+  });
+
+  deps.log.info({ cashOutId, decision, operatorId, note }, 'cash-out review resolved');
+  if (submissionToResume !== null) await resumeSubmission(deps.submission, submissionToResume);
+  for (const key of [cashOutId, CASH_OUTS, NEW_SUBMISSION]) deps.subjects.ring(key);
+  return (await findCashOut(deps, cashOutId)) ?? session;
+}
+
+async function openReviewOf(tx: Tx, session: CashOut): Promise<CashOutReview> {
+  const [review] = await tx
+    .select()
+    .from(cashOutReviews)
+    .where(and(eq(cashOutReviews.sessionId, session.id), isNull(cashOutReviews.closedAt)))
+    .orderBy(desc(cashOutReviews.openedAt));
+  if (session.state === 'NEEDS_REVIEW' && review) return review;
+  throw new DomainError('CONFLICT', `Cash-out session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
+}
+
+function isOurs(session: CashOut, found: OffRampDeposit): boolean {
+  return (
+    found.depositor === session.depositorAddress &&
+    found.tokenAddress === session.tokenAddress &&
+    found.amount === toBaseUnits(session.tokenAmountKg)
+  );
+}
+
+/** A network call of this session that itself waits for an operator. */
+async function undecidedSubmission(tx: Tx, session: CashOut): Promise<string | null> {
+  const [undecided] = await tx
+    .select({ id: submissions.id })
+    .from(submissions)
+    .where(and(eq(submissions.subjectId, session.id), eq(submissions.state, 'NEEDS_REVIEW')));
+  return undecided?.id ?? null;
+}
+
+function undecidedFirst(submissionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveReview first.`,
+    { submissionId },
+  );
+}
+
+async function retry(
+  tx: Tx,
+  deps: Dependencies,
+  session: CashOut,
+  held: OffRampDeposit | null,
+  at: Date,
+): Promise<void> {
+  const known = opened(session);
+  if (session.depositedAt === null) {
+    // Refused, closed or paid without it: into custody, as it is owed; or it is there and nobody noticed.
+    if (held?.status === 'PENDING') await moveTo(tx, session, 'AWAITING_PAYOUT', { depositedAt: at });
+    else await deposit(tx, deps, known, { closedAt: null });
+  } else if (session.releasedAt !== null) {
+    throw new DomainError(
+      'CONFLICT',
+      `Nothing is left to retry: the tokens were released in ${session.resolutionTxHash}. Settle the difference with the provider, then ACCEPT.`,
+    );
+  } else if (session.resolution === null) await moveTo(tx, session, 'AWAITING_PAYOUT');
+  else await resolve(tx, deps, known, session.resolution);
+}
+
+async function release(
+  tx: Tx,
+  deps: Dependencies,
+  session: CashOut,
+  held: OffRampDeposit | null,
+  decision: 'CONFIRM' | 'REFUND',
+  at: Date,
+): Promise<void> {
+  const resolution = decision === 'CONFIRM' ? 'SETTLE' : 'REFUND';
+  if (held?.status !== 'PENDING') {
+    throw new DomainError(
+      'CONFLICT',
+      `There is nothing to ${decision}: the settlement contract shows ${held?.status ?? 'no deposit of this session'}.`,
+      { depositStatus: held?.status ?? null },
+    );
+  }
+  if (session.resolution !== null && session.resolution !== resolution) {
+    throw new DomainError(
+      'CONFLICT',
+      `It was decided before to ${session.resolution}, and what was signed for that may still land.`,
+    );
+  }
+  const depositedAt = session.depositedAt ?? at;
+  await moveTo(tx, session, 'NEEDS_REVIEW', { depositedAt });
+  await resolve(tx, deps, opened(session), resolution);
+}
+
+async function accept(
+  tx: Tx,
+  session: CashOut,
+  held: OffRampDeposit | null,
+  at: Date,
+  review: CashOutReview,
+): Promise<void> {
+  const closedAt = session.closedAt ?? at;
+  if (held === null) {
+    const refusalMessage = session.refusalMessage ?? review.reason;
+    await moveTo(tx, session, 'REFUSED', { closedAt, refusalMessage });
+    return;
+  }
+  if (held.status !== 'SETTLED' && held.status !== 'REFUNDED') {
+    throw new DomainError(
+      'CONFLICT',
+      `The settlement contract still holds the tokens (${held.status}): decide CONFIRM or REFUND.`,
+      { depositStatus: held.status },
+    );
+  }
+  await moveTo(tx, session, held.status, {
+    depositedAt: session.depositedAt ?? at,
+    releasedAt: session.releasedAt ?? at,
+    closedAt,
+  });
+}

@@ -1,0 +1,116 @@
+/**
+ * What the network's word about a cash-out's calls means: its deposit, and the release of what was deposited.
+ * Called by submission, inside the transaction that settles the call.
+ */
+import type { Db } from '../db/connection.ts';
+import type { Doorbell } from '../db/doorbell.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import type { Effects, Intent } from '../ledger/submission/effects.ts';
+import {
+  CASH_OUTS,
+  closeReview,
+  contradiction,
+  lockCashOut,
+  moveTo,
+  openReview,
+  type MoveDependencies,
+} from './cashOutMoves.ts';
+import { findCashOut } from './findCashOut.ts';
+
+interface SettlementEffectsDependencies extends MoveDependencies {
+  db: Db;
+  network: LedgerNetwork;
+  subjects: Pick<Doorbell, 'ring'>;
+}
+
+export function depositEffects(deps: SettlementEffectsDependencies): Effects {
+  return {
+    reasonForReview: (intent) => foreignSettlement(deps, intent),
+    async succeeded(tx, { subjectId }, { txHash, at }) {
+      const session = await lockCashOut(tx, subjectId);
+      await closeReview(tx, subjectId, at, null);
+      await moveTo(tx, session, 'AWAITING_PAYOUT', {
+        depositTxHash: txHash,
+        depositedAt: at,
+        refusalCode: null,
+        refusalMessage: null,
+      });
+    },
+    // Whatever the provider said meanwhile is acted on now.
+    afterSucceeded: async () => deps.subjects.ring(CASH_OUTS),
+    async refused(tx, { subjectId }, refusal, at) {
+      const session = await lockCashOut(tx, subjectId);
+      const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };
+      if (session.providerStatus === 'settled') {
+        const reason = `the provider has paid, but the deposit was refused: ${refusal.message}`;
+        await openReview(tx, deps, session, reason, refused);
+        return 'REFUSED';
+      }
+      await closeReview(tx, subjectId, at, null);
+      await moveTo(tx, session, 'CLOSING', refused);
+      return 'REFUSED';
+    },
+    ...reviewEffects(deps, 'DEPOSITING'),
+  };
+}
+
+/** For both ways out of custody: to the treasury (SETTLED) and back to the depositor (REFUNDED). */
+export function releaseEffects(
+  deps: SettlementEffectsDependencies,
+  goal: { state: 'SETTLED' | 'REFUNDED' },
+): Effects {
+  const { state } = goal;
+  return {
+    reasonForReview: (intent) => foreignSettlement(deps, intent),
+    async succeeded(tx, { subjectId }, { txHash, at }) {
+      const session = await lockCashOut(tx, subjectId);
+      const released = { resolutionTxHash: txHash, releasedAt: at, closedAt: at };
+      const conflict = contradiction(state, session.providerStatus);
+      if (conflict !== null) {
+        await openReview(tx, deps, session, conflict, released, state);
+        return;
+      }
+      await closeReview(tx, subjectId, at, null);
+      await moveTo(tx, session, state, released);
+    },
+    async refused(tx, { subjectId }, refusal) {
+      const session = await lockCashOut(tx, subjectId);
+      const reason = `the network refused to ${state === 'SETTLED' ? 'confirm' : 'refund'}: ${refusal.message}`;
+      await openReview(tx, deps, session, reason);
+      return 'REFUSED';
+    },
+    ...reviewEffects(deps, state === 'SETTLED' ? 'CONFIRMING' : 'REFUNDING'),
+  };
+}
+
+function reviewEffects(
+  deps: SettlementEffectsDependencies,
+  stateWhenResumed: 'DEPOSITING' | 'CONFIRMING' | 'REFUNDING',
+): Pick<Effects, 'needsReview' | 'resumed'> {
+  return {
+    async needsReview(tx, { subjectId }, reason) {
+      await openReview(tx, deps, await lockCashOut(tx, subjectId), reason);
+    },
+    async resumed(tx, { subjectId }) {
+      const session = await lockCashOut(tx, subjectId);
+      await closeReview(tx, subjectId, deps.clock.now(), null);
+      await moveTo(tx, session, stateWhenResumed);
+    },
+  };
+}
+
+/** A session belongs to the settlement contract that it was opened for: another one knows nothing of it. */
+async function foreignSettlement(
+  deps: SettlementEffectsDependencies,
+  intent: Intent,
+): Promise<string | null> {
+  const [session, settlement] = await Promise.all([
+    findCashOut(deps, intent.subjectId),
+    deps.network.settlementContract(),
+  ]);
+  if (!session || settlement?.address === session.settlementAddress) return null;
+  return (
+    `the session belongs to the settlement contract ${session.settlementAddress}, ` +
+    `but RAMP_SETTLEMENT_ADDRESS names ${settlement?.address ?? 'none'}`
+  );
+}
