@@ -6,19 +6,17 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 
-export interface ExampleOperation {
-  query: string;
-  variables?: Readonly<Record<string, unknown>>;
-}
-
 export interface GraphiqlOptions {
-  /** One tab each, in this order; shown on the first visit. */
-  examples: readonly ExampleOperation[];
+  /** Documents, one tab each, in this order; shown on the first visit. */
+  examples: readonly string[];
   /** Put into the headers of each tab as a bearer token; null leaves them empty. */
   token: string | null;
 }
 
 export type GraphiqlPage = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/** GraphiQL's tabs can be dragged, and jump away under a mere click, which then misses them. */
+const STILL_TABS = '.graphiql-tab { transform: none !important }';
 
 /** Where GraphiQL keeps its tabs in the browser. */
 const TABS_KEY = 'graphiql:tabState';
@@ -47,17 +45,14 @@ async function render({ examples, token }: GraphiqlOptions) {
   const html = renderGraphiQL({
     title: 'Asset token marketplace',
     headers,
-    defaultTabs: examples.map(({ query, variables }) => ({
-      query,
-      variables: variables === undefined ? null : JSON.stringify(variables, null, 2),
-      headers,
-    })),
+    // Without variables: GraphiQL leaves the variables of its first tab out of the editor.
+    defaultTabs: examples.map((query) => ({ query, headers })),
     shouldPersistHeaders: false,
     subscriptionsProtocol: 'SSE',
     // GraphiQL keeps tabs between visits, but not their headers: give them today's token.
   }).replace(
     '<div id="root"></div>',
-    () => `<div id="root"></div><script>${refreshHeaders(headers)}</script>`,
+    () => `<style>${STILL_TABS}</style><div id="root"></div><script>${refreshHeaders(headers)}</script>`,
   );
   const bytes = Buffer.from(html);
   return { html: bytes, gzipped: await promisify(gzip)(bytes) };

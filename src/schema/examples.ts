@@ -1,17 +1,22 @@
 /**
  * The operations that GraphiQL opens with, in the order in which a newcomer would try them.
  */
-interface Example {
-  query: string;
-  variables?: Readonly<Record<string, unknown>>;
-}
-
-export const GRAPHIQL_EXAMPLES: readonly Example[] = [
-  {
-    query: `# 1. Submit a verified project. Its credits are issued on the ledger network.
-# Copy the tokenAddress from the answer into the other tabs' variables.
-mutation CreateProject($input: CreateProjectInput!) {
-  createProject(input: $input) {
+export const GRAPHIQL_EXAMPLES: readonly string[] = [
+  `# 1. Submit a verified project: its credits are issued on the ledger network.
+# Copy the tokenAddress of the answer into the other tabs.
+mutation CreateProject {
+  createProject(
+    input: {
+      creditType: "VCU"
+      verificationBodyRef: "VCS-1748"
+      vintageYear: 2024
+      quantityCO2e: 1000
+      projectLocation: "Kasigau Corridor, Kenya"
+      projectType: "REDD+"
+      countryCode: "KE"
+      idempotencyKey: "project-1"
+    }
+  ) {
     tokenAddress
     txHash
     project {
@@ -23,21 +28,7 @@ mutation CreateProject($input: CreateProjectInput!) {
     }
   }
 }`,
-    variables: {
-      input: {
-        creditType: 'VCU',
-        verificationBodyRef: 'VCS-1748',
-        vintageYear: 2024,
-        quantityCO2e: 1000,
-        projectLocation: 'Kasigau Corridor, Kenya',
-        projectType: 'REDD+',
-        countryCode: 'KE',
-        idempotencyKey: 'project-1',
-      },
-    },
-  },
-  {
-    query: `# 2. What is for sale? (Copy a tokenAddress from here, too.)
+  `# 2. What is for sale? (A tokenAddress can be copied from here, too.)
 query Projects {
   projects(first: 10, filter: { available: true }) {
     edges {
@@ -55,11 +46,16 @@ query Projects {
     }
   }
 }`,
-  },
-  {
-    query: `# 3. A buyer purchases. Only the platform's books change.
-mutation Purchase($input: PurchaseInput!) {
-  purchase(input: $input) {
+  `# 3. A buyer purchases. Only the platform's books change.
+mutation Purchase {
+  purchase(
+    input: {
+      buyerId: "acme"
+      tokenAddress: "paste the tokenAddress here"
+      amountCO2e: 600
+      idempotencyKey: "purchase-1"
+    }
+  ) {
     purchase {
       id
       tonnes
@@ -69,17 +65,7 @@ mutation Purchase($input: PurchaseInput!) {
     }
   }
 }`,
-    variables: {
-      input: {
-        buyerId: 'acme',
-        tokenAddress: 'paste the tokenAddress here',
-        amountCO2e: 600,
-        idempotencyKey: 'purchase-1',
-      },
-    },
-  },
-  {
-    query: `# 4. Watch retirements live. Start this, then retire in the next tab.
+  `# 4. Watch retirements live. Start this, then retire in the next tab.
 subscription RetirementFeed {
   retirementFeed(after: "0") {
     cursor
@@ -93,11 +79,18 @@ subscription RetirementFeed {
     }
   }
 }`,
-  },
-  {
-    query: `# 5. The buyer retires. The credits are burned on the network.
-mutation Retire($input: RetireInput!) {
-  retire(input: $input) {
+  `# 5. The buyer retires. The credits are burned on the network.
+mutation Retire {
+  retire(
+    input: {
+      buyerId: "acme"
+      buyerName: "Acme Airlines"
+      tokenAddress: "paste the tokenAddress here"
+      amountCO2e: 250
+      note: "Business travel 2025"
+      idempotencyKey: "retirement-1"
+    }
+  ) {
     txHash
     retirement {
       id
@@ -107,21 +100,9 @@ mutation Retire($input: RetireInput!) {
     }
   }
 }`,
-    variables: {
-      input: {
-        buyerId: 'acme',
-        buyerName: 'Acme Airlines',
-        tokenAddress: 'paste the tokenAddress here',
-        amountCO2e: 250,
-        note: 'Business travel 2025',
-        idempotencyKey: 'retirement-1',
-      },
-    },
-  },
-  {
-    query: `# 6. The public registry: the token's own retirement history.
-query Registry($tokenAddress: String!) {
-  registry(tokenAddress: $tokenAddress) {
+  `# 6. The public registry: the token's own retirement history.
+query Registry {
+  registry(tokenAddress: "paste the tokenAddress here") {
     totalRetired
     totalRetirements
     records {
@@ -135,12 +116,9 @@ query Registry($tokenAddress: String!) {
     }
   }
 }`,
-    variables: { tokenAddress: 'paste the tokenAddress here' },
-  },
-  {
-    query: `# 7. Do books and network agree?
-query Reconciliation($tokenAddress: String!) {
-  reconciliation(tokenAddress: $tokenAddress) {
+  `# 7. Do books and network agree?
+query Reconciliation {
+  reconciliation(tokenAddress: "paste the tokenAddress here") {
     agrees
     books {
       issued
@@ -160,6 +138,4 @@ query Reconciliation($tokenAddress: String!) {
     }
   }
 }`,
-    variables: { tokenAddress: 'paste the tokenAddress here' },
-  },
 ];

@@ -134,10 +134,7 @@ describe('deliveries', () => {
 });
 
 describe('GraphiQL', () => {
-  const examples = [
-    { query: '# Who is there?\nquery Hello { hello }' },
-    { query: 'query T($n: Tonnes!) { tonnes(amount: $n) }', variables: { n: 5 } },
-  ];
+  const examples = ['# Who is there?\nquery Hello { hello }', '{ tonnes(amount: 5) }'];
   let withPage: TestServer;
 
   beforeAll(async () => {
@@ -153,7 +150,7 @@ describe('GraphiQL', () => {
     const response = await open({ 'accept-encoding': 'identity' });
     const html = await response.text();
     expect(response.headers.get('content-security-policy')).toBeNull();
-    for (const { query } of examples) expect(html).toContain(JSON.stringify(query));
+    for (const query of examples) expect(html).toContain(JSON.stringify(query));
     expect(html).toContain(String.raw`{\n  \"authorization\": \"Bearer the.dev.token\"\n}`);
     const pageAround = html.replaceAll(/<script>.*?<\/script>|<style>.*?<\/style>/gs, '');
     expect(pageAround).not.toMatch(/(src|href)="(https?:)?\/\//);

@@ -30,7 +30,7 @@ async function liveSecret(): Promise<string> {
   return market.app.dependencies.sealer.unseal(live?.sealedSecret ?? '');
 }
 
-async function deliver(body: string | Uint8Array, headers: Record<string, string> = {}) {
+async function deliver(body: string | Blob, headers: Record<string, string> = {}) {
   const response = await fetch(new URL('/api/hooks/retirements', market.url), {
     method: 'POST',
     body,
@@ -94,7 +94,7 @@ describe('deliveries', () => {
       await deliver('{"__proto__":{"data":{"beneficiary":1}}}', {
         'x-service-signature': sign('{"__proto__":{"data":{"beneficiary":1}}}'),
       }),
-      await deliver(new Uint8Array([0xff, 0xfe, 0x00]), { 'x-service-signature': 'sha256=ff' }),
+      await deliver(new Blob([new Uint8Array([0xff, 0xfe, 0x00])]), { 'x-service-signature': 'sha256=ff' }),
       await deliver(body, { 'content-type': 'text/plain', 'x-service-signature': sign(body) }),
     ];
     expect(rubbish).toEqual(rubbish.map(() => NOTHING));

@@ -126,10 +126,7 @@ describe('the contract', () => {
     expect(new Set(lacking)).toEqual(withoutKey);
   });
 
-  it.each(GRAPHIQL_EXAMPLES.map((example) => [example.query.split('\n', 1)[0], example] as const))(
-    'fits the example "%s"',
-    (_title, { query }) => {
-      expect(validate(schema, parse(query))).toEqual([]);
-    },
-  );
+  it.each(GRAPHIQL_EXAMPLES)('fits the example %s', (example) => {
+    expect(validate(schema, parse(example))).toEqual([]);
+  });
 });
