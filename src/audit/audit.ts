@@ -8,6 +8,7 @@ import { projects } from '../db/schema/index.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import { auditBooks } from './auditBooks.ts';
+import { auditReceipts } from './auditReceipts.ts';
 import type { Finding } from './finding.ts';
 import { reconcileProject } from './reconcileProject.ts';
 
@@ -15,6 +16,9 @@ export interface AuditReport {
   projects: number;
   /** Projects whose sums could not be compared because something of theirs was still under way. */
   unsettledProjects: number;
+  receipts: number;
+  /** Receipts whose custody could not be compared, for the same reason. */
+  unsettledReceipts: number;
   findings: Finding[];
 }
 
@@ -33,7 +37,7 @@ export async function audit(
   deps: AuditDependencies,
   onProgress: (done: number) => void = () => {},
 ): Promise<AuditReport> {
-  const report: AuditReport = { projects: 0, unsettledProjects: 0, findings: [] };
+  const report = { projects: 0, unsettledProjects: 0, findings: [] as Finding[] };
   for (let page = await readPage(deps.db, null); page.length > 0;) {
     for (const row of page) {
       const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
@@ -45,8 +49,9 @@ export async function audit(
     }
     page = await readPage(deps.db, page.at(-1)?.id ?? null);
   }
-  report.findings.push(...(await auditBooks(deps.sql)));
-  return report;
+  const { findings, ...receipts } = await auditReceipts(deps, (done) => onProgress(report.projects + done));
+  report.findings.push(...findings, ...(await auditBooks(deps.sql)));
+  return { ...report, ...receipts };
 }
 
 async function readPage(db: Db, afterId: string | null) {

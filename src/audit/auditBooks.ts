@@ -2,6 +2,7 @@
  * The books against themselves, in SQL alone: no trust in triggers, checks or the program.
  */
 import type { Sql } from 'postgres';
+import { CASH_OUT_CONTRADICTIONS } from './cashOutContradictions.ts';
 import type { Finding } from './finding.ts';
 
 /** Findings of one kind beyond this say nothing new. */
@@ -87,7 +88,7 @@ const CONTRADICTIONS: readonly { invariant: string; query: string }[] = [
 export async function auditBooks(sql: Sql): Promise<Finding[]> {
   const findings: Finding[] = [];
   await sql.begin('isolation level repeatable read read only', async (tx) => {
-    for (const { invariant, query } of CONTRADICTIONS) {
+    for (const { invariant, query } of [...CONTRADICTIONS, ...CASH_OUT_CONTRADICTIONS]) {
       const rows = await tx.unsafe<{ message: string }[]>(`${query} LIMIT ${MAX_FINDINGS_PER_QUERY}`);
       findings.push(...rows.map(({ message }) => ({ invariant, message })));
     }

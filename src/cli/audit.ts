@@ -34,7 +34,7 @@ const command = new Command('audit')
         healIntervalMs: config.HEAL_INTERVAL_MS,
         log: createLogger({ level: 'warn', pretty: true }),
       });
-      const bar = new SingleBar({ format: 'audit {bar} {value} projects', clearOnComplete: true });
+      const bar = new SingleBar({ format: 'audit {bar} {value} tokens', clearOnComplete: true });
       if (process.stdout.isTTY) bar.start(0, 0);
       const report = await audit(platform.dependencies, (done) => {
         bar.setTotal(done);
@@ -50,13 +50,14 @@ const command = new Command('audit')
 
 await runCommand(command);
 
-function print({ projects, unsettledProjects, findings }: AuditReport): void {
+function print(report: AuditReport): void {
+  const { projects, receipts, findings } = report;
+  const unsettled = report.unsettledProjects + report.unsettledReceipts;
   const out: string[] = findings.map(({ invariant, message }) => `${pc.red(invariant)}  ${message}`);
-  if (unsettledProjects > 0)
-    out.push(pc.yellow(`${unsettledProjects} of them had work under way; their sums were not compared.`));
+  if (unsettled > 0) out.push(pc.yellow(`${unsettled} had work under way; their sums were not compared.`));
   const verdict =
     findings.length === 0 ? pc.green('every invariant holds') : pc.red(`${findings.length} findings`);
-  out.push(`${projects} projects audited: ${verdict}`);
+  out.push(`${projects} projects and ${receipts} receipts audited: ${verdict}`);
   process.stdout.write(`${out.join('\n')}\n`);
   process.exitCode = findings.length === 0 ? 0 : 1;
 }

@@ -11,7 +11,7 @@ import type { Tx } from '../db/connection.ts';
 import { cashOutReviews, submissions } from '../db/schema/index.ts';
 import { DomainError } from '../errors.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
-import { resumeSubmission } from '../ledger/submission/review.ts';
+import { resumeWithin } from '../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import { CASH_OUTS, closeReview, deposit, lockCashOut, moveTo, opened, resolve } from './cashOutMoves.ts';
@@ -44,7 +44,7 @@ export async function resolveSessionReview(
   const onNetwork =
     session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
 
-  const submissionToResume = await deps.db.transaction(async (tx) => {
+  await deps.db.transaction(async (tx) => {
     const current = await lockCashOut(tx, cashOutId);
     const review = await openReviewOf(tx, current);
     const at = deps.clock.now();
@@ -53,16 +53,13 @@ export async function resolveSessionReview(
     const undecided = await undecidedSubmission(tx, current);
     if (decision === 'RETRY') {
       if (undecided === null) await retry(tx, deps, current, held, at);
-      return undecided;
-    }
-    if (undecided !== null) throw undecidedFirst(undecided);
-    if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
+      else await resumeWithin(tx, deps.submission, undecided);
+    } else if (undecided !== null) throw undecidedFirst(undecided);
+    else if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
     else await release(tx, deps, current, held, decision, at);
-    return null;
   });
 
   deps.log.info({ cashOutId, decision, operatorId, note }, 'cash-out review resolved');
-  if (submissionToResume !== null) await resumeSubmission(deps.submission, submissionToResume);
   for (const key of [cashOutId, CASH_OUTS, NEW_SUBMISSION]) deps.subjects.ring(key);
   return (await findCashOut(deps, cashOutId)) ?? session;
 }

@@ -5,6 +5,7 @@
  *   NEEDS_REVIEW ──give up─▶ REFUSED   only when nothing that was signed can still land, as far as can be known
  */
 import { and, eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/schema/index.ts';
 import { DomainError } from '../../errors.ts';
 import { decideAttempt, findOpenAttempt } from './attempts.ts';
@@ -13,18 +14,29 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** @throws DomainError NOT_FOUND, CONFLICT when the submission is not under review. */
 export async function resumeSubmission(deps: SubmissionDependencies, submissionId: string): Promise<void> {
-  const subjectId = await deps.db.transaction(async (tx) => {
-    const [resumed] = await tx
-      .update(submissions)
-      .set({ state: 'PENDING', dueAt: sql`now()`, fruitlessSteps: 0, message: null, refusalReason: null })
-      .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
-      .returning();
-    if (!resumed) throw await notUnderReview(deps, submissionId);
-    await effectsFor(deps, resumed.kind).resumed(tx, intentOf(resumed));
-    return resumed.subjectId;
-  });
+  const subjectId = await deps.db.transaction((tx) => resumeWithin(tx, deps, submissionId));
   deps.subjects.ring(subjectId);
   deps.subjects.ring(NEW_SUBMISSION);
+}
+
+/**
+ * The same as part of a larger decision; the caller rings.
+ * @returns the submission's subject.
+ * @throws like resumeSubmission
+ */
+export async function resumeWithin(
+  tx: Tx,
+  deps: SubmissionDependencies,
+  submissionId: string,
+): Promise<string> {
+  const [resumed] = await tx
+    .update(submissions)
+    .set({ state: 'PENDING', dueAt: sql`now()`, fruitlessSteps: 0, message: null, refusalReason: null })
+    .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
+    .returning();
+  if (!resumed) throw await notUnderReview(deps, submissionId);
+  await effectsFor(deps, resumed.kind).resumed(tx, intentOf(resumed));
+  return resumed.subjectId;
 }
 
 /**

@@ -1,0 +1,107 @@
+/**
+ * `npm run expire`: marks every due receipt expired now, as the nightly job does. `--dry-run` only says which.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { composePlatform, type Platform } from '../compose.ts';
+import { loadConfig } from '../config.ts';
+import { previewExpiry, sweep } from '../jobs/expireReceipts.ts';
+import { countItems, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
+import { createLogger } from '../logger.ts';
+import { openConfiguredDatabase } from '../openDatabase.ts';
+import { openConfiguredNetwork } from '../openNetwork.ts';
+import { warehouseOptionsOf } from '../warehouseOptions.ts';
+import { runCommand } from './runCommand.ts';
+
+/** The sweep is this process's; another instance takes it over when it stands still for so long. */
+const HELD_SECONDS = 120;
+const LOOK_INTERVAL_MS = 250;
+/** A network that decides nothing for so long won't do it soon; the run goes on without this terminal. */
+const PATIENCE_MS = 10 * 60_000;
+
+const command = new Command('expire')
+  .description("Marks every receipt that has passed its expiry date, by the network's clock, as EXPIRED.")
+  .option('--dry-run', 'only say which receipts are due')
+  .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
+    const config = await loadConfig();
+    const database = await openConfiguredDatabase(config);
+    try {
+      const network = await openConfiguredNetwork(config, database.handle);
+      const platform = await composePlatform({
+        handle: database.handle,
+        network,
+        indexerUrl: config.INDEXER_URL ?? config.PUBLIC_URL,
+        publicUrl: config.PUBLIC_URL,
+        appSecret: config.APP_SECRET,
+        ...warehouseOptionsOf(config),
+        mutationWaitMs: 0,
+        healIntervalMs: config.HEAL_INTERVAL_MS,
+        log: createLogger({ level: 'error', pretty: true }),
+      });
+      try {
+        if (dryRun) await preview(platform);
+        else await expire(platform);
+      } finally {
+        await platform.stop();
+      }
+    } finally {
+      await database.stop();
+    }
+  });
+
+await runCommand(command);
+
+async function preview({ dependencies }: Platform): Promise<void> {
+  let due = 0;
+  for await (const { receipt, answer } of previewExpiry(dependencies)) {
+    const verdict =
+      !answer || 'error' in answer
+        ? pc.red(answer?.error.message ?? 'no answer')
+        : answer.isExpired
+          ? 'due'
+          : 'not due by the network';
+    process.stdout.write(`${receipt.tokenAddress}  ${verdict}\n`);
+    due += 1;
+  }
+  process.stdout.write(`${due} receipts have passed their date; nothing was changed.\n`);
+}
+
+async function expire(platform: Platform): Promise<void> {
+  const { dependencies } = platform;
+  const request = { trigger: 'MANUAL', night: null, requestedBy: 'npm run expire' } as const;
+  const run = await requestRun(dependencies, request, HELD_SECONDS);
+  if (!run) throw new Error('a run by hand was not recorded');
+  // This process carries its own intents; a server on the same database helps.
+  platform.submissionWorker.start();
+  const bar = new SingleBar({ format: 'expiring {bar} {value}/{total} receipts', clearOnComplete: true });
+  if (process.stdout.isTTY) bar.start(0, 0);
+  await sweep(dependencies, run, (examined) => bar.setTotal(examined));
+  const counts = await followRun(platform, run.id, bar);
+  bar.stop();
+  await print(platform, run.id, counts);
+}
+
+async function followRun(platform: Platform, runId: string, bar: SingleBar): Promise<ExpiryCounts> {
+  const { dependencies } = platform;
+  for (let waitedMs = 0; ; waitedMs += LOOK_INTERVAL_MS) {
+    const counts = await countItems(dependencies, runId);
+    bar.update(counts.examined - counts.pending);
+    const run = await findRun(dependencies, runId);
+    if (run?.finishedAt != null || waitedMs >= PATIENCE_MS) return counts;
+    await delay(LOOK_INTERVAL_MS);
+  }
+}
+
+async function print({ dependencies }: Platform, runId: string, counts: ExpiryCounts): Promise<void> {
+  for (const { receiptId, reason } of await listFailures(dependencies, runId)) {
+    process.stdout.write(`${pc.red('failed')}  receipt ${receiptId}: ${reason}\n`);
+  }
+  const { examined, expired, failed, notDue, pending } = counts;
+  process.stdout.write(
+    `${examined} receipts examined: ${expired} expired, ${failed} failed, ${notDue} not due by the network` +
+      `${pending > 0 ? `, ${pending} still under way` : ''}\n`,
+  );
+  process.exitCode = failed > 0 ? 1 : 0;
+}
