@@ -5,9 +5,10 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { tabsScript } from './graphiqlTabs.ts';
 
 export interface GraphiqlOptions {
-  /** Documents, one tab each, in this order; shown on the first visit. */
+  /** Documents, one tab each, in this order, on the first visit; what the person makes of them is kept. */
   examples: readonly string[];
   /** Put into the headers of each tab as a bearer token; null leaves them empty. */
   token: string | null;
@@ -17,9 +18,6 @@ export type GraphiqlPage = (request: IncomingMessage, response: ServerResponse) 
 
 /** GraphiQL's tabs can be dragged, and jump away under a mere click, which then misses them. */
 const STILL_TABS = '.graphiql-tab { transform: none !important }';
-
-/** Where GraphiQL keeps its tabs in the browser. */
-const TABS_KEY = 'graphiql:tabState';
 
 /** The page is several megabytes, so it is made once, at the first visit, and kept compressed. */
 export function createGraphiqlPage(options: GraphiqlOptions): GraphiqlPage {
@@ -45,23 +43,13 @@ async function render({ examples, token }: GraphiqlOptions) {
   const html = renderGraphiQL({
     title: 'Asset token marketplace',
     headers,
-    // Without variables: GraphiQL leaves the variables of its first tab out of the editor.
+    // For browsers that keep nothing; and without them GraphiQL would add a tab with a greeting.
     defaultTabs: examples.map((query) => ({ query, headers })),
-    shouldPersistHeaders: false,
     subscriptionsProtocol: 'SSE',
-    // GraphiQL keeps tabs between visits, but not their headers: give them today's token.
   }).replace(
     '<div id="root"></div>',
-    () => `<style>${STILL_TABS}</style><div id="root"></div><script>${refreshHeaders(headers)}</script>`,
+    (root) => `<style>${STILL_TABS}</style>${root}<script>${tabsScript(examples, headers)}</script>`,
   );
   const bytes = Buffer.from(html);
   return { html: bytes, gzipped: await promisify(gzip)(bytes) };
-}
-
-function refreshHeaders(headers: string): string {
-  return `try {
-    const state = JSON.parse(localStorage.getItem('${TABS_KEY}'));
-    for (const tab of state.tabs) tab.headers = ${JSON.stringify(headers)};
-    localStorage.setItem('${TABS_KEY}', JSON.stringify(state));
-  } catch {}`;
 }
