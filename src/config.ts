@@ -49,6 +49,11 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
   };
 }
 
+/** Whether `npm start` or the like runs this process, through a shell of its own. */
+export function isRunByNpm(): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined;
+}
+
 function readEnvironment(): NodeJS.Dict<string> {
   dotenv.config({ quiet: true });
   return process.env;

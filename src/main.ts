@@ -5,7 +5,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { buildApp, type App } from './app.ts';
 import { systemClock } from './clock.ts';
-import { loadConfig, type Config } from './config.ts';
+import { isRunByNpm, loadConfig, type Config } from './config.ts';
 import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
 import { createGraphiqlPage } from './http/graphiql.ts';
 import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
@@ -23,6 +23,7 @@ type Stops = (() => Promise<void>)[];
 
 /** A stop that takes longer hangs; the database recovers by itself from what is cut off then. */
 const STOP_TIMEOUT_MS = 30_000;
+const PARENT_CHECK_MS = 500;
 
 async function main(): Promise<void> {
   const config = await loadConfig();
@@ -135,10 +136,27 @@ function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
       stopWith(0);
     });
   }
+  if (isRunByNpm()) {
+    onParentGone(() => {
+      log.info('stopping: npm, which ran this, has ended');
+      stopWith(0);
+    });
+  }
   process.on('uncaughtException', (err) => {
     log.fatal({ err }, 'stopping after a defect that nothing caught');
     stopWith(1);
   });
+}
+
+/** npm hands a SIGTERM to the shell between us, which ends by it and tells nobody. */
+function onParentGone(callback: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    callback();
+  }, PARENT_CHECK_MS);
+  timer.unref();
 }
 
 async function stopAll(stops: Stops): Promise<void> {

@@ -69,7 +69,7 @@ function setting<T>(
 }
 
 export const SETTINGS = {
-  PORT: setting(wholeNumber(0, 65_535), '4000', 'Port of the HTTP server; 0 takes any free one.'),
+  PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),
   HOST: setting(
     text,
     '127.0.0.1',
