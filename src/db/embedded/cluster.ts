@@ -18,7 +18,6 @@ import {
   symlink,
   writeFile,
 } from 'node:fs/promises';
-import { createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -26,6 +25,7 @@ import { messageOf } from '../../errors.ts';
 import { StartupError } from '../../startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
+import { freePort } from './freePort.ts';
 
 export interface Cluster {
   /** Its real folder, without links. */
@@ -207,6 +207,8 @@ export async function startServer(cluster: Cluster): Promise<void> {
   const log = join(cluster.folder, LOG_FILE);
   await rm(log, { force: true });
   const settings = Object.entries(SERVER_SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  // Somebody may take it before PostgreSQL does; then the start fails and is tried again.
+  const port = await freePort();
   try {
     // pg_ctl gives the server a session of its own: Ctrl-C at the terminal is for us, who then stop it in order.
     await cluster.programs.run('pg_ctl', [
@@ -215,7 +217,7 @@ export async function startServer(cluster: Cluster): Promise<void> {
       `--log=${log}`,
       '--wait',
       `--timeout=${START_TIMEOUT_SECONDS}`,
-      `--options=-p ${await freePort()} ${settings.join(' ')}`,
+      `--options=-p ${port} ${settings.join(' ')}`,
     ]);
   } catch (error) {
     const lastLines = await readFile(log, 'utf8').then(
@@ -241,13 +243,4 @@ export async function stopServer(cluster: Cluster): Promise<void> {
     }
     await delay(STOP_POLL_MS);
   }
-}
-
-/** Somebody may take it before PostgreSQL does; then the start fails and is tried again. */
-async function freePort(): Promise<number> {
-  const probe = createServer();
-  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
-  const { port } = probe.address() as AddressInfo;
-  await new Promise((closed) => probe.close(closed));
-  return port;
 }
