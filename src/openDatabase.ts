@@ -41,7 +41,7 @@ export async function openConfiguredDatabase(config: Config): Promise<Configured
   return {
     handle,
     description: embedded
-      ? `embedded PostgreSQL at ${host}, in ${config.DATA_DIR}${embedded.attached ? ' (was running, taken over)' : ''}`
+      ? `embedded PostgreSQL at ${host}, in ${config.DATA_DIR}${embedded.attached ? ' (was running already)' : ''}`
       : `PostgreSQL ${pathname.slice(1)} at ${host}`,
     async stop() {
       await handle.close();
