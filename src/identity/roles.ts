@@ -7,20 +7,24 @@
  * operator   runs the platform: sees all, registers webhooks, resolves reviews
  * developer  submits projects
  * buyer      buys and retires under the buyerId that equals the token's subject
- * warehouse  confirms deposits
- * farmer     cashes out receipts
+ * warehouse  confirms deposits of its own warehouseIds
+ * farmer     cashes out receipts that were deposited under the farmerId that equals the token's subject
  */
 export const ROLES = ['admin', 'operator', 'developer', 'buyer', 'warehouse', 'farmer'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** A verified bearer token, reduced to what decisions need. Never the token itself. */
+/** A verified credential (a bearer token or an API key), reduced to what decisions need. Never the credential itself. */
 export interface Caller {
-  /** The token's `sub`; for a buyer this is the buyerId. */
+  /** The token's `sub`, or the key's subject; for a buyer this is the buyerId, for a farmer the farmerId. */
   subject: string;
   roles: readonly Role[];
-  /** Unix seconds; sockets and streams opened with the token end at this moment. */
+  /** What role warehouse may act for: the token's `warehouseIds`, or its subject where it names none. */
+  warehouseIds: readonly string[];
+  /** Unix seconds; sockets and streams opened with the credential end at this moment. */
   expiresAt: number;
+  /** The API key that was sent; null for a token. */
+  apiKeyId: string | null;
 }
 
 /**

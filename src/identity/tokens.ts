@@ -18,6 +18,9 @@ export const MIN_SECRET_BYTES = 32;
 /** A token with six roles is under 500 characters; this leaves room for what identity providers add. */
 const MAX_TOKEN_LENGTH = 8192;
 
+/** More than this are an operator's business; and a token has to fit into a header. */
+const MAX_WAREHOUSES = 100;
+
 /** Clocks of an identity provider and of this server may differ by this much. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
@@ -118,7 +121,7 @@ function secretKey(secret: string): Uint8Array {
 }
 
 function callerOf(payload: JWTPayload): Caller {
-  const { sub, exp, roles } = payload;
+  const { sub, exp, roles, warehouseIds = [sub] } = payload;
   if (typeof sub !== 'string' || !SUBJECT_PATTERN.test(sub)) {
     throw unauthenticated(
       'The token\'s "sub" must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit.',
@@ -134,7 +137,21 @@ function callerOf(payload: JWTPayload): Caller {
       'roles',
     );
   }
-  return { subject: sub, roles: [...new Set(roles)], expiresAt: Number(exp) };
+  if (!isSubjectList(warehouseIds)) {
+    throw unauthenticated(
+      `The token's "warehouseIds" must be a list of at most ${MAX_WAREHOUSES} warehouse ids.`,
+      'warehouseIds',
+    );
+  }
+  return { subject: sub, roles: [...new Set(roles)], warehouseIds, expiresAt: Number(exp), apiKeyId: null };
+}
+
+function isSubjectList(value: unknown): value is string[] {
+  return (
+    Array.isArray(value) &&
+    value.length <= MAX_WAREHOUSES &&
+    value.every((id) => typeof id === 'string' && SUBJECT_PATTERN.test(id))
+  );
 }
 
 /** Each way of being wrong gets its own sentence; none repeats the token. */

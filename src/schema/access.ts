@@ -37,3 +37,15 @@ export function forBuyerOrOperator<Args>(buyerIdOf: (args: Args) => string, desc
     }),
   };
 }
+
+/** For fields whose arguments say which warehouse they are about. */
+export function forWarehouseOrOperator<Args>(warehouseIdOf: (args: Args) => string, description: string) {
+  return {
+    description:
+      `${description}\n\nFor tokens with role warehouse whose warehouseIds have the warehouseId (a token's own subject, ` +
+      'unless it names others), or role operator (or admin).',
+    authScopes: (_parent: unknown, args: Args) => ({
+      $any: { role: ['operator'] as const, warehouse: warehouseIdOf(args) },
+    }),
+  };
+}

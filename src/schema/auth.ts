@@ -15,6 +15,8 @@ export interface AuthScopes {
   role: readonly Role[];
   /** The buyer of this id: role buyer, and the token's subject is the id. */
   buyer: string;
+  /** The warehouse of this id: role warehouse, and the id is one of the caller's. */
+  warehouse: string;
 }
 
 /** Decides each scope for one request. */
@@ -26,6 +28,8 @@ export function scopesOf(caller: Caller | null) {
     authenticated: caller !== null,
     role: has,
     buyer: (buyerId: string) => has(['buyer']) && caller?.subject === buyerId,
+    warehouse: (warehouseId: string) =>
+      has(['warehouse']) && caller?.warehouseIds.includes(warehouseId) === true,
   };
 }
 
@@ -54,5 +58,6 @@ function neededRoles(failure: AuthFailure): string[] {
   if ('failures' in failure) return failure.failures.flatMap(neededRoles);
   if (failure.kind !== AuthScopeFailureType.AuthScope) return [];
   if (failure.scope === 'role') return [...(failure.parameter as readonly string[])];
-  return failure.scope === 'buyer' ? [`buyer and subject ${String(failure.parameter)}`] : [];
+  if (failure.scope === 'buyer') return [`buyer and subject ${String(failure.parameter)}`];
+  return failure.scope === 'warehouse' ? [`warehouse and warehouseId ${String(failure.parameter)}`] : [];
 }

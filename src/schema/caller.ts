@@ -19,3 +19,11 @@ export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
     isOperator(caller) || (caller !== null && caller.roles.includes('buyer') && caller.subject === buyerId)
   );
 }
+
+/** Operators see all; warehouses what is theirs. */
+export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boolean {
+  return (
+    isOperator(caller) ||
+    (caller !== null && caller.roles.includes('warehouse') && caller.warehouseIds.includes(warehouseId))
+  );
+}
