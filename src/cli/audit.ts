@@ -5,48 +5,25 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
 import { audit, type AuditReport } from '../audit/audit.ts';
-import { composePlatform } from '../compose.ts';
-import { loadConfig } from '../config.ts';
-import { createLogger } from '../logger.ts';
-import { openConfiguredDatabase } from '../openDatabase.ts';
-import { openConfiguredNetwork } from '../openNetwork.ts';
-import { warehouseOptionsOf } from '../warehouseOptions.ts';
 import { runCommand } from './runCommand.ts';
+import { withPlatform } from './withPlatform.ts';
 
 const command = new Command('audit')
   .description(
     'Compares books, network and feed, and proves the invariants. Exits with 1 when one is broken.',
   )
-  .action(async () => {
-    const config = await loadConfig();
-    const database = await openConfiguredDatabase(config);
-    try {
-      const network = await openConfiguredNetwork(config, database.handle);
-      const platform = await composePlatform({
-        handle: database.handle,
-        network,
-        // An audit reads; it registers nothing and waits for nothing.
-        indexerUrl: config.INDEXER_URL ?? config.PUBLIC_URL,
-        publicUrl: config.PUBLIC_URL,
-        appSecret: config.APP_SECRET,
-        ...warehouseOptionsOf(config),
-        mutationWaitMs: 0,
-        healIntervalMs: config.HEAL_INTERVAL_MS,
-        log: createLogger({ level: 'warn', pretty: true }),
-      });
+  .action(() =>
+    withPlatform(async ({ dependencies }) => {
       const bar = new SingleBar({ format: 'audit {bar} {value} tokens', clearOnComplete: true });
       if (process.stdout.isTTY) bar.start(0, 0);
-      const report = await audit(platform.dependencies, (done) => {
+      const report = await audit(dependencies, (done) => {
         bar.setTotal(done);
         bar.update(done);
       });
       bar.stop();
-      await platform.stop();
       print(report);
-    } finally {
-      await database.stop();
-    }
-  });
+    }),
+  );
 
 await runCommand(command);
 

@@ -5,15 +5,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
-import { composePlatform, type Platform } from '../compose.ts';
-import { loadConfig } from '../config.ts';
+import type { Platform } from '../compose.ts';
 import { previewExpiry, sweep } from '../jobs/expireReceipts.ts';
 import { countItems, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
-import { createLogger } from '../logger.ts';
-import { openConfiguredDatabase } from '../openDatabase.ts';
-import { openConfiguredNetwork } from '../openNetwork.ts';
-import { warehouseOptionsOf } from '../warehouseOptions.ts';
 import { runCommand } from './runCommand.ts';
+import { withPlatform } from './withPlatform.ts';
 
 /** The sweep is this process's; another instance takes it over when it stands still for so long. */
 const HELD_SECONDS = 120;
@@ -24,32 +20,7 @@ const PATIENCE_MS = 10 * 60_000;
 const command = new Command('expire')
   .description("Marks every receipt that has passed its expiry date, by the network's clock, as EXPIRED.")
   .option('--dry-run', 'only say which receipts are due')
-  .action(async ({ dryRun = false }: { dryRun?: boolean }) => {
-    const config = await loadConfig();
-    const database = await openConfiguredDatabase(config);
-    try {
-      const network = await openConfiguredNetwork(config, database.handle);
-      const platform = await composePlatform({
-        handle: database.handle,
-        network,
-        indexerUrl: config.INDEXER_URL ?? config.PUBLIC_URL,
-        publicUrl: config.PUBLIC_URL,
-        appSecret: config.APP_SECRET,
-        ...warehouseOptionsOf(config),
-        mutationWaitMs: 0,
-        healIntervalMs: config.HEAL_INTERVAL_MS,
-        log: createLogger({ level: 'error', pretty: true }),
-      });
-      try {
-        if (dryRun) await preview(platform);
-        else await expire(platform);
-      } finally {
-        await platform.stop();
-      }
-    } finally {
-      await database.stop();
-    }
-  });
+  .action(({ dryRun = false }: { dryRun?: boolean }) => withPlatform(dryRun ? preview : expire));
 
 await runCommand(command);
 

@@ -112,7 +112,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
       return client;
     },
     async stop() {
-      await Promise.all(sockets.map((socket) => socket.dispose()));
+      for (const socket of sockets) await socket.dispose();
       await app.stop();
       await indexer?.stop();
       await database.drop();
