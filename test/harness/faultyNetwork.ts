@@ -15,10 +15,17 @@ export type Fault =
   | 'history-gone';
 
 export type FaultyMethod =
-  'prepare' | 'broadcast' | 'outcome' | 'retirementRecords' | 'carbonTotals' | 'status';
+  | 'prepare'
+  | 'broadcast'
+  | 'outcome'
+  | 'retirementRecords'
+  | 'carbonTotals'
+  | 'status'
+  | 'expiryOf'
+  | 'offRampDeposit';
 
 /** Asked before each call of a faulty method; null lets it through. */
-export type FaultPlan = (method: FaultyMethod, callNumber: number) => Fault | null;
+export type FaultPlan = (method: FaultyMethod, callNumber: number, args?: readonly unknown[]) => Fault | null;
 
 const FAULTY_METHODS: readonly FaultyMethod[] = [
   'prepare',
@@ -27,6 +34,8 @@ const FAULTY_METHODS: readonly FaultyMethod[] = [
   'retirementRecords',
   'carbonTotals',
   'status',
+  'expiryOf',
+  'offRampDeposit',
 ];
 
 export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan): N {
@@ -37,7 +46,7 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
     const replacement = async (...args: unknown[]): Promise<unknown> => {
       const callNumber = (calls.get(method) ?? 0) + 1;
       calls.set(method, callNumber);
-      const fault = plan(method, callNumber);
+      const fault = plan(method, callNumber, args);
       if (fault === 'unreachable') return lost(method, 'connection refused');
       if (fault === 'history-gone')
         return { status: 'undeterminable', reason: 'history does not reach back' };
