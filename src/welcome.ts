@@ -20,7 +20,7 @@ export async function welcome(facts: {
   const lines = [
     '',
     `${pc.bold('GraphQL')}    ${pc.cyan(`${base}${GRAPHQL_PATH}`)}${config.GRAPHIQL ? '  (GraphiQL in a browser)' : ''}`,
-    `${pc.bold('Live feed')}  ${base.replace('http', 'ws')}${GRAPHQL_PATH}  (graphql-transport-ws; SSE on the same path)`,
+    `${pc.bold('Live feed')}  ${pc.cyan(`${base}/`)}  (clients: graphql-transport-ws or SSE on ${GRAPHQL_PATH})`,
     `${pc.bold('Database')}   ${database.description}`,
     `${pc.bold('Network')}    ${network.name}, custody ${network.custodyAddress}`,
     `${pc.bold('Indexer')}    ${config.INDEXER_URL === undefined ? 'embedded, ' : ''}${indexerUrl}`,

@@ -1,6 +1,7 @@
 /**
  * The route table: which path is answered by what.
  *
+ *   /                             the public page of live retirements
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
  *   /api/webhooks/payout-settled  the ramp provider's notices
@@ -13,6 +14,7 @@ import { answerError, answerJson } from './answers.ts';
 import type { GraphiqlPage } from './graphiql.ts';
 import type { HookHandler } from './hooks.ts';
 import { answerHook } from './hooks.ts';
+import { answerLivePage } from './livePage.ts';
 import { readBody } from './readBody.ts';
 import type { Pipeline } from './yoga.ts';
 import { GRAPHQL_PATH } from './yoga.ts';
@@ -42,6 +44,7 @@ export interface RouteOptions {
 /** Answers one request, by the path alone; never rejects. */
 export function createRouter(options: RouteOptions): (exchange: Exchange) => Promise<void> {
   const routes = new Map<string, Route>([
+    ['/', ({ response }) => answerLivePage(response)],
     [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
     ['/api/hooks/retirements', hookRoute(options.hooks.retirements, options.log)],
     ['/api/webhooks/payout-settled', hookRoute(options.hooks.payoutSettled, options.log)],
