@@ -13,6 +13,7 @@ import { createIndexerClient } from './indexer/client.ts';
 import { expiryEffects } from './jobs/expiryEffects.ts';
 import { createExpiryWorker } from './jobs/expiryRuns.ts';
 import { createNightlyExpiry } from './jobs/nightlyExpiry.ts';
+import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
 import type { Checkpoint, SubmissionDependencies } from './ledger/submission/submission.ts';
 import { createSubmissionWorker, type SubmissionWorker } from './ledger/submission/worker.ts';
@@ -34,6 +35,8 @@ import { createSealer, deriveKey } from './sealer.ts';
 export interface ComposeOptions {
   handle: DatabaseHandle;
   network: LedgerNetwork;
+  /** Of the embedded network; left out on a real one. */
+  embeddedControls?: Pick<EmbeddedControls, 'advanceClock'>;
   indexerUrl: string;
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
@@ -146,6 +149,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     db,
     sql,
     network,
+    embeddedControls: options.embeddedControls ?? null,
     treasuryAddress,
     submission,
     subjects,

@@ -51,6 +51,7 @@ async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
   const app = await buildApp({
     handle: database.handle,
     network,
+    embeddedControls: network,
     indexerUrl,
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,

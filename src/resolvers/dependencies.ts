@@ -9,6 +9,7 @@ import type { FeedDependencies } from '../feed/fillToken.ts';
 import type { FeedFollower } from '../feed/followFeed.ts';
 import type { Healer } from '../feed/healer.ts';
 import type { IndexerClient } from '../indexer/client.ts';
+import type { EmbeddedControls } from '../ledger/network/embedded/controls.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../ledger/submission/submission.ts';
 import type { Logger } from '../logger.ts';
@@ -20,6 +21,8 @@ export interface Dependencies {
   db: Db;
   sql: Sql;
   network: LedgerNetwork;
+  /** What the embedded network offers beside the port; null on a real network. */
+  embeddedControls: Pick<EmbeddedControls, 'advanceClock'> | null;
   /** Where mints go: the address that the custody signer burns from. */
   treasuryAddress: string;
   submission: SubmissionDependencies;

@@ -1,6 +1,7 @@
 /**
  * The whole contract: gathers every file that registers a part of it.
  */
+import './advanceNetworkClock.ts';
 import './buyerAccount.ts';
 import './createProject.ts';
 import './ledgerNetwork.ts';

@@ -117,8 +117,8 @@ describe('the contract', () => {
   });
 
   it('takes an idempotency key wherever a mutation moves value or issues', () => {
-    // Deciding what is decided is a conflict, and registering twice leaves one registration: no key needed.
-    const withoutKey = new Set(['resolveReview', 'watchRetirements']);
+    // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
+    const withoutKey = new Set(['advanceNetworkClock', 'resolveReview', 'watchRetirements']);
     const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
     const lacking = mutations
       .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
