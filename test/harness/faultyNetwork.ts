@@ -2,7 +2,12 @@
  * A network port that misbehaves the way networks do: it wraps a real one and loses, delays or refuses at
  * the places a test names. What it lets through is the real network's behaviour.
  */
-import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from '../../src/ledger/network/port.ts';
+import {
+  NetworkRefusal,
+  NetworkUnavailable,
+  type LedgerNetwork,
+  type NetworkCall,
+} from '../../src/ledger/network/port.ts';
 
 export type Fault =
   /** The call never reaches the network. */
@@ -25,7 +30,12 @@ export type FaultyMethod =
   | 'offRampDeposit';
 
 /** Asked before each call of a faulty method; null lets it through. */
-export type FaultPlan = (method: FaultyMethod, callNumber: number, args?: readonly unknown[]) => Fault | null;
+export type FaultPlan = (
+  method: FaultyMethod,
+  callNumber: number,
+  /** What is to be signed, when the method is `prepare`. */
+  prepared?: NetworkCall,
+) => Fault | null;
 
 const FAULTY_METHODS: readonly FaultyMethod[] = [
   'prepare',
@@ -46,7 +56,8 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
     const replacement = async (...args: unknown[]): Promise<unknown> => {
       const callNumber = (calls.get(method) ?? 0) + 1;
       calls.set(method, callNumber);
-      const fault = plan(method, callNumber, args);
+      const prepared = method === 'prepare' ? (args[0] as NetworkCall) : undefined;
+      const fault = plan(method, callNumber, prepared);
       if (fault === 'unreachable') return lost(method, 'connection refused');
       if (fault === 'history-gone')
         return { status: 'undeterminable', reason: 'history does not reach back' };

@@ -162,8 +162,7 @@ describe('createDeposit', () => {
   it('tells a refused deploy, and keeps a token without its mint for an operator', async () => {
     faults = (method) => (method === 'prepare' ? 'refused' : null);
     await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
-    faults = (method, _n, args) =>
-      method === 'prepare' && (args?.[0] as { kind: string }).kind === 'mint' ? 'refused' : null;
+    faults = (_method, _n, call) => (call?.kind === 'mint' ? 'refused' : null);
     const input = depositInput(platform);
     const stuck = await deposit(input);
     faults = () => null;

@@ -135,9 +135,8 @@ describe('a run', () => {
 
   it('does not let one bad receipt stop the rest, says why, and tries it again the next time', async () => {
     const [bad, ...good] = await dueReceipts(4);
-    const isBad = (args: readonly unknown[] | undefined) =>
-      (args?.[0] as { tokenAddress?: string }).tokenAddress === bad?.tokenAddress;
-    faults = (method, _n, args) => (method === 'prepare' && isBad(args) ? 'refused' : null);
+    faults = (_method, _n, call) =>
+      call?.kind === 'markExpired' && call.tokenAddress === bad?.tokenAddress ? 'refused' : null;
     const run = await runOnce();
     expect(await countItems(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
     const failures = await listFailures(platform.dependencies, run.id);
