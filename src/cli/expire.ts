@@ -7,7 +7,7 @@ import { Command } from 'commander';
 import pc from 'picocolors';
 import type { Platform } from '../compose.ts';
 import { previewExpiry, sweep } from '../jobs/expireReceipts.ts';
-import { countItems, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
+import { countRun, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
@@ -57,7 +57,7 @@ async function expire(platform: Platform): Promise<void> {
 async function followRun(platform: Platform, runId: string, bar: SingleBar): Promise<ExpiryCounts> {
   const { dependencies } = platform;
   for (let waitedMs = 0; ; waitedMs += LOOK_INTERVAL_MS) {
-    const counts = await countItems(dependencies, runId);
+    const counts = await countRun(dependencies, runId);
     bar.update(counts.examined - counts.pending);
     const run = await findRun(dependencies, runId);
     if (run?.finishedAt != null || waitedMs >= PATIENCE_MS) return counts;

@@ -2,7 +2,7 @@
  * Expiry runs as rows: requested by the clock, at start, or by hand; swept by whichever instance is free; and
  * carried on by another one when that instance dies.
  */
-import { and, count, desc, eq, isNull, sql } from 'drizzle-orm';
+import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/schema/index.ts';
@@ -35,7 +35,7 @@ const EXPIRY_RUNS = 'expiry-runs';
 /** A network that is down at two in the morning is asked again until it answers. */
 const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** Reasons shown of one run; a night with more failures has one cause. */
-export const MAX_FAILURES_SHOWN = 1_000;
+export const MAX_FAILURES_SHOWN = 100;
 
 /**
  * Writes the run down; the worker of any instance sweeps it.
@@ -92,7 +92,7 @@ async function claimDue(deps: Dependencies, limit: number): Promise<ExpiryRun[]>
 async function carry(deps: Dependencies, run: ExpiryRun): Promise<void> {
   try {
     await sweep(deps, run);
-    deps.log.info({ runId: run.id, night: run.night, ...(await countItems(deps, run.id)) }, 'receipts swept');
+    deps.log.info({ runId: run.id, night: run.night, ...(await countRun(deps, run.id)) }, 'receipts swept');
   } catch (error) {
     const problem = messageOf(error);
     deps.log.warn({ runId: run.id, error: problem }, 'expiry run not finished yet');
@@ -144,12 +144,27 @@ export function runCursor(run: ExpiryRun): KeysetCursor {
   return { value: run.startedAt.toISOString(), id: run.id };
 }
 
-export async function countItems(deps: Pick<Dependencies, 'db'>, runId: string): Promise<ExpiryCounts> {
+/** The numbers of several runs in one statement. */
+export async function countItems(
+  deps: Pick<Dependencies, 'db'>,
+  runIds: readonly string[],
+): Promise<ReadonlyMap<string, ExpiryCounts>> {
+  const { runId, state } = expiryItems;
   const rows = await deps.db
-    .select({ state: expiryItems.state, count: count() })
+    .select({ runId, state, count: count() })
     .from(expiryItems)
-    .where(eq(expiryItems.runId, runId))
-    .groupBy(expiryItems.state);
+    .where(inArray(runId, [...runIds]))
+    .groupBy(runId, state);
+  return new Map(runIds.map((id) => [id, countsFrom(rows.filter((row) => row.runId === id))]));
+}
+
+/** The numbers of one run. */
+export async function countRun(deps: Pick<Dependencies, 'db'>, runId: string): Promise<ExpiryCounts> {
+  const counts = await countItems(deps, [runId]);
+  return counts.get(runId) ?? countsFrom([]);
+}
+
+function countsFrom(rows: readonly { state: ExpiryItemState; count: number }[]): ExpiryCounts {
   const of = (state: ExpiryItemState) => rows.find((row) => row.state === state)?.count ?? 0;
   const counts = {
     pending: of('PENDING'),

@@ -1,7 +1,7 @@
 /**
  * Finding warehouse receipts by what clients know of them.
  */
-import { eq } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
 import { receipts } from '../db/schema/index.ts';
 import { DomainError } from '../errors.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -15,6 +15,17 @@ type Finder = Pick<Dependencies, 'db' | 'network'>;
 export async function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Promise<Receipt | null> {
   const [receipt] = await deps.db.select().from(receipts).where(eq(receipts.id, id));
   return receipt ?? null;
+}
+
+export async function findReceiptsByIds(
+  deps: Pick<Finder, 'db'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Receipt>> {
+  const rows = await deps.db
+    .select()
+    .from(receipts)
+    .where(inArray(receipts.id, [...ids]));
+  return new Map(rows.map((receipt) => [receipt.id, receipt]));
 }
 
 export async function findReceiptByToken(

@@ -1,13 +1,22 @@
 /**
  * Lists warehouse receipts, newest first: a farmer's own, a warehouse's, those that expire soon.
  */
-import { and, eq, lt } from 'drizzle-orm';
+import { and, eq, inArray, lt, or, sql, type SQL } from 'drizzle-orm';
 import { keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
 import { receipts } from '../db/schema/index.ts';
 import type { Dependencies } from './dependencies.ts';
 import type { Receipt } from './findReceipt.ts';
 
+/** Whose receipts a caller may see. */
+export interface ReceiptSight {
+  /** The farmer's own; null for nobody's. */
+  farmerId: string | null;
+  warehouseIds: readonly string[];
+}
+
 export interface ReceiptFilter {
+  /** Null sees all. */
+  visibleTo?: ReceiptSight | null | undefined;
   farmerId?: string | null | undefined;
   farmerAddress?: string | null | undefined;
   warehouseId?: string | null | undefined;
@@ -29,13 +38,14 @@ export async function listReceipts(
   page: KeysetPage<KeysetCursor>,
 ): Promise<Receipt[]> {
   const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  const { farmerId, farmerAddress, warehouseId, state, expiringBefore } = filter;
+  const { visibleTo, farmerId, farmerAddress, warehouseId, state, expiringBefore } = filter;
   return deps.db
     .select()
     .from(receipts)
     .where(
       and(
         where,
+        visibleTo == null ? undefined : withinSight(visibleTo),
         farmerId == null ? undefined : eq(receipts.farmerId, farmerId),
         farmerAddress == null ? undefined : eq(receipts.farmerAddress, farmerAddress),
         warehouseId == null ? undefined : eq(receipts.warehouseId, warehouseId),
@@ -45,6 +55,13 @@ export async function listReceipts(
     )
     .orderBy(...orderBy)
     .limit(page.limit);
+}
+
+function withinSight({ farmerId, warehouseIds }: ReceiptSight): SQL | undefined {
+  return or(
+    farmerId === null ? sql`false` : eq(receipts.farmerId, farmerId),
+    warehouseIds.length === 0 ? sql`false` : inArray(receipts.warehouseId, [...warehouseIds]),
+  );
 }
 
 export function receiptCursor(receipt: Receipt): KeysetCursor {

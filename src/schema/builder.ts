@@ -42,6 +42,10 @@ export function createBuilder<Dependencies>() {
     relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: decodeGlobalId },
   });
   builder.scalarType('Tonnes', scalars.Tonnes);
+  builder.scalarType('Kilograms', scalars.Kilograms);
+  builder.scalarType('UsDollars', scalars.UsDollars);
+  builder.scalarType('PrivateText', scalars.PrivateText);
+  builder.scalarType('Hash32', scalars.Hash32);
   builder.scalarType('Decimal', scalars.Decimal);
   builder.scalarType('BaseUnits', scalars.BaseUnits);
   builder.scalarType('UnixTime', scalars.UnixTime);

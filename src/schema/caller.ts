@@ -27,3 +27,10 @@ export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boo
     (caller !== null && caller.roles.includes('warehouse') && caller.warehouseIds.includes(warehouseId))
   );
 }
+
+/** Operators see all; farmers what is theirs. */
+export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
+  return (
+    isOperator(caller) || (caller !== null && caller.roles.includes('farmer') && caller.subject === farmerId)
+  );
+}

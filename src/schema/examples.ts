@@ -138,4 +138,85 @@ query Reconciliation {
     }
   }
 }`,
+  `# 8. A warehouse confirms a deposit: a receipt token for a farmer.
+# Cash-outs deposit what custody holds, so mint there: query { ledgerNetwork { custodyAddress } }
+mutation CreateDeposit {
+  createDeposit(
+    input: {
+      farmerAddress: "paste the custodyAddress here"
+      farmerId: "wanjiku"
+      commodityType: "Maize"
+      quantityKg: 5000
+      warehouseId: "NBO-7"
+      gradeClassification: "Grade 1"
+      valuationUSD: 2000
+      idempotencyKey: "deposit-1"
+    }
+  ) {
+    tokenAddress
+    txHash
+    receipt {
+      id
+      state
+      assetId
+      expiryDate
+    }
+  }
+}`,
+  `# 9. What would a cash-out pay?
+query Quote {
+  offRampQuote(tokenAmount: 1000, fiatCurrency: "KES") {
+    fiatAmount
+    feeFiat
+    exchangeRate
+    expiresAt
+  }
+}`,
+  `# 10. The farmer cashes out: the tokens go into custody, the provider pays.
+mutation CashOut {
+  cashOut(
+    input: {
+      receiptTokenAddress: "paste the tokenAddress of the receipt here"
+      tokenAmount: 1000
+      fiatCurrency: "KES"
+      countryCode: "KE"
+      payoutAccount: { type: MOBILE_MONEY, accountNumber: "+254700123456", provider: "Airtel" }
+      idempotencyKey: "cash-out-1"
+    }
+  ) {
+    sessionId
+    txHash
+    session {
+      id
+      state
+      fiatAmount
+    }
+  }
+}`,
+  `# 11. The person who pays says that it is paid; the webhook does the rest.
+mutation Paid {
+  setManualSessionStatus(input: { sessionId: "paste the sessionId here", status: SETTLED }) {
+    status
+  }
+}`,
+  `# 12. Every cash-out, with what the provider and the network said of it.
+query CashOuts {
+  cashOutSessions(first: 10) {
+    edges {
+      node {
+        state
+        fiatAmount
+        providerHistory {
+          status
+          observedAt
+        }
+        networkHistory {
+          kind
+          state
+          txHash
+        }
+      }
+    }
+  }
+}`,
 ];

@@ -3,19 +3,31 @@
  */
 import './advanceNetworkClock.ts';
 import './buyerAccount.ts';
+import './cashOut.ts';
+import './cashOutSession.ts';
+import './cashOutSessions.ts';
+import './createDeposit.ts';
 import './createProject.ts';
+import './deployRampSettlement.ts';
+import './expireReceipts.ts';
+import './expiryRuns.ts';
 import './ledgerNetwork.ts';
+import './offRampQuote.ts';
 import { builder } from './platform.ts';
 import './project.ts';
 import './projects.ts';
 import './purchase.ts';
+import './receipt.ts';
+import './receipts.ts';
 import './reconciliation.ts';
 import './registry.ts';
 import './resolveReview.ts';
+import './resolveSessionReview.ts';
 import './retire.ts';
 import './retirement.ts';
 import './retirementFeed.ts';
 import './retirements.ts';
+import './setManualSessionStatus.ts';
 import './submission.ts';
 import './watchRetirements.ts';
 

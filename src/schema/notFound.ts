@@ -3,6 +3,6 @@
  */
 import { DomainError } from '../errors.ts';
 
-export function notFound(what: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no ${what} with this id that you may see.`, { field: 'id' });
+export function notFound(what: string, field: 'id' | 'tokenAddress' = 'id'): DomainError {
+  return new DomainError('NOT_FOUND', `There is no ${what} with this ${field} that you may see.`, { field });
 }

@@ -11,6 +11,9 @@ import { escapeUnprintable, showValue, truncate } from './showValue.ts';
 export type ScalarTypes = {
   ID: { Input: string; Output: string };
   Tonnes: { Input: bigint; Output: bigint };
+  Kilograms: { Input: bigint; Output: bigint };
+  UsDollars: { Input: bigint; Output: bigint };
+  PrivateText: { Input: string; Output: string };
   BaseUnits: { Input: bigint; Output: bigint };
   Decimal: { Input: string; Output: string };
   UnixTime: { Input: bigint; Output: bigint };
@@ -67,6 +70,8 @@ export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint>
 }
 
 const tonnes = wholeUnits('Tonnes', 'tonnes CO2e');
+const kilograms = wholeUnits('Kilograms', 'kilograms');
+const usDollars = wholeUnits('UsDollars', 'US dollars');
 
 const baseUnits: ScalarDefinition<bigint> = stringScalar({
   name: 'BaseUnits',
@@ -138,9 +143,37 @@ const decimal = stringScalar({
   },
 });
 
+/**
+ * Text that no answer and no error repeats: graphql-js itself would quote a String that is wrong.
+ */
+const privateText: ScalarDefinition<string> = {
+  description:
+    'Text that is never repeated, neither in answers nor in errors: 1 to 64 characters, none of them hidden.',
+  serialize: () => {
+    throw new Error('PrivateText is never printed.');
+  },
+  parseValue: (value) => readPrivateText(value),
+  parseLiteral: (node) => readPrivateText(node.kind === Kind.STRING ? node.value : undefined),
+};
+
+const PRIVATE_TEXT = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
+
+function readPrivateText(value: unknown): string {
+  const text = typeof value === 'string' ? value.normalize('NFC').trim() : '';
+  if (PRIVATE_TEXT.test(text)) return text;
+  throw refused(
+    'PrivateText',
+    'something else, which is not repeated here',
+    'a string of 1 to 64 visible characters',
+  );
+}
+
 /** Every scalar that the contract defines, by its name in the schema. */
 export const scalars = {
   Tonnes: tonnes,
+  Kilograms: kilograms,
+  UsDollars: usDollars,
+  PrivateText: privateText,
   Decimal: decimal,
   BaseUnits: baseUnits,
   UnixTime: unixTime,

@@ -75,6 +75,21 @@ export const buyerId: TextRule = pattern(
   'must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit',
 );
 
+/** Farmers and warehouses are named by the subjects of tokens, too. */
+export const farmerId: TextRule = buyerId;
+export const warehouseId: TextRule = buyerId;
+/** What may be left out of a receipt's metadata. */
+export const optionalLabel = text({ maxBytes: 128, mayBeEmpty: true });
+/** A ramp provider's name of a session. */
+export const sessionId: TextRule = pattern(
+  /^[\x21-\x7e]{1,200}$/,
+  'must be 1 to 200 printable ASCII characters without spaces',
+);
+export const currencyCode: TextRule = pattern(
+  /^[A-Z]{3}$/,
+  'must be a currency code of ISO 4217 in capitals, such as KES',
+);
+
 export const countryCode: TextRule = z
   .string()
   .refine(isCountryCode, { error: 'must be a country code of ISO 3166-1 alpha-2 in capitals, such as KE' });

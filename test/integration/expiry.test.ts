@@ -8,7 +8,7 @@ import type { Platform } from '../../src/compose.ts';
 import { receipts, submissions } from '../../src/db/schema/index.ts';
 import { previewExpiry, sweep } from '../../src/jobs/expireReceipts.ts';
 import {
-  countItems,
+  countRun,
   findRun,
   listFailures,
   listRuns,
@@ -110,7 +110,7 @@ describe('a run', () => {
       expect(await network.expiryOf([tokenAddress])).toMatchObject([{ status: 'EXPIRED' }]);
     }
     for (const { id } of fresh) expect(await stateOf(id)).toMatchObject({ state: 'ACTIVE' });
-    expect(await countItems(platform.dependencies, run.id)).toEqual({
+    expect(await countRun(platform.dependencies, run.id)).toEqual({
       examined: 3,
       pending: 0,
       expired: 3,
@@ -138,7 +138,7 @@ describe('a run', () => {
     faults = (_method, _n, call) =>
       call?.kind === 'markExpired' && call.tokenAddress === bad?.tokenAddress ? 'refused' : null;
     const run = await runOnce();
-    expect(await countItems(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
+    expect(await countRun(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
     const failures = await listFailures(platform.dependencies, run.id);
     expect(failures).toEqual([{ receiptId: bad?.id, reason: 'prepare refused by the test' }]);
     for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
@@ -146,7 +146,7 @@ describe('a run', () => {
 
     faults = () => null;
     const next = await runOnce();
-    expect(await countItems(platform.dependencies, next.id)).toMatchObject({ examined: 1, expired: 1 });
+    expect(await countRun(platform.dependencies, next.id)).toMatchObject({ examined: 1, expired: 1 });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
 
@@ -167,7 +167,7 @@ describe('a run', () => {
       60,
     );
     await sweep({ ...platform.dependencies, network: answering }, run ?? { id: '' });
-    expect(await countItems(platform.dependencies, run?.id ?? '')).toMatchObject({ notDue: 1, expired: 1 });
+    expect(await countRun(platform.dependencies, run?.id ?? '')).toMatchObject({ notDue: 1, expired: 1 });
     expect(await stateOf(early?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
     expect(await stateOf(marked?.id ?? '')).toMatchObject({ state: 'EXPIRED', expiredTxHash: null });
     await runOnce();
@@ -183,7 +183,7 @@ describe('a run', () => {
     faults = () => null;
     // Its mark may have landed: it is not signed a second time, but shown until somebody decides.
     const again = await runOnce();
-    expect(await countItems(platform.dependencies, again.id)).toMatchObject({ examined: 1, failed: 1 });
+    expect(await countRun(platform.dependencies, again.id)).toMatchObject({ examined: 1, failed: 1 });
     expect(await marksOf(receipt?.id ?? '')).toBe(1);
     const [undecided] = await database.handle.db
       .select({ id: submissions.id })
@@ -237,7 +237,7 @@ describe('several instances', () => {
       sweep(second.dependencies, runs[0] ?? { id: '' }),
     ]);
     const done = await Promise.all(runs.map(finished));
-    const counts = await Promise.all(done.map(({ id }) => countItems(platform.dependencies, id)));
+    const counts = await Promise.all(done.map(({ id }) => countRun(platform.dependencies, id)));
     expect(counts.map(({ expired }) => expired).reduce((a, b) => a + b)).toBe(20);
     for (const { id } of due) {
       expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
