@@ -1,39 +1,26 @@
 /**
- * One instance of the platform as a process that kills itself at a named point. Run by the crash tests:
- *
- *   tsx instance.ts '{ "databaseUrl", "secretKey", "killAt", "occurrence", "request" }'
+ * One instance of the platform as a process that kills itself at a named point. Run by instances.ts, with its
+ * order (order.ts) as the only argument.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from '../../src/clock.ts';
 import { composePlatform } from '../../src/compose.ts';
 import { openDatabase } from '../../src/db/connection.ts';
 import { createEmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
-import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
 import { createLogger } from '../../src/logger.ts';
+import { cashOut } from '../../src/resolvers/cashOut.ts';
 import { createProject } from '../../src/resolvers/createProject.ts';
 import { retire } from '../../src/resolvers/retire.ts';
-import { warehouseOptions } from '../harness/warehouse.ts';
+import { farmer, providerSays, reaches, warehouseOptions } from '../harness/warehouse.ts';
+import { decodeOrder, type CrashPoint } from './order.ts';
 
-export interface InstanceOrder {
-  databaseUrl: string;
-  secretKey: string;
-  /** `request-committed` dies before any worker has seen the request. */
-  killAt: Checkpoint | 'request-committed';
-  /** At which passing of the point to die, from 1. */
-  occurrence: number;
-  request:
-    | {
-        kind: 'createProject';
-        input: Omit<Parameters<typeof createProject>[2], 'quantityCO2e'> & { quantityCO2e: string };
-      }
-    | { kind: 'retire'; input: Omit<Parameters<typeof retire>[2], 'amountCO2e'> & { amountCO2e: string } };
+const order = decodeOrder(process.argv[2] ?? '');
+const { killAt, request } = order;
+
+let passed = 0;
+function pass(point: CrashPoint): void {
+  if (point === killAt && ++passed === order.occurrence) process.kill(process.pid, 'SIGKILL');
 }
-
-const order = JSON.parse(process.argv[2] ?? '') as InstanceOrder;
-const die = (): never => {
-  process.kill(process.pid, 'SIGKILL');
-  throw new Error('still alive');
-};
 
 const handle = openDatabase({ url: order.databaseUrl, poolSize: 5, applicationName: 'crashing instance' });
 const network = await createEmbeddedNetwork({
@@ -42,31 +29,45 @@ const network = await createEmbeddedNetwork({
   clock: systemClock,
   randomBytes,
 });
-let passed = 0;
 const platform = await composePlatform({
   handle,
   network,
   indexerUrl: 'http://127.0.0.1:9',
   publicUrl: 'http://127.0.0.1:9',
   appSecret: 'an application secret for tests alone',
-  mutationWaitMs: order.killAt === 'request-committed' ? 0 : 30_000,
+  mutationWaitMs: killAt === 'request-committed' ? 0 : 30_000,
   healIntervalMs: 600_000,
   ...warehouseOptions,
   log: createLogger({ level: 'silent', pretty: false }),
-  checkpoint: async (point) => {
-    if (point === order.killAt && ++passed === order.occurrence) die();
-  },
+  checkpoint: async (point) => pass(point),
 });
-if (order.killAt !== 'request-committed') await platform.start();
+const { dependencies } = platform;
+const { ramp } = dependencies;
+dependencies.ramp = {
+  ...ramp,
+  async openSession(asked) {
+    const session = await ramp.openSession(asked);
+    pass('ramp-session-opened');
+    return session;
+  },
+};
+if (killAt !== 'request-committed') await platform.start();
 
-const { request } = order;
-if (request.kind === 'retire') {
-  const input = { ...request.input, amountCO2e: BigInt(request.input.amountCO2e) };
-  await retire(platform.dependencies, request.input.buyerId, input);
-} else {
-  const input = { ...request.input, quantityCO2e: BigInt(request.input.quantityCO2e) };
-  await createProject(platform.dependencies, 'developer', input);
+switch (request.kind) {
+  case 'retire':
+    await retire(dependencies, request.input.buyerId, request.input);
+    break;
+  case 'createProject':
+    await createProject(dependencies, 'developer', request.input);
+    break;
+  case 'cashOut':
+    await cashOut(dependencies, farmer, request.input);
+    break;
+  case 'payoutEnds':
+    await providerSays(platform, request.providerSessionId, request.status);
+    await reaches(platform, request.cashOutId, 'SETTLED', 'REFUNDED');
+    break;
 }
-if (order.killAt === 'request-committed') die();
+pass('request-committed');
 // The point was never passed: the test has to know.
 process.exit(3);

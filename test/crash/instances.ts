@@ -1,0 +1,65 @@
+/**
+ * Instances for crash tests: one that runs as a process and kills itself at a named point, and those that take
+ * its work over afterwards.
+ */
+import { spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'vitest';
+import type { Platform } from '../../src/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import type { TestDatabase } from '../harness/database.ts';
+import { custodySecretKey, embeddedNetworkOn, platformOn } from '../harness/platform.ts';
+import { encodeOrder, type InstanceOrder } from './order.ts';
+
+export interface Instances {
+  /** Starts `count` more instances; gives the first of all. */
+  start(count: number): Promise<Platform>;
+  stop(): Promise<void>;
+  /** Runs an instance as a process until it kills itself. */
+  crash(order: Omit<InstanceOrder, 'databaseUrl' | 'secretKey'>): Promise<void>;
+}
+
+export function instancesOn(database: () => TestDatabase): Instances {
+  let handles: DatabaseHandle[] = [];
+  let platforms: Platform[] = [];
+  return {
+    async start(count) {
+      for (let i = 0; i < count; i++) {
+        const { url } = database();
+        const handle = openDatabase({ url, poolSize: 5, applicationName: `instance ${i}` });
+        handles.push(handle);
+        platforms.push(await platformOn(handle, await embeddedNetworkOn(handle)));
+      }
+      await Promise.all(platforms.map((platform) => platform.start()));
+      await expireClaims(database());
+      const [first] = platforms;
+      if (!first) throw new Error('no instance was started');
+      return first;
+    },
+    async stop() {
+      await Promise.all(platforms.map((platform) => platform.stop()));
+      await Promise.all(handles.map((handle) => handle.close()));
+      platforms = [];
+      handles = [];
+    },
+    crash: (order) => crash({ ...order, databaseUrl: database().url, secretKey: custodySecretKey }),
+  };
+}
+
+async function crash(order: InstanceOrder): Promise<void> {
+  const tsx = createRequire(import.meta.url).resolve('tsx/cli');
+  const program = fileURLToPath(new URL('instance.ts', import.meta.url));
+  const child = spawn(process.execPath, [tsx, program, encodeOrder(order)], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  // tsx hands its child's SIGKILL on, as a signal or as 128 + 9; a point that was never passed exits with 3.
+  expect(code === null || code === 137, `exit code ${code}`).toBe(true);
+}
+
+/** A dead instance's claims run out after a while; the tests need not wait for that. */
+async function expireClaims({ handle }: TestDatabase): Promise<void> {
+  await handle.sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`;
+  await handle.sql`UPDATE cash_out_sessions SET due_at = now() WHERE due_at IS NOT NULL`;
+}

@@ -1,0 +1,52 @@
+/**
+ * What an instance of the crash tests is told to do, and where to die.
+ */
+import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
+import type { cashOut } from '../../src/resolvers/cashOut.ts';
+import type { createProject } from '../../src/resolvers/createProject.ts';
+import type { retire } from '../../src/resolvers/retire.ts';
+
+export interface InstanceOrder {
+  databaseUrl: string;
+  secretKey: string;
+  killAt: CrashPoint;
+  /** At which passing of the point to die, from 1. */
+  occurrence: number;
+  request:
+    | { kind: 'createProject'; input: Parameters<typeof createProject>[2] }
+    | { kind: 'retire'; input: Parameters<typeof retire>[2] }
+    | { kind: 'cashOut'; input: Parameters<typeof cashOut>[2] }
+    /** The provider says how the payout ended; the session is then waited for. */
+    | { kind: 'payoutEnds'; cashOutId: string; providerSessionId: string; status: 'settled' | 'failed' };
+}
+
+export type CrashPoint =
+  | Checkpoint
+  /** Before any worker has seen the request. */
+  | 'request-committed'
+  /** The provider has opened its session, and we have not stored its id. */
+  | 'ramp-session-opened';
+
+/** The points that every network call passes, in their order. */
+export const SUBMISSION_POINTS = [
+  'attempt-signed',
+  'attempt-committed',
+  'broadcast-sent',
+  'outcome-known',
+  'settlement-uncommitted',
+  'settlement-committed',
+] as const;
+
+const TAG = '$bigint';
+
+export function encodeOrder(order: InstanceOrder): string {
+  return JSON.stringify(order, (_key, value: unknown) =>
+    typeof value === 'bigint' ? { [TAG]: value.toString() } : value,
+  );
+}
+
+export function decodeOrder(text: string): InstanceOrder {
+  return JSON.parse(text, (_key, value: unknown) =>
+    typeof value === 'object' && value !== null && TAG in value ? BigInt(String(value[TAG])) : value,
+  ) as InstanceOrder;
+}
