@@ -5,7 +5,15 @@ import { DomainError } from '../errors.ts';
 import { showValue } from './showValue.ts';
 
 /** The types that have an id of their own, all of them UUIDs. */
-export const NODE_TYPES = ['Project', 'Purchase', 'Retirement', 'Submission'] as const;
+export const NODE_TYPES = [
+  'CashOutSession',
+  'ExpiryRun',
+  'Project',
+  'Purchase',
+  'Receipt',
+  'Retirement',
+  'Submission',
+] as const;
 
 const GLOBAL_ID = new RegExp(`^(${NODE_TYPES.join('|')}):([0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12})$`);
 

@@ -17,6 +17,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { GRAPHIQL_EXAMPLES } from '../../src/schema/examples.ts';
+import { NODE_TYPES } from '../../src/schema/globalIds.ts';
 import { schema } from '../../src/schema/index.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -138,6 +139,12 @@ describe('the contract', () => {
       .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
       .map((field) => field.name);
     expect(new Set(lacking)).toEqual(withoutKey);
+  });
+
+  it('finds everything again that has an id', () => {
+    const node = schema.getType('Node');
+    const withId = isInterfaceType(node) ? schema.getPossibleTypes(node).map(({ name }) => name) : [];
+    expect(new Set(withId)).toEqual(new Set<string>(NODE_TYPES));
   });
 
   it.each(GRAPHIQL_EXAMPLES)('fits the example %s', (example) => {
