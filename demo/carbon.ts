@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import type { ApiClient } from './client.ts';
 import type { Narrator } from './narrator.ts';
+import { pollUntil } from './pollUntil.ts';
 import type { TokenFor } from './tokens.ts';
 
 interface Project {
@@ -45,7 +46,13 @@ export async function tellCarbonStory(api: ApiClient, tell: Narrator, tokenFor: 
       await purchaseFor(api, tell, tokenFor, buyer, tokenAddress);
       await retireFor(api, tell, tokenFor, buyer, tokenAddress);
     }
-    await tell.step('The live feed has shown every retirement', () => awaitEvents(seen, BUYERS.length));
+    await tell.step('The live feed has shown every retirement', () =>
+      pollUntil(
+        `the feed has shown ${BUYERS.length} retirements`,
+        async () => seen.length,
+        (count) => count >= BUYERS.length,
+      ),
+    );
   } finally {
     unfollow();
   }
@@ -139,15 +146,6 @@ async function retireFor(
       ),
   );
   tell.fact('burned by', retire.txHash);
-}
-
-async function awaitEvents(seen: readonly FeedEvent[], count: number): Promise<void> {
-  // The heal shows a retirement within a minute even when no delivery ever comes.
-  const deadlineMs = performance.now() + 60_000;
-  while (seen.length < count) {
-    if (performance.now() > deadlineMs) throw new Error(`the feed has shown ${seen.length} of ${count}`);
-    await new Promise((resolve) => setTimeout(resolve, 20));
-  }
 }
 
 async function readRegistry(api: ApiClient, tell: Narrator, tokenAddress: string): Promise<void> {

@@ -9,6 +9,7 @@ import { tellCarbonStory } from './carbon.ts';
 import { createApiClient } from './client.ts';
 import { createNarrator } from './narrator.ts';
 import { createTokenSource } from './tokens.ts';
+import { tellWarehouseStory } from './warehouse.ts';
 
 const command = new Command('demo')
   .description('Tells the story of the product on a running server, through its public API alone.')
@@ -21,6 +22,7 @@ const command = new Command('demo')
     const tell = createNarrator(process.stdout);
     try {
       await tellCarbonStory(api, tell, tokenFor);
+      await tellWarehouseStory({ api, tell, tokenFor });
       process.stdout.write(`\n${pc.green('Done.')} Look around at ${pc.cyan(url)}\n`);
     } finally {
       await api.close();
