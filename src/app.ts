@@ -3,10 +3,12 @@
  */
 import { systemClock } from './clock.ts';
 import { composePlatform, type ComposeOptions } from './compose.ts';
+import { composeAccess } from './composeAccess.ts';
 import type { GraphiqlPage } from './http/graphiql.ts';
 import { createHttpServer } from './http/server.ts';
 import type { AllowedOrigins } from './http/yoga.ts';
-import { createTokenVerifier, type TokenKey } from './identity/tokens.ts';
+import type { TokenKey } from './identity/tokens.ts';
+import { defaultLimits, type Limits } from './limits/limits.ts';
 import type { Dependencies } from './resolvers/dependencies.ts';
 import { schema } from './schema/index.ts';
 import { createDeliverySpool } from './webhooks/deliverySpool.ts';
@@ -19,6 +21,10 @@ export interface AppOptions extends ComposeOptions {
   auth: TokenKey & { issuer: string; audience: string };
   allowedOrigins: AllowedOrigins;
   graphiql: GraphiqlPage | null;
+  /** Whether clients may ask for the schema; true unless given. */
+  introspection?: boolean;
+  /** The settings' defaults unless given. */
+  limits?: Limits;
   spoolFolder: string;
 }
 
@@ -37,14 +43,17 @@ const STOP_GRACE_MS = 5_000;
 
 /** @throws WrongInstallation when the database belongs to another network. */
 export async function buildApp(options: AppOptions): Promise<App> {
-  const { log, clock = systemClock } = options;
+  const { log, clock = systemClock, introspection = true, limits = defaultLimits() } = options;
   const platform = await composePlatform(options);
   const { dependencies } = platform;
+  const access = composeAccess(dependencies, options.auth, limits);
   const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
   const server = createHttpServer({
     schema,
     dependencies,
-    verifyToken: createTokenVerifier({ ...options.auth, now: clock.now }),
+    ...access,
+    limits,
+    introspection,
     allowedOrigins: options.allowedOrigins,
     graphiql: options.graphiql,
     hooks: {
@@ -68,6 +77,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       // Followers first: their streams would otherwise keep the server from closing.
       dependencies.follower.close();
       await server.close(STOP_GRACE_MS);
+      await access.stop();
       await spool.stop();
       await platform.stop();
     },

@@ -93,6 +93,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.healer.stop();
       await dependencies.feed.feedBell.close();
       await dependencies.subjects.close();
+      await dependencies.credentialBell.close();
     },
   };
 }
@@ -102,9 +103,10 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const { db, sql } = handle;
   const ids = createIdSource(clock, random);
   const onError = (err: unknown) => log.warn({ err }, 'doorbell failed');
-  const [subjects, feedBell] = await Promise.all([
+  const [subjects, feedBell, credentialBell] = await Promise.all([
     openDoorbell(handle, 'subjects', { onError }),
     openDoorbell(handle, 'feed', { onError }),
+    openDoorbell(handle, 'credentials', { onError }),
   ]);
   const feed = { db, network, clock, feedBell };
   const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
@@ -153,6 +155,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     treasuryAddress,
     submission,
     subjects,
+    credentialBell,
     feed,
     healer,
     follower: createFeedFollower({ db, feedBell, log }),
@@ -165,6 +168,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     saltKey: deriveKey(options.appSecret, 'deploy salts'),
     clock,
     ids,
+    random,
     log,
     mutationWaitMs: options.mutationWaitMs,
   };

@@ -12,7 +12,7 @@ type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema'
 
 export interface Config extends Omit<
   Values,
-  'PUBLIC_URL' | 'LEDGER_SECRET_KEY' | 'APP_SECRET' | 'AUTH_SECRET' | 'GRAPHIQL'
+  'PUBLIC_URL' | 'LEDGER_SECRET_KEY' | 'APP_SECRET' | 'AUTH_SECRET' | 'GRAPHIQL' | 'INTROSPECTION'
 > {
   PUBLIC_URL: string;
   LEDGER_SECRET_KEY: string;
@@ -20,6 +20,7 @@ export interface Config extends Omit<
   /** Null when AUTH_JWKS_URL takes its place. */
   AUTH_SECRET: string | null;
   GRAPHIQL: boolean;
+  INTROSPECTION: boolean;
   /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
   databasePassword: string | null;
   /** Whether the bearer secret was generated here, so that development tokens may be shown. */
@@ -43,6 +44,8 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     AUTH_SECRET:
       values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
+    // GraphiQL is of little use without it.
+    INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
     databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
       values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,

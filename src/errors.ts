@@ -23,6 +23,8 @@ export const ERROR_CODES = {
   RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
   RECEIPT_EXPIRED: 'The warehouse receipt has passed its expiry date.',
   RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',
+  OPERATION_TOO_LARGE:
+    'The operation is deeper, broader or dearer than the limits; ask for less, or in several.',
   RATE_LIMITED: 'Too many requests; wait for the time named in retryAfterSeconds.',
   OVERLOADED: 'The server has no capacity left for this request; try again shortly.',
   GRAPHQL_PARSE_FAILED: 'The GraphQL document has a syntax error.',

@@ -9,6 +9,7 @@ import { isRunByNpm, loadConfig, type Config } from './config.ts';
 import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
 import { createGraphiqlPage } from './http/graphiql.ts';
 import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
+import { limitsOf } from './limits/limits.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
 import { openConfiguredNetwork } from './openNetwork.ts';
@@ -63,6 +64,8 @@ async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
     },
     allowedOrigins: originsOf(config),
     graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
+    introspection: config.INTROSPECTION,
+    limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),
     ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,

@@ -3,7 +3,8 @@
  * browsers from doing anything with an answer but reading it.
  */
 import type { ServerResponse } from 'node:http';
-import type { ErrorCode } from '../errors.ts';
+import type { DomainError, ErrorCode } from '../errors.ts';
+import { toClientError } from './errors.ts';
 
 const SECURITY_HEADERS = {
   'x-content-type-options': 'nosniff',
@@ -34,4 +35,18 @@ export function answerError(
   extensions: Readonly<Record<string, unknown>> = {},
 ): void {
   answerJson(response, status, { errors: [{ message, extensions: { code, ...extensions } }] });
+}
+
+/** What the error table makes of a refusal, for requests that never become GraphQL's. */
+export function answerRefusal(response: ServerResponse, refusal: DomainError): void {
+  const { message, extensions } = toClientError(refusal);
+  const {
+    http,
+    code: _code,
+    ...details
+  } = extensions as Record<string, unknown> & {
+    http: { status: number; headers: Record<string, string> };
+  };
+  for (const [name, value] of Object.entries(http.headers)) response.setHeader(name, value);
+  answerError(response, http.status, refusal.code, message, details);
 }

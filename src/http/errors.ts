@@ -70,6 +70,11 @@ export function toClientError(thrown: unknown): GraphQLError {
   return error;
 }
 
+/** The code that a client sees for what was thrown. */
+export function codeOf(thrown: unknown): ErrorCode {
+  return toClientError(thrown).extensions['code'] as ErrorCode;
+}
+
 function isMapped(error: unknown): error is GraphQLError {
   return error instanceof GraphQLError && mapped.has(error);
 }

@@ -8,14 +8,18 @@
  *   /healthz, /readyz             is the process alive; can it serve
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { ERROR_CODES } from '../errors.ts';
+import type { Clock } from '../clock.ts';
+import { DomainError, ERROR_CODES } from '../errors.ts';
+import { createSlots } from '../limits/slots.ts';
+import type { Slots } from '../limits/slots.ts';
 import type { Logger } from '../logger.ts';
-import { answerError, answerJson } from './answers.ts';
+import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from './graphiql.ts';
 import type { HookHandler } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from './livePage.ts';
 import { readBody } from './readBody.ts';
+import { newContext } from './transportContext.ts';
 import type { Pipeline } from './yoga.ts';
 import { GRAPHQL_PATH } from './yoga.ts';
 
@@ -37,19 +41,38 @@ export interface RouteOptions {
   graphiql: GraphiqlPage | null;
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** May this instance be sent traffic? Its checks are shown to whoever asks. */
-  readiness: () => Promise<{ isReady: boolean; checks: Readonly<Record<string, string>> }>;
+  readiness: () => Promise<Readiness>;
+  clock: Clock;
   log: Pick<Logger, 'error' | 'warn'>;
 }
 
+export interface Readiness {
+  isReady: boolean;
+  checks: Readonly<Record<string, string>>;
+}
+
+/** Whoever asks more often gets the last answer: asking costs a look at the database and at the network. */
+const READINESS_KEPT_MS = 1_000;
+/** Deliveries at a time, and as many again waiting: more are dropped, and made good by looking at the network. */
+const MAX_DELIVERIES = 100;
+const DELIVERY_WAIT_MS = 5_000;
+
 /** Answers one request, by the path alone; never rejects. */
 export function createRouter(options: RouteOptions): (exchange: Exchange) => Promise<void> {
+  const { pipeline, hooks } = options;
+  const deliveries = createSlots({
+    slots: MAX_DELIVERIES,
+    maxWaiting: MAX_DELIVERIES,
+    waitMs: DELIVERY_WAIT_MS,
+  });
+  const readiness = keptReadiness(options);
   const routes = new Map<string, Route>([
-    ['/', ({ response }) => answerLivePage(response)],
+    ['/', page(pipeline, ({ response }) => answerLivePage(response))],
     [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
-    ['/api/hooks/retirements', hookRoute(options.hooks.retirements, options.log)],
-    ['/api/webhooks/payout-settled', hookRoute(options.hooks.payoutSettled, options.log)],
+    ['/api/hooks/retirements', hookRoute(withSlot(hooks.retirements, deliveries), options.log)],
+    ['/api/webhooks/payout-settled', hookRoute(withSlot(hooks.payoutSettled, deliveries), options.log)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
-    ['/readyz', (exchange) => answerReadiness(exchange, options)],
+    ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
   return async (exchange) => {
     try {
@@ -65,10 +88,18 @@ export function pathOf(request: IncomingMessage): string {
   return (request.url ?? '/').split('?', 1)[0] ?? '/';
 }
 
-async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOptions): Promise<void> {
+/** Pages are large: they count like requests. */
+function page({ gate }: Pipeline, answer: Route): Route {
+  return async (exchange) => {
+    await gate.knock(exchange.remoteAddress, []);
+    await answer(exchange);
+  };
+}
+
+async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
   const { request, response, requestId, remoteAddress } = exchange;
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
-    await graphiql(request, response);
+    await page(pipeline, () => graphiql(request, response))(exchange);
     return;
   }
   // A declared length is held to by Node itself; only an undeclared one has to be counted.
@@ -82,7 +113,8 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql }: RouteOp
     // Where yoga's adapter looks for a body that was read already.
     Object.assign(request, { body: body.toString() });
   }
-  await pipeline.handle(request, response, { requestId, remoteAddress });
+  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
+  await pipeline.handle(request, response, newContext(about));
 }
 
 function declaredBytes(request: IncomingMessage): number {
@@ -100,8 +132,26 @@ function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
   };
 }
 
-async function answerReadiness({ response }: Exchange, { readiness }: RouteOptions): Promise<void> {
-  const { isReady, checks } = await readiness();
+/** @throws DomainError OVERLOADED, which is logged, when deliveries come faster than they can be handled */
+function withSlot(handler: HookHandler, deliveries: Slots): HookHandler {
+  return async (delivery) => {
+    const giveBack = await deliveries.take();
+    await handler(delivery).finally(giveBack);
+  };
+}
+
+function keptReadiness({ readiness, clock }: RouteOptions): () => Promise<Readiness> {
+  let kept: { answer: Promise<Readiness>; askedAtMs: number } | undefined;
+  return () => {
+    const nowMs = clock.now().getTime();
+    if (kept === undefined || nowMs - kept.askedAtMs >= READINESS_KEPT_MS) {
+      kept = { answer: readiness(), askedAtMs: nowMs };
+    }
+    return kept.answer;
+  };
+}
+
+function answerReadiness(response: ServerResponse, { isReady, checks }: Readiness): void {
   answerJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', checks });
 }
 
@@ -116,6 +166,10 @@ function answerFailure(
 ): void {
   // A client that went away in the middle is no defect, and has nobody to be answered.
   if (request.destroyed && !request.complete) return;
+  if (error instanceof DomainError && !response.headersSent) {
+    answerRefusal(response, error);
+    return;
+  }
   log.error({ requestId, path: pathOf(request), err: error }, 'a request failed by a defect');
   if (response.headersSent) response.destroy();
   else answerError(response, 500, 'INTERNAL_SERVER_ERROR', ERROR_CODES.INTERNAL_SERVER_ERROR, { requestId });

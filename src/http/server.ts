@@ -6,17 +6,25 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { setSecurityHeaders } from './answers.ts';
+import { addressKey } from '../limits/addressKey.ts';
+import { clientAddressOf } from '../limits/clientAddress.ts';
+import { createCounters } from '../limits/counters.ts';
+import { overloaded } from '../limits/slots.ts';
+import { answerRefusal, setSecurityHeaders } from './answers.ts';
+import { limitConnections } from './connectionLimits.ts';
 import type { RouteOptions } from './routes.ts';
 import { createRouter, pathOf } from './routes.ts';
 import { endStalledSockets } from './stalledSockets.ts';
 import { createWebsocketServer } from './websocket.ts';
+import { refuseUpgrade } from './refuseUpgrade.ts';
 import type { AllowedOrigins, PipelineOptions } from './yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from './yoga.ts';
 
-/** A client that trickles its request in holds a connection at most this long. */
+/** A client that trickles its request in holds a connection at most this long, */
 const REQUEST_TIMEOUT_MS = 30_000;
 const HEADERS_TIMEOUT_MS = 10_000;
+/** and this much longer, because the times are looked at this often. */
+const TIMEOUT_CHECK_INTERVAL_MS = 2_500;
 /** A little over the 60 s of common load balancers, so that they close first and never race a request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -24,9 +32,9 @@ const MAX_HEADER_BYTES = 16 * 1024;
 /** Taken over from a proxy or a client as long as it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
-export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log'> {
+export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
   newRequestId: () => string;
-  log: RouteOptions['log'];
+  log: RouteOptions['log'] & PipelineOptions['log'];
   /** How long a reader may take nothing of what waits for it; SOCKET_STALL_MS unless given. */
   socketStallMs?: number;
 }
@@ -39,32 +47,45 @@ export interface HttpServer {
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { limits } = options;
   const pipeline = createPipeline(options);
+  const remoteAddressOf = (request: IncomingMessage) => clientAddressOf(request, limits.trustedProxyHops);
   const websockets = createWebsocketServer({ ...options, pipeline, remoteAddressOf });
   const route = createRouter({ ...options, pipeline });
   const running = new Set<ServerResponse>();
+  const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
+  limitConnections(server, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
 
   server.on('request', (request, response) => {
+    const remoteAddress = remoteAddressOf(request);
+    const finish = unfinished.open(addressKey(remoteAddress));
     running.add(response);
-    response.once('close', () => running.delete(response));
+    response.once('close', () => {
+      finish?.();
+      running.delete(response);
+    });
     const requestId = requestIdOf(request) ?? options.newRequestId();
     response.setHeader('x-request-id', requestId);
     if (isClosing) response.setHeader('connection', 'close');
     setSecurityHeaders(response);
-    void route({ request, response, requestId, remoteAddress: remoteAddressOf(request) });
+    if (finish === null) answerRefusal(response, overloaded());
+    else void route({ request, response, requestId, remoteAddress });
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // A connection that breaks before it is a websocket is nobody's failure.
+    socket.on('error', () => undefined);
     const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options.allowedOrigins);
     if (refusal === null) websockets.upgrade(request, socket, head);
-    else socket.end(`HTTP/1.1 ${refusal}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`);
+    else refuseUpgrade(socket, refusal);
   });
 
   return {
@@ -123,8 +144,4 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
 function requestIdOf(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
-}
-
-function remoteAddressOf(request: IncomingMessage): string {
-  return request.socket.remoteAddress ?? 'unknown';
 }

@@ -2,7 +2,8 @@
  * graphql-transport-ws over ws, run through the same pipeline as HTTP.
  *
  *   upgrade ─▶ connection_init { authorization? } ─▶ acknowledged ─▶ operations … ─▶ closed
- *                     └─ bad token: 4403                └─ token expired: 4403
+ *          │          └─ bad credential: 4403           └─ it expired or was revoked: 4403
+ *          └─ silent for too long: 4408
  *
  * A subscription's next event is pulled when the one before was flushed to the socket: graphql-ws awaits
  * `send`, and `send` here answers when the bytes left the process. A reader that stops reading therefore
@@ -17,13 +18,19 @@ import type { Context as SocketContext, SubscribePayload } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
 import type { Clock } from '../clock.ts';
-import { callerOfAuthorization } from '../identity/bearer.ts';
+import { DomainError } from '../errors.ts';
+import type { CredentialEnds } from '../identity/credentialEnds.ts';
 import type { Caller } from '../identity/roles.ts';
-import type { TokenVerifier } from '../identity/tokens.ts';
+import { addressKey } from '../limits/addressKey.ts';
+import { createCounters } from '../limits/counters.ts';
+import type { Limits } from '../limits/limits.ts';
 import { toWireError } from './errors.ts';
-import { atExpiry } from './expiry.ts';
 import type { ErrorLog } from './maskErrors.ts';
 import { mapAllAndLog } from './maskErrors.ts';
+import { limitMessages } from './messageLimit.ts';
+import { refuseForNow } from './refuseUpgrade.ts';
+import type { TransportContext } from './transportContext.ts';
+import { newContext } from './transportContext.ts';
 import type { Enveloped, Pipeline } from './yoga.ts';
 
 /** Documents and variables are smaller; results go the other way. */
@@ -33,18 +40,24 @@ const MAX_OPERATIONS_PER_SOCKET = 100;
 const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
 /** Above this much unread output a socket's input is left unread too, so that pings can't pile up pongs. */
 const MAX_UNREAD_BYTES = 1024 * 1024;
+/** A client says who it is in its first message, at once. */
+const INIT_WAIT_MS = 3_000;
 /** Well under the 60 s after which proxies drop silent connections. */
 const PING_INTERVAL_MS = 12_000;
+/** Sockets of the same address may close soon. */
+const RETRY_SOCKET_SECONDS = 10;
 /** RFC 6455 leaves 123 bytes of a close frame for the reason. */
 const MAX_REASON_BYTES = 123;
 
 const FORBIDDEN = 4403;
+const TOO_MANY = 4429;
 const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
 export interface WebsocketOptions {
   pipeline: Pipeline;
-  verifyToken: TokenVerifier;
+  credentialEnds: CredentialEnds;
+  limits: Limits;
   clock: Clock;
   log: ErrorLog;
   newRequestId: () => string;
@@ -63,7 +76,7 @@ interface Peer {
   remoteAddress: string;
   caller: Caller | null;
   messagesInWork: number;
-  cancelExpiry: () => void;
+  unwatchCredential: () => void;
 }
 
 type PeerContext = SocketContext<Record<string, unknown>, Peer>;
@@ -71,26 +84,41 @@ type PeerContext = SocketContext<Record<string, unknown>, Peer>;
 export function createWebsocketServer(options: WebsocketOptions): WebsocketServer {
   const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
   const protocol = createProtocol(options);
-  const accept = (socket: WebSocket, request: IncomingMessage) => {
+  const open = createCounters(options.limits.maxConnections, options.limits.maxSocketsPerAddress);
+  const accept = (socket: WebSocket, request: IncomingMessage, remoteAddress: string) => {
     const peer: Peer = {
       socket,
-      remoteAddress: options.remoteAddressOf(request),
+      remoteAddress,
       caller: null,
       messagesInWork: 0,
-      cancelExpiry: () => undefined,
+      unwatchCredential: () => undefined,
     };
     serve(peer, request, protocol, options.log);
   };
+  const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    const remoteAddress = options.remoteAddressOf(request);
+    const close = open.open(addressKey(remoteAddress));
+    if (close === null) {
+      refuseForNow(socket, RETRY_SOCKET_SECONDS);
+      return;
+    }
+    socket.once('close', close);
+    await options.pipeline.gate.knock(remoteAddress, []);
+    sockets.handleUpgrade(request, socket, head, (opened) => accept(opened, request, remoteAddress));
+  };
   return {
     upgrade: (request, socket, head) => {
-      sockets.handleUpgrade(request, socket, head, accept);
+      admit(request, socket, head).catch((error: unknown) => {
+        refuseForNow(socket, retryAfterOf(error));
+      });
     },
     close: (graceMs) => closeAll(sockets, graceMs),
   };
 }
 
-/** The graphql-transport-ws state machine, with our token check, pipeline and error table. */
-function createProtocol({ pipeline, verifyToken, clock, log, newRequestId }: WebsocketOptions) {
+/** The graphql-transport-ws state machine, with our gate, pipeline and error table. */
+function createProtocol(options: WebsocketOptions) {
+  const { pipeline, credentialEnds, clock, log, newRequestId } = options;
   // graphql-ws calls `execute` and `subscribe` with the arguments alone; each operation has its own pair.
   const runs = new WeakMap<object, Enveloped>();
   const runOf = (args: ExecutionArgs): Enveloped => {
@@ -98,9 +126,10 @@ function createProtocol({ pipeline, verifyToken, clock, log, newRequestId }: Web
     if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
     return run;
   };
-  const prepare = async (peer: Peer, payload: SubscribePayload, requestId: string) => {
-    const { caller, remoteAddress } = peer;
-    const enveloped = pipeline.getEnveloped({ requestId, remoteAddress, caller });
+  const prepare = async (peer: Peer, payload: SubscribePayload, context: TransportContext) => {
+    await pipeline.gate.knock(peer.remoteAddress, context.usages);
+    await pipeline.gate.admit(peer.caller, context.usages);
+    const enveloped = pipeline.getEnveloped(context);
     const document = enveloped.parse(payload.query);
     const problems = enveloped.validate(enveloped.schema, document);
     if (problems.length > 0) return problems;
@@ -115,21 +144,26 @@ function createProtocol({ pipeline, verifyToken, clock, log, newRequestId }: Web
     runs.set(args, enveloped);
     return args;
   };
+  const refuseSocket = (peer: Peer, error: unknown) => {
+    const [refusal] = mapAllAndLog(error, newRequestId(), log);
+    const code = refusal?.extensions['code'] === 'RATE_LIMITED' ? TOO_MANY : FORBIDDEN;
+    peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
+  };
 
   return makeServer<Record<string, unknown>, Peer>({
     execute: (args) => runOf(args).execute(args),
     subscribe: (args) => runOf(args).subscribe(args),
+    connectionInitWaitTimeout: INIT_WAIT_MS,
     onConnect: async ({ connectionParams, extra: peer }) => {
       try {
-        peer.caller = await callerOfAuthorization(connectionParams?.['authorization'], verifyToken);
+        peer.caller = await pipeline.gate.identify(connectionParams?.['authorization'], peer.remoteAddress);
       } catch (error) {
-        const [refusal] = mapAllAndLog(error, newRequestId(), log);
-        peer.socket.close(FORBIDDEN, closeReason(refusal?.message ?? 'Forbidden'));
+        refuseSocket(peer, error);
         return false;
       }
       if (peer.caller !== null) {
-        peer.cancelExpiry = atExpiry(peer.caller.expiresAt, clock, () =>
-          peer.socket.close(FORBIDDEN, 'The token has expired.'),
+        peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) =>
+          peer.socket.close(FORBIDDEN, why),
         );
       }
       return true;
@@ -139,18 +173,25 @@ function createProtocol({ pipeline, verifyToken, clock, log, newRequestId }: Web
       if (operations > MAX_OPERATIONS_PER_SOCKET || peer.messagesInWork > MAX_MESSAGES_AT_A_TIME) {
         return [tooManyOperations()];
       }
-      const requestId = newRequestId();
+      const { caller, remoteAddress } = peer;
+      const about = { requestId: newRequestId(), remoteAddress, caller, transport: 'websocket' as const };
+      const context = newContext({ ...about, startedAt: clock.now() });
+      const refuse = (errors: readonly GraphQLError[]) => {
+        pipeline.logRefusal(context, errors);
+        return errors;
+      };
       try {
-        return await prepare(peer, payload, requestId);
+        const prepared = await prepare(peer, payload, context);
+        return Array.isArray(prepared) ? refuse(prepared) : prepared;
       } catch (error) {
-        return mapAllAndLog(error, requestId, log);
+        return refuse(mapAllAndLog(error, context.requestId, log));
       }
     },
     onNext: (_context: PeerContext, _id, _payload, _args, result) =>
       result.errors === undefined ? undefined : { ...result, errors: result.errors.map(toWireError) },
     onError: (_context: PeerContext, _id, _payload, errors) =>
       errors.flatMap((error) => mapAllAndLog(error, newRequestId(), log)).map(toWireError),
-    onClose: ({ extra: peer }) => peer.cancelExpiry(),
+    onClose: ({ extra: peer }) => peer.unwatchCredential(),
   });
 }
 
@@ -185,6 +226,7 @@ function serve(peer: Peer, request: IncomingMessage, protocol: Protocol, log: Er
     peer,
   );
   limitUnread(socket, request);
+  limitMessages(socket);
   // A client's protocol errors (too large a message, a bad frame) end its socket; ws says so to the client.
   socket.on('error', () => undefined);
 }
@@ -237,6 +279,11 @@ function limitUnread(socket: WebSocket, request: IncomingMessage): void {
   socket.on('message', pauseWhenFull);
   socket.on('ping', pauseWhenFull);
   request.socket.on('drain', () => socket.resume());
+}
+
+function retryAfterOf(error: unknown): number {
+  const seconds = error instanceof DomainError ? error.details['retryAfterSeconds'] : undefined;
+  return typeof seconds === 'number' ? seconds : RETRY_SOCKET_SECONDS;
 }
 
 function tooManyOperations(): GraphQLError {

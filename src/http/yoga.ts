@@ -3,32 +3,48 @@
  * directly and websockets through `getEnveloped` (see websocket.ts), so that all follow the same rules.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { DocumentNode, ExecutionArgs, ExecutionResult, GraphQLError, GraphQLSchema } from 'graphql';
+import type {
+  DocumentNode,
+  ExecutionArgs,
+  ExecutionResult,
+  GraphQLError,
+  GraphQLSchema,
+  ValidationRule,
+} from 'graphql';
+import { NoSchemaIntrospectionCustomRule, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../clock.ts';
-import { callerOfAuthorization } from '../identity/bearer.ts';
-import type { Caller } from '../identity/roles.ts';
+import type { AuditTrail } from '../identity/auditTrail.ts';
+import type { CredentialEnds } from '../identity/credentialEnds.ts';
 import type { TokenVerifier } from '../identity/tokens.ts';
+import { createCounters } from '../limits/counters.ts';
+import type { Limits } from '../limits/limits.ts';
+import { priceFields } from '../limits/operationCost.ts';
+import type { RateLimits } from '../limits/rateLimits.ts';
+import { createSlots } from '../limits/slots.ts';
 import type { Context } from '../schema/context.ts';
+import { auditMutations } from './auditMutations.ts';
+import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
-import { endingAtExpiry } from './expiry.ts';
+import type { Gate } from './gate.ts';
+import { createGate, useGate } from './gate.ts';
+import type { OperationGuard } from './guardOperations.ts';
+import { useOperationGuard } from './guardOperations.ts';
+import type { OperationLogger } from './logOperations.ts';
+import { createOperationLog } from './logOperations.ts';
 import type { ErrorLog } from './maskErrors.ts';
 import { useErrorTable } from './maskErrors.ts';
 import { useRequestRules } from './requestRules.ts';
+import type { TransportContext } from './transportContext.ts';
 
 export const GRAPHQL_PATH = '/graphql';
 
+/** What has waited this long for its turn is refused: its client may have given up. */
+const SLOT_WAIT_MS = 10_000;
+
 /** Origins of browser pages that may call the API; `*` for any, since no cookie speaks for a caller. */
 export type AllowedOrigins = '*' | readonly string[];
-
-/** What a transport knows about a request before it is parsed. */
-export interface TransportContext {
-  requestId: string;
-  remoteAddress: string;
-  /** Set by transports that verified the token themselves; otherwise the Authorization header decides. */
-  caller?: Caller | null;
-}
 
 export interface PipelineOptions {
   schema: GraphQLSchema;
@@ -36,8 +52,14 @@ export interface PipelineOptions {
   dependencies: object;
   verifyToken: TokenVerifier;
   allowedOrigins: AllowedOrigins;
+  /** Whether clients may ask for the schema; without it, errors don't suggest its names either. */
+  introspection: boolean;
+  limits: Limits;
+  rateLimits: RateLimits;
+  credentialEnds: CredentialEnds;
+  audit: AuditTrail;
   clock: Clock;
-  log: ErrorLog;
+  log: ErrorLog & OperationLogger;
 }
 
 /** The steps of one operation, each with all plugins around it. */
@@ -51,26 +73,35 @@ export interface Enveloped {
 }
 
 export interface Pipeline {
+  gate: Gate;
   /** Answers a whole HTTP request. */
   handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
   /** For other transports: the steps of one operation. */
   getEnveloped(context: TransportContext): Enveloped;
+  /** For other transports: the log's line about what did not become an operation. */
+  logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
-  const { dependencies, verifyToken, clock, log } = options;
-  const yoga = createYoga<TransportContext, Pick<Context<object>, 'caller' | 'dependencies'>>({
-    schema: options.schema,
+  const { schema, dependencies, audit, log } = options;
+  const gate = createGate(options.rateLimits, options.verifyToken);
+  const operationLog = createOperationLog(log, options.clock);
+  priceFields(schema);
+  auditMutations(schema);
+  const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
+    schema,
     graphqlEndpoint: GRAPHQL_PATH,
-    context: async (initial) => ({
-      caller:
-        initial.caller === undefined
-          ? await callerOfAuthorization(initial.request.headers.get('authorization'), verifyToken)
-          : initial.caller,
-      dependencies,
-    }),
+    context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
-    plugins: [useRequestRules(), useErrorTable(log), useTokenExpiry(clock)],
+    plugins: [
+      useGate(gate),
+      useRequestRules(),
+      useSchemaSecrecy(options.introspection),
+      useOperationGuard(guardOf(options)),
+      useErrorTable(log),
+      operationLog.plugin,
+    ],
+    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: createDocumentCache() },
     cors: corsOf(options.allowedOrigins),
     batching: false,
     multipart: false,
@@ -81,21 +112,35 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     logging: false,
   });
   return {
+    gate,
     handle: (request, response, context) => yoga.handle(request, response, context),
     getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
+    logRefusal: operationLog.logRefusal,
   };
 }
 
-/** A subscription lives no longer than the token that opened it, on every transport. */
-function useTokenExpiry(clock: Clock): Plugin {
+function guardOf({ limits, rateLimits, credentialEnds, introspection }: PipelineOptions): OperationGuard {
+  const slots = (count: number) => createSlots({ slots: count, maxWaiting: count, waitMs: SLOT_WAIT_MS });
   return {
-    onSubscribe: ({ args }) => ({
-      onSubscribeResult: ({ result, setResult }) => {
-        const caller = (args.contextValue as { caller?: Caller | null }).caller;
-        if (caller == null || !(Symbol.asyncIterator in result)) return;
-        setResult(endingAtExpiry(result, caller.expiresAt, clock));
-      },
-    }),
+    limits: limits.operations,
+    rateLimits,
+    slots: { queries: slots(limits.maxQueriesInFlight), mutations: slots(limits.maxMutationsInFlight) },
+    subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    credentialEnds,
+    hideSuggestions: !introspection,
+  };
+}
+
+/** Where the schema is nobody's business, neither introspection nor misspelt names give it away. */
+function useSchemaSecrecy(introspection: boolean): Plugin {
+  if (introspection) return {};
+  return {
+    onValidate: ({ addValidationRule, setValidationFn }) => {
+      addValidationRule(NoSchemaIntrospectionCustomRule);
+      setValidationFn((schema: GraphQLSchema, document: DocumentNode, rules: ValidationRule[]) =>
+        validate(schema, document, rules, { hideSuggestions: true }),
+      );
+    },
   };
 }
 
@@ -106,7 +151,7 @@ function corsOf(allowedOrigins: AllowedOrigins) {
     credentials: false,
     methods: ['GET', 'POST'],
     allowedHeaders: ['authorization', 'content-type', 'x-request-id'],
-    exposedHeaders: ['x-request-id', 'retry-after'],
+    exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
     maxAge: 600,
   };
 }

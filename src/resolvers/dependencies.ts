@@ -28,6 +28,8 @@ export interface Dependencies {
   submission: SubmissionDependencies;
   /** Rings with a subject's id when its state changed. */
   subjects: Doorbell;
+  /** Rings with an API key's id when it was revoked. */
+  credentialBell: Doorbell;
   feed: FeedDependencies;
   healer: Healer;
   follower: FeedFollower;
@@ -44,6 +46,8 @@ export interface Dependencies {
   saltKey: Uint8Array;
   clock: Clock;
   ids: IdSource;
+  /** For secrets. */
+  random: (size: number) => Uint8Array;
   log: Logger;
   /** How long a mutation waits for the network before it answers with the state reached. */
   mutationWaitMs: number;

@@ -1,6 +1,7 @@
 /**
  * What every resolver is given about the request it serves, whichever transport brought it.
  */
+import type { AuditTrail } from '../identity/auditTrail.ts';
 import type { Caller } from '../identity/roles.ts';
 
 export interface Context<Dependencies> {
@@ -8,7 +9,9 @@ export interface Context<Dependencies> {
   caller: Caller | null;
   /** Names the request in logs and in masked errors. */
   requestId: string;
-  /** The peer's address as the socket has it. */
+  /** The client's address: the socket's other end, or what the trusted proxies say. */
   remoteAddress: string;
+  /** Where every mutation leaves an entry. */
+  audit: AuditTrail;
   dependencies: Dependencies;
 }

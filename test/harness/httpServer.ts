@@ -7,8 +7,12 @@ import { createIdSource, systemClock } from '../../src/clock.ts';
 import { DomainError } from '../../src/errors.ts';
 import { createHttpServer } from '../../src/http/server.ts';
 import type { HttpServerOptions } from '../../src/http/server.ts';
+import { noAuditTrail } from '../../src/identity/auditTrail.ts';
+import { endsByExpiry } from '../../src/identity/credentialEnds.ts';
 import type { Role } from '../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../src/identity/tokens.ts';
+import { defaultLimits } from '../../src/limits/limits.ts';
+import { createRateLimits } from '../../src/limits/rateLimits.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../src/ledger/network/port.ts';
 import { createBuilder } from '../../src/schema/builder.ts';
 import { beneficiary, note } from '../../src/schema/text.ts';
@@ -29,7 +33,6 @@ export interface TickSource {
 export interface TestDependencies {
   /** Called for each subscription to `ticks`. */
   onTicks: (source: TickSource) => void;
-  log: LoggedLine[];
 }
 
 export interface LoggedLine {
@@ -50,19 +53,33 @@ export function token(roles: readonly Role[], overrides: Partial<Parameters<type
 
 /** A started server; the caller closes it. */
 export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
-  const log: LoggedLine[] = [];
+  const problems: LoggedLine[] = [];
+  const operations: LoggedLine[] = [];
   const sources: TickSource[] = [];
-  const write = (fields: object, message: string) => {
-    log.push({ fields: fields as Record<string, unknown>, message });
+  const writeTo = (lines: LoggedLine[]) => (fields: object, message: string) => {
+    lines.push({ fields: fields as Record<string, unknown>, message });
   };
-  const dependencies: TestDependencies = { onTicks: (source) => sources.push(source), log };
+  const log = {
+    error: writeTo(problems),
+    warn: writeTo(problems),
+    info: writeTo(operations),
+    debug: writeTo(operations),
+    isLevelEnabled: () => true,
+  } as unknown as HttpServerOptions['log'];
+  const limits = { ...defaultLimits(), ...overrides.limits };
+  const dependencies: TestDependencies = { onTicks: (source) => sources.push(source) };
   const server = createHttpServer({
     schema: testSchema(),
     dependencies,
     verifyToken: createTokenVerifier({ ...IDENTITY, now: () => new Date() }),
     allowedOrigins: [],
+    introspection: true,
+    limits,
+    rateLimits: createRateLimits(limits.rates, null, log),
+    credentialEnds: endsByExpiry(overrides.clock ?? systemClock),
+    audit: noAuditTrail,
     clock: systemClock,
-    log: { error: write, warn: write } as unknown as HttpServerOptions['log'],
+    log,
     graphiql: null,
     hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
     readiness: async () => ({ isReady: true, checks: {} }),
@@ -75,7 +92,10 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     port,
     url: `http://127.0.0.1:${port}`,
     wsUrl: `ws://127.0.0.1:${port}/graphql`,
-    log,
+    /** What the server complained about. */
+    log: problems,
+    /** The log's lines about operations. */
+    operations,
     sources,
   };
 }

@@ -1,0 +1,20 @@
+/**
+ * How many connections a server holds, in all and from one address. Beyond that they are closed unanswered: an
+ * answer would cost what the limit saves.
+ */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { addressKey } from '../limits/addressKey.ts';
+import { createCounters } from '../limits/counters.ts';
+import type { Limits } from '../limits/limits.ts';
+
+export function limitConnections(server: Server, limits: Limits): void {
+  // Behind a proxy every connection is the proxy's: it has to count its clients' connections itself.
+  const maxPerAddress = limits.trustedProxyHops === 0 ? limits.maxConnectionsPerAddress : Infinity;
+  const connections = createCounters(limits.maxConnections, maxPerAddress);
+  server.on('connection', (socket: Socket) => {
+    const close = connections.open(addressKey(socket.remoteAddress ?? 'unknown'));
+    if (close === null) socket.destroy();
+    else socket.once('close', close);
+  });
+}

@@ -1,0 +1,28 @@
+/**
+ * Ends websockets that send faster than any client has reason to: what a message asks for may be refused at once,
+ * but reading it costs too.
+ */
+import type { WebSocket } from 'ws';
+
+/** Messages, pings and pongs together: ten times what a busy client's operations take. */
+const MAX_MESSAGES = 20_000;
+const WINDOW_MS = 10_000;
+const POLICY_VIOLATION = 1008;
+
+export function limitMessages(socket: WebSocket): void {
+  let received = 0;
+  let windowStart = performance.now();
+  const count = () => {
+    const now = performance.now();
+    if (now - windowStart >= WINDOW_MS) {
+      windowStart = now;
+      received = 0;
+    }
+    received += 1;
+    if (received <= MAX_MESSAGES || socket.readyState !== socket.OPEN) return;
+    socket.close(POLICY_VIOLATION, `More than ${MAX_MESSAGES} messages in ${WINDOW_MS / 1000} s.`);
+    // A close frame is answered by those who keep to the rules; whoever goes on is cut off by ws after its time-out.
+    socket.pause();
+  };
+  for (const event of ['message', 'ping', 'pong'] as const) socket.on(event, count);
+}

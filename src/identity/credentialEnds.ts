@@ -1,0 +1,104 @@
+/**
+ * Ends what was opened with a credential when the credential ends: a token or key that expires, and a key that
+ * is revoked, on whichever instance.
+ */
+import { and, inArray, isNotNull } from 'drizzle-orm';
+import type { Clock } from '../clock.ts';
+import type { Db } from '../db/connection.ts';
+import type { Doorbell } from '../db/doorbell.ts';
+import { apiKeys } from '../db/schema/index.ts';
+import type { Logger } from '../logger.ts';
+import type { Caller } from './roles.ts';
+
+/** Timers count in 32 bits: a longer wait is made of several. */
+const MAX_TIMER_MS = 2 ** 31 - 1;
+/** Rings may be lost; then the table tells, this late. */
+const LOOK_INTERVAL_MS = 5_000;
+
+export interface CredentialEnds {
+  /** Calls `onEnd` once, with a sentence that says why. Returns what ends the watch. */
+  watch(caller: Caller, onEnd: (reason: string) => void): () => void;
+}
+
+/**
+ * Calls `onExpiry` once the clock reaches `expiresAt` (Unix seconds).
+ * Returns what cancels it; the timer keeps no process alive.
+ */
+export function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void): () => void {
+  let timer: NodeJS.Timeout;
+  const wait = () => {
+    const remainingMs = expiresAt * 1000 - clock.now().getTime();
+    if (remainingMs <= 0) {
+      onExpiry();
+      return;
+    }
+    timer = setTimeout(wait, Math.min(remainingMs, MAX_TIMER_MS)).unref();
+  };
+  timer = setTimeout(wait, 0).unref();
+  return () => clearTimeout(timer);
+}
+
+/** Where there are no API keys: credentials end by expiring. */
+export function endsByExpiry(clock: Clock): CredentialEnds {
+  return {
+    watch: (caller, onEnd) =>
+      atExpiry(caller.expiresAt, clock, () =>
+        onEnd(caller.apiKeyId === null ? 'The token has expired.' : 'The API key has expired.'),
+      ),
+  };
+}
+
+/** `stop` ends the look-outs; what was opened stays open. */
+export function createCredentialEnds(deps: {
+  db: Db;
+  clock: Clock;
+  credentialBell: Pick<Doorbell, 'onRing'>;
+  log: Pick<Logger, 'warn'>;
+}): CredentialEnds & { stop(): void } {
+  const expiry = endsByExpiry(deps.clock);
+  const watched = new Map<string, Set<() => void>>();
+  const look = async (ids: readonly string[]) => {
+    for (const id of await readRevoked(deps.db, ids)) for (const end of watched.get(id) ?? []) end();
+  };
+  const lookSafely = (ids: readonly string[]) => {
+    if (ids.length === 0) return;
+    look(ids).catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
+  };
+  const stopListening = deps.credentialBell.onRing((id) => {
+    if (id === null) lookSafely([...watched.keys()]);
+    else if (watched.has(id)) lookSafely([id]);
+  });
+  const timer = setInterval(() => lookSafely([...watched.keys()]), LOOK_INTERVAL_MS).unref();
+  return {
+    watch(caller, onEnd) {
+      const cancelExpiry = expiry.watch(caller, onEnd);
+      const { apiKeyId } = caller;
+      if (apiKeyId === null) return cancelExpiry;
+      const watchers = watched.get(apiKeyId) ?? new Set();
+      watched.set(apiKeyId, watchers);
+      const unwatch = () => {
+        cancelExpiry();
+        watchers.delete(end);
+        if (watchers.size === 0 && watched.get(apiKeyId) === watchers) watched.delete(apiKeyId);
+      };
+      const end = () => {
+        unwatch();
+        onEnd('The API key was revoked.');
+      };
+      watchers.add(end);
+      return unwatch;
+    },
+    stop() {
+      clearInterval(timer);
+      stopListening();
+    },
+  };
+}
+
+async function readRevoked(db: Db, ids: readonly string[]): Promise<string[]> {
+  const rows = await db
+    .select({ id: apiKeys.id })
+    .from(apiKeys)
+    .where(and(inArray(apiKeys.id, [...ids]), isNotNull(apiKeys.revokedAt)));
+  return rows.map(({ id }) => id);
+}

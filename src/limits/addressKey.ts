@@ -1,0 +1,21 @@
+/**
+ * Which addresses are one client's: an IPv4 address, or the /64 that an IPv6 client has to itself.
+ */
+import { isIPv4, isIPv6 } from 'node:net';
+
+export function addressKey(address: string): string {
+  const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  if (isIPv4(plain) || !isIPv6(plain)) return plain;
+  return `${groupsOf(plain.replace(/%.*$/, '')).slice(0, 4).join(':')}::/64`;
+}
+
+/** The eight groups of an IPv6 address, without leading zeros. */
+function groupsOf(address: string): string[] {
+  const [head = '', tail] = address.toLowerCase().split('::');
+  const before = head === '' ? [] : head.split(':');
+  const after = tail === undefined || tail === '' ? [] : tail.split(':');
+  const zeros = tail === undefined ? 0 : Math.max(8 - before.length - after.length, 0);
+  return [...before, ...Array<string>(zeros).fill('0'), ...after].map((group) =>
+    group.replace(/^0+(?=.)/, ''),
+  );
+}

@@ -1,0 +1,34 @@
+/**
+ * How many of something are open at a time, in all and for each key.
+ */
+export interface Counters {
+  readonly total: number;
+  /** Counts one more. @returns what takes it back, or null when there are too many already */
+  open(key: string): (() => void) | null;
+}
+
+/** @param maxPerKey Infinity where only the total counts. */
+export function createCounters(max: number, maxPerKey: number): Counters {
+  const perKey = new Map<string, number>();
+  let total = 0;
+  return {
+    get total() {
+      return total;
+    },
+    open(key) {
+      const open = perKey.get(key) ?? 0;
+      if (total >= max || open >= maxPerKey) return null;
+      total += 1;
+      perKey.set(key, open + 1);
+      let isOpen = true;
+      return () => {
+        if (!isOpen) return;
+        isOpen = false;
+        total -= 1;
+        const left = (perKey.get(key) ?? 1) - 1;
+        if (left === 0) perKey.delete(key);
+        else perKey.set(key, left);
+      };
+    },
+  };
+}

@@ -1,0 +1,67 @@
+/**
+ * Every limit that is a setting, and its default: what a server is given to defend itself with.
+ */
+import type { Config } from '../config.ts';
+import { SETTINGS } from '../settings.ts';
+import type { OperationLimits } from './operationCost.ts';
+import type { RateLimitSettings } from './rateLimits.ts';
+
+export interface Limits {
+  /** Proxies in front whose word about a client's address is taken. */
+  trustedProxyHops: number;
+  rates: RateLimitSettings;
+  operations: OperationLimits;
+  /** Connections of any kind, in all and from one address. */
+  maxConnections: number;
+  maxConnectionsPerAddress: number;
+  maxSocketsPerAddress: number;
+  maxSubscriptions: number;
+  maxSubscriptionsPerAddress: number;
+  maxQueriesInFlight: number;
+  maxMutationsInFlight: number;
+}
+
+const NAMES = [
+  'TRUSTED_PROXY_HOPS',
+  'RATE_LIMIT_ADDRESS_PER_MINUTE',
+  'RATE_LIMIT_CALLER_PER_MINUTE',
+  'RATE_LIMIT_MUTATIONS_PER_MINUTE',
+  'RATE_LIMIT_FAILED_LOGINS_PER_MINUTE',
+  'MAX_OPERATION_COST',
+  'MAX_OPERATION_DEPTH',
+  'MAX_CONNECTIONS',
+  'MAX_CONNECTIONS_PER_ADDRESS',
+  'MAX_SOCKETS_PER_ADDRESS',
+  'MAX_SUBSCRIPTIONS',
+  'MAX_SUBSCRIPTIONS_PER_ADDRESS',
+  'MAX_QUERIES_IN_FLIGHT',
+  'MAX_MUTATIONS_IN_FLIGHT',
+] as const;
+
+type LimitConfig = Pick<Config, (typeof NAMES)[number]>;
+
+export function limitsOf(config: LimitConfig): Limits {
+  return {
+    trustedProxyHops: config.TRUSTED_PROXY_HOPS,
+    rates: {
+      addressPerMinute: config.RATE_LIMIT_ADDRESS_PER_MINUTE,
+      callerPerMinute: config.RATE_LIMIT_CALLER_PER_MINUTE,
+      mutationsPerMinute: config.RATE_LIMIT_MUTATIONS_PER_MINUTE,
+      failedLoginsPerMinute: config.RATE_LIMIT_FAILED_LOGINS_PER_MINUTE,
+    },
+    operations: { maxCost: config.MAX_OPERATION_COST, maxDepth: config.MAX_OPERATION_DEPTH },
+    maxConnections: config.MAX_CONNECTIONS,
+    maxConnectionsPerAddress: config.MAX_CONNECTIONS_PER_ADDRESS,
+    maxSocketsPerAddress: config.MAX_SOCKETS_PER_ADDRESS,
+    maxSubscriptions: config.MAX_SUBSCRIPTIONS,
+    maxSubscriptionsPerAddress: config.MAX_SUBSCRIPTIONS_PER_ADDRESS,
+    maxQueriesInFlight: config.MAX_QUERIES_IN_FLIGHT,
+    maxMutationsInFlight: config.MAX_MUTATIONS_IN_FLIGHT,
+  };
+}
+
+/** The limits of a server that nobody configured. */
+export function defaultLimits(): Limits {
+  const defaults = NAMES.map((name) => [name, SETTINGS[name].schema.parse(SETTINGS[name].default)] as const);
+  return limitsOf(Object.fromEntries(defaults) as unknown as LimitConfig);
+}

@@ -1,0 +1,132 @@
+/**
+ * How much a caller and an address may ask for in a minute, and how they are told.
+ *
+ *   address           every request, socket and operation from one address
+ *   caller            every request, socket and operation with one credential's subject
+ *   mutations         every field of a mutation, per caller, or per address without one
+ *   failed-logins     every credential that was refused, per address
+ */
+import { lt } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { rateLimits } from '../db/schema/index.ts';
+import { DomainError } from '../errors.ts';
+import type { Caller } from '../identity/roles.ts';
+import type { Logger } from '../logger.ts';
+import { addressKey } from './addressKey.ts';
+import type { SharedBudget, Usage } from './sharedBudget.ts';
+import { createSharedBudget } from './sharedBudget.ts';
+
+export interface RateLimitSettings {
+  addressPerMinute: number;
+  callerPerMinute: number;
+  mutationsPerMinute: number;
+  failedLoginsPerMinute: number;
+}
+
+/** Who asks. */
+export interface Asker {
+  caller: Caller | null;
+  remoteAddress: string;
+}
+
+export interface RateLimits {
+  /** One request, socket or operation of an address. @throws DomainError RATE_LIMITED. Adds what was used to `usages`. */
+  admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
+  /** The same, of a caller. */
+  admitCaller(caller: Caller, usages: Usage[]): Promise<void>;
+  /** Before a credential is looked at. @throws DomainError RATE_LIMITED after too many that were refused */
+  admitCredential(remoteAddress: string): Promise<void>;
+  noteFailedLogin(remoteAddress: string): Promise<void>;
+  /** @throws DomainError RATE_LIMITED */
+  admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const WINDOW_SECONDS = 60;
+const SHARE_INTERVAL_MS = 1_000;
+const SWEEP_INTERVAL_MS = 5 * 60_000;
+
+/** @param db null where no other instance counts with this one. */
+export function createRateLimits(
+  settings: RateLimitSettings,
+  db: Db | null,
+  log: Pick<Logger, 'warn'>,
+): RateLimits {
+  const budget = (name: string, points: number) =>
+    createSharedBudget({ name, points, windowSeconds: WINDOW_SECONDS }, db);
+  const address = budget('address', settings.addressPerMinute);
+  const caller = budget('caller', settings.callerPerMinute);
+  const mutations = budget('mutations', settings.mutationsPerMinute);
+  const failedLogins = budget('failed-logins', settings.failedLoginsPerMinute);
+  const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
+    const usage = await from.spend(key, points);
+    usages.push(usage);
+    if (usage.isOverspent) throw rateLimited(usage);
+  };
+  const stopSharing = shareRegularly([address, caller, mutations, failedLogins], db, log);
+  return {
+    admitAddress: (remoteAddress, usages) => spend(address, addressKey(remoteAddress), 1, usages),
+    admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
+    async admitCredential(remoteAddress) {
+      const usage = await failedLogins.look(addressKey(remoteAddress));
+      if (usage.remainingPoints === 0) throw rateLimited(usage);
+    },
+    async noteFailedLogin(remoteAddress) {
+      await failedLogins.spend(addressKey(remoteAddress), 1);
+    },
+    admitMutations: (asker, fields, usages) =>
+      spend(mutations, asker.caller?.subject ?? addressKey(asker.remoteAddress), fields, usages),
+    stop: stopSharing,
+  };
+}
+
+/** Returns what ends it, after the turn under way. */
+function shareRegularly(
+  budgets: readonly SharedBudget[],
+  db: Db | null,
+  log: Pick<Logger, 'warn'>,
+): () => Promise<void> {
+  let turn: Promise<void> | null = null;
+  let sweptAtMs = Date.now();
+  const share = async () => {
+    for (const budget of budgets) await budget.share();
+    if (db === null || Date.now() - sweptAtMs < SWEEP_INTERVAL_MS) return;
+    sweptAtMs = Date.now();
+    await db.delete(rateLimits).where(lt(rateLimits.expire, new Date()));
+  };
+  const timer = setInterval(() => {
+    turn ??= share()
+      .catch((err: unknown) => log.warn({ err }, 'rate limits could not be shared with other instances'))
+      .finally(() => {
+        turn = null;
+      });
+  }, SHARE_INTERVAL_MS).unref();
+  return async () => {
+    clearInterval(timer);
+    await turn;
+  };
+}
+
+function rateLimited({ policy, resetSeconds }: Usage): DomainError {
+  return new DomainError(
+    'RATE_LIMITED',
+    `More than ${policy.points} in ${policy.windowSeconds} s (${policy.name}); try again in ${resetSeconds} s.`,
+    { policy: policy.name, limit: policy.points, retryAfterSeconds: resetSeconds },
+  );
+}
+
+/** RateLimit and RateLimit-Policy of the IETF's draft-ietf-httpapi-ratelimit-headers. */
+export function rateLimitHeaders(usages: readonly Usage[]): Record<string, string> {
+  if (usages.length === 0) return {};
+  return {
+    'ratelimit-policy': usages
+      .map(({ policy: { name, points, windowSeconds } }) => `"${name}";q=${points};w=${windowSeconds}`)
+      .join(', '),
+    ratelimit: usages
+      .map(
+        ({ policy, remainingPoints, resetSeconds }) =>
+          `"${policy.name}";r=${remainingPoints};t=${resetSeconds}`,
+      )
+      .join(', '),
+  };
+}
