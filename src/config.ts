@@ -114,6 +114,11 @@ function findContradictions(
     );
   }
   if (isProduction) problems.push(...findUnsafeDefaults(isGiven));
+  if (isProduction && !hasHttpRamp && !isGiven('RAMP_EXCHANGE_RATES')) {
+    problems.push(
+      'RAMP_EXCHANGE_RATES must be set in production: the default ones are examples, and payouts are real.',
+    );
+  }
   return problems;
 }
 

@@ -44,9 +44,9 @@ export async function sweep(
     WHERE i.run_id = ${run.id} AND i.receipt_id = ${receipts.id})`;
   let examined = 0;
   for await (const page of duePages(deps, closedAt, notYetExamined)) {
-    const answers = await deps.network.expiryOf(page.map(({ tokenAddress }) => tokenAddress));
-    for (const [i, receipt] of page.entries()) {
-      await examine(deps, run.id, receipt, answers[i]);
+    const answers = await ask(deps, page);
+    for (const receipt of page) {
+      await examine(deps, run.id, receipt, answers.get(receipt.tokenAddress));
       examined += 1;
       onProgress(examined);
     }
@@ -69,9 +69,15 @@ export async function* previewExpiry(
 ): AsyncGenerator<{ receipt: DueReceipt; answer: ExpiryAnswer | undefined }> {
   const { closedAt } = await deps.network.status();
   for await (const page of duePages(deps, closedAt)) {
-    const answers = await deps.network.expiryOf(page.map(({ tokenAddress }) => tokenAddress));
-    for (const [i, receipt] of page.entries()) yield { receipt, answer: answers[i] };
+    const answers = await ask(deps, page);
+    for (const receipt of page) yield { receipt, answer: answers.get(receipt.tokenAddress) };
   }
+}
+
+/** One read of the network for the page. */
+async function ask(deps: Pick<Dependencies, 'network'>, page: readonly DueReceipt[]) {
+  const answers = await deps.network.expiryOf(page.map(({ tokenAddress }) => tokenAddress));
+  return new Map(answers.map((answer) => [answer.tokenAddress, answer]));
 }
 
 /** Oldest first, straight from the index of active receipts by expiry date. */

@@ -3,7 +3,7 @@
  * one transaction with the intent that follows from it; whoever comes second finds the row moved.
  * The state diagram is in db/schema/ramp.ts.
  */
-import { and, count, eq, isNull, sql } from 'drizzle-orm';
+import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../clock.ts';
 import type { Tx } from '../db/connection.ts';
 import { cashOutProviderStatuses, cashOutReviews, cashOutSessions } from '../db/schema/index.ts';
@@ -149,6 +149,22 @@ export async function closeReview(
     .update(cashOutReviews)
     .set({ ...decided, closedAt: at })
     .where(and(eq(cashOutReviews.sessionId, sessionId), isNull(cashOutReviews.closedAt)));
+}
+
+/** Whether an operator has decided about what the provider said last. */
+export async function isAcknowledged(tx: Tx, sessionId: string): Promise<boolean> {
+  const [decided] = await tx
+    .select({ id: cashOutReviews.id })
+    .from(cashOutReviews)
+    .where(
+      and(
+        eq(cashOutReviews.sessionId, sessionId),
+        isNotNull(cashOutReviews.decision),
+        sql`${cashOutReviews.closedAt} >= (SELECT max(s.observed_at) FROM ${cashOutProviderStatuses} s
+          WHERE s.session_id = ${sessionId})`,
+      ),
+    );
+  return decided !== undefined;
 }
 
 /**

@@ -108,9 +108,10 @@ async function retry(
 ): Promise<void> {
   const known = opened(session);
   if (session.depositedAt === null) {
-    // Refused, closed or paid without it: into custody, as it is owed; or it is there and nobody noticed.
+    // It is there and nobody noticed; or it is owed, because the provider has paid; or nothing is.
     if (held?.status === 'PENDING') await moveTo(tx, session, 'AWAITING_PAYOUT', { depositedAt: at });
-    else await deposit(tx, deps, known, { closedAt: null });
+    else if (session.providerStatus === 'settled') await deposit(tx, deps, known, { closedAt: null });
+    else await moveTo(tx, session, 'CLOSING', { closedAt: null });
   } else if (session.releasedAt !== null) {
     throw new DomainError(
       'CONFLICT',
@@ -156,6 +157,14 @@ async function accept(
 ): Promise<void> {
   const closedAt = session.closedAt ?? at;
   if (held === null) {
+    if (session.depositedAt !== null) {
+      throw new DomainError(
+        'CONFLICT',
+        `The deposit ${session.depositTxHash} is not to be found in the settlement contract in use. ` +
+          `It was made into ${session.settlementAddress}.`,
+        { settlementAddress: session.settlementAddress },
+      );
+    }
     const refusalMessage = session.refusalMessage ?? review.reason;
     await moveTo(tx, session, 'REFUSED', { closedAt, refusalMessage });
     return;

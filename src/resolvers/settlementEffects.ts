@@ -10,6 +10,7 @@ import {
   CASH_OUTS,
   closeReview,
   contradiction,
+  isAcknowledged,
   lockCashOut,
   moveTo,
   openReview,
@@ -66,7 +67,7 @@ export function releaseEffects(
       const session = await lockCashOut(tx, subjectId);
       const released = { resolutionTxHash: txHash, releasedAt: at, closedAt: at };
       const conflict = contradiction(state, session.providerStatus);
-      if (conflict !== null) {
+      if (conflict !== null && !(await isAcknowledged(tx, subjectId))) {
         await openReview(tx, deps, session, conflict, released, state);
         return;
       }

@@ -89,6 +89,10 @@ const CashOutReviewRef = builder.objectRef<CashOutReview>('CashOutReview').imple
   description: 'What no rule could decide, and what became of it.',
   fields: (t) => ({
     reason: t.exposeString('reason', { description: 'Why it was flagged, in words.' }),
+    stateBefore: t.expose('stateBefore', {
+      type: CashOutStateEnum,
+      description: 'Where the cash-out stood when it was flagged.',
+    }),
     decision: t.expose('decision', {
       type: SessionReviewDecisionEnum,
       nullable: true,

@@ -96,6 +96,20 @@ describe('loadConfig', () => {
     expect(mode & 0o777).toBe(0o600);
   });
 
+  it('refuses a ramp provider without its address, key and secret, and example rates in production', async () => {
+    const http = loadConfig({ DATA_DIR, RAMP_PROVIDER: 'http' });
+    await expect(http).rejects.toThrow(/RAMP_URL[^]*RAMP_API_KEY[^]*RAMP_CALLBACK_SECRETS/);
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
+    await expect(production).rejects.toThrow('RAMP_EXCHANGE_RATES');
+    for (const rates of ['KES', 'KES=0', 'KES=-1', 'KES=1e3', 'kes=1', 'KES=1,,']) {
+      await expect(loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: rates }), rates).rejects.toThrow(
+        'RAMP_EXCHANGE_RATES',
+      );
+    }
+    const { RAMP_EXCHANGE_RATES } = await loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: 'KES=0.02, USD=2.5' });
+    expect(RAMP_EXCHANGE_RATES).toEqual({ KES: '0.02', USD: '2.5' });
+  });
+
   it('refuses two ways of verifying tokens', async () => {
     const both = { DATA_DIR, AUTH_SECRET: 'x'.repeat(32), AUTH_JWKS_URL: 'https://id.example/keys' };
     await expect(loadConfig(both)).rejects.toThrow('AUTH_JWKS_URL');

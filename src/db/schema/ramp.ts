@@ -171,7 +171,7 @@ export const cashOutReviews = pgTable(
       .notNull()
       .references(() => cashOutSessions.id),
     reason: text('reason').notNull(),
-    /** Where the session stood: RETRY goes on from there. */
+    /** Where the session stood when it was flagged. */
     stateBefore: cashOutState('state_before').notNull(),
     openedAt: moment('opened_at').notNull(),
     /** Null while the review is open, or when the network decided by itself after all. */
