@@ -21,7 +21,7 @@ export function forEverybody(description: string): Open {
 
 export function forRoles(roles: readonly Role[], description: string): Restricted {
   return {
-    description: `${description}\n\nFor tokens with role ${roles.join(' or ')} (or admin).`,
+    description: `${description}\n\nFor tokens with role ${roles.join(' or ')}${roles.includes('admin') ? '' : ' (or admin)'}.`,
     authScopes: { role: roles },
   };
 }

@@ -3,10 +3,17 @@
  */
 import type { Caller } from '../identity/roles.ts';
 
+export function requireCaller(caller: Caller | null): Caller {
+  if (caller !== null) return caller;
+  throw new Error('a field that needs a caller was reached without one: its scopes are wrong');
+}
+
 export function subjectOf(caller: Caller | null): string {
-  if (caller === null)
-    throw new Error('a field that needs a caller was reached without one: its scopes are wrong');
-  return caller.subject;
+  return requireCaller(caller).subject;
+}
+
+export function isAdmin(caller: Caller | null): boolean {
+  return caller !== null && caller.roles.includes('admin');
 }
 
 export function isOperator(caller: Caller | null): boolean {

@@ -6,6 +6,7 @@ import { showValue } from './showValue.ts';
 
 /** The types that have an id of their own, all of them UUIDs. */
 export const NODE_TYPES = [
+  'ApiKey',
   'CashOutSession',
   'ExpiryRun',
   'Project',

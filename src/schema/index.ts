@@ -2,10 +2,13 @@
  * The whole contract: gathers every file that registers a part of it.
  */
 import './advanceNetworkClock.ts';
+import './apiKey.ts';
+import './auditEntries.ts';
 import './buyerAccount.ts';
 import './cashOut.ts';
 import './cashOutSession.ts';
 import './cashOutSessions.ts';
+import './createApiKey.ts';
 import './createDeposit.ts';
 import './createProject.ts';
 import './deployRampSettlement.ts';
@@ -27,6 +30,7 @@ import './retire.ts';
 import './retirement.ts';
 import './retirementFeed.ts';
 import './retirements.ts';
+import './revokeApiKey.ts';
 import './setManualSessionStatus.ts';
 import './submission.ts';
 import './watchRetirements.ts';

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 import type { Clock } from '../clock.ts';
-import { SUBJECT_PATTERN } from '../identity/roles.ts';
+import { ROLES, SUBJECT_PATTERN } from '../identity/roles.ts';
 
 /** A text rule: takes a string, gives it back normalised. */
 export type TextRule = z.ZodType<string, string>;
@@ -89,6 +89,21 @@ export const currencyCode: TextRule = pattern(
   /^[A-Z]{3}$/,
   'must be a currency code of ISO 4217 in capitals, such as KES',
 );
+
+/** Looked for as it is: a code, a name of a field, an id. */
+export const keyword: TextRule = pattern(
+  /^[\x21-\x7e]{1,128}$/,
+  'must be 1 to 128 printable ASCII characters without spaces',
+);
+
+/** Warehouses of one key. */
+export const idList = z.array(buyerId).max(100, { error: 'must be at most 100 ids' });
+
+/** Of one key. */
+export const roleList = z
+  .array(z.enum(ROLES))
+  .min(1, { error: 'must name at least one role' })
+  .max(ROLES.length, { error: 'must name each role once at most' });
 
 export const countryCode: TextRule = z
   .string()

@@ -128,9 +128,11 @@ describe('the contract', () => {
     // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
     const withoutKey = new Set([
       'advanceNetworkClock',
+      'createApiKey',
       'expireReceipts',
       'resolveReview',
       'resolveSessionReview',
+      'revokeApiKey',
       'setManualSessionStatus',
       'watchRetirements',
     ]);
