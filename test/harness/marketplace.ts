@@ -59,11 +59,18 @@ export interface MarketplaceOptions extends Partial<AppOptions> {
   /** Whether the embedded indexer runs; without it nothing is delivered. */
   withIndexer?: boolean;
   wrapNetwork?: (network: EmbeddedNetwork) => EmbeddedNetwork;
+  /** For another instance on the database of a first one, which drops it. */
+  database?: TestDatabase;
 }
 
 export async function startMarketplace(options: MarketplaceOptions = {}): Promise<Marketplace> {
-  const { withIndexer = true, wrapNetwork = (n: EmbeddedNetwork) => n, ...overrides } = options;
-  const database = await createTestDatabase({ poolSize: 20 });
+  const {
+    withIndexer = true,
+    database: shared,
+    wrapNetwork = (n: EmbeddedNetwork) => n,
+    ...overrides
+  } = options;
+  const database = shared ?? (await createTestDatabase({ poolSize: 20 }));
   const { handle } = database;
   const network = await embeddedNetworkOn(handle);
   const onError = () => {};
@@ -116,7 +123,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
       for (const socket of sockets) await socket.dispose();
       await app.stop();
       await indexer?.stop();
-      await database.drop();
+      if (shared === undefined) await database.drop();
       await rm(spoolFolder, { recursive: true, force: true });
     },
   };
