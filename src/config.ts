@@ -74,6 +74,7 @@ function readSettings(environment: NodeJS.Dict<string>): Values {
   const isGiven = (name: SettingName) => givenValue(environment, name) !== undefined;
   const hasHttpRamp = values['RAMP_PROVIDER'] === 'http';
   problems.push(...findContradictions(isGiven, values['NODE_ENV'] === 'production', hasHttpRamp));
+  if (values['NODE_ENV'] === 'production') problems.push(...findWeakSecrets(values));
   if (problems.length > 0) throw wrongSettings(problems);
   return values as Values;
 }
@@ -124,7 +125,14 @@ function findContradictions(
 
 /** What is convenient on a laptop and dangerous with other people's money. */
 function findUnsafeDefaults(isGiven: (name: SettingName) => boolean): string[] {
-  const required: SettingName[] = ['DATABASE_URL', 'LEDGER_SECRET_KEY', 'APP_SECRET', 'PUBLIC_URL'];
+  const required: SettingName[] = [
+    'DATABASE_URL',
+    // Also the embedded one has to be asked for by its name: nothing there happens on a public ledger.
+    'LEDGER_NETWORK',
+    'LEDGER_SECRET_KEY',
+    'APP_SECRET',
+    'PUBLIC_URL',
+  ];
   const problems = required
     .filter((name) => !isGiven(name))
     .map((name) => `${name} must be set in production. ${SETTINGS[name].description}`);
@@ -134,6 +142,31 @@ function findUnsafeDefaults(isGiven: (name: SettingName) => boolean): string[] {
     );
   }
   return problems;
+}
+
+/** Words that are in examples and in what people make up, and hardly ever in what was made by chance. */
+const MADE_UP = /change.?me|default|example|password|secret/i;
+const MIN_DIFFERENT_CHARACTERS = 12;
+
+/** Long enough is not enough where one secret can sign an administrator's token. */
+function findWeakSecrets(values: Readonly<Record<string, unknown>>): string[] {
+  const names: SettingName[] = ['APP_SECRET', 'AUTH_SECRET'];
+  const problems = names
+    .filter((name) => isMadeUp(values[name]))
+    .map(
+      (name) =>
+        `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`,
+    );
+  if (values['APP_SECRET'] !== undefined && values['APP_SECRET'] === values['AUTH_SECRET']) {
+    problems.push('APP_SECRET and AUTH_SECRET are the same: whoever learns one must not have the other.');
+  }
+  return problems;
+}
+
+function isMadeUp(secret: unknown): boolean {
+  return (
+    typeof secret === 'string' && (MADE_UP.test(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS)
+  );
 }
 
 function wrongSettings(problems: readonly string[]): StartupError {

@@ -5,12 +5,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
+import { isLoopback } from '../developmentTokens.ts';
 import { tabsScript } from './graphiqlTabs.ts';
 
 export interface GraphiqlOptions {
   /** Documents, one tab each, in this order, on the first visit; what the person makes of them is kept. */
   examples: readonly string[];
-  /** Put into the headers of each tab as a bearer token; null leaves them empty. */
+  /**
+   * Put into the headers of each tab as a bearer token; null leaves them empty. Only for a page that was asked for
+   * by this machine's own name: a name of somebody's that was made to point here would read it otherwise.
+   */
   token: string | null;
 }
 
@@ -21,9 +25,11 @@ const STILL_TABS = '.graphiql-tab { transform: none !important }';
 
 /** The page is several megabytes, so it is made once, at the first visit, and kept compressed. */
 export function createGraphiqlPage(options: GraphiqlOptions): GraphiqlPage {
-  let page: Promise<{ html: Buffer; gzipped: Buffer }> | undefined;
+  const pages = new Map<string | null, ReturnType<typeof render>>();
   return async (request, response) => {
-    page ??= render(options);
+    const token = isForThisMachine(request) ? options.token : null;
+    const page = pages.get(token) ?? render({ ...options, token });
+    pages.set(token, page);
     const { html, gzipped } = await page;
     const acceptsGzip = /\bgzip\b/.test(String(request.headers['accept-encoding']));
     response.removeHeader('content-security-policy');
@@ -34,6 +40,11 @@ export function createGraphiqlPage(options: GraphiqlOptions): GraphiqlPage {
     });
     response.end(acceptsGzip ? gzipped : html);
   };
+}
+
+function isForThisMachine({ headers: { host = '' } }: IncomingMessage): boolean {
+  const name = host.replace(/:\d+$/, '').replace(/^\[(.*)\]$/, '$1');
+  return isLoopback(name);
 }
 
 async function render({ examples, token }: GraphiqlOptions) {

@@ -73,7 +73,7 @@ async function firstEvent(response: Response): Promise<string> {
   const decoder = new TextDecoder();
   let received = '';
   for await (const chunk of response.body ?? []) {
-    received += decoder.decode(chunk as Uint8Array, { stream: true });
+    received += decoder.decode(chunk, { stream: true });
     const data = /^data: (.+)\n\n/m.exec(received)?.[1];
     // Leaving the loop closes the stream.
     if (data !== undefined) return data;

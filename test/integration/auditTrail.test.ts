@@ -131,7 +131,7 @@ describe('every mutation leaves an entry', () => {
     };
     await market.send(twice, variables, buyer);
     const left = await finished({ subjectId: tokenAddress }, 2);
-    expect(left.map((entry) => entry.outcome).sort()).toEqual(['INSUFFICIENT_SUPPLY', 'OK']);
+    expect(new Set(left.map((entry) => entry.outcome))).toEqual(new Set(['INSUFFICIENT_SUPPLY', 'OK']));
   });
 
   it('that holds nothing of what the input said but whom it is about', async () => {

@@ -172,6 +172,21 @@ describe('GraphiQL', () => {
     expect(pageAround).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
+  it('keeps the token from a name of somebody else that was made to point here', async () => {
+    const html = await new Promise<string>((resolve, reject) => {
+      const headers = { accept: 'text/html', host: 'evil.example:4000' };
+      httpRequest(`${withPage.url}/graphql`, { headers }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => resolve(text));
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(html).toContain('GraphiQL');
+    expect(html).not.toContain('the.dev.token');
+  });
+
   it('is sent compressed to those who can read it', async () => {
     const plain = Buffer.from(await (await open({ 'accept-encoding': 'identity' })).arrayBuffer());
     const zipped = await new Promise<Buffer>((resolve, reject) => {

@@ -64,6 +64,56 @@ describe('loadConfig', () => {
     );
   });
 
+  const strong = () => randomBytes(32).toString('base64');
+  const production = (overrides: Record<string, string> = {}) => ({
+    DATA_DIR: join(DATA_DIR, 'production'),
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://user:word@db.example/app',
+    LEDGER_NETWORK: 'embedded',
+    LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
+    PUBLIC_URL: 'https://api.example',
+    APP_SECRET: strong(),
+    AUTH_SECRET: strong(),
+    RAMP_EXCHANGE_RATES: 'KES=129.5',
+    ...overrides,
+  });
+
+  it('starts in production on nothing but what was asked for, closed to the curious', async () => {
+    const config = await loadConfig(production());
+    expect(config).toMatchObject({ GRAPHIQL: false, INTROSPECTION: false, hasDevelopmentTokens: false });
+    const asked = await loadConfig(production({ GRAPHIQL: 'true' }));
+    expect(asked).toMatchObject({ GRAPHIQL: true, INTROSPECTION: true });
+  });
+
+  it.each([
+    'DATABASE_URL',
+    'LEDGER_NETWORK',
+    'LEDGER_SECRET_KEY',
+    'PUBLIC_URL',
+    'APP_SECRET',
+    'AUTH_SECRET',
+    'RAMP_EXCHANGE_RATES',
+  ])('names %s when it is missing in production', async (name) => {
+    const { [name]: _left, ...rest } = production() as Record<string, string>;
+    await expect(loadConfig(rest)).rejects.toThrow(name);
+  });
+
+  it.each([
+    ['APP_SECRET', 'a'.repeat(40)],
+    ['AUTH_SECRET', 'please-change-me-before-production-0123'],
+    ['AUTH_SECRET', 'correct horse battery Password staple'],
+    ['AUTH_SECRET', 'too short'],
+  ])('refuses a made-up %s in production', async (name, value) => {
+    const refusal = loadConfig(production({ [name]: value }));
+    await expect(refusal).rejects.toThrow(name);
+    await expect(refusal).rejects.not.toThrow(value);
+  });
+
+  it('refuses one secret for two purposes in production', async () => {
+    const one = strong();
+    await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRET: one }))).rejects.toThrow('the same');
+  });
+
   it('names what is missing in production together with what is wrong', async () => {
     const production = loadConfig({ DATA_DIR, NODE_ENV: 'production', PORT: 'eighty' });
     await expect(production).rejects.toThrow(/PORT[^]*DATABASE_URL[^]*AUTH_SECRET/);
