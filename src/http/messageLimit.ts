@@ -7,6 +7,8 @@ import type { WebSocket } from 'ws';
 /** Messages, pings and pongs together: ten times what a busy client's operations take. */
 const MAX_MESSAGES = 20_000;
 const WINDOW_MS = 10_000;
+/** For the reason to arrive. */
+const CLOSE_GRACE_MS = 1_000;
 const POLICY_VIOLATION = 1008;
 
 export function limitMessages(socket: WebSocket): void {
@@ -21,8 +23,9 @@ export function limitMessages(socket: WebSocket): void {
     received += 1;
     if (received <= MAX_MESSAGES || socket.readyState !== socket.OPEN) return;
     socket.close(POLICY_VIOLATION, `More than ${MAX_MESSAGES} messages in ${WINDOW_MS / 1000} s.`);
-    // A close frame is answered by those who keep to the rules; whoever goes on is cut off by ws after its time-out.
+    // What it still sends is not read any more, its answer to the close neither.
     socket.pause();
+    setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref();
   };
   for (const event of ['message', 'ping', 'pong'] as const) socket.on(event, count);
 }

@@ -20,11 +20,8 @@ import { refuseUpgrade } from './refuseUpgrade.ts';
 import type { AllowedOrigins, PipelineOptions } from './yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from './yoga.ts';
 
-/** A client that trickles its request in holds a connection at most this long, */
-const REQUEST_TIMEOUT_MS = 30_000;
-const HEADERS_TIMEOUT_MS = 10_000;
-/** and this much longer, because the times are looked at this often. */
-const TIMEOUT_CHECK_INTERVAL_MS = 2_500;
+/** A client that trickles its request in holds a connection at most this long. */
+const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_500 };
 /** A little over the 60 s of common load balancers, so that they close first and never race a request. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
@@ -37,6 +34,22 @@ export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, '
   log: RouteOptions['log'] & PipelineOptions['log'];
   /** How long a reader may take nothing of what waits for it; SOCKET_STALL_MS unless given. */
   socketStallMs?: number;
+  /** How long a request may take to arrive; REQUEST_TIMEOUTS unless given. */
+  requestTimeouts?: RequestTimeouts;
+}
+
+interface RequestTimeouts {
+  headersMs: number;
+  requestMs: number;
+  /** The times are looked at this often: a client may hold a connection this much longer. */
+  checkMs: number;
+}
+
+/** What is open at the moment. */
+export interface Load {
+  unfinishedRequests: number;
+  sockets: number;
+  subscriptions: number;
 }
 
 export interface HttpServer {
@@ -44,10 +57,11 @@ export interface HttpServer {
   listen(port: number, host: string): Promise<number>;
   /** No new connections, websockets told, running answers awaited for `graceMs`, then everything closed. */
   close(graceMs: number): Promise<void>;
+  load(): Load;
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
-  const { limits } = options;
+  const { limits, requestTimeouts: timeouts = REQUEST_TIMEOUTS } = options;
   const pipeline = createPipeline(options);
   const remoteAddressOf = (request: IncomingMessage) => clientAddressOf(request, limits.trustedProxyHops);
   const websockets = createWebsocketServer({ ...options, pipeline, remoteAddressOf });
@@ -56,9 +70,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    headersTimeout: HEADERS_TIMEOUT_MS,
-    connectionsCheckingInterval: TIMEOUT_CHECK_INTERVAL_MS,
+    requestTimeout: timeouts.requestMs,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
   limitConnections(server, limits);
@@ -99,6 +113,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       stopSweep();
       await closed;
     },
+    load: () => ({
+      unfinishedRequests: unfinished.total,
+      sockets: websockets.openSockets(),
+      subscriptions: pipeline.openSubscriptions(),
+    }),
   };
 }
 

@@ -69,6 +69,7 @@ export interface WebsocketServer {
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Says 1001 to every client; resolves when all are gone, or after `graceMs` at the latest. */
   close(graceMs: number): Promise<void>;
+  openSockets(): number;
 }
 
 interface Peer {
@@ -113,6 +114,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       });
     },
     close: (graceMs) => closeAll(sockets, graceMs),
+    openSockets: () => open.total,
   };
 }
 

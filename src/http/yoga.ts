@@ -80,10 +80,12 @@ export interface Pipeline {
   getEnveloped(context: TransportContext): Enveloped;
   /** For other transports: the log's line about what did not become an operation. */
   logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
+  openSubscriptions(): number;
 }
 
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, dependencies, audit, log } = options;
+  const guard = guardOf(options);
   const gate = createGate(options.rateLimits, options.verifyToken);
   const operationLog = createOperationLog(log, options.clock);
   priceFields(schema);
@@ -97,7 +99,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       useGate(gate),
       useRequestRules(),
       useSchemaSecrecy(options.introspection),
-      useOperationGuard(guardOf(options)),
+      useOperationGuard(guard),
       useErrorTable(log),
       operationLog.plugin,
     ],
@@ -116,6 +118,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     handle: (request, response, context) => yoga.handle(request, response, context),
     getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
     logRefusal: operationLog.logRefusal,
+    openSubscriptions: () => guard.subscriptions.total,
   };
 }
 

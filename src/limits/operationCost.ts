@@ -15,8 +15,10 @@ export interface OperationLimits {
 
 /** Fields that are selected, each as often as a fragment brings it. */
 export const MAX_FIELDS = 500;
-/** Lists without pages are short, but for a token's records, which are limited by themselves. */
+/** Lists without pages are short, */
 const LIST_SIZE = 10;
+/** but for these, which may be asked for twice in one operation, not fifty times. */
+const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000 };
 /** Larger pages are refused by the field itself, with a better message. */
 const MAX_PAGE_SIZE = 100;
 
@@ -39,21 +41,22 @@ export function priceFields(schema: GraphQLSchema): void {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;
     const isPage = type.name.endsWith('Connection');
     for (const field of Object.values(type.getFields())) {
-      Object.assign(field.extensions, { complexity: priceOf(field, roots.has(type), isPage) });
+      Object.assign(field.extensions, { complexity: priceOf(`${type.name}.${field.name}`, field, roots.has(type), isPage) });
     }
   }
 }
 
-function priceOf(field: Field, isRoot: boolean, isPage: boolean) {
-  const price = !isRoot && isLeafType(getNamedType(field.type)) ? 0 : 1;
+function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
+  const isFree = !isRoot && isLeafType(getNamedType(field.type));
   if (field.args.some(({ name }) => name === 'first')) {
     return (args: { first?: unknown; last?: unknown }) => ({
-      field: price,
+      field: 1,
       multiplier: pageSize(args.first ?? args.last),
     });
   }
   // The page's size was counted at the field that asked for it.
-  return { field: price, multiplier: isList(field.type) && !isPage ? LIST_SIZE : 1 };
+  const size = isList(field.type) && !isPage ? (LONG_LISTS[path] ?? LIST_SIZE) : 1;
+  return { field: isFree ? 0 : size, multiplier: size };
 }
 
 function pageSize(asked: unknown): number {

@@ -129,8 +129,8 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
   };
 }
 
-export function tokenOf({ role, subject }: TestCaller): Promise<string> {
-  return signToken({ ...auth, subject, roles: [role], expiresInSeconds: 3600, now: systemClock.now });
+export function tokenOf({ role, subject }: TestCaller, { expiresInSeconds = 3600 } = {}): Promise<string> {
+  return signToken({ ...auth, subject, roles: [role], expiresInSeconds, now: systemClock.now });
 }
 
 async function sendOver<T>(
