@@ -100,7 +100,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
 
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
-  const { db, sql } = handle;
+  const { db } = handle;
   const ids = createIdSource(clock, random);
   const onError = (err: unknown) => log.warn({ err }, 'doorbell failed');
   const [subjects, feedBell, credentialBell] = await Promise.all([
@@ -149,7 +149,6 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   };
   return {
     db,
-    sql,
     network,
     embeddedControls: options.embeddedControls ?? null,
     treasuryAddress,

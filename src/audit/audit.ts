@@ -2,7 +2,6 @@
  * The audit: proves the invariants on a live database and network, or names what is broken.
  */
 import { and, asc, gt, isNotNull } from 'drizzle-orm';
-import type { Sql } from 'postgres';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/schema/index.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
@@ -24,7 +23,6 @@ export interface AuditReport {
 
 export interface AuditDependencies {
   db: Db;
-  sql: Sql;
   network: LedgerNetwork;
   treasuryAddress: string;
   feed: FeedDependencies;
@@ -50,7 +48,7 @@ export async function audit(
     page = await readPage(deps.db, page.at(-1)?.id ?? null);
   }
   const { findings, ...receipts } = await auditReceipts(deps, (done) => onProgress(report.projects + done));
-  report.findings.push(...findings, ...(await auditBooks(deps.sql)));
+  report.findings.push(...findings, ...(await auditBooks(deps.db)));
   return { ...report, ...receipts };
 }
 

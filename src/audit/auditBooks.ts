@@ -1,7 +1,8 @@
 /**
  * The books against themselves, in SQL alone: no trust in triggers, checks or the program.
  */
-import type { Sql } from 'postgres';
+import { sql } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
 import { CASH_OUT_CONTRADICTIONS } from './cashOutContradictions.ts';
 import type { Finding } from './finding.ts';
 
@@ -85,13 +86,20 @@ const CONTRADICTIONS: readonly { invariant: string; query: string }[] = [
 ];
 
 /** Every contradiction in the database, as of one moment. */
-export async function auditBooks(sql: Sql): Promise<Finding[]> {
+export async function auditBooks(db: Db): Promise<Finding[]> {
   const findings: Finding[] = [];
-  await sql.begin('isolation level repeatable read read only', async (tx) => {
-    for (const { invariant, query } of [...CONTRADICTIONS, ...CASH_OUT_CONTRADICTIONS]) {
-      const rows = await tx.unsafe<{ message: string }[]>(`${query} LIMIT ${MAX_FINDINGS_PER_QUERY}`);
-      findings.push(...rows.map(({ message }) => ({ invariant, message })));
-    }
-  });
+  await db.transaction(
+    async (tx) => {
+      // These read whole tables; on a long history each takes as long as it takes.
+      await tx.execute(sql`SET LOCAL statement_timeout = 0`);
+      for (const { invariant, query } of [...CONTRADICTIONS, ...CASH_OUT_CONTRADICTIONS]) {
+        const rows = await tx.execute<{ message: string }>(
+          sql.raw(`${query} LIMIT ${MAX_FINDINGS_PER_QUERY}`),
+        );
+        findings.push(...rows.map(({ message }) => ({ invariant, message })));
+      }
+    },
+    { isolationLevel: 'repeatable read', accessMode: 'read only' },
+  );
   return findings;
 }

@@ -1,8 +1,9 @@
 /**
  * Named locks over all instances, held by Postgres for as long as a piece of work runs.
  */
+import { sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
-import type { DatabaseHandle } from './connection.ts';
+import type { Db } from './connection.ts';
 
 /** Every advisory lock of the product, so that no two uses share a number by accident. */
 export const ADVISORY_LOCKS = {
@@ -18,15 +19,15 @@ const turns = new Map<string, ReturnType<typeof pLimit>>();
  * own on one connection, so that it falls with the process or the connection, never staying behind.
  */
 export async function withAdvisoryLock<T>(
-  handle: Pick<DatabaseHandle, 'sql'>,
+  db: Db,
   lock: keyof typeof ADVISORY_LOCKS,
   work: () => Promise<T>,
 ): Promise<T> {
   const turn = turns.get(lock) ?? pLimit(1);
   turns.set(lock, turn);
   const outcome = await turn(() =>
-    handle.sql.begin(async (tx) => {
-      await tx`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`;
+    db.transaction(async (tx) => {
+      await tx.execute(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`);
       return { value: await work() };
     }),
   );

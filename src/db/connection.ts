@@ -1,31 +1,27 @@
 /**
- * The connection to PostgreSQL: one pool per process, through Drizzle for tables and postgres.js for the rest.
+ * The connection to PostgreSQL, through Drizzle for tables and postgres.js for the rest: one pool for single
+ * statements, one for transactions (transactionPool.ts), and one connection that listens (listener.ts).
  */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
+import { createListener, type Listener } from './listener.ts';
 import * as schema from './schema/index.ts';
+import { createTransactionPool, type OpenClient } from './transactionPool.ts';
 
 export type Db = PostgresJsDatabase<typeof schema>;
 export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
 
 export interface DatabaseHandle {
   db: Db;
+  /** For single statements alone: its own `begin` does not survive a lost connection (transactionPool.ts). */
   sql: postgres.Sql;
-  /**
-   * Subscribes to a NOTIFY channel on a connection of its own. `onListen` is called at the start and after
-   * every reconnect: what was notified in between is lost, so that is the moment to catch up.
-   * @returns the way to unsubscribe.
-   */
-  listen(
-    channel: string,
-    onNotify: (payload: string) => void,
-    onListen: () => void,
-  ): Promise<() => Promise<void>>;
+  listen: Listener['listen'];
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   url: string;
+  /** Connections at most, beside the one that listens: at least 2. */
   poolSize: number;
   /** Shown in pg_stat_activity: tells whose connections these are. */
   applicationName: string;
@@ -43,24 +39,32 @@ const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_SECONDS = 5;
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
-  const sql = postgres(options.url, {
-    max: options.poolSize,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    idle_timeout: IDLE_TIMEOUT_SECONDS,
-    onnotice: () => {},
-    connection: {
-      application_name: options.applicationName,
-      statement_timeout: STATEMENT_TIMEOUT_MS,
-      idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-    },
-  });
+  const open: OpenClient = (overrides) =>
+    postgres(options.url, {
+      connect_timeout: CONNECT_TIMEOUT_SECONDS,
+      idle_timeout: IDLE_TIMEOUT_SECONDS,
+      onnotice: () => {},
+      connection: {
+        application_name: options.applicationName,
+        statement_timeout: STATEMENT_TIMEOUT_MS,
+        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
+      },
+      ...overrides,
+    });
+  const transactionSlots = Math.ceil(options.poolSize / 2);
+  const sql = open({ max: Math.max(options.poolSize - transactionSlots, 1) });
+  const transactions = createTransactionPool(open, transactionSlots, CLOSE_TIMEOUT_SECONDS);
+  const listener = createListener(open);
+  const db = drizzle(sql, { schema });
+  db.transaction = (work, config) => transactions.run((own) => own.transaction(work, config));
   return {
-    db: drizzle(sql, { schema }),
+    db,
     sql,
-    async listen(channel, onNotify, onListen) {
-      const subscription = await sql.listen(channel, onNotify, onListen);
-      return () => subscription.unlisten();
+    listen: listener.listen,
+    async close() {
+      await listener.close();
+      await transactions.close();
+      await sql.end({ timeout: CLOSE_TIMEOUT_SECONDS });
     },
-    close: () => sql.end({ timeout: CLOSE_TIMEOUT_SECONDS }),
   };
 }

@@ -1,7 +1,6 @@
 /**
  * What the use cases work with, put together once in app.ts and passed to each of them.
  */
-import type { Sql } from 'postgres';
 import type { Clock, IdSource } from '../clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { Doorbell } from '../db/doorbell.ts';
@@ -19,7 +18,6 @@ import type { Sealer } from '../sealer.ts';
 
 export interface Dependencies {
   db: Db;
-  sql: Sql;
   network: LedgerNetwork;
   /** What the embedded network offers beside the port; null on a real network. */
   embeddedControls: Pick<EmbeddedControls, 'advanceClock'> | null;

@@ -16,7 +16,7 @@ const ALL_EVENTS = ['*'];
 /** @throws DomainError INDEXER_UNAVAILABLE; calling again cleans up. */
 export async function watchRetirements(deps: Dependencies): Promise<{ webhookId: string }> {
   // One at a time over all instances, or two calls would each remove the other's registration.
-  const webhookId = await withAdvisoryLock(deps, 'indexerRegistration', () => register(deps));
+  const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', () => register(deps));
   await retryEarlyDeliveries(deps);
   return { webhookId };
 }

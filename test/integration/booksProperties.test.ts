@@ -86,7 +86,7 @@ it('keeps every invariant through random interleavings', { timeout: 300_000 }, a
     ),
     { numRuns: RUNS },
   );
-  expect(await auditBooks(database.handle.sql)).toEqual([]);
+  expect(await auditBooks(database.handle.db)).toEqual([]);
 });
 
 type Outcome = { kind: 'purchase' | 'retire'; id: string; amount: bigint } | null;

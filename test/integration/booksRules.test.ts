@@ -31,7 +31,7 @@ beforeAll(async () => {
   await post(issuePosting(movement(100n)));
 });
 afterAll(async () => {
-  expect(await auditBooks(database.handle.sql)).toEqual([]);
+  expect(await auditBooks(database.handle.db)).toEqual([]);
   await database.drop();
 });
 

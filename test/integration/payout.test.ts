@@ -188,7 +188,7 @@ describe('webhooks', () => {
     };
     const early = await depositedCashOut(impatient, receipt).catch((error: Error) => error.message);
     expect(early).toBe('the cash-out is DEPOSITING');
-    const [row] = await platform.dependencies.sql<{ id: string; provider_session_id: string }[]>`
+    const [row] = await marketplace.database.handle.sql<{ id: string; provider_session_id: string }[]>`
       SELECT id, provider_session_id FROM cash_out_sessions WHERE receipt_id = ${receipt.id}`;
     const { id = '', provider_session_id: sessionId = '' } = row ?? {};
     await silently(sessionId, 'failed');
