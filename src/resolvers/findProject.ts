@@ -27,14 +27,21 @@ export async function findProjectByToken(
   return project ? { ...project, tokenAddress: address } : null;
 }
 
-/** @throws DomainError NOT_FOUND */
-export async function requireProjectByToken(deps: Finder, tokenAddress: string): Promise<TokenizedProject> {
+/**
+ * @param field where the client gave the address, as a dotted path from the arguments.
+ * @throws DomainError NOT_FOUND
+ */
+export async function requireProjectByToken(
+  deps: Finder,
+  tokenAddress: string,
+  field = 'tokenAddress',
+): Promise<TokenizedProject> {
   const project = await findProjectByToken(deps, tokenAddress);
   if (!project) {
     throw new DomainError(
       'NOT_FOUND',
       `No project of this platform has a token at "${tokenAddress}". The query "projects" lists those that exist.`,
-      { field: 'tokenAddress' },
+      { field },
     );
   }
   return project;

@@ -26,7 +26,7 @@ export async function purchase(
   callerId: string,
   input: PurchaseInput,
 ): Promise<Purchase> {
-  const project = await requireProjectByToken(deps, input.tokenAddress);
+  const project = await requireProjectByToken(deps, input.tokenAddress, 'input.tokenAddress');
   const { idempotencyKey, ...rest } = input;
   const { buyerId, amountCO2e } = input;
   const request = { callerId, operation: 'purchase', key: idempotencyKey, input: rest };

@@ -38,7 +38,7 @@ export interface RetireInput {
  * @throws DomainError NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED (credits returned)
  */
 export async function retire(deps: Dependencies, callerId: string, input: RetireInput): Promise<Retirement> {
-  const project = await requireProjectByToken(deps, input.tokenAddress);
+  const project = await requireProjectByToken(deps, input.tokenAddress, 'input.tokenAddress');
   const retirementId = await hold(deps, callerId, project, input);
   deps.subjects.ring(NEW_SUBMISSION);
 

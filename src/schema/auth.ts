@@ -33,31 +33,47 @@ export function scopesOf(caller: Caller | null) {
   };
 }
 
-/** UNAUTHENTICATED without a token, FORBIDDEN with one, saying what would be needed. */
+/** UNAUTHENTICATED without a token, FORBIDDEN with one, saying what would be needed and what there is. */
 export function unauthorized(caller: Caller | null, fieldName: string, failure: AuthFailure): DomainError {
-  const needed = needs(failure);
+  const scopes = failedScopes(failure);
+  const needed = needs(scopes);
   if (caller === null) {
     return new DomainError('UNAUTHENTICATED', `${fieldName} needs ${needed}; no bearer token was sent.`);
   }
-  return new DomainError(
-    'FORBIDDEN',
-    `${fieldName} needs ${needed}; this one has ${caller.roles.join(', ')}.`,
-    {
-      roles: caller.roles,
-    },
-  );
+  return new DomainError('FORBIDDEN', `${fieldName} needs ${needed}; this one has ${has(caller, scopes)}.`, {
+    roles: caller.roles,
+  });
 }
 
-/** "a token with role x or y", from the tree of scopes that failed. */
-function needs(failure: AuthFailure): string {
-  const roles = [...new Set(neededRoles(failure))];
+interface FailedScope {
+  scope: string;
+  parameter: unknown;
+}
+
+function failedScopes(failure: AuthFailure): FailedScope[] {
+  if ('failures' in failure) return failure.failures.flatMap(failedScopes);
+  if (failure.kind !== AuthScopeFailureType.AuthScope) return [];
+  return [{ scope: failure.scope, parameter: failure.parameter }];
+}
+
+/** "a token with role x or y" */
+function needs(scopes: readonly FailedScope[]): string {
+  const roles = [...new Set(scopes.flatMap(neededRoles))];
   return roles.length === 0 ? 'a token' : `a token with role ${roles.join(' or ')}`;
 }
 
-function neededRoles(failure: AuthFailure): string[] {
-  if ('failures' in failure) return failure.failures.flatMap(neededRoles);
-  if (failure.kind !== AuthScopeFailureType.AuthScope) return [];
-  if (failure.scope === 'role') return [...(failure.parameter as readonly string[])];
-  if (failure.scope === 'buyer') return [`buyer and subject ${String(failure.parameter)}`];
-  return failure.scope === 'warehouse' ? [`warehouse and warehouseId ${String(failure.parameter)}`] : [];
+function neededRoles({ scope, parameter }: FailedScope): string[] {
+  if (scope === 'role') return [...(parameter as readonly string[])];
+  if (scope === 'buyer') return [`buyer and subject ${String(parameter)}`];
+  return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
+}
+
+/** The caller's roles, and whom it speaks for where that may be what is wrong. */
+function has(caller: Caller, scopes: readonly FailedScope[]): string {
+  const isAbout = (name: string) => scopes.some(({ scope }) => scope === name);
+  return [
+    caller.roles.join(', '),
+    ...(isAbout('buyer') ? [`subject ${caller.subject}`] : []),
+    ...(isAbout('warehouse') ? [`warehouseId ${caller.warehouseIds.join(', ')}`] : []),
+  ].join(' and ');
 }

@@ -36,7 +36,10 @@ builder.queryField('retirements', (t) =>
       args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
       resolve: async (_root, args, { caller, dependencies }) => {
         const { tokenAddress, state, buyerId: asked } = args.filter ?? {};
-        const project = tokenAddress == null ? null : await requireProjectByToken(dependencies, tokenAddress);
+        const project =
+          tokenAddress == null
+            ? null
+            : await requireProjectByToken(dependencies, tokenAddress, 'filter.tokenAddress');
         const filter = {
           state,
           projectId: project?.id,

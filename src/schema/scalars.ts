@@ -44,9 +44,9 @@ const MAX_UNIX_TIME = 253_402_300_799;
  */
 export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
   const expected = `a whole number of ${unit} from 1 to ${MAX_WHOLE_UNITS}, as a JSON integer or a decimal string`;
-  const read = (text: string, shown: string) => {
+  const read = (text: string, shown: string, node?: ValueNode) => {
     const amount = DECIMAL_INTEGER.test(text) ? BigInt(text) : 0n;
-    if (amount < 1n || amount > MAX_WHOLE_UNITS) throw refused(name, shown, expected);
+    if (amount < 1n || amount > MAX_WHOLE_UNITS) throw refused(name, shown, expected, node);
     return amount;
   };
   return {
@@ -63,8 +63,9 @@ export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint>
       return read(value.toString(), showValue(value));
     },
     parseLiteral: (node) => {
-      if (node.kind === Kind.INT || node.kind === Kind.STRING) return read(node.value, showLiteral(node));
-      throw refused(name, showLiteral(node), expected);
+      if (node.kind === Kind.INT || node.kind === Kind.STRING)
+        return read(node.value, showLiteral(node), node);
+      throw refused(name, showLiteral(node), expected, node);
     },
   };
 }
@@ -103,9 +104,9 @@ function jsonInteger(form: {
   expected: string;
   max: number;
 }): ScalarDefinition<bigint> {
-  const read = (value: number, shown: string): bigint => {
+  const read = (value: number, shown: string, node?: ValueNode): bigint => {
     if (Number.isInteger(value) && value >= 0 && value <= form.max) return BigInt(value);
-    throw refused(form.name, shown, `${form.expected}, from 0 to ${form.max}`);
+    throw refused(form.name, shown, `${form.expected}, from 0 to ${form.max}`, node);
   };
   return {
     description: form.description,
@@ -114,7 +115,8 @@ function jsonInteger(form: {
       throw new Error(`${form.name} can't print ${showValue(value)}.`);
     },
     parseValue: (value) => read(typeof value === 'number' ? value : Number.NaN, showValue(value)),
-    parseLiteral: (node) => read(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node)),
+    parseLiteral: (node) =>
+      read(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node), node),
   };
 }
 
@@ -153,18 +155,19 @@ const privateText: ScalarDefinition<string> = {
     throw new Error('PrivateText is never printed.');
   },
   parseValue: (value) => readPrivateText(value),
-  parseLiteral: (node) => readPrivateText(node.kind === Kind.STRING ? node.value : undefined),
+  parseLiteral: (node) => readPrivateText(node.kind === Kind.STRING ? node.value : undefined, node),
 };
 
 const PRIVATE_TEXT = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
 
-function readPrivateText(value: unknown): string {
+function readPrivateText(value: unknown, node?: ValueNode): string {
   const text = typeof value === 'string' ? value.normalize('NFC').trim() : '';
   if (PRIVATE_TEXT.test(text)) return text;
   throw refused(
     'PrivateText',
     'something else, which is not repeated here',
     'a string of 1 to 64 visible characters',
+    node,
   );
 }
 
@@ -190,16 +193,16 @@ function stringScalar<T>(form: {
   read: (text: string) => T | undefined;
   serialize: (value: unknown) => string;
 }): ScalarDefinition<T> {
-  const read = (text: unknown, shown: string): T => {
+  const read = (text: unknown, shown: string, node?: ValueNode): T => {
     const value = typeof text === 'string' ? form.read(text) : undefined;
-    if (value === undefined) throw refused(form.name, shown, form.expected);
+    if (value === undefined) throw refused(form.name, shown, form.expected, node);
     return value;
   };
   return {
     description: form.description,
     serialize: form.serialize,
     parseValue: (value) => read(value, showValue(value)),
-    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node)),
+    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
   };
 }
 
@@ -213,8 +216,10 @@ function showLiteral(node: ValueNode): string {
   return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
 }
 
-function refused(name: string, shown: string, expected: string): GraphQLError {
+/** `node` is the literal, which the error points at; of a variable graphql-js says itself where it stood. */
+function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
   return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
+    nodes: node,
     extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
   });
 }

@@ -202,7 +202,12 @@ describe('bad input changes nothing and says why', () => {
       await market.send(REGISTRY, { tokenAddress: unknown }),
       await market.send(REGISTRY, { tokenAddress: 'rubbish' }),
     ];
-    expect(answers.map((answer) => answer.errors[0]?.extensions.code)).toEqual(Array(4).fill('NOT_FOUND'));
+    expect(answers.map((answer) => answer.errors[0]?.extensions)).toMatchObject(
+      ['input.tokenAddress', 'input.tokenAddress', 'tokenAddress', 'tokenAddress'].map((field) => ({
+        code: 'NOT_FOUND',
+        field,
+      })),
+    );
   });
 
   it('more than is unsold, more than is held', async () => {

@@ -97,8 +97,10 @@ describe('Tonnes', () => {
     '9223372036854775808',
     '"0"',
     '" 1"',
-  ])('refuses the literal %s', (text) => {
-    expect(errorOf(() => Tonnes.parseLiteral(literal(text))).extensions['code']).toBe('BAD_USER_INPUT');
+  ])('refuses the literal %s, and points at it', (text) => {
+    const error = errorOf(() => Tonnes.parseLiteral(literal(text)));
+    expect(error.extensions['code']).toBe('BAD_USER_INPUT');
+    expect(error.locations).toEqual([{ line: 1, column: 1 }]);
   });
 
   it('prints decimal strings, zero included, and nothing else', () => {
