@@ -30,7 +30,9 @@ export function createLogger(
     redact: { paths: SECRET_FIELDS.flatMap((field) => [field, `*.${field}`]), censor: '[redacted]' },
     serializers: { err: (error: unknown) => describeError(error) },
     formatters: { log: withoutParameters },
-    ...(options.pretty ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname' } } } : {}),
+    ...(options.pretty
+      ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } } }
+      : {}),
   };
   return destination ? pino(settings, destination) : pino(settings);
 }

@@ -7,6 +7,8 @@ import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
 import { GRAPHQL_PATH } from './http/yoga.ts';
 import { ROLES } from './identity/roles.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
+import { hostInUrl } from './hostInUrl.ts';
+import { SETTINGS } from './settings.ts';
 
 export async function welcome(facts: {
   config: Config;
@@ -27,17 +29,30 @@ export async function welcome(facts: {
     '',
   ];
   if (config.hasDevelopmentTokens) lines.push(...(await tokenLines(config)), '');
-  lines.push(
-    `Next: ${pc.bold('npm run demo')} in a second terminal, or open ${pc.cyan(`${base}${GRAPHQL_PATH}`)}.`,
-    '',
-  );
+  const next = nextSteps(config, `${base}${GRAPHQL_PATH}`);
+  if (next.length > 0) lines.push(`Next: ${next.join(', or ')}.`, '');
   return `${lines.join('\n')}\n`;
 }
 
 /** What a browser on this machine calls the address that the server listens on. */
 function nameOf(host: string): string {
-  if (isLoopback(host) || host === '0.0.0.0' || host === '::') return 'localhost';
-  return host.includes(':') ? `[${host}]` : host;
+  return isLoopback(host) ? 'localhost' : hostInUrl(host);
+}
+
+/** The demo acts for everybody, so it is for those who were shown everybody's tokens. */
+function nextSteps(config: Config, graphqlUrl: string): string[] {
+  return [
+    ...(config.hasDevelopmentTokens ? [`${pc.bold(demoCommand(config))} in a second terminal`] : []),
+    ...(config.GRAPHIQL ? [`open ${pc.cyan(graphqlUrl)}`] : []),
+  ];
+}
+
+/** With the settings that a second terminal does not know of. */
+function demoCommand(config: Config): string {
+  const moved = (['PORT', 'DATA_DIR'] as const).filter(
+    (name) => String(config[name]) !== SETTINGS[name].default,
+  );
+  return [...moved.map((name) => `${name}=${config[name]}`), 'npm run demo'].join(' ');
 }
 
 async function tokenLines(config: Config): Promise<string[]> {

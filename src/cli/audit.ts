@@ -33,8 +33,12 @@ function print(report: AuditReport): void {
   const out: string[] = findings.map(({ invariant, message }) => `${pc.red(invariant)}  ${message}`);
   if (unsettled > 0) out.push(pc.yellow(`${unsettled} had work under way; their sums were not compared.`));
   const verdict =
-    findings.length === 0 ? pc.green('every invariant holds') : pc.red(`${findings.length} findings`);
-  out.push(`${projects} projects and ${receipts} receipts audited: ${verdict}`);
+    findings.length === 0 ? pc.green('every invariant holds') : pc.red(count(findings.length, 'finding'));
+  out.push(`${count(projects, 'project')} and ${count(receipts, 'receipt')} audited: ${verdict}`);
   process.stdout.write(`${out.join('\n')}\n`);
   process.exitCode = findings.length === 0 ? 0 : 1;
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
 }

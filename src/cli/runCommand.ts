@@ -5,6 +5,7 @@ import type { Command } from 'commander';
 import { explainStartupError } from '../startupErrors.ts';
 
 export async function runCommand(command: Command): Promise<void> {
+  process.stdout.on('error', endQuietly);
   try {
     await command.parseAsync();
   } catch (error) {
@@ -13,4 +14,9 @@ export async function runCommand(command: Command): Promise<void> {
     );
     process.exitCode = 1;
   }
+}
+
+/** Who pipes into `head` has seen enough; what is under way still ends in order. */
+function endQuietly(error: NodeJS.ErrnoException): void {
+  if (error.code !== 'EPIPE') throw error;
 }

@@ -65,7 +65,8 @@ mutation Purchase {
     }
   }
 }`,
-  `# 4. Watch retirements live. Start this, then retire in the next tab.
+  `# 4. Watch retirements live. GraphiQL ends this when you change tabs: start it here,
+# and retire from a second browser window, or with npm run demo.
 subscription RetirementFeed {
   retirementFeed(after: "0") {
     cursor

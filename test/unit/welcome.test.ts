@@ -1,0 +1,54 @@
+/**
+ * What the terminal says next works when it is typed as it stands.
+ */
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { stripVTControlCharacters } from 'node:util';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { loadConfig } from '../../src/config.ts';
+import { hostInUrl } from '../../src/hostInUrl.ts';
+import { welcome } from '../../src/welcome.ts';
+
+let folder: string;
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'welcome-'));
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+async function said(environment: NodeJS.Dict<string>): Promise<string> {
+  const config = await loadConfig({ DATA_DIR: folder, ...environment });
+  const facts = {
+    config,
+    port: config.PORT,
+    database: { description: 'a database' },
+    network: { name: 'embedded', custodyAddress: 'GCUSTODY' },
+    indexerUrl: 'http://127.0.0.1:1',
+  };
+  return stripVTControlCharacters(await welcome(facts));
+}
+
+it('names the demo with the settings that a second terminal does not know of', async () => {
+  expect(await said({})).toContain(
+    `Next: DATA_DIR=${folder} npm run demo in a second terminal, or open http://localhost:4000/graphql.`,
+  );
+  expect(await said({ PORT: '4001' })).toContain(`Next: PORT=4001 DATA_DIR=${folder} npm run demo in`);
+});
+
+it('names neither the demo nor GraphiQL to those who have none of it', async () => {
+  const text = await said({ AUTH_JWKS_URL: 'https://identity.example/keys', GRAPHIQL: 'false' });
+  expect(text).toContain('http://localhost:4000/graphql');
+  expect(text).not.toContain('Next:');
+  expect(text).not.toContain('Development tokens');
+});
+
+it.each([
+  ['127.0.0.1', '127.0.0.1'],
+  ['0.0.0.0', 'localhost'],
+  ['::', 'localhost'],
+  ['fd00::1', '[fd00::1]'],
+])('writes the address %s as %s into a URL', (host, expected) => {
+  expect(hostInUrl(host)).toBe(expected);
+});
