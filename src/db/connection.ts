@@ -44,6 +44,8 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
       connect_timeout: CONNECT_TIMEOUT_SECONDS,
       idle_timeout: IDLE_TIMEOUT_SECONDS,
       onnotice: () => {},
+      // Asked on every new connection, for arrays alone, and nobody would hear of its failure but the process.
+      fetch_types: false,
       connection: {
         application_name: options.applicationName,
         statement_timeout: STATEMENT_TIMEOUT_MS,

@@ -47,6 +47,7 @@ export function createTransactionPool(
   const limit = pLimit(size);
   const clients = new Set<Client>();
   const idle: Client[] = [];
+  let isClosed = false;
 
   function make(): Client {
     const sql = open({ max: 1, onclose: () => lose(client) });
@@ -72,6 +73,7 @@ export function createTransactionPool(
   }
 
   async function borrow<T>(work: (own: Db) => Promise<T>): Promise<T> {
+    if (isClosed) throw new Error('The connection to the database was closed');
     const client = idle.pop() ?? make();
     try {
       const result = await work(client.db);
@@ -89,6 +91,7 @@ export function createTransactionPool(
   return {
     run: (work) => limit(() => borrow(work)),
     async close() {
+      isClosed = true;
       await Promise.all([...clients].map(({ sql }) => sql.end({ timeout: closeTimeoutSeconds })));
       clients.clear();
     },

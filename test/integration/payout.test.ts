@@ -327,7 +327,7 @@ describe('setManualSessionStatus', () => {
 describe('the database', () => {
   it('lets no resolution be changed, no session be moved or deleted against its life', async () => {
     const { id, providerSessionId } = await depositedCashOut(platform);
-    const { sql } = platform.dependencies;
+    const { sql } = marketplace.database.handle;
     await providerSays(platform, providerSessionId, 'settled');
     await reaches(platform, id, 'SETTLED');
     const rejected = async (query: Promise<unknown>, message: string) =>
