@@ -22,6 +22,8 @@ import type { Context } from '../schema/context.ts';
 import { recordUnstarted } from './auditMutations.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
+import type { RootField } from './rootFields.ts';
+import { rootFields } from './rootFields.ts';
 import type { TransportContext } from './transportContext.ts';
 
 export interface OperationGuard {
@@ -83,7 +85,9 @@ async function runWhenAdmitted(
 ): Promise<Result> {
   const context = args.contextValue as GuardedContext;
   const isMutation = operation.operation === OperationTypeNode.MUTATION;
-  const fields = isMutation ? rootFields(args.document, operation) : [];
+  const roots = rootFields(args.document, operation);
+  const fields = isMutation ? roots.map(({ name }) => name) : [];
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) requireUnconditional(roots);
   if (isMutation) await guard.rateLimits.admitMutations(context, fields.length, context.usages);
   const variables = getVariableValues(
     args.schema,
@@ -106,6 +110,16 @@ async function runWhenAdmitted(
   } finally {
     giveBack();
   }
+}
+
+/** What would be left out could not be subscribed to; the executor takes that for a defect of its own. */
+function requireUnconditional(roots: readonly RootField[]): void {
+  const conditional = roots.find(({ isConditional }) => isConditional);
+  if (conditional === undefined) return;
+  throw new DomainError(
+    'GRAPHQL_VALIDATION_FAILED',
+    `The subscription's field ${conditional.name} can't have @skip or @include.`,
+  );
 }
 
 /** A subscription counts as long as it is open, and ends with the credential that opened it. */
@@ -134,30 +148,6 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Run): 
 
 function withCost(result: ExecutionResult, cost: number, limit: number): ExecutionResult {
   return { ...result, extensions: { ...result.extensions, cost: { requested: cost, limit } } };
-}
-
-/** The names of the operation's own fields, as often as they are asked for. */
-export function rootFields(document: DocumentNode, operation: OperationDefinitionNode): string[] {
-  const fragments = new Map(
-    document.definitions.flatMap((part) =>
-      part.kind === Kind.FRAGMENT_DEFINITION ? [[part.name.value, part] as const] : [],
-    ),
-  );
-  const names: string[] = [];
-  const visited = new Set<string>();
-  const collect = ({ selections }: OperationDefinitionNode['selectionSet']) => {
-    for (const selection of selections) {
-      if (selection.kind === Kind.FIELD) names.push(selection.name.value);
-      else if (selection.kind === Kind.INLINE_FRAGMENT) collect(selection.selectionSet);
-      else if (!visited.has(selection.name.value)) {
-        visited.add(selection.name.value);
-        const fragment = fragments.get(selection.name.value);
-        if (fragment !== undefined) collect(fragment.selectionSet);
-      }
-    }
-  };
-  collect(operation.selectionSet);
-  return names;
 }
 
 function isStream(result: Result): result is AsyncIterable<ExecutionResult> {

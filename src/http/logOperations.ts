@@ -7,8 +7,8 @@ import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../clock.ts';
 import type { Logger } from '../logger.ts';
 import type { Context } from '../schema/context.ts';
-import { rootFields } from './guardOperations.ts';
 import { describeDocument, describeVariables } from './describeOperation.ts';
+import { rootFields } from './rootFields.ts';
 import type { TransportContext } from './transportContext.ts';
 
 export type OperationLogger = Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;
@@ -90,7 +90,10 @@ function aboutOperation(args: ExecutionArgs, log: OperationLogger): object {
   return {
     operation: operation.name?.value.slice(0, MAX_NAME_CHARACTERS) ?? null,
     type: operation.operation,
-    fields: [...new Set(rootFields(args.document, operation))].slice(0, MAX_LOGGED_FIELDS),
+    fields: [...new Set(rootFields(args.document, operation).map(({ name }) => name))].slice(
+      0,
+      MAX_LOGGED_FIELDS,
+    ),
     ...(log.isLevelEnabled('debug') ? details(args.document, args.variableValues) : {}),
   };
 }

@@ -13,6 +13,8 @@ export interface Question {
   operationName?: string;
   /** A token or an API key. */
   bearer?: string | null;
+  /** For what may never answer: what came within this time is the reply. */
+  patienceMs?: number;
 }
 
 export interface WireError {
@@ -50,14 +52,14 @@ export function codesOf(reply: Reply): string[] {
 }
 
 async function askHttp(url: string, question: Question, accept: string): Promise<Reply> {
-  const { bearer, ...body } = question;
+  const { bearer, patienceMs, ...body } = question;
   const response = await fetch(url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', accept, ...authorization(bearer) },
     body: JSON.stringify(body),
   });
   const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true;
-  const text = isStream ? await firstEvent(response) : await response.text();
+  const text = isStream ? await firstEvent(response, patienceMs) : await response.text();
   return {
     ...parts(text),
     status: response.status,
@@ -69,24 +71,31 @@ async function askHttp(url: string, question: Question, accept: string): Promise
 }
 
 /** The data of a stream's first event; empty when there was none. */
-async function firstEvent(response: Response): Promise<string> {
+async function firstEvent(response: Response, patienceMs: number | undefined): Promise<string> {
+  const reader = (response.body ?? new ReadableStream<Uint8Array>()).getReader();
+  const timer = patienceMs === undefined ? undefined : setTimeout(() => void reader.cancel(), patienceMs);
   const decoder = new TextDecoder();
   let received = '';
-  for await (const chunk of response.body ?? []) {
-    received += decoder.decode(chunk, { stream: true });
-    const data = /^data: (.+)\n\n/m.exec(received)?.[1];
-    // Leaving the loop closes the stream.
-    if (data !== undefined) return data;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      received += decoder.decode(part.value, { stream: true });
+      const data = /^data: (.+)\n\n/m.exec(received)?.[1];
+      if (data !== undefined) return data;
+    }
+    return '';
+  } finally {
+    clearTimeout(timer);
+    await reader.cancel();
   }
-  return '';
 }
 
-function askSocket(url: string, { bearer, ...payload }: Question): Promise<Reply> {
+function askSocket(url: string, { bearer, patienceMs, ...payload }: Question): Promise<Reply> {
   return new Promise((resolve, reject) => {
     const socket = new WebSocket(url.replace(/^http/, 'ws'), 'graphql-transport-ws');
     let text = '';
     let closed: { code: number; reason: string } | null = null;
     const answer = () => {
+      clearTimeout(timer);
       resolve({
         ...parts(text),
         status: null,
@@ -97,6 +106,7 @@ function askSocket(url: string, { bearer, ...payload }: Question): Promise<Reply
       });
       socket.close();
     };
+    const timer = patienceMs === undefined ? undefined : setTimeout(() => answer(), patienceMs);
     socket.on('open', () =>
       socket.send(JSON.stringify({ type: 'connection_init', payload: authorization(bearer) })),
     );
