@@ -1,0 +1,96 @@
+/**
+ * PostgreSQL is stopped in the middle of work, as `pg_ctl stop -m immediate` does it, and started again: the
+ * instances that ran stay up, find it again, and finish everything exactly once.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import type { Platform } from '../../src/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { toBaseUnits } from '../../src/ledger/units.ts';
+import { purchase } from '../../src/resolvers/purchase.ts';
+import { retire, type RetireInput } from '../../src/resolvers/retire.ts';
+import { embeddedNetworkOn, openProject, platformOn } from '../harness/platform.ts';
+import { startPrivatePostgres, type PrivatePostgres } from '../harness/privatePostgres.ts';
+
+const RETIREMENTS = 24;
+/** Longer than a restart and the reconnecting after it. */
+const MAX_TRIES = 60;
+const RETRY_MS = 500;
+
+let server: PrivatePostgres;
+const handles: DatabaseHandle[] = [];
+const platforms: Platform[] = [];
+
+beforeAll(async () => {
+  server = await startPrivatePostgres();
+  for (const name of ['first', 'second']) {
+    const handle = openDatabase({ url: server.url, poolSize: 8, applicationName: name });
+    handles.push(handle);
+    platforms.push(await platformOn(handle, await embeddedNetworkOn(handle)));
+  }
+  for (const platform of platforms) await platform.start();
+});
+afterAll(async () => {
+  for (const platform of platforms) await platform.stop();
+  for (const handle of handles) await handle.close();
+  await server.stop();
+});
+
+const platformAt = (i: number) => platforms[i % platforms.length] as Platform;
+
+/** What a client does whose request failed: the same again, under the same key. */
+async function retireUntilAnswered(platform: Platform, input: RetireInput): Promise<string> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return (await retire(platform.dependencies, 'acme', input)).state;
+    } catch (error) {
+      if (tries === MAX_TRIES) throw error;
+      await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+    }
+  }
+}
+
+it('loses nothing and does nothing twice', async () => {
+  const project = await openProject(platformAt(0), 1000n);
+  const { tokenAddress } = project;
+  await purchase(platformAt(0).dependencies, 'acme', {
+    buyerId: 'acme',
+    tokenAddress,
+    amountCO2e: 1000n,
+    idempotencyKey: randomUUID(),
+  });
+  const works = Array.from({ length: RETIREMENTS }, (_, i) =>
+    retireUntilAnswered(platformAt(i), {
+      buyerId: 'acme',
+      buyerName: 'Acme Ltd',
+      tokenAddress,
+      amountCO2e: 1n,
+      note: `#${i}`,
+      idempotencyKey: randomUUID(),
+    }),
+  );
+  const answered = Promise.all(works);
+  // In mid-work: some have landed, some have not.
+  await Promise.race(works);
+  await server.crash();
+  await server.start();
+  await releaseClaims();
+  expect(new Set(await answered)).toEqual(new Set(['RETIRED']));
+
+  const { dependencies } = platformAt(1);
+  expect(await dependencies.network.carbonTotals(tokenAddress)).toEqual({
+    totalSupply: toBaseUnits(1000n - BigInt(RETIREMENTS)),
+    totalRetired: toBaseUnits(BigInt(RETIREMENTS)),
+    totalRetirements: RETIREMENTS,
+  });
+  expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+});
+
+/** Claims that the crash cut off run out after a minute; the test need not wait for that. */
+async function releaseClaims(): Promise<void> {
+  const own = openDatabase({ url: server.url, poolSize: 2, applicationName: 'test' });
+  await own.db.execute(sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`);
+  await own.close();
+}
