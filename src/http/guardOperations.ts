@@ -72,8 +72,10 @@ async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Pr
   try {
     return await runWhenAdmitted(guard, args, operation, run);
   } catch (error) {
-    if (error instanceof DomainError) return { errors: [toClientError(error)] };
-    throw error;
+    // Whose client went away has nobody to be answered.
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    // A defect, too: the error table logs it, and only this operation ends.
+    return { errors: [toClientError(error)] };
   }
 }
 

@@ -131,6 +131,14 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
   ],
   ['an id of its own making', { query: '{ node(id: "../../etc/passwd") { id } }' }, 'BAD_USER_INPUT'],
   [
+    'an id of another type in a filter of pages',
+    {
+      query:
+        '{ auditEntries(first: 1, filter: { apiKeyId: "UHVyY2hhc2U6MDFhMWZkNjMtNjZjZS03ZGI3LTgyZmUtZWFmMWYzZGZmMWRl" }) { edges { cursor } } }',
+    },
+    'BAD_USER_INPUT',
+  ],
+  [
     'a prototype',
     { query: PURCHASE, variables: JSON.parse('{"input":{"__proto__":{"buyerId":"acme"}}}') as unknown },
     'BAD_USER_INPUT',
