@@ -35,6 +35,8 @@ const SHOWN = new Set([
   'state',
   'decision',
 ]);
+/** What a field of an input can be called; anything else may be a value in the wrong place. */
+const NAME = /^[a-zA-Z]\w{0,63}$/;
 const MAX_QUERY_CHARACTERS = 2_000;
 const MAX_TEXT_CHARACTERS = 128;
 const MAX_DEPTH = 4;
@@ -62,7 +64,7 @@ function describe(value: unknown, name: string, depth: number): unknown {
     if (depth >= MAX_DEPTH) return '[object]';
     const entries = Object.entries(value).slice(0, MAX_ENTRIES);
     return Object.fromEntries(
-      entries.map(([key, inner]) => [key.slice(0, MAX_TEXT_CHARACTERS), describe(inner, key, depth + 1)]),
+      entries.map(([key, inner]) => [NAME.test(key) ? key : '[name]', describe(inner, key, depth + 1)]),
     );
   }
   if (typeof value === 'string') {
