@@ -12,6 +12,7 @@ import type { Doorbell } from '../db/doorbell.ts';
 import { feedHead, indexerEvents, retirementRecords, retirements } from '../db/schema/index.ts';
 import {
   MAX_RECORDS_PER_READ,
+  NetworkUnavailable,
   type CarbonTotals,
   type LedgerNetwork,
   type RetirementRecord,
@@ -36,7 +37,7 @@ export interface FeedToken {
 /**
  * Reads what the token has beyond what is stored, page by page, and appends it.
  * @returns the token's totals at the last read; at least `totalRetirements` records are then stored.
- * @throws NetworkUnavailable; what was appended until then stays.
+ * @throws NetworkUnavailable, also for an answer that is not what was asked for; what was appended until then stays.
  */
 export async function fillToken(deps: FeedDependencies, token: FeedToken): Promise<CarbonTotals> {
   for (;;) {
@@ -44,9 +45,23 @@ export async function fillToken(deps: FeedDependencies, token: FeedToken): Promi
     const page = await deps.network.retirementRecords(token.tokenAddress, stored, MAX_RECORDS_PER_READ);
     // Ends: each round stores at least one of finitely many records, or finds none.
     if (page.records.length === 0) return page.totals;
+    requireInOrder(token, page.records, stored);
     await appendRecords(deps, token, page.records);
     if (stored + page.records.length >= page.totals.totalRetirements) return page.totals;
   }
+}
+
+/**
+ * A node that answers with other records than those asked for would leave a hole that nothing fills any more,
+ * or be asked the same thing for ever.
+ */
+function requireInOrder(token: FeedToken, records: readonly RetirementRecord[], fromIndex: number): void {
+  const position = records.findIndex((record, i) => record.index !== fromIndex + i);
+  if (position < 0) return;
+  throw new NetworkUnavailable(
+    `The records of ${token.tokenAddress} from ${fromIndex} on were asked for, but number ${position} of the ` +
+      `answer has index ${records[position]?.index}. Nothing of it was stored.`,
+  );
 }
 
 /** Records are stored in the token's order without a hole, so the highest index tells how many there are. */

@@ -18,8 +18,13 @@ export interface RetirementHint {
   ledger: bigint | null;
 }
 
-const text = z.string().min(1).max(256);
-const recordIndex = z.number().int().min(0).max(0xffff_ffff);
+// What PostgreSQL can't store would fail each time that it is tried: a NUL, and an index beyond 31 bits.
+const text = z
+  .string()
+  .min(1)
+  .max(256)
+  .refine((value) => !value.includes('\u0000'));
+const recordIndex = z.number().int().min(0).max(0x7fff_ffff);
 
 const deployedShape = z.object({
   event: z.object({

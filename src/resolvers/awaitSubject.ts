@@ -9,17 +9,26 @@ const LOOK_INTERVAL_MS = 500;
 
 /** @returns the subject in the state reached when `isDone`, or when the time is up. */
 export async function awaitSubject<T>(
-  deps: Pick<Dependencies, 'subjects' | 'clock' | 'mutationWaitMs'>,
+  deps: Pick<Dependencies, 'subjects' | 'mutationWaitMs'>,
   subjectId: string,
   read: () => Promise<T>,
   isDone: (subject: T) => boolean,
 ): Promise<T> {
-  const deadlineMs = deps.clock.now().getTime() + deps.mutationWaitMs;
-  for (;;) {
-    const remainingMs = deadlineMs - deps.clock.now().getTime();
-    const rung = deps.subjects.next(subjectId, Math.min(LOOK_INTERVAL_MS, Math.max(remainingMs, 0)));
-    const subject = await read();
-    if (remainingMs <= 0 || isDone(subject)) return subject;
-    await rung;
+  // A timer, not the time of day: a clock that is set back would prolong the wait by as much.
+  let isTimeUp = false;
+  const timer = setTimeout(() => (isTimeUp = true), deps.mutationWaitMs);
+  try {
+    for (;;) {
+      const isLastLook = isTimeUp || deps.mutationWaitMs <= 0;
+      const rung = deps.subjects.next(
+        subjectId,
+        Math.min(LOOK_INTERVAL_MS, Math.max(deps.mutationWaitMs, 0)),
+      );
+      const subject = await read();
+      if (isLastLook || isDone(subject)) return subject;
+      await rung;
+    }
+  } finally {
+    clearTimeout(timer);
   }
 }

@@ -2,7 +2,7 @@
  * A bounded spool on disk for deliveries that came while the database could not be reached. They are sent
  * once by their senders, so what is not kept here would be gone.
  */
-import { mkdir, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { IdSource } from '../clock.ts';
@@ -13,6 +13,10 @@ import type { Logger } from '../logger.ts';
 const MAX_SPOOLED = 1000;
 const REPLAY_INTERVAL_MS = 5_000;
 const SUFFIX = '.json';
+/** So many failures in one replay mean that nothing can be handled now; fewer are the deliveries' own. */
+const MAX_FAILURES_PER_REPLAY = 10;
+/** What still fails then never will be handled, and the healer has long covered it. */
+const MAX_KEPT_MS = 3_600_000;
 
 export interface SpooledDelivery {
   rawBody: Uint8Array;
@@ -21,7 +25,10 @@ export interface SpooledDelivery {
 
 export interface DeliverySpool {
   keep(delivery: SpooledDelivery): Promise<void>;
-  /** Hands kept deliveries to `handle` now and then, oldest first, until it takes them without an error. */
+  /**
+   * Hands kept deliveries to `handle` now and then, oldest first, until it takes them without an error. One that
+   * fails doesn't hold up the others, and is dropped after an hour.
+   */
   start(handle: (delivery: SpooledDelivery) => Promise<void>): void;
   stop(): Promise<void>;
 }
@@ -40,13 +47,18 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
   }
 
   async function replay(handle: (delivery: SpooledDelivery) => Promise<void>): Promise<void> {
+    let failures = 0;
     for (const name of await listed()) {
       const path = join(folder, name);
-      const stored = storedForm.safeParse(JSON.parse(await readFile(path, 'utf8')));
-      if (stored.success) {
-        await handle({ rawBody: Buffer.from(stored.data.body, 'base64'), signature: stored.data.signature });
+      try {
+        const delivery = await readDelivery(path);
+        if (delivery !== null) await handle(delivery);
+        await rm(path, { force: true });
+      } catch (error) {
+        log.warn({ delivery: name, error: messageOf(error) }, 'spooled delivery not handled yet');
+        if (await isOld(path)) await rm(path, { force: true });
+        if (++failures === MAX_FAILURES_PER_REPLAY) return;
       }
-      await rm(path, { force: true });
     }
   }
 
@@ -79,4 +91,26 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
       await replaying;
     },
   };
+}
+
+/** Null for a file that holds no delivery, such as one that a power cut left half written. */
+async function readDelivery(path: string): Promise<SpooledDelivery | null> {
+  const text = await readFile(path, 'utf8');
+  const stored = storedForm.safeParse(parseJson(text));
+  if (!stored.success) return null;
+  return { rawBody: Buffer.from(stored.data.body, 'base64'), signature: stored.data.signature };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** By the file system's time, which is this machine's as well. */
+async function isOld(path: string): Promise<boolean> {
+  const { mtimeMs } = await stat(path);
+  return Date.now() - mtimeMs > MAX_KEPT_MS;
 }

@@ -1,6 +1,7 @@
 /**
  * Writes an intent. Call it in the transaction of what the call is for: both are there, or neither.
  */
+import { sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../../clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/schema/index.ts';
@@ -24,7 +25,8 @@ export async function enqueueSubmission(
     subjectId: intent.subjectId,
     call: encodeCall(intent.call),
     state: 'PENDING',
-    dueAt: now,
+    // By the database's clock, like the claims: an instance whose own is ahead would make it wait as long.
+    dueAt: sql`now()`,
     createdAt: now,
   });
   return id;

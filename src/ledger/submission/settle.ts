@@ -17,7 +17,7 @@ export type Submission = typeof submissions.$inferSelect;
 export type Verdict =
   | { kind: 'succeeded'; attemptHash: string; landed: Omit<Landed, 'at' | 'txHash'> }
   | { kind: 'refused'; attemptHash: string | null; refusal: Refusal }
-  | { kind: 'needsReview'; reason: string };
+  | { kind: 'needsReview'; attemptHash: string | null; reason: string };
 
 export function intentOf(submission: Submission): Intent {
   return {
@@ -65,11 +65,12 @@ export async function settle(
 }
 
 /**
- * A refusal by simulation alone says nothing about bytes that another instance has signed meanwhile: those
- * may still land, so returning what is reserved would give it away twice.
+ * What was found before anything was signed says nothing about bytes that another instance has signed meanwhile:
+ * those may still land, so returning what is reserved would give it away twice, and the network, not an operator,
+ * will decide them.
  */
 async function contradictsOpenAttempt(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
-  if (verdict.kind !== 'refused' || verdict.attemptHash !== null) return false;
+  if (verdict.attemptHash !== null) return false;
   return (await findOpenAttempt(tx, submission.id)) !== undefined;
 }
 

@@ -36,7 +36,7 @@ export async function step(deps: SubmissionDependencies, submission: Submission)
 
   const reason = await reasonForReview(deps, submission);
   if (reason !== null) {
-    await settle(deps, submission.id, { kind: 'needsReview', reason });
+    await settle(deps, submission.id, { kind: 'needsReview', attemptHash: null, reason });
     return 'settled';
   }
   const signed = await signOrRefuse(deps, submission);
@@ -101,7 +101,7 @@ async function conclude(
       await buryAttempt(deps, submission, attempt, outcome.proof);
       return 'progress';
     case 'undeterminable':
-      await settle(deps, submission.id, { kind: 'needsReview', reason: outcome.reason });
+      await settle(deps, submission.id, { kind: 'needsReview', attemptHash, reason: outcome.reason });
       return 'settled';
   }
 }
