@@ -25,7 +25,15 @@ export interface Healer {
   stop(): Promise<void>;
 }
 
-export function createHealer(deps: FeedDependencies & { log: Logger; healIntervalMs: number }): Healer {
+export interface HealerDependencies extends FeedDependencies {
+  log: Logger;
+  healIntervalMs: number;
+  /** Tokens compared at once; as many as the network takes unless given. */
+  tokensPerRead?: number;
+}
+
+export function createHealer(deps: HealerDependencies): Healer {
+  const { tokensPerRead = MAX_TOKENS_PER_READ } = deps;
   const limit = pLimit(MAX_CONCURRENT_FILLS);
   /** Tokens queued or being filled; `again` when nudged after their read may have begun. */
   const fills = new Map<string, { done: Promise<void>; started: boolean; again: boolean }>();
@@ -35,25 +43,26 @@ export function createHealer(deps: FeedDependencies & { log: Logger; healInterva
   let stopped = false;
 
   function fill(token: FeedToken): Promise<void> {
-    const queued = fills.get(token.tokenAddress);
+    const { tokenAddress } = token;
+    const queued = fills.get(tokenAddress);
+    // A fill that has not started yet will see everything; one that has may have read too early.
+    if (queued && !queued.started) return queued.done;
     if (queued) {
-      // A fill that has not started yet will see everything; one that has may have read too early.
-      queued.again ||= queued.started;
-      return queued.done;
+      queued.again = true;
+      return queued.done.then(() => fills.get(tokenAddress)?.done);
     }
     const entry = { done: Promise.resolve(), started: false, again: false };
+    fills.set(tokenAddress, entry);
     entry.done = limit(async () => {
-      do {
-        entry.started = true;
-        entry.again = false;
-        await fillToken(deps, token).catch((error: unknown) => {
-          // The next round finds the hole again.
-          deps.log.warn({ tokenAddress: token.tokenAddress, error: messageOf(error) }, 'feed not filled');
-        });
-      } while (entry.again && !stopped);
-      fills.delete(token.tokenAddress);
+      entry.started = true;
+      await fillToken(deps, token).catch((error: unknown) => {
+        // The next round finds the hole again.
+        deps.log.warn({ tokenAddress, error: messageOf(error) }, 'feed not filled');
+      });
+      fills.delete(tokenAddress);
+      // Behind all that wait: a few tokens that never rest must not keep the others out.
+      if (entry.again && !stopped) void fill(token);
     });
-    fills.set(token.tokenAddress, entry);
     return entry.done;
   }
 
@@ -62,14 +71,21 @@ export function createHealer(deps: FeedDependencies & { log: Logger; healInterva
     while (!stopped) {
       const page = await readTokens(after);
       if (page.length === 0) return;
-      const counts = await deps.network.retirementCountsOf(page.map((token) => token.tokenAddress));
-      const behind = page.filter((token, i) => {
-        const answer = counts[i];
-        return answer && 'totalRetirements' in answer && answer.totalRetirements > token.stored;
+      await comparePage(page).catch((error: unknown) => {
+        // The tokens behind these must not wait for what the network can't tell about them.
+        deps.log.warn({ after, error: messageOf(error) }, 'tokens not compared');
       });
-      await Promise.all(behind.map(fill));
       after = page.at(-1)?.tokenAddress ?? null;
     }
+  }
+
+  async function comparePage(page: readonly (FeedToken & { stored: number })[]): Promise<void> {
+    const counts = await deps.network.retirementCountsOf(page.map((token) => token.tokenAddress));
+    const behind = page.filter((token, i) => {
+      const answer = counts[i];
+      return answer && 'totalRetirements' in answer && answer.totalRetirements > token.stored;
+    });
+    await Promise.all(behind.map(fill));
   }
 
   async function readTokens(after: string | null): Promise<(FeedToken & { stored: number })[]> {
@@ -82,7 +98,7 @@ export function createHealer(deps: FeedDependencies & { log: Logger; healInterva
         and(isNotNull(projects.tokenAddress), after === null ? undefined : gt(projects.tokenAddress, after)),
       )
       .orderBy(asc(projects.tokenAddress))
-      .limit(MAX_TOKENS_PER_READ);
+      .limit(tokensPerRead);
     return rows.map((row) => ({ ...row, tokenAddress: row.tokenAddress ?? '' }));
   }
 
