@@ -10,7 +10,7 @@ import { step } from './step.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
-const CLAIM_SECONDS = 60;
+const CLAIM_SECONDS = 30;
 const MAX_CONCURRENT_STEPS = 8;
 const BACKOFF = { firstMs: 250, longestMs: 15_000 };
 /** A submission that keeps making progress within one claim gives way to others after so many steps. */
