@@ -172,6 +172,7 @@ async function expire({ api, tell, tokenFor }: Stage, tokenAddress: string): Pro
       token,
     ),
   );
+  tell.fact('from now on', "the embedded network's own dates are half a year ahead");
   const run = await tell.step('The expiry job sweeps what is due', async () => {
     const { expireReceipts } = await api.send<Expiry>('mutation { expireReceipts { id } }', {}, token);
     return pollUntil(
