@@ -29,6 +29,7 @@ import type { ErrorLog } from './maskErrors.ts';
 import { mapAllAndLog } from './maskErrors.ts';
 import { limitMessages } from './messageLimit.ts';
 import { refuseForNow } from './refuseUpgrade.ts';
+import { createSender, keepAlive, limitUnread } from './socketIo.ts';
 import type { TransportContext } from './transportContext.ts';
 import { newContext } from './transportContext.ts';
 import type { Enveloped, Pipeline } from './yoga.ts';
@@ -38,12 +39,8 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 const MAX_OPERATIONS_PER_SOCKET = 100;
 /** Operations that the client has given up may still be winding down; this many messages are worked on at most. */
 const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
-/** Above this much unread output a socket's input is left unread too, so that pings can't pile up pongs. */
-const MAX_UNREAD_BYTES = 1024 * 1024;
 /** A client says who it is in its first message, at once. */
 const INIT_WAIT_MS = 3_000;
-/** Well under the 60 s after which proxies drop silent connections. */
-const PING_INTERVAL_MS = 12_000;
 /** Sockets of the same address may close soon. */
 const RETRY_SOCKET_SECONDS = 10;
 /** RFC 6455 leaves 123 bytes of a close frame for the reason. */
@@ -231,56 +228,6 @@ function serve(peer: Peer, request: IncomingMessage, protocol: Protocol, log: Er
   limitMessages(socket);
   // A client's protocol errors (too large a message, a bad frame) end its socket; ws says so to the client.
   socket.on('error', () => undefined);
-}
-
-/**
- * Answers when the bytes left the process, which is what holds the next pull back. On a socket that is
- * closing it answers when that is over and its subscriptions were told: answering at once would let a
- * subscription with much to say spin, and keep the very event from being seen that ends it.
- */
-function createSender(
-  socket: WebSocket,
-  onClose: (code: number, reason: string) => void,
-): (data: string) => Promise<void> {
-  const gone = new Promise<void>((resolve) => {
-    socket.once('close', (code, reason) => {
-      onClose(code, reason.toString());
-      resolve();
-    });
-  });
-  return async (data) => {
-    if (socket.readyState !== socket.OPEN) return gone;
-    const isSent = await new Promise<boolean>((resolve) => socket.send(data, (error) => resolve(!error)));
-    return isSent ? undefined : gone;
-  };
-}
-
-/** Output that is still on its way is not judged here: whether it moves, stalledSockets.ts decides. */
-function keepAlive(socket: WebSocket): () => void {
-  let isAlive = true;
-  socket.on('pong', () => {
-    isAlive = true;
-  });
-  const timer = setInterval(() => {
-    if (socket.readyState !== socket.OPEN || socket.bufferedAmount > 0) return;
-    if (!isAlive) {
-      socket.terminate();
-      return;
-    }
-    isAlive = false;
-    socket.ping();
-  }, PING_INTERVAL_MS).unref();
-  return () => clearInterval(timer);
-}
-
-/** Stops reading from a client that does not read. */
-function limitUnread(socket: WebSocket, request: IncomingMessage): void {
-  const pauseWhenFull = () => {
-    if (socket.bufferedAmount > MAX_UNREAD_BYTES) socket.pause();
-  };
-  socket.on('message', pauseWhenFull);
-  socket.on('ping', pauseWhenFull);
-  request.socket.on('drain', () => socket.resume());
 }
 
 function retryAfterOf(error: unknown): number {

@@ -41,7 +41,9 @@ export function priceFields(schema: GraphQLSchema): void {
     if (!isObjectType(type) || type.name.startsWith('__')) continue;
     const isPage = type.name.endsWith('Connection');
     for (const field of Object.values(type.getFields())) {
-      Object.assign(field.extensions, { complexity: priceOf(`${type.name}.${field.name}`, field, roots.has(type), isPage) });
+      Object.assign(field.extensions, {
+        complexity: priceOf(`${type.name}.${field.name}`, field, roots.has(type), isPage),
+      });
     }
   }
 }
