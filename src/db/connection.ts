@@ -1,11 +1,13 @@
 /**
  * The connection to PostgreSQL, through Drizzle for tables and postgres.js for the rest: one pool for single
- * statements, one for transactions (transactionPool.ts), and one connection that listens (listener.ts).
+ * statements (statementPool.ts), one for transactions (transactionPool.ts), and one connection that listens
+ * (listener.ts).
  */
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { createListener, type Listener } from './listener.ts';
 import * as schema from './schema/index.ts';
+import { createStatementPool } from './statementPool.ts';
 import { createTransactionPool, type OpenClient } from './transactionPool.ts';
 
 export type Db = PostgresJsDatabase<typeof schema>;
@@ -54,19 +56,20 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
       ...overrides,
     });
   const transactionSlots = Math.ceil(options.poolSize / 2);
-  const sql = open({ max: Math.max(options.poolSize - transactionSlots, 1) });
+  const statementSlots = Math.max(options.poolSize - transactionSlots, 1);
+  const statements = createStatementPool(open, statementSlots, CLOSE_TIMEOUT_SECONDS);
   const transactions = createTransactionPool(open, transactionSlots, CLOSE_TIMEOUT_SECONDS);
   const listener = createListener(open);
-  const db = drizzle(sql, { schema });
+  const db = drizzle(statements.sql, { schema });
   db.transaction = (work, config) => transactions.run((own) => own.transaction(work, config));
   return {
     db,
-    sql,
+    sql: statements.sql,
     listen: listener.listen,
     async close() {
       await listener.close();
       await transactions.close();
-      await sql.end({ timeout: CLOSE_TIMEOUT_SECONDS });
+      await statements.close();
     },
   };
 }

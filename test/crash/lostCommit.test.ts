@@ -132,7 +132,7 @@ describe('a commit whose answer is lost', () => {
   });
 });
 
-describe('a connection that ends', () => {
+describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
   const mark = (key: string) => ({ key, points: 1, expire: null });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
 
@@ -140,7 +140,7 @@ describe('a connection that ends', () => {
     const small = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small' });
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
-      proxy.cutAll('ended');
+      proxy.cutAll(how);
       // Others make the pool connect anew: what follows must not run on their connections.
       await Promise.allSettled(Array.from({ length: 12 }, () => small.db.execute(sql`SELECT 1`)));
       await Promise.all(Array.from({ length: 12 }, () => small.db.execute(sql`SELECT pg_sleep(0.05)`)));
@@ -156,7 +156,7 @@ describe('a connection that ends', () => {
     const small = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small' });
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
-      setTimeout(() => proxy.cutAll('ended'), 100);
+      setTimeout(() => proxy.cutAll(how), 100);
       await tx.execute(sql`SELECT pg_sleep(5)`);
     });
     await expect(work).rejects.toThrow();
