@@ -24,6 +24,7 @@ export function createStatementPool(
   size: number,
   closeTimeoutSeconds: number,
 ): StatementPool {
+  let isClosed = false;
   let current = renew();
 
   function renew(): postgres.Sql {
@@ -34,7 +35,7 @@ export function createStatementPool(
   }
 
   function retire(failed: postgres.Sql): void {
-    if (failed !== current) return;
+    if (isClosed || failed !== current) return;
     current = renew();
     void failed.end({ timeout: RETIRE_TIMEOUT_SECONDS });
   }
@@ -58,7 +59,13 @@ export function createStatementPool(
       return (...args: Parameters<typeof current.unsafe>) => watched(asked.unsafe(...args), asked);
     },
   });
-  return { sql, close: () => current.end({ timeout: closeTimeoutSeconds }) };
+  return {
+    sql,
+    close() {
+      isClosed = true;
+      return current.end({ timeout: closeTimeoutSeconds });
+    },
+  };
 }
 
 function isQuery(value: unknown): value is { reject: (error: unknown) => void } {
