@@ -5,7 +5,7 @@
  * settled burn, the periodic heal) only makes this look; what is stored is what the token says, in the
  * token's order, so the feed has no hole, no repeat and no retirement that did not happen.
  */
-import { and, eq, gte, inArray, isNull, max, sql } from 'drizzle-orm';
+import { and, eq, inArray, isNull, max } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import type { Doorbell } from '../db/doorbell.ts';
@@ -151,14 +151,4 @@ export async function completeHash(
         ),
       );
   });
-}
-
-/** A token's stored records from `fromIndex` on, ascending. */
-export async function readRecords(db: Db, tokenAddress: string, fromIndex: number, limit: number) {
-  return db
-    .select()
-    .from(retirementRecords)
-    .where(and(eq(retirementRecords.tokenAddress, tokenAddress), gte(retirementRecords.index, fromIndex)))
-    .orderBy(sql`${retirementRecords.index}`)
-    .limit(limit);
 }

@@ -26,7 +26,6 @@ const ORDERS = {
 } as const satisfies Record<string, KeysetOrder>;
 
 export type ProjectOrder = keyof typeof ORDERS;
-export const PROJECT_ORDERS = Object.keys(ORDERS) as ProjectOrder[];
 
 export async function listProjects(
   deps: Pick<Dependencies, 'db'>,

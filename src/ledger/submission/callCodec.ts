@@ -1,7 +1,7 @@
 /**
- * Network calls and their results as JSON, with integers of any size kept exact.
+ * Network calls as JSON, with integers of any size kept exact.
  */
-import type { CallResult, NetworkCall } from '../network/port.ts';
+import type { NetworkCall } from '../network/port.ts';
 
 const TAG = '$integer';
 
@@ -19,10 +19,6 @@ export function decodeCall(stored: unknown): NetworkCall {
   return JSON.parse(JSON.stringify(stored), (_key, value: unknown) =>
     isTagged(value) ? BigInt(value[TAG]) : value,
   ) as NetworkCall;
-}
-
-export function decodeResult(stored: unknown): CallResult {
-  return stored as CallResult;
 }
 
 function isTagged(value: unknown): value is { [TAG]: string } {
