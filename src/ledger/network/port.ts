@@ -6,15 +6,21 @@
  *   custody      what the platform's one signer holds on the network; `custodyAddress` is that signer
  *   base units   integers of 10^-18 tonne CO2e or kilogram; every amount in this file is in base units
  *   call         one contract invocation, described without any network's own types
+ *   draft        a call that passed the network's simulation and can be signed
+ *   slot         the signing account and sequence that a signature uses up
  *   prepared     a call built and signed, with its hash known, but not sent
  *   attempt      a prepared transaction that was committed to the database before it was sent
  *   ledger       a closed block of the network; numbered, with a close time in Unix seconds
  *   final        will not be undone by the network; only final facts cross this port
+ *   holder       whoever owns tokens with a key of their own, outside of custody
  *
- * Writes are two-phase. `prepare` gives signed bytes, their hash and the moment after which they can no
- * longer land. The caller commits those, then `broadcast`s them (as often as it likes: the same bytes land
- * at most once), then asks `outcome`, which alone decides. A time-out or an exception means "unknown",
- * never "failed".
+ * Writes are two-phase. `draft` simulates a call; its `sign`, which asks nobody, gives signed bytes, their hash
+ * and the moment after which they can no longer land. The caller commits those, then `broadcast`s them (as often
+ * as it likes: the same bytes land at most once), then asks `outcome`, which alone decides. A time-out or an
+ * exception means "unknown", never "failed".
+ *
+ * Between the two stands the slot. Where each account's transactions are numbered, the caller owns the numbers:
+ * it gives each slot to one call at a time, and only a call that is proved dead gives its slot back.
  */
 
 export type Address = string;
@@ -71,11 +77,38 @@ export type NetworkCall =
   | { kind: 'retire'; tokenAddress: Address; amount: BaseUnits; beneficiary: string; note: string }
   | { kind: 'markExpired'; tokenAddress: Address }
   | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
+  /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedApproval`. */
+  | { kind: 'approve'; tokenAddress: Address; amount: BaseUnits }
   | { kind: 'initiateOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
   | { kind: 'confirmOffRampSettlement'; sessionId: string }
   | { kind: 'refundOffRamp'; sessionId: string };
 
 export type NetworkCallKind = NetworkCall['kind'];
+
+/** What a holder may do with a key of their own; the platform only prepares and submits it. */
+export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'approve' | 'initiateOffRamp' }>;
+
+/** How a network numbers what its accounts send. */
+export interface SigningOrder {
+  /** Accounts that may sign, in no order: custody itself, or channels that stand in for it. */
+  accounts: readonly Address[];
+  /** How many transactions of one account may be open at a time; what is beyond it waits. */
+  maxOpenPerAccount: number;
+}
+
+/** The account that signs, and the number in its order that the transaction uses up. */
+export interface Slot {
+  source: Address;
+  sequence: bigint;
+}
+
+/** A call that the network would accept as things stand. */
+export interface Draft {
+  /** Of each signing account, the sequence that the network expects next; empty where there is no order. */
+  nextSequences: ReadonlyMap<Address, bigint>;
+  /** Asks nobody, and is quick: the caller holds a row lock meanwhile. `slot` is null where there is no order. */
+  sign(slot: Slot | null): Promise<PreparedTransaction>;
+}
 
 /** Signed bytes ready to be committed and then sent. */
 export interface PreparedTransaction {
@@ -104,9 +137,11 @@ export type RefusalReason =
   | 'SALT_ALREADY_USED'
   | 'REFERENCE_ALREADY_USED'
   | 'WRONG_STATUS'
+  | 'INSUFFICIENT_ALLOWANCE'
   | 'WRONG_TEMPLATE'
   | 'CONTRACT_NOT_FOUND'
   | 'NOT_EXPIRED'
+  | 'NOT_AS_PREPARED'
   | 'OTHER';
 
 export interface Refusal {
@@ -129,12 +164,15 @@ export type SentTransaction = Pick<
 
 /** The network's word about an attempt. */
 export type Outcome =
-  /** Not landed yet, and still able to. */
+  /** Not landed finally yet, and still able to. */
   | { status: 'pending' }
   | { status: 'succeeded'; ledger: bigint; closedAt: UnixSeconds; result: CallResult }
   /** Landed and refused by the contract: final, without effect. */
   | { status: 'refused'; ledger: bigint; refusal: Refusal }
-  /** Proved unable to land, now or later: a new attempt is safe. */
+  /**
+   * Proved unable to have an effect, now or later, for a reason that is not the contract's: a new attempt is safe.
+   * It never landed, or it landed without effect because of the network's own limits (fees, gas, footprint).
+   */
   | { status: 'dead'; proof: string }
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };
@@ -190,6 +228,16 @@ export interface OffRampDeposit {
   initiatedAt: UnixSeconds;
 }
 
+/** What a holder's wallet signs, in the form that wallets of the network take. */
+export interface UnsignedTransaction {
+  /** `stellar-xdr`: base64 envelope. `evm-call`: JSON of chainId, from, to, data, value, nonce, gas and fees. */
+  format: 'embedded-payload' | 'stellar-xdr' | 'evm-call';
+  payload: string;
+  holder: Address;
+  /** After this moment of the network's clock it can't land any more; null where it does not expire. */
+  validUntil: UnixSeconds | null;
+}
+
 export interface SettlementContract {
   address: Address;
   treasury: Address;
@@ -213,10 +261,26 @@ export interface LedgerNetwork {
 
   status(): Promise<NetworkStatus>;
 
-  /** @throws NetworkRefusal when simulation shows that the call can't succeed; nothing was signed. */
-  prepare(call: NetworkCall): Promise<PreparedTransaction>;
+  /** Null where transactions of one account land in any order, without numbers. */
+  readonly signingOrder: SigningOrder | null;
+  /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
+  draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
   outcome(sent: SentTransaction): Promise<Outcome>;
+  /**
+   * The same call in the same slot at a higher fee, when `latest` (the last one signed for its slot) waits longer
+   * than its fee explains; of both, one can land at most. Null when it need not or may not cost more: it is not
+   * stuck, the cap is reached, or the network knows no such thing.
+   */
+  outbid(latest: PreparedTransaction): Promise<PreparedTransaction | null>;
+
+  /** Builds what `holder` signs for exactly this call. @throws NetworkRefusal when simulation refuses it. */
+  prepareForHolder(call: HolderCall, holder: Address): Promise<UnsignedTransaction>;
+  /**
+   * Reads what a wallet gave back for `unsigned`: that very act, signed by its holder, and nothing else.
+   * @throws NetworkRefusal NOT_AS_PREPARED when it is another act, or not the holder's signature.
+   */
+  openSigned(call: HolderCall, unsigned: UnsignedTransaction, signed: string): Promise<PreparedTransaction>;
 
   /** What stands at an address: its template and the hash of its asset id; null when nothing does. */
   tokenAt(address: Address): Promise<{ template: TokenTemplate; assetIdHash: Hash32 } | null>;
@@ -224,6 +288,8 @@ export interface LedgerNetwork {
   hashAssetId(assetId: string): Hash32;
   /** The address a deploy with this salt gets, or null where the network decides it on landing. */
   predictTokenAddress(salt: Hash32): Address | null;
+  /** The token that custody deployed for this asset before, if it did: by its salt, or from the factory's events. */
+  findToken(deployed: { salt: Hash32; assetId: string }): Promise<Address | null>;
 
   /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
   carbonTotals(tokenAddress: Address): Promise<CarbonTotals>;
@@ -241,6 +307,10 @@ export interface LedgerNetwork {
   settlementContract(): Promise<SettlementContract | null>;
   /** The deposit behind a session's reference, or null when the reference was never used. */
   offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
+  /** Whether the depositor has to `approve` the amount before `initiateOffRamp`. */
+  readonly depositsNeedApproval: boolean;
+  /** Whether a deposit would be accepted now, a missing approval aside. @throws NetworkRefusal when not. */
+  checkDeposit(call: Extract<NetworkCall, { kind: 'initiateOffRamp' }>, depositor: Address): Promise<void>;
 }
 
 /** The network (or its contract) said no, and will say no again. */
