@@ -43,8 +43,6 @@ const CONTRACT_NAMES: readonly ContractName[] = [
 const MAX_DEPLOYED_BYTES = 24_576;
 const SETTINGS = {
   optimizer: { enabled: true, runs: 200 },
-  // Long argument lists don't fit the legacy code generator's stack.
-  viaIR: true,
   // What chains in use have had for years; newer instructions would tie the tests to the newest nodes.
   evmVersion: 'cancun',
   outputSelection: { '*': { '*': ['abi', 'evm.bytecode.object', 'evm.deployedBytecode.object'] } },
