@@ -3,6 +3,7 @@
  * (app.ts), the command line tools and the tests all start from here.
  */
 import { randomBytes } from 'node:crypto';
+import { audit } from './audit/audit.ts';
 import { createIdSource, systemClock, type Clock } from './clock.ts';
 import { claimInstallation } from './ledger/network/claimInstallation.ts';
 import type { DatabaseHandle } from './db/connection.ts';
@@ -37,7 +38,8 @@ export interface ComposeOptions {
   network: LedgerNetwork;
   /** Of the embedded network; left out on a real one. */
   embeddedControls?: Pick<EmbeddedControls, 'advanceClock'>;
-  indexerUrl: string;
+  /** Null without one: the feed then finds by itself what happened, a little later. */
+  indexerUrl: string | null;
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
@@ -119,6 +121,10 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     callbackUrl: new URL('/api/webhooks/payout-settled', options.publicUrl).href,
     log,
   });
+  const reconcile = async () => {
+    const { findings } = await audit({ db, network, treasuryAddress, feed, isStill: true });
+    return findings.map(({ invariant, message }) => `${invariant}: ${message}`);
+  };
   const ofCashOut = { db, network, clock, ids, subjects };
   const submission: SubmissionDependencies = {
     db,
@@ -140,6 +146,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
       confirmOffRampSettlement: releaseEffects(ofCashOut, { state: 'SETTLED' }),
       refundOffRamp: releaseEffects(ofCashOut, { state: 'REFUNDED' }),
     },
+    reconcile,
     subjects,
     clock,
     ids,

@@ -26,11 +26,16 @@ export interface AuditDependencies {
   network: LedgerNetwork;
   treasuryAddress: string;
   feed: FeedDependencies;
+  isStill?: boolean;
 }
 
 const PAGE_SIZE = 100;
 
-/** @throws NetworkUnavailable: an audit that can't read the network proves nothing. */
+/**
+ * @param deps.isStill when the caller knows that nothing is on its way to the network, what is not done yet is
+ * compared as not done, rather than left out.
+ * @throws NetworkUnavailable: an audit that can't read the network proves nothing.
+ */
 export async function audit(
   deps: AuditDependencies,
   onProgress: (done: number) => void = () => {},

@@ -37,6 +37,8 @@ interface ReconcileDependencies {
   network: LedgerNetwork;
   treasuryAddress: string;
   feed: FeedDependencies;
+  /** Nothing is on its way to the network, so what is not settled has not happened. */
+  isStill?: boolean;
 }
 
 /**
@@ -66,7 +68,7 @@ async function readSettledSums(deps: ReconcileDependencies, project: ReconciledP
       deps.network.carbonTotals(project.tokenAddress),
       deps.network.balanceOf(project.tokenAddress, deps.treasuryAddress),
     ]);
-    const pending = await countUnsettled(deps.db, project.id);
+    const pending = deps.isStill ? 0 : await countUnsettled(deps.db, project.id);
     const moved = !isDeepStrictEqual(books, await readBooks(deps.db, project.id));
     const unsettled = pending + (moved ? 1 : 0);
     if (unsettled === 0 || reads === MAX_READS) {
@@ -163,8 +165,10 @@ async function compareRecords(deps: ReconcileDependencies, project: ReconciledPr
         eq(retirementRecords.retiredBy, deps.network.custodyAddress),
         sql`${retirements.id} IS NULL`,
         // A burn that landed but is not settled yet has its record already.
-        sql`NOT EXISTS (SELECT 1 FROM ${retirements} r
-          WHERE r.project_id = ${project.id} AND r.state IN ('PENDING', 'NEEDS_REVIEW'))`,
+        deps.isStill
+          ? undefined
+          : sql`NOT EXISTS (SELECT 1 FROM ${retirements} r
+              WHERE r.project_id = ${project.id} AND r.state IN ('PENDING', 'NEEDS_REVIEW'))`,
       ),
     )
     .limit(MAX_UNMATCHED);

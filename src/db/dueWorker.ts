@@ -29,14 +29,15 @@ export interface DueWorkerOptions<Row> {
   claim(limit: number): Promise<Row[]>;
   /** One row's turn. Must put the row back by itself, and not reject. */
   carry(row: Row): Promise<void>;
+  /** How long a worker that heard no doorbell waits before it looks by itself; a second by default. */
+  idlePollMs?: number;
   log: Pick<Logger, 'error'>;
 }
 
-/** How long a worker that heard no doorbell waits before it looks by itself. */
 const IDLE_POLL_MS = 1000;
 
 export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker {
-  const { bell, bellKey, maxConcurrent } = options;
+  const { bell, bellKey, maxConcurrent, idlePollMs = IDLE_POLL_MS } = options;
   const underWay = new Set<Promise<void>>();
   let running: Promise<void> | null = null;
   let stopping = false;
@@ -57,7 +58,7 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
 
   async function loop(): Promise<void> {
     while (!stopping) {
-      const rung = bell.next(bellKey, IDLE_POLL_MS);
+      const rung = bell.next(bellKey, idlePollMs);
       try {
         await fill();
       } catch (error) {

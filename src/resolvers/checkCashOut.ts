@@ -44,7 +44,7 @@ export async function checkCashOut(
   if (!expiry || 'error' in expiry) throw expiry?.error ?? new Error(`no answer about ${tokenAddress}`);
   if (expiry.isExpired || expiry.status === 'EXPIRED') throw receiptExpired(tokenAddress);
   requireBalance(network.custodyAddress, plan, balance, promisedKg);
-  await simulateDeposit(network, plan);
+  await simulateDeposit(network, plan, network.custodyAddress);
   return { settlement, custodyBalance: balance };
 }
 
@@ -103,16 +103,12 @@ export function requireBalance(
   );
 }
 
-/** Finds what can't be read: a paused token, missing allowances. What is signed here is never sent. */
-async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promise<void> {
+/** Finds what can't be read, such as a paused token. */
+async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan, depositor: string): Promise<void> {
   const { id: sessionId, tokenAddress, tokenAmountKg } = plan;
   try {
-    await network.prepare({
-      kind: 'initiateOffRamp',
-      sessionId,
-      tokenAddress,
-      amount: toBaseUnits(tokenAmountKg),
-    });
+    const amount = toBaseUnits(tokenAmountKg);
+    await network.checkDeposit({ kind: 'initiateOffRamp', sessionId, tokenAddress, amount }, depositor);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
     throw new DomainError('LEDGER_REJECTED', `The network would refuse the deposit: ${error.message}`, {

@@ -7,11 +7,14 @@ import { NetworkRefusal } from '../../src/ledger/network/port.ts';
 import type {
   Address,
   CallResult,
+  Draft,
   LedgerNetwork,
   NetworkCall,
+  NextSequences,
   Outcome,
   PreparedTransaction,
   RefusalReason,
+  Slot,
 } from '../../src/ledger/network/port.ts';
 import { ZERO_HASH } from '../../src/ledger/units.ts';
 
@@ -72,6 +75,60 @@ export function retire(tokenAddress: Address, amount: bigint, note = 'flight 7')
   return { kind: 'retire', tokenAddress, amount, beneficiary: 'Ünïted Øil 🌍', note };
 }
 
+/** Signs a call alone, in the next slot of the first signing account. */
+export async function prepare(network: LedgerNetwork, call: NetworkCall): Promise<PreparedTransaction> {
+  const [prepared] = await prepareAll(network, [call]);
+  return prepared;
+}
+
+/** Signs calls that can be under way together: each has a slot of its own, in the order given. */
+export async function prepareAll<const Calls extends readonly NetworkCall[]>(
+  network: LedgerNetwork,
+  calls: Calls,
+): Promise<{ -readonly [Place in keyof Calls]: PreparedTransaction }> {
+  const drafts = await Promise.all(calls.map((call) => network.draft(call)));
+  const nextSequences = await network.nextSequences();
+  const prepared = drafts.map((draft, place) => draft.sign(slotOf(network, nextSequences, place)));
+  return (await Promise.all(prepared)) as { -readonly [Place in keyof Calls]: PreparedTransaction };
+}
+
+/** Signs a draft that was made before others used up its account's slots. */
+export async function signLater(network: LedgerNetwork, draft: Draft): Promise<PreparedTransaction> {
+  return draft.sign(slotOf(network, await network.nextSequences(), 0));
+}
+
+/** Lands all, as many at a time as there are slots, sent and settled by each of `senders` in turn. */
+export async function landAll(
+  senders: readonly LedgerNetwork[],
+  calls: readonly NetworkCall[],
+): Promise<void> {
+  const [network] = senders;
+  if (!network) throw new Error('no senders');
+  const { signingOrder: order } = network;
+  const slots = order === null ? calls.length : order.accounts.length * order.maxOpenPerAccount;
+  for (let start = 0; start < calls.length; start += slots) {
+    const all = await prepareAll(network, calls.slice(start, start + slots));
+    await Promise.all(
+      all.map((prepared, place) => sendAndSee(senders[place % senders.length] ?? network, prepared)),
+    );
+  }
+}
+
+async function sendAndSee(network: LedgerNetwork, prepared: PreparedTransaction): Promise<Outcome> {
+  expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  const outcome = await settled(network, prepared);
+  if (outcome.status !== 'succeeded') throw new Error(JSON.stringify(outcome, showBigint));
+  return outcome;
+}
+
+function slotOf({ signingOrder }: LedgerNetwork, nextSequences: NextSequences, place: number): Slot | null {
+  if (signingOrder === null) return null;
+  const { accounts, maxOpenPerAccount } = signingOrder;
+  const source = accounts[Math.floor(place / maxOpenPerAccount)];
+  if (source === undefined) throw new Error(`${accounts.length} accounts are too few for call ${place}`);
+  return { source, sequence: (nextSequences.get(source) ?? 0n) + BigInt(place % maxOpenPerAccount) };
+}
+
 /** Asks until the network has decided. */
 export async function settled(network: LedgerNetwork, sent: PreparedTransaction): Promise<Outcome> {
   const giveUpAt = Date.now() + SETTLE_TIMEOUT_MS;
@@ -82,12 +139,14 @@ export async function settled(network: LedgerNetwork, sent: PreparedTransaction)
   }
 }
 
-/** Both phases; fails unless the call succeeds. */
+/** Both phases; fails unless the call succeeds. A deposit is approved first where the network wants it. */
 export async function land(network: LedgerNetwork, call: NetworkCall): Promise<CallResult> {
-  const prepared = await network.prepare(call);
-  expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
-  const outcome = await settled(network, prepared);
-  if (outcome.status !== 'succeeded') throw new Error(`${call.kind}: ${JSON.stringify(outcome, showBigint)}`);
+  if (call.kind === 'initiateOffRamp' && network.depositsNeedApproval) {
+    const { tokenAddress, amount } = call;
+    await land(network, { kind: 'approve', tokenAddress, amount });
+  }
+  const outcome = await sendAndSee(network, await prepare(network, call));
+  if (outcome.status !== 'succeeded') throw new Error('not reached');
   return outcome.result;
 }
 

@@ -19,10 +19,10 @@ import { signTransaction } from '../../src/ledger/network/embedded/transaction.t
 import { NetworkUnavailable } from '../../src/ledger/network/port.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestDatabase } from '../harness/database.ts';
-import { deploy, deployCarbon, land, mintedCarbon, refusalOf, retire, TONNE } from './calls.ts';
+import { TONNE, deploy, deployCarbon, land, mintedCarbon, prepare, refusalOf, retire } from './calls.ts';
 import { describeLedgerNetwork } from './network.ts';
 
-const traits = { bytesExpire: true, addressesArePredicted: true, sendsInParallel: true };
+const traits = { bytesExpire: true, addressesArePredicted: true };
 
 describeLedgerNetwork('embedded', traits, async () => {
   const database = await createTestDatabase();
@@ -70,7 +70,7 @@ describe('the embedded network', () => {
   it('remembers everything: a later instance finds tokens, outcomes, identity and time', async () => {
     const before = await open();
     const tokenAddress = await mintedCarbon(before, 5n);
-    const prepared = await before.prepare(retire(tokenAddress, TONNE));
+    const prepared = await prepare(before, retire(tokenAddress, TONNE));
     await before.broadcast(prepared.signedBytes);
     const closedAt = await before.advanceClock(500);
     const after = await open();
@@ -84,7 +84,7 @@ describe('the embedded network', () => {
     const network = await open();
     const slow = await open({ clock: { now: () => new Date(Date.now() - 3_600_000) } });
     const tokenAddress = await mintedCarbon(network, 5n);
-    const prepared = await slow.prepare(retire(tokenAddress, TONNE));
+    const prepared = await prepare(slow, retire(tokenAddress, TONNE));
     await network.advanceClock(3700);
     expect((await network.outcome(prepared)).status).toBe('dead');
     expect((await slow.status()).closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
@@ -130,8 +130,8 @@ describe('the embedded network', () => {
     const tokenAddress = await deploy(network, call);
     await land(network, { kind: 'mint', tokenAddress, to: network.custodyAddress, amount: TONNE });
     const both = [
-      await network.prepare(retire(tokenAddress, TONNE)),
-      await network.prepare(retire(tokenAddress, TONNE)),
+      await prepare(network, retire(tokenAddress, TONNE)),
+      await prepare(network, retire(tokenAddress, TONNE)),
     ];
     for (const prepared of both) await network.broadcast(prepared.signedBytes);
     const { db } = database.handle;
@@ -204,13 +204,13 @@ describe('the embedded network', () => {
       { kind: 'mint', tokenAddress, to, amount: 2n ** 127n },
       { kind: 'mint', tokenAddress, to, amount: 2n ** 127n - 1n },
     ] as const;
-    for (const call of bad) expect((await refusalOf(network.prepare(call))).reason).toBe('OTHER');
+    for (const call of bad) expect((await refusalOf(prepare(network, call))).reason).toBe('OTHER');
     expect(await network.totalSupply(tokenAddress)).toBe(5n * TONNE);
   });
 
   it('can’t tell about attempts that are newer than its history', async () => {
     const network = await open();
-    const prepared = await network.prepare(deployCarbon());
+    const prepared = await prepare(network, deployCarbon());
     const lost = { ...prepared, preparedAtLedger: prepared.preparedAtLedger + 1_000_000n };
     expect((await network.outcome(lost)).status).toBe('undeterminable');
   });
@@ -241,7 +241,7 @@ describe('the embedded network', () => {
       CREATE TRIGGER refuse_poison BEFORE INSERT ON embedded_network.retirements
       FOR EACH ROW WHEN (NEW.note = 'poison') EXECUTE FUNCTION embedded_network.refuse_change()`);
     const notes = Array.from({ length: 10 }, (_, at) => (at === 4 ? 'poison' : `#${at}`));
-    const sent = await Promise.all(notes.map((note) => network.prepare(retire(tokenAddress, TONNE, note))));
+    const sent = await Promise.all(notes.map((note) => prepare(network, retire(tokenAddress, TONNE, note))));
     const answers = await Promise.all(sent.map((prepared) => network.broadcast(prepared.signedBytes)));
     expect(answers.map((answer) => answer.status)).toEqual(
       notes.map((note) => (note === 'poison' ? 'unknown' : 'accepted')),
@@ -257,12 +257,12 @@ describe('the embedded network', () => {
   it('says that it is unavailable, never that something failed, when its database is gone', async () => {
     const handle = openDatabase({ url: database.url, poolSize: 2, applicationName: 'gone' });
     const network = await createEmbeddedNetwork({ handle, secretKey, clock: systemClock, randomBytes });
-    const prepared = await network.prepare(deployCarbon());
+    const prepared = await prepare(network, deployCarbon());
     await handle.close();
     expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'unknown' });
     await expect(network.outcome(prepared)).rejects.toThrow(NetworkUnavailable);
     await expect(network.status()).rejects.toThrow(NetworkUnavailable);
-    await expect(network.prepare(deployCarbon())).rejects.toThrow(NetworkUnavailable);
+    await expect(prepare(network, deployCarbon())).rejects.toThrow(NetworkUnavailable);
     // Another instance settles what this one could not.
     const other = await open();
     expect(await other.outcome(prepared)).toEqual({ status: 'pending' });

@@ -2,7 +2,16 @@
  * Who and where: the network's identity, its addresses, its ledgers, and what a deploy leaves behind.
  */
 import { describe, expect, it } from 'vitest';
-import { deploy, deployCarbon, deployReceipt, freshSalt, land, refusalOf } from './calls.ts';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  freshSalt,
+  land,
+  prepare,
+  prepareAll,
+  refusalOf,
+} from './calls.ts';
 import type { NetworkTraits, UnderTest } from './network.ts';
 
 export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): void {
@@ -71,7 +80,7 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       const { network, stranger } = underTest();
       const tokenAddress = await deploy(network, deployCarbon());
       const mint = { kind: 'mint', tokenAddress, to: stranger.custodyAddress, amount: 1n } as const;
-      expect((await refusalOf(stranger.prepare(mint))).reason).toBe('UNAUTHORIZED');
+      expect((await refusalOf(prepare(stranger, mint))).reason).toBe('UNAUTHORIZED');
       expect(await land(network, mint)).toEqual({ kind: 'done' });
     });
 
@@ -88,7 +97,7 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       it('accepts each salt once: a second deploy is refused, and so is one already signed', async () => {
         const { network } = underTest();
         const call = deployCarbon();
-        const [first, second] = await Promise.all([network.prepare(call), network.prepare(call)]);
+        const [first, second] = await prepareAll(network, [call, call]);
         expect(first.hash).not.toBe(second.hash);
         await network.broadcast(first.signedBytes);
         await network.broadcast(second.signedBytes);
@@ -96,9 +105,9 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
         expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['refused', 'succeeded']);
         const refused = outcomes.find((outcome) => outcome.status === 'refused');
         expect(refused).toMatchObject({ refusal: { reason: 'SALT_ALREADY_USED' } });
-        expect((await refusalOf(network.prepare(call))).reason).toBe('SALT_ALREADY_USED');
+        expect((await refusalOf(prepare(network, call))).reason).toBe('SALT_ALREADY_USED');
         const receipt = { ...deployReceipt(1_800_000_000n), salt: call.salt };
-        expect((await refusalOf(network.prepare(receipt))).reason).toBe('SALT_ALREADY_USED');
+        expect((await refusalOf(prepare(network, receipt))).reason).toBe('SALT_ALREADY_USED');
       });
     }
   });

@@ -34,8 +34,8 @@ export interface NetworkTraits {
   bytesExpire: boolean;
   /** A deploy's address follows from its salt (`predictTokenAddress`). */
   addressesArePredicted: boolean;
-  /** One signer may have many transactions under way in any order (`sequence` is null). */
-  sendsInParallel: boolean;
+  /** How many transactions can be under way together, if fewer than 20; two at least. */
+  fewSlots?: number;
 }
 
 /** Gives the tests of a group the network that was made for the whole suite. */
@@ -59,7 +59,7 @@ export function describeLedgerNetwork(
 
     describeIdentity(underTest, traits);
     describeTransactions(underTest, traits);
-    describeCarbonTokens(underTest, traits);
+    describeCarbonTokens(underTest);
     describeReceipts(underTest);
     describeSettlement(underTest);
   });

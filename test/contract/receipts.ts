@@ -3,7 +3,7 @@
  */
 import { describe, expect, it } from 'vitest';
 import { MAX_TOKENS_PER_READ } from '../../src/ledger/network/port.ts';
-import { deploy, deployCarbon, deployReceipt, land, refusalOf, settled } from './calls.ts';
+import { deploy, deployCarbon, deployReceipt, land, prepare, refusalOf, settled } from './calls.ts';
 import type { UnderTest } from './network.ts';
 
 export function describeReceipts(underTest: UnderTest): void {
@@ -16,13 +16,13 @@ export function describeReceipts(underTest: UnderTest): void {
       expect(await network.expiryOf([tokenAddress])).toEqual([
         { tokenAddress, isExpired: false, status: 'DRAFT' },
       ]);
-      expect((await refusalOf(network.prepare(markExpired))).reason).toBe('NOT_EXPIRED');
+      expect((await refusalOf(prepare(network, markExpired))).reason).toBe('NOT_EXPIRED');
 
       await advanceClock(1001);
       expect(await network.expiryOf([tokenAddress])).toEqual([
         { tokenAddress, isExpired: true, status: 'DRAFT' },
       ]);
-      expect((await refusalOf(stranger.prepare(markExpired))).reason).toBe('UNAUTHORIZED');
+      expect((await refusalOf(prepare(stranger, markExpired))).reason).toBe('UNAUTHORIZED');
       expect(await land(network, markExpired)).toEqual({ kind: 'done' });
       expect(await network.expiryOf([tokenAddress])).toEqual([
         { tokenAddress, isExpired: true, status: 'EXPIRED' },
@@ -49,9 +49,9 @@ export function describeReceipts(underTest: UnderTest): void {
     it('refuses to expire a carbon credit, or nothing', async () => {
       const { network, freshAddress } = underTest();
       const carbon = await deploy(network, deployCarbon());
-      const onCarbon = network.prepare({ kind: 'markExpired', tokenAddress: carbon });
+      const onCarbon = prepare(network, { kind: 'markExpired', tokenAddress: carbon });
       expect((await refusalOf(onCarbon)).reason).toBe('WRONG_TEMPLATE');
-      const onNothing = network.prepare({ kind: 'markExpired', tokenAddress: freshAddress() });
+      const onNothing = prepare(network, { kind: 'markExpired', tokenAddress: freshAddress() });
       expect((await refusalOf(onNothing)).reason).toBe('CONTRACT_NOT_FOUND');
     });
 
@@ -60,7 +60,7 @@ export function describeReceipts(underTest: UnderTest): void {
       const { closedAt } = await network.status();
       const tokenAddress = await deploy(network, deployReceipt(closedAt - 1n));
       const farmer = freshAddress();
-      const marking = await network.prepare({ kind: 'markExpired', tokenAddress });
+      const marking = await prepare(network, { kind: 'markExpired', tokenAddress });
       await land(network, { kind: 'mint', tokenAddress, to: farmer, amount: 5000n });
       await network.broadcast(marking.signedBytes);
       expect(await settled(network, marking)).toMatchObject({

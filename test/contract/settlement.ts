@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import type { Address, LedgerNetwork, SettlementContract } from '../../src/ledger/network/port.ts';
-import { deploy, deployReceipt, freshSalt, land, refusalOf, settled } from './calls.ts';
+import { deploy, deployReceipt, freshSalt, land, prepare, prepareAll, refusalOf, settled } from './calls.ts';
 import type { UnderTest } from './network.ts';
 
 /** A receipt with 1000 base units in custody, and the settlement contract in use. */
@@ -50,7 +50,7 @@ export function describeSettlement(underTest: UnderTest): void {
       expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(1000n);
       expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(0n);
       for (const kind of ['refundOffRamp', 'confirmOffRampSettlement'] as const) {
-        expect((await refusalOf(network.prepare({ kind, sessionId }))).reason).toBe('WRONG_STATUS');
+        expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('WRONG_STATUS');
       }
     });
 
@@ -63,7 +63,7 @@ export function describeSettlement(underTest: UnderTest): void {
       await land(stranger, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 300n });
       expect((await network.offRampDeposit(sessionId))?.depositor).toBe(stranger.custodyAddress);
       const confirm = { kind: 'confirmOffRampSettlement', sessionId } as const;
-      expect((await refusalOf(stranger.prepare(confirm))).reason).toBe('UNAUTHORIZED');
+      expect((await refusalOf(prepare(stranger, confirm))).reason).toBe('UNAUTHORIZED');
       await land(network, confirm);
       expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
       expect(await network.balanceOf(tokenAddress, settlement.treasury)).toBe(treasuryBefore + 300n);
@@ -75,15 +75,15 @@ export function describeSettlement(underTest: UnderTest): void {
       const { tokenAddress } = await stage(network);
       const sessionId = randomUUID();
       const deposit = { kind: 'initiateOffRamp', sessionId, tokenAddress } as const;
-      expect((await refusalOf(network.prepare({ ...deposit, amount: 0n }))).reason).toBe('ZERO_AMOUNT');
-      const short = await refusalOf(network.prepare({ ...deposit, amount: 1001n }));
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 0n }))).reason).toBe('ZERO_AMOUNT');
+      const short = await refusalOf(prepare(network, { ...deposit, amount: 1001n }));
       expect(short.reason).toBe('INSUFFICIENT_BALANCE');
       await land(network, { ...deposit, amount: 10n });
-      expect((await refusalOf(network.prepare({ ...deposit, amount: 10n }))).reason).toBe(
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 10n }))).reason).toBe(
         'REFERENCE_ALREADY_USED',
       );
       await land(network, { kind: 'refundOffRamp', sessionId });
-      expect((await refusalOf(network.prepare({ ...deposit, amount: 10n }))).reason).toBe(
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 10n }))).reason).toBe(
         'REFERENCE_ALREADY_USED',
       );
     });
@@ -92,7 +92,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { network } = underTest();
       const sessionId = randomUUID();
       for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
-        expect((await refusalOf(network.prepare({ kind, sessionId }))).reason).toBe('WRONG_STATUS');
+        expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('WRONG_STATUS');
       }
     });
 
@@ -101,9 +101,9 @@ export function describeSettlement(underTest: UnderTest): void {
       const { tokenAddress, settlement } = await stage(network);
       const sessionId = randomUUID();
       await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 50n });
-      const [confirm, refund] = await Promise.all([
-        network.prepare({ kind: 'confirmOffRampSettlement', sessionId }),
-        twin.prepare({ kind: 'refundOffRamp', sessionId }),
+      const [confirm, refund] = await prepareAll(network, [
+        { kind: 'confirmOffRampSettlement', sessionId },
+        { kind: 'refundOffRamp', sessionId },
       ]);
       await Promise.all([network.broadcast(confirm.signedBytes), twin.broadcast(refund.signedBytes)]);
       const outcomes = [await settled(network, confirm), await settled(twin, refund)];
@@ -119,7 +119,7 @@ export function describeSettlement(underTest: UnderTest): void {
       await setPaused(settlement.address, true);
       expect((await network.settlementContract())?.paused).toBe(true);
       const deposit = { kind: 'initiateOffRamp', sessionId: randomUUID(), tokenAddress, amount: 1n } as const;
-      expect((await refusalOf(network.prepare(deposit))).reason).toBe('PAUSED');
+      expect((await refusalOf(prepare(network, deposit))).reason).toBe('PAUSED');
       await land(network, { kind: 'refundOffRamp', sessionId: held });
       await setPaused(settlement.address, false);
       await land(network, deposit);

@@ -20,7 +20,7 @@ export type Fault =
   | 'history-gone';
 
 export type FaultyMethod =
-  | 'prepare'
+  | 'draft'
   | 'broadcast'
   | 'outcome'
   | 'retirementRecords'
@@ -33,12 +33,12 @@ export type FaultyMethod =
 export type FaultPlan = (
   method: FaultyMethod,
   callNumber: number,
-  /** What is to be signed, when the method is `prepare`. */
-  prepared?: NetworkCall,
+  /** What is to be signed, when the method is `draft`. */
+  drafted?: NetworkCall,
 ) => Fault | null;
 
 const FAULTY_METHODS: readonly FaultyMethod[] = [
-  'prepare',
+  'draft',
   'broadcast',
   'outcome',
   'retirementRecords',
@@ -56,8 +56,8 @@ export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan)
     const replacement = async (...args: unknown[]): Promise<unknown> => {
       const callNumber = (calls.get(method) ?? 0) + 1;
       calls.set(method, callNumber);
-      const prepared = method === 'prepare' ? (args[0] as NetworkCall) : undefined;
-      const fault = plan(method, callNumber, prepared);
+      const drafted = method === 'draft' ? (args[0] as NetworkCall) : undefined;
+      const fault = plan(method, callNumber, drafted);
       if (fault === 'unreachable') return lost(method, 'connection refused');
       if (fault === 'history-gone')
         return { status: 'undeterminable', reason: 'history does not reach back' };

@@ -22,6 +22,7 @@ import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
 import { createDeliverySpool } from '../../src/webhooks/deliverySpool.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { embeddedNetworkOn, openProject, platformOn, silentLog } from '../harness/platform.ts';
+import { prepare } from '../contract/calls.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -43,7 +44,7 @@ const ahead: Clock = { now: () => new Date(Date.now() + HOUR_MS) };
 async function burn(project: TokenizedProject): Promise<void> {
   const { tokenAddress } = project;
   const call = { kind: 'retire', tokenAddress, amount: toBaseUnits(1n), beneficiary: 'b', note: '' } as const;
-  await network.broadcast((await network.prepare(call)).signedBytes);
+  await network.broadcast((await prepare(network, call)).signedBytes);
 }
 
 describe('clocks', () => {

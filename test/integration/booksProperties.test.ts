@@ -34,7 +34,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const plan = (method: string) => {
     const fault = misfortunes.pop() ?? null;
-    if (fault === 'refused') return method === 'prepare' ? 'refused' : null;
+    if (fault === 'refused') return method === 'draft' ? 'refused' : null;
     return fault;
   };
   platform = await platformOn(database.handle, withFaults(network, plan));

@@ -160,7 +160,7 @@ describe('createDeposit', () => {
   });
 
   it('tells a refused deploy, and keeps a token without its mint for an operator', async () => {
-    faults = (method) => (method === 'prepare' ? 'refused' : null);
+    faults = (method) => (method === 'draft' ? 'refused' : null);
     await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     faults = (_method, _n, call) => (call?.kind === 'mint' ? 'refused' : null);
     const input = depositInput(platform);

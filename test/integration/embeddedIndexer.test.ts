@@ -15,7 +15,7 @@ import { signBody, verifySignature } from '../../src/indexer/signature.ts';
 import { createEmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
 import type { EmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
 import { generateSecretKey } from '../../src/ledger/network/embedded/strkey.ts';
-import { land, mintedCarbon, retire, TONNE } from '../contract/calls.ts';
+import { TONNE, land, mintedCarbon, prepare, retire } from '../contract/calls.ts';
 import { createTestDatabase } from '../harness/database.ts';
 import type { TestDatabase } from '../harness/database.ts';
 import { startWebhookReceiver } from '../harness/webhookReceiver.ts';
@@ -127,7 +127,7 @@ describe('deliveries', () => {
     const client = clientOf(await start());
     const tokenAddress = await mintedCarbon(network, 5n);
     const { secret } = await client.registerWebhook(`${receiver.url}/here`, ['retired']);
-    const prepared = await network.prepare(retire(tokenAddress, 2n * TONNE));
+    const prepared = await prepare(network, retire(tokenAddress, 2n * TONNE));
     await network.broadcast(prepared.signedBytes);
     await expect.poll(() => receiver.delivered.length, EVENTUALLY).toBe(1);
 

@@ -11,6 +11,7 @@ import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
 import { followRetirements } from '../../src/resolvers/followRetirements.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { embeddedNetworkOn, openProject, platformOn } from '../harness/platform.ts';
+import { prepare } from '../contract/calls.ts';
 
 let database: TestDatabase;
 let secondHandle: DatabaseHandle;
@@ -40,7 +41,7 @@ const tokenOf = (project: TokenizedProject) => ({
 /** Burns by custody outside the books, `count` times: what matters here is the token's own list. */
 async function burn(project: TokenizedProject, count: number): Promise<void> {
   for (let i = 0; i < count; i++) {
-    const prepared = await network.prepare({
+    const prepared = await prepare(network, {
       kind: 'retire',
       tokenAddress: project.tokenAddress,
       amount: toBaseUnits(1n),

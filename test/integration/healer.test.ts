@@ -11,6 +11,7 @@ import { toBaseUnits } from '../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { embeddedNetworkOn, openProject, platformOn, silentLog } from '../harness/platform.ts';
+import { prepare } from '../contract/calls.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -38,7 +39,7 @@ function healerOn(overrides: Partial<EmbeddedNetwork>): Healer {
 
 async function burn({ tokenAddress }: TokenizedProject): Promise<void> {
   const call = { kind: 'retire', tokenAddress, amount: toBaseUnits(1n), beneficiary: 'b', note: '' } as const;
-  await network.broadcast((await network.prepare(call)).signedBytes);
+  await network.broadcast((await prepare(network, call)).signedBytes);
 }
 
 it('fills a quiet token while others are nudged without a pause', async () => {

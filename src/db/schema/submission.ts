@@ -14,6 +14,7 @@ import {
   unique,
   uniqueIndex,
   uuid,
+  type AnyPgColumn,
 } from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 
@@ -63,6 +64,20 @@ export const submissions = pgTable(
   ],
 );
 
+/**
+ * Accounts that sign, on networks that number what each of them sends. The row is locked while a slot of the
+ * account is given away, so that no two submissions get the same one.
+ */
+export const signingAccounts = pgTable('signing_accounts', {
+  address: text('address').primaryKey(),
+  /** One past the highest sequence given away; a network that expects more was used by others. */
+  nextSequence: bigint('next_sequence', { mode: 'bigint' }).notNull(),
+  /** Why nothing is signed any more, with any account; null when all is well. */
+  haltedBecause: text('halted_because'),
+  /** When an instance may look again whether the reason still stands. */
+  reviewDueAt: moment('review_due_at'),
+});
+
 /** OPEN until the network decides; then LANDED (with effect), REFUSED (landed without effect) or DEAD. */
 export const attemptState = pgEnum('attempt_state', ['OPEN', 'LANDED', 'REFUSED', 'DEAD']);
 
@@ -77,6 +92,8 @@ export const attempts = pgTable(
     state: attemptState('state').notNull(),
     source: text('source').notNull(),
     sequence: bigint('sequence', { mode: 'bigint' }),
+    /** The attempt in the same slot that this one outbids; null for the first one in its slot. */
+    outbids: text('outbids').references((): AnyPgColumn => attempts.hash),
     signedBytes: bytes('signed_bytes').notNull(),
     validUntil: bigint('valid_until', { mode: 'bigint' }),
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
@@ -87,10 +104,16 @@ export const attempts = pgTable(
   },
   (t) => [
     unique('attempts_number').on(t.submissionId, t.number),
-    // At most one attempt that can still land, and at most one that did: whatever a program does.
+    // At most one slot with bytes that can still land, and at most one attempt that did: whatever a program does.
+    // Attempts that outbid another share its slot (a trigger sees to it), so of them one can land at most.
     uniqueIndex('attempts_one_open')
       .on(t.submissionId)
-      .where(sql`state = 'OPEN'`),
+      .where(sql`state = 'OPEN' AND outbids IS NULL`),
+    // A slot is given to one submission at a time. Also finds the live slots of an account.
+    uniqueIndex('attempts_slot')
+      .on(t.source, t.sequence)
+      .where(sql`state <> 'DEAD' AND outbids IS NULL`),
+    uniqueIndex('attempts_outbids').on(t.outbids),
     uniqueIndex('attempts_one_landed')
       .on(t.submissionId)
       .where(sql`state = 'LANDED'`),

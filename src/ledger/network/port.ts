@@ -96,6 +96,8 @@ export interface SigningOrder {
   maxOpenPerAccount: number;
 }
 
+export type NextSequences = ReadonlyMap<Address, bigint>;
+
 /** The account that signs, and the number in its order that the transaction uses up. */
 export interface Slot {
   source: Address;
@@ -104,8 +106,6 @@ export interface Slot {
 
 /** A call that the network would accept as things stand. */
 export interface Draft {
-  /** Of each signing account, the sequence that the network expects next; empty where there is no order. */
-  nextSequences: ReadonlyMap<Address, bigint>;
   /** Asks nobody, and is quick: the caller holds a row lock meanwhile. `slot` is null where there is no order. */
   sign(slot: Slot | null): Promise<PreparedTransaction>;
 }
@@ -263,6 +263,8 @@ export interface LedgerNetwork {
 
   /** Null where transactions of one account land in any order, without numbers. */
   readonly signingOrder: SigningOrder | null;
+  /** Of each signing account, the sequence that the network expects next; empty where there is no order. */
+  nextSequences(): Promise<NextSequences>;
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;

@@ -8,8 +8,9 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/schema/index.ts';
 import { DomainError } from '../../errors.ts';
-import { decideAttempt, findOpenAttempt } from './attempts.ts';
+import { buryAttempts, findOpenAttempts } from './attempts.ts';
 import { effectsFor, intentOf, settle } from './settle.ts';
+import { outcomeOfSlot } from './slotOutcome.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** @throws DomainError NOT_FOUND, CONFLICT when the submission is not under review. */
@@ -53,29 +54,27 @@ export async function giveUpSubmission(
   if (submission?.state !== 'NEEDS_REVIEW') throw await notUnderReview(deps, submissionId);
 
   const message = `given up by an operator: ${reason}`;
-  const open = await findOpenAttempt(deps.db, submissionId);
-  if (open) {
-    const outcome = await deps.network.outcome(open);
+  const open = await findOpenAttempts(deps.db, submissionId);
+  if (open.length > 0) {
+    const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
+    const attemptHash = attempt.hash;
     if (outcome.status === 'succeeded') {
-      await settle(deps, submissionId, { kind: 'succeeded', attemptHash: open.hash, landed: outcome });
+      await settle(deps, submissionId, { kind: 'succeeded', attemptHash, landed: outcome });
       return;
     }
     if (outcome.status === 'refused') {
-      await settle(deps, submissionId, {
-        kind: 'refused',
-        attemptHash: open.hash,
-        refusal: outcome.refusal,
-      });
+      await settle(deps, submissionId, { kind: 'refused', attemptHash, refusal: outcome.refusal });
       return;
     }
     if (outcome.status === 'pending') {
       throw new DomainError(
         'CONFLICT',
-        `Transaction ${open.hash} can still land, so it can't be given up yet. Resume it, or wait until it expires.`,
-        { txHash: open.hash },
+        `Transaction ${attemptHash} can still land, so it can't be given up yet. Resume it, or wait until it expires.`,
+        { txHash: attemptHash },
       );
     }
-    await decideAttempt(deps.db, open.hash, 'DEAD', message, deps.clock.now());
+    const hashes = open.map(({ hash }) => hash);
+    await buryAttempts(deps.db, hashes, message, deps.clock.now());
   }
   await settle(deps, submissionId, {
     kind: 'refused',

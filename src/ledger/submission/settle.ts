@@ -8,7 +8,7 @@ import { submissions } from '../../db/schema/index.ts';
 import type { Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
 import type { Effects, Intent, Landed } from './effects.ts';
-import { decideAttempt, findOpenAttempt } from './attempts.ts';
+import { buryAttempts, decideAttempt, findOpenAttempts } from './attempts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;
@@ -71,7 +71,7 @@ export async function settle(
  */
 async function contradictsOpenAttempt(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
   if (verdict.attemptHash !== null) return false;
-  return (await findOpenAttempt(tx, submission.id)) !== undefined;
+  return (await findOpenAttempts(tx, submission.id)).length > 0;
 }
 
 async function applyVerdict(
@@ -89,14 +89,15 @@ async function applyVerdict(
   switch (verdict.kind) {
     case 'succeeded': {
       const { attemptHash: txHash, landed } = verdict;
-      await decideAttempt(tx, txHash, 'LANDED', `ledger ${landed.ledger}`, at);
+      await decideSlot(tx, submission.id, txHash, 'LANDED', `ledger ${landed.ledger}`, at);
       await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
       await effects.succeeded(tx, intent, { ...landed, txHash, at });
       return;
     }
     case 'refused': {
       const { attemptHash, refusal } = verdict;
-      if (attemptHash !== null) await decideAttempt(tx, attemptHash, 'REFUSED', refusal.message, at);
+      if (attemptHash !== null)
+        await decideSlot(tx, submission.id, attemptHash, 'REFUSED', refusal.message, at);
       const state = await effects.refused(tx, intent, refusal, at);
       const settledAt = state === 'REFUSED' ? at : null;
       await store({ state, refusalReason: refusal.reason, message: refusal.message, settledAt });
@@ -108,4 +109,19 @@ async function applyVerdict(
       return;
     }
   }
+}
+
+/** The one that landed used up the slot, so whatever it outbid, or was outbid by, can't land any more. */
+async function decideSlot(
+  tx: Tx,
+  submissionId: string,
+  landedHash: string,
+  state: 'LANDED' | 'REFUSED',
+  verdict: string,
+  at: Date,
+): Promise<void> {
+  const open = await findOpenAttempts(tx, submissionId);
+  await decideAttempt(tx, landedHash, state, verdict, at);
+  const others = open.map((attempt) => attempt.hash).filter((hash) => hash !== landedHash);
+  if (others.length > 0) await buryAttempts(tx, others, `${landedHash} used up the slot`, at);
 }

@@ -4,9 +4,9 @@
  *            ┌────────────────────────── proved dead ─────────────────────────┐
  *            ▼                                                                │
  *   PENDING, no attempt ──sign, commit──▶ PENDING, attempt open ──send, ask──▶│
- *            │                                   │   ▲                        │
- *            │                                   │   └─ not decided yet: same │
- *            │                                   │      bytes again, later    │
+ *            │     ▲  │                          │   ▲                        │
+ *            │     └──┘ no slot is free          │   ├─ not decided yet: same bytes again, later
+ *            │                                   │   └─ stuck: the same slot again, at a higher fee
  *            │ simulation refuses                │
  *            ▼                                   ├──landed──────────────▶ SUCCEEDED
  *         REFUSED ◀──────landed and refused──────┤
@@ -15,39 +15,50 @@
  *
  * A broken connection or a time-out at any point changes nothing: the next step looks again.
  */
-import { count, eq } from 'drizzle-orm';
+import { and, count, eq, isNull } from 'drizzle-orm';
 import { attempts } from '../../db/schema/index.ts';
 import { NetworkRefusal } from '../network/port.ts';
-import { decideAttempt, findOpenAttempt, type Attempt } from './attempts.ts';
+import { buryAttempts, findOpenAttempts, type Attempt } from './attempts.ts';
+import { haltSigning } from './haltedSigning.ts';
 import { effectsFor, intentOf, settle, type Submission } from './settle.ts';
-import { signAttempt } from './signAttempt.ts';
+import { outbidAttempt, signAttempt } from './signAttempt.ts';
+import { outcomeOfSlot } from './slotOutcome.ts';
+import { countFreeSlots, SequenceAhead } from './slots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** So many attempts can only die when something is wrong that signing again won't mend. */
 const MAX_ATTEMPTS = 20;
 
-/** What a step achieved: `settled` (or no longer ours), `progress` (step again now), `waiting` (later). */
-export type StepResult = 'settled' | 'progress' | 'waiting';
+/**
+ * What a step achieved: `settled` (or no longer ours), `progress` (step again now), `waiting` for the network (look
+ * again later), `no-slot` (nothing was signed; wait for others to finish).
+ */
+export type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
 
 export async function step(deps: SubmissionDependencies, submission: Submission): Promise<StepResult> {
-  const open = await findOpenAttempt(deps.db, submission.id);
+  const open = await findOpenAttempts(deps.db, submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
-  if (open) return (await conclude(deps, submission, open)) ?? sendAndAsk(deps, submission, open);
+  if (open.length > 0) {
+    return (await conclude(deps, submission, open)) ?? sendAndAsk(deps, submission, await outbid(deps, open));
+  }
+  const { signingOrder } = deps.network;
+  // Known before anything is simulated: most of a long queue only waits.
+  if (signingOrder && (await countFreeSlots(deps.db, signingOrder)) === 0) return 'no-slot';
 
   const reason = await reasonForReview(deps, submission);
   if (reason !== null) {
     await settle(deps, submission.id, { kind: 'needsReview', attemptHash: null, reason });
     return 'settled';
   }
-  const signed = await signOrRefuse(deps, submission);
-  return signed === null ? 'settled' : sendAndAsk(deps, submission, signed);
+  const signed = await sign(deps, submission);
+  return Array.isArray(signed) ? sendAndAsk(deps, submission, signed) : signed;
 }
 
 async function reasonForReview(deps: SubmissionDependencies, submission: Submission): Promise<string | null> {
   const [row] = await deps.db
     .select({ attempts: count() })
     .from(attempts)
-    .where(eq(attempts.submissionId, submission.id));
+    .where(and(eq(attempts.submissionId, submission.id), isNull(attempts.outbids)));
   if ((row?.attempts ?? 0) >= MAX_ATTEMPTS) {
     return `${MAX_ATTEMPTS} signed attempts died without landing`;
   }
@@ -55,37 +66,53 @@ async function reasonForReview(deps: SubmissionDependencies, submission: Submiss
   return (await effects.reasonForReview?.(intentOf(submission))) ?? null;
 }
 
-async function signOrRefuse(deps: SubmissionDependencies, submission: Submission): Promise<Attempt | null> {
+async function sign(deps: SubmissionDependencies, submission: Submission): Promise<Attempt[] | StepResult> {
   try {
-    return await signAttempt(deps, intentOf(submission));
+    const signed = await signAttempt(deps, intentOf(submission));
+    if (signed === null) return 'no-slot';
+    return signed.length === 0 ? 'settled' : signed;
   } catch (error) {
+    if (error instanceof SequenceAhead) {
+      await haltSigning(deps, error);
+      return 'no-slot';
+    }
     if (!(error instanceof NetworkRefusal)) throw error;
     const refusal = { reason: error.reason, message: error.message };
     await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal });
-    return null;
+    return 'settled';
   }
+}
+
+async function outbid(deps: SubmissionDependencies, open: readonly Attempt[]): Promise<readonly Attempt[]> {
+  const latest = open.at(-1);
+  const higher = latest && (await outbidAttempt(deps, latest));
+  if (!higher) return open;
+  deps.log.warn({ submissionId: higher.submissionId, hash: higher.hash, outbids: higher.outbids }, 'outbid');
+  return [...open, higher];
 }
 
 async function sendAndAsk(
   deps: SubmissionDependencies,
   submission: Submission,
-  attempt: Attempt,
+  open: readonly Attempt[],
 ): Promise<StepResult> {
-  const answer = await deps.network.broadcast(attempt.signedBytes);
+  const latest = open.at(-1);
+  if (!latest) return 'settled';
+  const answer = await deps.network.broadcast(latest.signedBytes);
   await deps.checkpoint('broadcast-sent');
   if (answer.status !== 'accepted') {
-    deps.log.warn({ submissionId: submission.id, hash: attempt.hash, answer }, 'broadcast not accepted');
+    deps.log.warn({ submissionId: submission.id, hash: latest.hash, answer }, 'broadcast not accepted');
   }
-  return (await conclude(deps, submission, attempt)) ?? 'waiting';
+  return (await conclude(deps, submission, open)) ?? 'waiting';
 }
 
-/** Asks the network and acts on its word; null while the attempt can still land. */
+/** Asks the network and acts on its word; null while the call can still land. */
 async function conclude(
   deps: SubmissionDependencies,
   submission: Submission,
-  attempt: Attempt,
+  open: readonly Attempt[],
 ): Promise<StepResult | null> {
-  const outcome = await deps.network.outcome(attempt);
+  const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
   await deps.checkpoint('outcome-known');
   const attemptHash = attempt.hash;
   switch (outcome.status) {
@@ -98,7 +125,7 @@ async function conclude(
       await settle(deps, submission.id, { kind: 'refused', attemptHash, refusal: outcome.refusal });
       return 'settled';
     case 'dead':
-      await buryAttempt(deps, submission, attempt, outcome.proof);
+      await bury(deps, submission, open, outcome.proof);
       return 'progress';
     case 'undeterminable':
       await settle(deps, submission.id, { kind: 'needsReview', attemptHash, reason: outcome.reason });
@@ -106,12 +133,13 @@ async function conclude(
   }
 }
 
-async function buryAttempt(
+async function bury(
   deps: SubmissionDependencies,
   submission: Submission,
-  attempt: Attempt,
+  open: readonly Attempt[],
   proof: string,
 ): Promise<void> {
-  await decideAttempt(deps.db, attempt.hash, 'DEAD', proof, deps.clock.now());
-  deps.log.warn({ submissionId: submission.id, hash: attempt.hash, proof }, 'attempt proved dead');
+  const hashes = open.map((attempt) => attempt.hash);
+  await buryAttempts(deps.db, hashes, proof, deps.clock.now());
+  deps.log.warn({ submissionId: submission.id, hashes, proof }, 'attempts proved dead');
 }

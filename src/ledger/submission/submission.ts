@@ -5,6 +5,7 @@
  *   attempt    signed bytes and their hash, committed before they are sent (`signAttempt`)
  *   step       one look at one submission: sign, send, ask, settle (`step`)
  *   settle     the network's final word and what it means, in one transaction (`settle`)
+ *   slots      which account signs next and with which sequence, where the network numbers transactions (`slots`)
  *   worker     claims due submissions, on any number of instances, and steps them (`worker`)
  *
  * Nothing but the network's final word settles a submission. Two instances that work on the same one by
@@ -34,6 +35,11 @@ export interface SubmissionDependencies {
   db: Db;
   network: LedgerNetwork;
   effects: EffectsByKind;
+  /**
+   * Compares books and network while nothing is under way, and tells what they disagree on: nothing when whatever
+   * else was sent with custody's key left the platform's tokens alone. @throws NetworkUnavailable
+   */
+  reconcile: () => Promise<string[]>;
   /** Rings with a subject's id when the state of its submission changed. */
   subjects: Doorbell;
   clock: Clock;

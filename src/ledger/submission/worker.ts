@@ -1,11 +1,13 @@
 /**
  * The worker: claims due submissions and steps them until it is stopped. Any number of instances may run one.
  */
-import { and, eq, sql } from 'drizzle-orm';
+import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
-import { submissions } from '../../db/schema/index.ts';
+import { attempts, submissions } from '../../db/schema/index.ts';
 import { messageOf } from '../../errors.ts';
+import { reviewHaltedSigning } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
+import { countFreeSlots } from './slots.ts';
 import { step } from './step.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -13,6 +15,10 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 const CLAIM_SECONDS = 30;
 const MAX_CONCURRENT_STEPS = 8;
 const BACKOFF = { firstMs: 250, longestMs: 15_000 };
+/** Free slots ring the bell; this is for the rings that are lost. */
+const NO_SLOT_DELAY_MS = 1000;
+/** A network with numbers closes a ledger every few seconds: looking four times a second adds little to that. */
+const IDLE_POLL_MS = 250;
 /** A submission that keeps making progress within one claim gives way to others after so many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
 
@@ -26,15 +32,32 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     maxConcurrent: MAX_CONCURRENT_STEPS,
     claim: (limit) => claimDue(deps, limit),
     carry: (submission) => carry(deps, submission),
+    ...(deps.network.signingOrder ? { idlePollMs: IDLE_POLL_MS } : {}),
     log: deps.log,
   });
 }
 
+/**
+ * Where slots are few, what is under way goes first, because it gives its slot back; and of what is not signed yet
+ * only as many are claimed as there are slots.
+ */
 async function claimDue(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
+  const { signingOrder } = deps.network;
+  if (signingOrder === null) return claim(deps, limit);
+  await reviewHaltedSigning(deps);
+  const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
+    AND ${attempts.state} = 'OPEN')`;
+  const underWay = await claim(deps, limit, isUnderWay);
+  const slots = await countFreeSlots(deps.db, signingOrder);
+  const fresh = Math.min(limit - underWay.length, slots);
+  return fresh > 0 ? [...underWay, ...(await claim(deps, fresh, sql`NOT ${isUnderWay}`))] : underWay;
+}
+
+async function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Promise<Submission[]> {
   const due = deps.db
     .select({ id: submissions.id })
     .from(submissions)
-    .where(and(eq(submissions.state, 'PENDING'), sql`${submissions.dueAt} <= now()`))
+    .where(and(eq(submissions.state, 'PENDING'), sql`${submissions.dueAt} <= now()`, condition))
     .orderBy(submissions.dueAt)
     .limit(limit)
     .for('update', { skipLocked: true });
@@ -51,6 +74,7 @@ async function carry(deps: SubmissionDependencies, submission: Submission): Prom
       const result = await step(deps, submission);
       if (result === 'settled') return;
       if (result === 'waiting') break;
+      if (result === 'no-slot') return await putBackSoon(deps, submission);
     }
   } catch (error) {
     // Unknown, so nothing changes: the next step looks again.
@@ -60,6 +84,14 @@ async function carry(deps: SubmissionDependencies, submission: Submission): Prom
     // The claim runs out by itself.
     deps.log.error({ submissionId: submission.id, error: messageOf(error) }, 'putting back failed');
   });
+}
+
+/** Nothing was tried, so nothing counts as fruitless. */
+async function putBackSoon(deps: SubmissionDependencies, submission: Submission): Promise<void> {
+  await deps.db
+    .update(submissions)
+    .set({ dueAt: sql`now() + make_interval(secs => ${NO_SLOT_DELAY_MS / 1000})` })
+    .where(and(eq(submissions.id, submission.id), eq(submissions.state, 'PENDING')));
 }
 
 /** Makes the submission due again after a back-off. */

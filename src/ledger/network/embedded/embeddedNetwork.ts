@@ -8,7 +8,7 @@
 import type { Clock } from '../../../clock.ts';
 import type { DatabaseHandle } from '../../../db/connection.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
-import type { Address, BroadcastAnswer, LedgerNetwork, NetworkCall } from '../port.ts';
+import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { innermostMessage } from './databaseErrors.ts';
 import { createControls } from './controls.ts';
 import type { EmbeddedControls } from './controls.ts';
@@ -18,7 +18,7 @@ import { createLander, unknownAnswer } from './landing.ts';
 import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { outcomeOf } from './outcomes.ts';
 import { createReads } from './reads.ts';
-import { createSubmit, prepareCall } from './signer.ts';
+import { createSubmit, draftCall, simulateCall } from './signer.ts';
 import type { SignerDeps } from './signer.ts';
 import { isAddress, keypairOf } from './strkey.ts';
 import type { RandomBytes } from './strkey.ts';
@@ -74,6 +74,17 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
   const submit = createSubmit(deps, broadcast, outcome);
   const reads = createReads(db, clock, settlementAddress);
 
+  const predictTokenAddress = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
+
+  async function findToken(salt: Hash32): Promise<Address | null> {
+    const address = predictTokenAddress(salt);
+    return (await reads.tokenAt(address)) === null ? null : address;
+  }
+
+  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
+    await simulateCall(deps, depositor, withSettlement(call, settlementAddress));
+  }
+
   return {
     name: 'embedded',
     networkId,
@@ -81,11 +92,17 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     normalizeAddress: (text) => (isAddress(text) ? text : null),
     // Ledgers are kept for ever, so every transaction since the first can be looked up.
     status: () => answered(readLedgerClock(db, clock).then((latest) => ({ ...latest, oldestLedger: 1n }))),
-    prepare: (call) => answered(prepareCall(deps, custody, withSettlement(call, settlementAddress))),
+    // Bytes are told apart by a random number, so an account sends as many as it likes, in any order.
+    signingOrder: null,
+    nextSequences: async () => new Map(),
+    draft: (call) => answered(draftCall(deps, custody, withSettlement(call, settlementAddress))),
     broadcast,
     outcome,
+    // Landing costs nothing here.
+    outbid: async () => null,
     hashAssetId: hashText,
-    predictTokenAddress: (salt) => deployedAddress(networkId, factoryAddress, salt),
+    predictTokenAddress,
+    findToken: ({ salt }) => answered(findToken(salt)),
     tokenAt: (address) => answered(reads.tokenAt(address)),
     carbonTotals: (address) => answered(reads.carbonTotals(address)),
     retirementRecords: (address, from, limit) => answered(reads.retirementRecords(address, from, limit)),
@@ -95,6 +112,8 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     expiryOf: (addresses) => answered(reads.expiryOf(addresses)),
     settlementContract: () => answered(reads.settlementContract()),
     offRampDeposit: (sessionId) => answered(reads.offRampDeposit(sessionId)),
+    depositsNeedApproval: false,
+    checkDeposit: (call, depositor) => answered(checkDeposit(call, depositor)),
     ...createControls({ db, clock, custody, factoryAddress, submit }),
   };
 }
@@ -117,8 +136,14 @@ async function ensureSettlement(
   return address;
 }
 
-/** Only calls about deposits need to know which settlement contract is in use. */
+/**
+ * Only calls about deposits need to know which settlement contract is in use.
+ * @throws NetworkRefusal for an approval: a deposit here is authorised by its own signature
+ */
 function withSettlement(call: NetworkCall, settlementAddress: Address): Invocation {
+  if (call.kind === 'approve') {
+    throw new NetworkRefusal({ reason: 'OTHER', message: 'Tokens of this network know no approvals' });
+  }
   return 'sessionId' in call ? { ...call, settlementAddress } : call;
 }
 

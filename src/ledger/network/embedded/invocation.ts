@@ -12,7 +12,7 @@ import { isAddress } from './strkey.ts';
 type OffRampKind = 'initiateOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp';
 
 export type Invocation =
-  | Exclude<NetworkCall, { kind: OffRampKind }>
+  | Exclude<NetworkCall, { kind: OffRampKind | 'approve' }>
   | (Extract<NetworkCall, { kind: OffRampKind }> & { settlementAddress: Address })
   | { kind: 'transfer'; tokenAddress: Address; to: Address; amount: bigint }
   | { kind: 'setPaused'; contractAddress: Address; paused: boolean };

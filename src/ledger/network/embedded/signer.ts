@@ -8,6 +8,7 @@ import type {
   Address,
   BroadcastAnswer,
   CallResult,
+  Draft,
   Outcome,
   PreparedTransaction,
   TransactionHash,
@@ -16,6 +17,7 @@ import { execute, keysOf } from './contracts/execute.ts';
 import { checkInvocation } from './invocation.ts';
 import type { Invocation } from './invocation.ts';
 import { readLedgerClock } from './ledgerClock.ts';
+import type { ClosedLedger } from './ledgerClock.ts';
 import type { Keypair, RandomBytes } from './strkey.ts';
 import { signTransaction } from './transaction.ts';
 import { loadWorld } from './worldStore.ts';
@@ -33,21 +35,37 @@ export interface SignerDeps {
 const NONCE_BYTES = 16;
 
 /**
- * Simulates the call on the state of this moment, then signs it.
- * @throws NetworkRefusal when the contracts would refuse it; nothing was signed
+ * Runs the call on the state of this moment, without effect, as if `source` had sent it.
+ * @throws NetworkRefusal when the contracts would refuse it
  */
-export async function prepareCall(
-  deps: SignerDeps,
-  keypair: Keypair,
+export async function simulateCall(
+  deps: Pick<SignerDeps, 'db' | 'clock' | 'networkId' | 'factoryAddress'>,
+  source: Address,
   call: Invocation,
-): Promise<PreparedTransaction> {
+): Promise<{ invocation: Invocation; latest: ClosedLedger }> {
   const invocation = checkInvocation(call);
-  const context = { ...deps, source: keypair.address };
+  const context = { ...deps, source };
   const [latest, world] = await Promise.all([
     readLedgerClock(deps.db, deps.clock),
     loadWorld(deps.db, [keysOf(context, invocation)]),
   ]);
   execute(world, { ...context, closedAt: latest.closedAt }, invocation);
+  return { invocation, latest };
+}
+
+/** @throws NetworkRefusal when the contracts would refuse it, or it is too long; nothing was signed */
+export async function draftCall(deps: SignerDeps, keypair: Keypair, call: Invocation): Promise<Draft> {
+  const { invocation, latest } = await simulateCall(deps, keypair.address, call);
+  const prepared = signAt(deps, keypair, invocation, latest);
+  return { sign: async () => prepared };
+}
+
+function signAt(
+  deps: SignerDeps,
+  keypair: Keypair,
+  invocation: Invocation,
+  latest: ClosedLedger,
+): PreparedTransaction {
   const validUntil = latest.closedAt + BigInt(deps.validitySeconds);
   const signed = signTransaction(
     {
@@ -97,7 +115,7 @@ export function createSubmit(
   outcome: (sent: PreparedTransaction) => Promise<Outcome>,
 ): SubmitCall {
   return async (keypair, call) => {
-    const prepared = await prepareCall(deps, keypair, call);
+    const prepared = await (await draftCall(deps, keypair, call)).sign(null);
     const answer = await broadcast(prepared.signedBytes);
     const settled = await outcome(prepared);
     if (settled.status === 'succeeded') return { hash: prepared.hash, result: settled.result };

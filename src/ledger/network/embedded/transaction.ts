@@ -44,8 +44,11 @@ const envelopeSchema = z.strictObject({
   invocation: z.unknown(),
 });
 
-/** @throws NetworkRefusal OTHER when the arguments don't fit the contracts or the transaction is too long */
-export function signTransaction(transaction: Transaction, keypair: Keypair): SignedTransaction {
+/**
+ * What is signed: the one payload of a transaction.
+ * @throws NetworkRefusal OTHER when the arguments don't fit the contracts or the transaction is too long
+ */
+export function encodeTransaction(transaction: Transaction): Uint8Array {
   const invocation = checkInvocation(transaction.invocation);
   const payload = Buffer.from(canonicalJson({ ...transaction, invocation }), 'utf8');
   if (payload.length > MAX_PAYLOAD_BYTES) {
@@ -54,6 +57,12 @@ export function signTransaction(transaction: Transaction, keypair: Keypair): Sig
       message: `The transaction takes ${payload.length} bytes, the network allows ${MAX_PAYLOAD_BYTES}`,
     });
   }
+  return payload;
+}
+
+/** @throws like `encodeTransaction` */
+export function signTransaction(transaction: Transaction, keypair: Keypair): SignedTransaction {
+  const payload = encodeTransaction(transaction);
   const signedBytes = Buffer.concat([keypair.sign(payload), payload]);
   return { transaction, hash: hashOf(payload), signedBytes };
 }

@@ -1,0 +1,37 @@
+/**
+ * The network's word about a slot: of the attempts that share it, one can land at most, and it is dead when all are.
+ */
+import type { LedgerNetwork, Outcome } from '../network/port.ts';
+import type { Attempt } from './attempts.ts';
+
+export interface SlotOutcome {
+  /** The attempt that the outcome was said of: the one that landed, if one did. */
+  attempt: Attempt;
+  outcome: Outcome;
+}
+
+/** From the word that decides all to the one that decides nothing else. */
+const PRECEDENCE: readonly Outcome['status'][] = [
+  'succeeded',
+  'refused',
+  'pending',
+  'undeterminable',
+  'dead',
+];
+
+/** @param open at least one @throws NetworkUnavailable when any of them can't be told: it might be the one that landed */
+export async function outcomeOfSlot(
+  network: Pick<LedgerNetwork, 'outcome'>,
+  open: readonly Attempt[],
+): Promise<SlotOutcome> {
+  const told = await Promise.all(
+    open.map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
+  );
+  const [decisive] = told.sort((a, b) => rank(a) - rank(b));
+  if (!decisive) throw new Error('a slot without attempts has no outcome');
+  return decisive;
+}
+
+function rank({ outcome }: SlotOutcome): number {
+  return PRECEDENCE.indexOf(outcome.status);
+}

@@ -1,0 +1,124 @@
+/**
+ * Giving away slots: which account signs next, and with which number.
+ *
+ * The network says which sequence it expects, the database which ones it has given away; a slot is the smallest
+ * sequence that the network has not used and no live attempt holds. So a sequence that came back (its attempt died
+ * without landing) is the next one given away, and no gap stays open in front of what waits behind it.
+ */
+import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { attempts, signingAccounts } from '../../db/schema/index.ts';
+import type { Address, NextSequences, SigningOrder, Slot } from '../network/port.ts';
+
+/**
+ * The network has seen transactions of a signing account that this database knows nothing of: someone else uses its
+ * key, or the database was restored from a backup. Then what looks undone may have been done.
+ */
+export class SequenceAhead extends Error {
+  override readonly name = 'SequenceAhead';
+  readonly address: Address;
+  readonly expected: bigint;
+
+  constructor(address: Address, expected: bigint, ours: bigint) {
+    super(
+      `the network expects sequence ${expected} of ${address}, but this database has given away none from ${ours} on: ` +
+        'the key was used elsewhere, or the database is an old copy',
+    );
+    this.address = address;
+    this.expected = expected;
+  }
+}
+
+const openInSlot = and(eq(attempts.state, 'OPEN'), isNull(attempts.outbids));
+
+/** How many more attempts could be signed at this moment; none while one account is halted. */
+export async function countFreeSlots(db: Db, order: SigningOrder): Promise<number> {
+  if (await isHalted(db)) return 0;
+  const open = await db.$count(attempts, and(inArray(attempts.source, [...order.accounts]), openInSlot));
+  return Math.max(0, order.accounts.length * order.maxOpenPerAccount - open);
+}
+
+/** What one account's history hides may concern any call: so nothing is signed with the others either. */
+export async function isHalted(db: Pick<Db, '$count'>): Promise<boolean> {
+  return (await db.$count(signingAccounts, isNotNull(signingAccounts.haltedBecause))) > 0;
+}
+
+/**
+ * Holds the account's row until the transaction ends, so that nobody else gets the same slot.
+ * @returns null when every account has as many transactions open as the network allows
+ * @throws SequenceAhead
+ */
+export async function takeSlot(
+  tx: Tx,
+  order: SigningOrder,
+  nextSequences: NextSequences,
+): Promise<Slot | null> {
+  if (await isHalted(tx)) return null;
+  const account =
+    (await lockFreeAccount(tx, order, { skipLocked: true })) ??
+    (await enrolAndLock(tx, order, nextSequences)) ??
+    (await lockFreeAccount(tx, order, undefined));
+  if (!account) return null;
+  const expected = nextSequences.get(account.address);
+  if (expected === undefined) throw new Error(`the network told no sequence of ${account.address}`);
+  if (expected > account.nextSequence)
+    throw new SequenceAhead(account.address, expected, account.nextSequence);
+
+  // Read after the lock was granted: what others committed before is seen.
+  const live = await readLiveSequences(tx, account.address, expected);
+  if (live.open >= order.maxOpenPerAccount) return null;
+  let sequence = expected;
+  while (live.sequences.has(sequence)) sequence += 1n;
+  if (sequence >= account.nextSequence) {
+    await tx
+      .update(signingAccounts)
+      .set({ nextSequence: sequence + 1n })
+      .where(eq(signingAccounts.address, account.address));
+  }
+  return { source: account.address, sequence };
+}
+
+async function lockFreeAccount(tx: Tx, order: SigningOrder, config: { skipLocked: true } | undefined) {
+  const openCount = sql`(SELECT count(*) FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address}
+    AND ${attempts.state} = 'OPEN' AND ${attempts.outbids} IS NULL)`;
+  const [account] = await tx
+    .select()
+    .from(signingAccounts)
+    .where(
+      and(
+        inArray(signingAccounts.address, [...order.accounts]),
+        sql`${openCount} < ${order.maxOpenPerAccount}`,
+      ),
+    )
+    .limit(1)
+    .for('update', config);
+  return account;
+}
+
+/** An account that signs for the first time starts where the network says. */
+async function enrolAndLock(tx: Tx, order: SigningOrder, nextSequences: NextSequences) {
+  const rows = order.accounts.flatMap((address) => {
+    const nextSequence = nextSequences.get(address);
+    return nextSequence === undefined ? [] : [{ address, nextSequence }];
+  });
+  if (rows.length === 0) return undefined;
+  const enrolled = await tx.insert(signingAccounts).values(rows).onConflictDoNothing().returning();
+  return enrolled[0];
+}
+
+async function readLiveSequences(tx: Tx, address: Address, from: bigint) {
+  const rows = await tx
+    .select({ sequence: attempts.sequence, state: attempts.state, outbids: attempts.outbids })
+    .from(attempts)
+    .where(
+      and(
+        eq(attempts.source, address),
+        ne(attempts.state, 'DEAD'),
+        or(eq(attempts.state, 'OPEN'), gte(attempts.sequence, from)),
+      ),
+    );
+  return {
+    open: rows.filter((row) => row.state === 'OPEN' && row.outbids === null).length,
+    sequences: new Set(rows.map((row) => row.sequence)),
+  };
+}
