@@ -4,9 +4,12 @@
 import { randomBytes } from 'node:crypto';
 import dotenv from 'dotenv';
 import type { z } from 'zod';
-import { SETTINGS, type Setting, type SettingName } from './settings.ts';
+import { KNOWN_NETWORKS, ledgerConfigOf, type LedgerConfig, type LedgerValues } from './ledgerConfig.ts';
+import { findLedgerProblems } from './ledgerContradictions.ts';
 import { loadSecrets } from './secrets.ts';
-import { StartupError } from './startupErrors.ts';
+import { SETTINGS, type SettingName } from './settings.ts';
+import type { Setting } from './settingRules.ts';
+import { WrongSettings } from './startupErrors.ts';
 
 type Values = { [Name in SettingName]: z.output<(typeof SETTINGS)[Name]['schema']> };
 
@@ -21,6 +24,8 @@ export interface Config extends Omit<
   AUTH_SECRET: string | null;
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
+  /** What the configured ledger network needs. */
+  ledger: LedgerConfig;
   /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
   databasePassword: string | null;
   /** Whether the bearer secret was generated here, so that development tokens may be shown. */
@@ -30,16 +35,18 @@ export interface Config extends Omit<
 /** Enough to recognise a value by. */
 const MAX_SHOWN_CHARACTERS = 100;
 
-/** @throws StartupError that names every setting that is wrong. */
+/** @throws WrongSettings, which names every setting that is wrong. */
 export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironment()): Promise<Config> {
-  const values = readSettings(environment);
+  const values = await readSettings(environment);
   // Asked only for what is not set: an installation that brings its own secrets gets no file of others.
   const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
   const isProduction = values.NODE_ENV === 'production';
+  const ledgerSecretKey = values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey;
   return {
     ...values,
+    ledger: ledgerConfigOf(values, ledgerSecretKey),
     PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
-    LEDGER_SECRET_KEY: values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey,
+    LEDGER_SECRET_KEY: ledgerSecretKey,
     APP_SECRET: values.APP_SECRET ?? (await generated()).appSecret,
     AUTH_SECRET:
       values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
@@ -62,20 +69,20 @@ function readEnvironment(): NodeJS.Dict<string> {
   return process.env;
 }
 
-function readSettings(environment: NodeJS.Dict<string>): Values {
+async function readSettings(environment: NodeJS.Dict<string>): Promise<Values> {
   const problems: string[] = [];
-  const values: Record<string, unknown> = {};
+  const values: Partial<Values> = {};
   for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
     const given = givenValue(environment, name);
     const parsed = setting.schema.safeParse(given ?? setting.default ?? undefined);
-    if (parsed.success) values[name] = parsed.data;
+    if (parsed.success) Object.assign(values, { [name]: parsed.data });
     else problems.push(describeProblem(name, setting, given, parsed.error));
   }
   const isGiven = (name: SettingName) => givenValue(environment, name) !== undefined;
-  const hasHttpRamp = values['RAMP_PROVIDER'] === 'http';
-  problems.push(...findContradictions(isGiven, values['NODE_ENV'] === 'production', hasHttpRamp));
-  if (values['NODE_ENV'] === 'production') problems.push(...findWeakSecrets(values));
-  if (problems.length > 0) throw wrongSettings(problems);
+  const read: ReadSettings = { values, isGiven, isProduction: values.NODE_ENV === 'production' };
+  problems.push(...findContradictions(read), ...(await findLedgerProblems(read)));
+  if (read.isProduction) problems.push(...findWeakSecrets(values));
+  if (problems.length > 0) throw new WrongSettings(problems);
   return values as Values;
 }
 
@@ -97,12 +104,16 @@ function describeProblem(
   return `${name} ${rule}, but is ${shown}. ${setting.description}`;
 }
 
-/** Settings that are right by themselves and wrong together. */
-function findContradictions(
-  isGiven: (name: SettingName) => boolean,
-  isProduction: boolean,
-  hasHttpRamp: boolean,
-): string[] {
+/** What was given; a setting that breaks its own rule was named already, and is not in `values`. */
+interface ReadSettings {
+  values: Partial<Values>;
+  isGiven: (name: SettingName) => boolean;
+  isProduction: boolean;
+}
+
+/** Settings that are right by themselves and wrong together; the ledger's are in ledgerContradictions.ts. */
+function findContradictions({ values, isGiven, isProduction }: ReadSettings): string[] {
+  const hasHttpRamp = values.RAMP_PROVIDER === 'http';
   const problems: string[] = [];
   const forHttpRamp: SettingName[] = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'];
   if (hasHttpRamp) {
@@ -114,7 +125,7 @@ function findContradictions(
       'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
     );
   }
-  if (isProduction) problems.push(...findUnsafeDefaults(isGiven));
+  if (isProduction) problems.push(...findUnsafeDefaults(isGiven, isEmbedded(values)));
   if (isProduction && !hasHttpRamp && !isGiven('RAMP_EXCHANGE_RATES')) {
     problems.push(
       'RAMP_EXCHANGE_RATES must be set in production: the default ones are examples, and payouts are real.',
@@ -124,12 +135,13 @@ function findContradictions(
 }
 
 /** What is convenient on a laptop and dangerous with other people's money. */
-function findUnsafeDefaults(isGiven: (name: SettingName) => boolean): string[] {
+function findUnsafeDefaults(isGiven: ReadSettings['isGiven'], isEmbedded: boolean): string[] {
   const required: SettingName[] = [
     'DATABASE_URL',
     // Also the embedded one has to be asked for by its name: nothing there happens on a public ledger.
     'LEDGER_NETWORK',
-    'LEDGER_SECRET_KEY',
+    // On a real network it is required anyhow.
+    ...(isEmbedded ? ['LEDGER_SECRET_KEY' as const] : []),
     'APP_SECRET',
     'PUBLIC_URL',
   ];
@@ -144,34 +156,29 @@ function findUnsafeDefaults(isGiven: (name: SettingName) => boolean): string[] {
   return problems;
 }
 
+function isEmbedded({ LEDGER_NETWORK: network }: Partial<LedgerValues>): boolean {
+  return network !== undefined && KNOWN_NETWORKS[network].family === 'embedded';
+}
+
 /** Words that are in examples and in what people make up, and hardly ever in what was made by chance. */
 const MADE_UP = /change.?me|default|example|password|secret/i;
 const MIN_DIFFERENT_CHARACTERS = 12;
 
 /** Long enough is not enough where one secret can sign an administrator's token. */
-function findWeakSecrets(values: Readonly<Record<string, unknown>>): string[] {
-  const names: SettingName[] = ['APP_SECRET', 'AUTH_SECRET'];
+function findWeakSecrets(values: Partial<Values>): string[] {
+  const names = ['APP_SECRET', 'AUTH_SECRET'] as const;
   const problems = names
     .filter((name) => isMadeUp(values[name]))
     .map(
       (name) =>
         `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`,
     );
-  if (values['APP_SECRET'] !== undefined && values['APP_SECRET'] === values['AUTH_SECRET']) {
+  if (values.APP_SECRET !== undefined && values.APP_SECRET === values.AUTH_SECRET) {
     problems.push('APP_SECRET and AUTH_SECRET are the same: whoever learns one must not have the other.');
   }
   return problems;
 }
 
-function isMadeUp(secret: unknown): boolean {
-  return (
-    typeof secret === 'string' && (MADE_UP.test(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS)
-  );
-}
-
-function wrongSettings(problems: readonly string[]): StartupError {
-  return new StartupError(
-    `${problems.length === 1 ? 'A setting is' : `${problems.length} settings are`} wrong:\n` +
-      problems.map((problem) => `  ${problem}`).join('\n'),
-  );
+function isMadeUp(secret: string | undefined): boolean {
+  return secret !== undefined && (MADE_UP.test(secret) || new Set(secret).size < MIN_DIFFERENT_CHARACTERS);
 }

@@ -20,11 +20,6 @@ export const DEVELOPMENT_SUBJECTS: Readonly<Record<Role, string>> = {
   farmer: 'farmer-1',
 };
 
-/** Whether an address to listen on is for this machine's own programs alone. */
-export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
-}
-
 /** @throws StartupError when tokens are signed elsewhere. */
 export async function signDevelopmentToken(
   config: Config,

@@ -6,13 +6,14 @@ import { join } from 'node:path';
 import { buildApp, type App } from './app.ts';
 import { systemClock } from './clock.ts';
 import { isRunByNpm, loadConfig, type Config } from './config.ts';
-import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
+import { signDevelopmentToken } from './developmentTokens.ts';
 import { createGraphiqlPage } from './http/graphiql.ts';
 import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
 import { limitsOf } from './limits/limits.ts';
 import { createLogger, type Logger } from './logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
 import { openConfiguredNetwork } from './openNetwork.ts';
+import { isLoopback } from './privateHost.ts';
 import { isWatching, watchRetirements } from './resolvers/watchRetirements.ts';
 import { GRAPHIQL_EXAMPLES } from './schema/examples.ts';
 import { explainStartupError } from './startupErrors.ts';
@@ -47,12 +48,13 @@ async function main(): Promise<void> {
 async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
   const database = await openConfiguredDatabase(config);
   stops.push(database.stop);
-  const network = await openConfiguredNetwork(config, database.handle);
-  const indexerUrl = config.INDEXER_URL ?? (await startIndexer(database, log, stops));
+  const { network, embeddedControls } = await openConfiguredNetwork(config, database.handle, log);
+  const hasOwnIndexer = config.INDEXER_URL === undefined && config.ledger.family === 'embedded';
+  const indexerUrl = hasOwnIndexer ? await startIndexer(database, log, stops) : (config.INDEXER_URL ?? null);
   const app = await buildApp({
     handle: database.handle,
     network,
-    embeddedControls: network,
+    embeddedControls,
     indexerUrl,
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
@@ -76,7 +78,8 @@ async function start(config: Config, log: Logger, stops: Stops): Promise<void> {
   // Listening comes first: a taken port should not have let work begin.
   const port = await app.listen(config.PORT, config.HOST);
   await app.start();
-  if (config.INDEXER_URL === undefined) await watchEmbeddedIndexer(app, log);
+  if (hasOwnIndexer) await watchEmbeddedIndexer(app, log);
+  else await tellOfMissingDeliveries(app, indexerUrl, config, log);
   process.stdout.write(await welcome({ config, port, database, network, indexerUrl }));
 }
 
@@ -96,6 +99,26 @@ async function watchEmbeddedIndexer({ dependencies }: App, log: Logger): Promise
   if (await isWatching(dependencies)) return;
   const { webhookId } = await watchRetirements(dependencies);
   log.info({ webhookId }, 'registered with the embedded indexer');
+}
+
+/** Without deliveries nothing is lost: the feed is only later to hear of what others retire. */
+async function tellOfMissingDeliveries(
+  { dependencies }: App,
+  indexerUrl: string | null,
+  { HEAL_INTERVAL_MS: healIntervalMs }: Config,
+  log: Logger,
+): Promise<void> {
+  if (indexerUrl === null) {
+    log.warn(
+      { healIntervalMs },
+      'INDEXER_URL is not set: the feed looks for retirements by others by itself',
+    );
+  } else if (!(await isWatching(dependencies))) {
+    log.warn(
+      { indexer: new URL(indexerUrl).host },
+      'the indexer delivers nothing to this address yet: call watchRetirements',
+    );
+  }
 }
 
 function tokenKey(config: Config): { secret: string } | { jwksUrl: string } {

@@ -4,7 +4,7 @@
 import type { Config } from './config.ts';
 import { openDatabase, type DatabaseHandle } from './db/connection.ts';
 import { openEmbeddedPostgres } from './db/embedded/embeddedPostgres.ts';
-import { migrate } from './db/migrate.ts';
+import { migrate, type MigrationSet } from './db/migrate.ts';
 import { databaseUnreachable, migrationFailed } from './startupErrors.ts';
 
 export interface ConfiguredDatabase {
@@ -16,18 +16,23 @@ export interface ConfiguredDatabase {
 
 const APPLICATION_NAME = 'asset-token-marketplace';
 
+export interface OpenDatabaseOptions {
+  /** Leave its schema as it is: for who only looks. The embedded network needs its own, so not with that. */
+  asItIs?: boolean;
+}
+
 /** @throws StartupError */
-export async function openConfiguredDatabase(config: Config): Promise<ConfiguredDatabase> {
+export async function openConfiguredDatabase(
+  config: Config,
+  { asItIs = false }: OpenDatabaseOptions = {},
+): Promise<ConfiguredDatabase> {
   const embedded =
     config.databasePassword === null
       ? null
       : await openEmbeddedPostgres({ dataDir: config.DATA_DIR, password: config.databasePassword });
   const url = embedded?.url ?? config.DATABASE_URL ?? '';
   try {
-    await migrate(url, [
-      'platform',
-      ...(config.LEDGER_NETWORK === 'embedded' ? ['embedded-network' as const] : []),
-    ]);
+    await migrate(url, asItIs ? [] : setsOf(config));
   } catch (error) {
     await embedded?.stop();
     throw embedded ? migrationFailed(error) : databaseUnreachable(url, error);
@@ -48,4 +53,8 @@ export async function openConfiguredDatabase(config: Config): Promise<Configured
       await embedded?.stop();
     },
   };
+}
+
+function setsOf({ ledger }: Config): MigrationSet[] {
+  return ledger.family === 'embedded' ? ['platform', 'embedded-network'] : ['platform'];
 }

@@ -1,28 +1,97 @@
 /**
- * The configured ledger network, with the check that it and the treasury belong together.
+ * The configured ledger network: made of its settings, and checked to be the one that they name.
  */
 import { randomBytes } from 'node:crypto';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { DatabaseHandle } from './db/connection.ts';
-import { createEmbeddedNetwork, type EmbeddedNetwork } from './ledger/network/embedded/embeddedNetwork.ts';
+import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
+import { createEmbeddedNetwork } from './ledger/network/embedded/embeddedNetwork.ts';
+import {
+  askOnlyOwnNode,
+  evmIdentityCheck,
+  stellarIdentityCheck,
+  WrongNetwork,
+  type CheckIdentity,
+} from './ledger/network/nodeIdentity.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
+import type { EvmLedger, StellarLedger } from './ledgerConfig.ts';
+import type { Logger } from './logger.ts';
 import { StartupError } from './startupErrors.ts';
 
-/** @throws StartupError when the treasury is not what the custody signer can burn from. */
+export interface OpenedNetwork {
+  network: LedgerNetwork;
+  /** What the embedded network offers beside the port; undefined on a real one. */
+  embeddedControls: Pick<EmbeddedControls, 'advanceClock'> | undefined;
+}
+
+/**
+ * A node that is away does not keep the server from starting: the books can be read, and what was begun goes on
+ * when it is back.
+ * @throws StartupError when the node is of another network, or the treasury not what the custody signer can burn from
+ */
 export async function openConfiguredNetwork(
   config: Config,
   handle: DatabaseHandle,
-): Promise<EmbeddedNetwork> {
-  const network = await createEmbeddedNetwork({
-    handle,
-    secretKey: config.LEDGER_SECRET_KEY,
-    clock: systemClock,
-    randomBytes,
-    settlementAddress: config.RAMP_SETTLEMENT_ADDRESS,
-  });
-  refuseForeignTreasury(network, config.TREASURY_ADDRESS);
-  return network;
+  log: Logger,
+): Promise<OpenedNetwork> {
+  const opened = await open(config, handle, log);
+  refuseForeignTreasury(opened.network, config.TREASURY_ADDRESS);
+  return opened;
+}
+
+async function open(config: Config, handle: DatabaseHandle, log: Logger): Promise<OpenedNetwork> {
+  const { ledger } = config;
+  if (ledger.family === 'embedded') {
+    const network = await createEmbeddedNetwork({
+      handle,
+      secretKey: config.LEDGER_SECRET_KEY,
+      clock: systemClock,
+      randomBytes,
+      settlementAddress: config.RAMP_SETTLEMENT_ADDRESS,
+    });
+    return { network, embeddedControls: network };
+  }
+  const { network, checkIdentity } = await createRealNetwork(ledger, log);
+  await lookAtNode(checkIdentity, log);
+  const guarded = askOnlyOwnNode(network, checkIdentity, () => performance.now());
+  return { network: guarded, embeddedControls: undefined };
+}
+
+/** The libraries of a network are loaded by those who use it. */
+export async function createRealNetwork(
+  ledger: StellarLedger | EvmLedger,
+  log: Logger,
+): Promise<{ network: LedgerNetwork; checkIdentity: CheckIdentity }> {
+  if (ledger.family === 'stellar') {
+    const { createStellarNetwork } = await import('./ledger/network/stellar/stellarNetwork.ts');
+    const network = await createStellarNetwork({
+      ...ledger,
+      validitySeconds: STELLAR_VALIDITY_SECONDS,
+      randomBytes,
+      log,
+    });
+    return { network, checkIdentity: stellarIdentityCheck(ledger) };
+  }
+  const { createEvmNetwork } = await import('./ledger/network/evm/evmNetwork.ts');
+  const network = await createEvmNetwork({ ...ledger, log });
+  return { network, checkIdentity: evmIdentityCheck(ledger) };
+}
+
+/**
+ * Twelve ledgers: long enough for a transaction that waits at a busy node, and short enough that one which never
+ * lands is proved dead, and signed anew, within a minute or so.
+ */
+const STELLAR_VALIDITY_SECONDS = 60;
+
+/** @throws StartupError when the node is of another network */
+async function lookAtNode(checkIdentity: CheckIdentity, log: Logger): Promise<void> {
+  try {
+    await checkIdentity();
+  } catch (err) {
+    if (err instanceof WrongNetwork) throw new StartupError(err.message, { cause: err });
+    log.warn({ err }, 'the ledger network does not answer; the server starts without it');
+  }
 }
 
 /** Retiring burns the signer's own balance: credits that were minted elsewhere could never be retired. */

@@ -1,38 +1,15 @@
 /**
  * Every setting of the product, once: its name, its meaning, its default and its rule. config.ts reads the
- * environment by this table, and a test holds .env.example and the README to it.
+ * environment by this table, and a test holds .env.example and the README to it. Those of the ledger network
+ * are in ledgerSettings.ts.
  */
 import { z } from 'zod';
 import { MIN_SECRET_BYTES } from './identity/tokens.ts';
+import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { parseDecimal } from './ramp/decimals.ts';
+import { httpUrl, list, secretText, setting, text, wholeNumber } from './settingRules.ts';
 
-export interface Setting {
-  /** For .env.example and the README. */
-  description: string;
-  /** As it would be written in the environment; null when there is none. */
-  default: string | null;
-  /** Values of secrets are never repeated in a message. */
-  secret?: true;
-  schema: z.ZodType<unknown, string | undefined>;
-}
-
-const wholeNumber = (minimum: number, maximum: number) =>
-  z
-    .string()
-    .regex(/^\d{1,12}$/, 'must be a whole number')
-    .transform(Number)
-    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
-
-const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
-const secretText = z
-  .string()
-  .refine(
-    (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
-    `must have at least ${MIN_SECRET_BYTES} bytes`,
-  );
-const text = z.string().min(1, 'must not be empty');
-const list = text.transform((names) => names.split(',').map((name) => name.trim()));
 const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',
@@ -54,19 +31,8 @@ const timeZone = text.refine(
   'must be a time zone like UTC or Africa/Nairobi',
 );
 
-/** The networks that this build speaks. */
-export const LEDGER_NETWORKS = ['embedded'] as const;
 /** Who can pay out. */
 export const RAMP_PROVIDERS = ['manual', 'http'] as const;
-
-function setting<T>(
-  schema: z.ZodType<T, string | undefined>,
-  defaultValue: string | null,
-  description: string,
-  secret?: true,
-) {
-  return { schema, default: defaultValue, description, ...(secret ? { secret } : {}) } satisfies Setting;
-}
 
 export const SETTINGS = {
   PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),
@@ -89,33 +55,10 @@ export const SETTINGS = {
     postgresUrl.optional(),
     null,
     'A PostgreSQL of your own (15 or newer). Default: the embedded one under DATA_DIR.',
-    true,
+    { secret: true },
   ),
   DATABASE_POOL_SIZE: setting(wholeNumber(4, 200), '20', 'Connections that one instance opens at most.'),
-  LEDGER_NETWORK: setting(
-    z.enum(LEDGER_NETWORKS, { error: `must be one of: ${LEDGER_NETWORKS.join(', ')}` }),
-    'embedded',
-    'The ledger network that tokens live on.',
-  ),
-  LEDGER_SECRET_KEY: setting(
-    z
-      .string()
-      .regex(/^S[A-Z2-7]{55}$/, 'must be an S… secret key of 56 characters')
-      .optional(),
-    null,
-    "Secret key of the platform's custody signer. Default on the embedded network: generated under DATA_DIR.",
-    true,
-  ),
-  TREASURY_ADDRESS: setting(
-    text.optional(),
-    null,
-    "Where credits are minted to. Must be the custody signer's address, which is the default: it burns from its own balance.",
-  ),
-  RAMP_SETTLEMENT_ADDRESS: setting(
-    text.optional(),
-    null,
-    'The deployed settlement contract. Default on the embedded network: the one it has from the start.',
-  ),
+  ...LEDGER_SETTINGS,
   RAMP_PROVIDER: setting(
     z.enum(RAMP_PROVIDERS, { error: `must be one of: ${RAMP_PROVIDERS.join(', ')}` }),
     'manual',
@@ -141,7 +84,7 @@ export const SETTINGS = {
     text.optional(),
     null,
     'What the ramp provider knows us by, for RAMP_PROVIDER=http.',
-    true,
+    { secret: true },
   ),
   RAMP_CALLBACK_SECRETS: setting(
     list
@@ -152,7 +95,7 @@ export const SETTINGS = {
       .optional(),
     null,
     'What the ramp provider signs its callbacks with, separated by commas while one replaces another.',
-    true,
+    { secret: true },
   ),
   RECEIPT_COUNTRY_CODE: setting(
     text.regex(/^[A-Z]{2}$/, 'must be a country code of two capitals'),
@@ -160,7 +103,12 @@ export const SETTINGS = {
     'The country of receipts whose warehouse names none.',
   ),
   EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
-  INDEXER_URL: setting(httpUrl.optional(), null, 'Base address of the indexer. Default: the embedded one.'),
+  INDEXER_URL: setting(
+    httpUrl.optional(),
+    null,
+    'Base address of the indexer. Default on the embedded network: the embedded one; elsewhere none, and the feed ' +
+      'finds what others retire at HEAL_INTERVAL_MS.',
+  ),
   INDEXER_SIGNATURE_HEADERS: setting(
     headerNames,
     'x-service-signature,x-ankara-signature',
@@ -170,13 +118,13 @@ export const SETTINGS = {
     secretText.optional(),
     null,
     'Key material for deploy salts and for secrets at rest. Never change it. Default on embedded defaults: generated.',
-    true,
+    { secret: true },
   ),
   AUTH_SECRET: setting(
     secretText.optional(),
     null,
     'Shared secret that bearer tokens (HS256) are verified with. Default on embedded defaults: generated.',
-    true,
+    { secret: true },
   ),
   AUTH_JWKS_URL: setting(
     httpUrl.optional(),

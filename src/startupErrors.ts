@@ -9,6 +9,19 @@ export class StartupError extends Error {
   override readonly name = 'StartupError';
 }
 
+/** Settings that are wrong, each in a sentence that begins with its name. */
+export class WrongSettings extends StartupError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `${problems.length === 1 ? 'A setting is' : `${problems.length} settings are`} wrong:\n` +
+        problems.map((problem) => `  ${problem}`).join('\n'),
+    );
+    this.problems = problems;
+  }
+}
+
 /** @returns the sentence for a known cause, or null for a defect that deserves its stack trace. */
 export function explainStartupError(error: unknown): string | null {
   if (error instanceof StartupError || error instanceof WrongInstallation) return error.message;

@@ -3,11 +3,12 @@
  */
 import pc from 'picocolors';
 import type { Config } from './config.ts';
-import { isLoopback, signDevelopmentToken } from './developmentTokens.ts';
+import { signDevelopmentToken } from './developmentTokens.ts';
 import { GRAPHQL_PATH } from './http/yoga.ts';
 import { ROLES } from './identity/roles.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
 import { hostInUrl } from './hostInUrl.ts';
+import { isLoopback } from './privateHost.ts';
 import { SETTINGS } from './settings.ts';
 
 export async function welcome(facts: {
@@ -15,7 +16,7 @@ export async function welcome(facts: {
   port: number;
   database: { description: string };
   network: Pick<LedgerNetwork, 'name' | 'custodyAddress'>;
-  indexerUrl: string;
+  indexerUrl: string | null;
 }): Promise<string> {
   const { config, port, database, network, indexerUrl } = facts;
   const base = `http://${nameOf(config.HOST)}:${port}`;
@@ -25,13 +26,18 @@ export async function welcome(facts: {
     `${pc.bold('Live feed')}  ${pc.cyan(`${base}/`)}  (clients: graphql-transport-ws or SSE on ${GRAPHQL_PATH})`,
     `${pc.bold('Database')}   ${database.description}`,
     `${pc.bold('Network')}    ${network.name}, custody ${network.custodyAddress}`,
-    `${pc.bold('Indexer')}    ${config.INDEXER_URL === undefined ? 'embedded, ' : ''}${indexerUrl}`,
+    `${pc.bold('Indexer')}    ${describeIndexer(config, indexerUrl)}`,
     '',
   ];
   if (config.hasDevelopmentTokens) lines.push(...(await tokenLines(config)), '');
   const next = nextSteps(config, `${base}${GRAPHQL_PATH}`);
   if (next.length > 0) lines.push(`Next: ${next.join(', or ')}.`, '');
   return `${lines.join('\n')}\n`;
+}
+
+function describeIndexer({ INDEXER_URL, HEAL_INTERVAL_MS }: Config, indexerUrl: string | null): string {
+  if (indexerUrl === null) return `none; the feed looks at the tokens every ${HEAL_INTERVAL_MS / 1000} s`;
+  return INDEXER_URL === undefined ? `embedded, ${indexerUrl}` : indexerUrl;
 }
 
 /** What a browser on this machine calls the address that the server listens on. */

@@ -13,18 +13,20 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
   const config = await loadConfig();
   const database = await openConfiguredDatabase(config);
   try {
-    const network = await openConfiguredNetwork(config, database.handle);
+    const log = createLogger({ level: 'error', pretty: true });
+    const { network, embeddedControls } = await openConfiguredNetwork(config, database.handle, log);
     const platform = await composePlatform({
       handle: database.handle,
       network,
-      // Tools register nothing and wait for nothing.
-      indexerUrl: config.INDEXER_URL ?? config.PUBLIC_URL,
+      embeddedControls,
+      indexerUrl: config.INDEXER_URL ?? null,
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,
       ...warehouseOptionsOf(config),
+      // Tools wait for nothing.
       mutationWaitMs: 0,
       healIntervalMs: config.HEAL_INTERVAL_MS,
-      log: createLogger({ level: 'error', pretty: true }),
+      log,
     });
     try {
       await work(platform);

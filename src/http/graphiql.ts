@@ -5,7 +5,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
-import { isLoopback } from '../developmentTokens.ts';
+import { isLoopback } from '../privateHost.ts';
 import { tabsScript } from './graphiqlTabs.ts';
 
 export interface GraphiqlOptions {

@@ -93,15 +93,16 @@ interface Question<T> {
   notFound?: T;
 }
 
-/** `url` is the indexer's base address, with or without a path. */
+/** `url` is the indexer's base address, with or without a path; null where none is configured. */
 export function createIndexerClient(options: {
-  url: string;
+  url: string | null;
   fetch: typeof fetch;
   timeoutMs: number;
 }): IndexerClient {
-  const base = options.url.endsWith('/') ? options.url : `${options.url}/`;
+  const base = options.url === null || options.url.endsWith('/') ? options.url : `${options.url}/`;
 
   async function ask<T>(question: Question<T>): Promise<T> {
+    if (base === null) throw noIndexer();
     try {
       const response = await options.fetch(new URL(question.path, base), {
         method: question.method,
@@ -149,6 +150,14 @@ export function createIndexerClient(options: {
     },
     health: () => ask({ method: 'GET', path: 'health', schema: healthSchema }),
   };
+}
+
+function noIndexer(): DomainError {
+  return new DomainError(
+    'INDEXER_UNAVAILABLE',
+    'No indexer is configured. Set INDEXER_URL to one that follows this network; until then the feed finds ' +
+      'retirements by looking at every token itself.',
+  );
 }
 
 function explain(error: unknown): string {

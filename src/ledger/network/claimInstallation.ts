@@ -12,16 +12,24 @@ export class WrongInstallation extends Error {
   override readonly name = 'WrongInstallation';
 }
 
-export async function claimInstallation(
-  db: Db,
-  network: Pick<LedgerNetwork, 'name' | 'networkId' | 'custodyAddress'>,
-  clock: Clock,
-): Promise<void> {
+type NetworkIdentity = Pick<LedgerNetwork, 'name' | 'networkId' | 'custodyAddress'>;
+
+/** @throws WrongInstallation */
+export async function claimInstallation(db: Db, network: NetworkIdentity, clock: Clock): Promise<void> {
   const { name: networkName, networkId, custodyAddress } = network;
   await db
     .insert(installation)
     .values({ networkName, networkId, custodyAddress, createdAt: clock.now() })
     .onConflictDoNothing();
+  await checkInstallation(db, network);
+}
+
+/**
+ * @returns whether the database belongs to the network already, and not to nobody yet.
+ * @throws WrongInstallation when it belongs to another one.
+ */
+export async function checkInstallation(db: Db, network: NetworkIdentity): Promise<boolean> {
+  const { name: networkName, networkId, custodyAddress } = network;
   const [row] = await db.select().from(installation);
   if (row && (row.networkId !== networkId || row.custodyAddress !== custodyAddress)) {
     throw new WrongInstallation(
@@ -30,4 +38,5 @@ export async function claimInstallation(
         'Point DATABASE_URL to another database, or LEDGER_NETWORK and LEDGER_SECRET_KEY back to the first ones.',
     );
   }
+  return row !== undefined;
 }
