@@ -9,7 +9,7 @@ import { projects } from '../db/schema/index.ts';
 import { issuePosting } from '../ledger/books/postings.ts';
 import { postTransfers } from '../ledger/books/postTransfers.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
-import type { Effects } from '../ledger/submission/effects.ts';
+import type { Effects, Intent } from '../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 
@@ -22,6 +22,7 @@ interface ProjectEffectsDependencies {
 
 export function deployEffects(deps: ProjectEffectsDependencies): Effects {
   return {
+    reasonForReview: (intent) => reasonAgainstDeploy(deps.network, intent),
     async succeeded(tx, intent, { result }) {
       if (result.kind !== 'deployed') throw new Error(`a deploy returned ${result.kind}`);
       const tokenAddress = result.contractAddress;
@@ -83,6 +84,22 @@ export function mintEffects(deps: ProjectEffectsDependencies): Effects {
     needsReview: (tx, intent, reason) => setState(tx, intent.subjectId, 'NEEDS_REVIEW', reason),
     resumed: (tx, intent) => setState(tx, intent.subjectId, 'MINTING', null),
   };
+}
+
+/**
+ * One token for each asset, also where no salt makes the factory refuse a second one: what was deployed and is not
+ * known here (the database is an old copy) is for people to look at.
+ */
+export async function reasonAgainstDeploy(
+  network: Pick<LedgerNetwork, 'findToken' | 'predictTokenAddress'>,
+  { call }: Intent,
+): Promise<string | null> {
+  if (call.kind !== 'deployCarbonCredit' && call.kind !== 'deployCommodityReceipt') {
+    throw new Error(`deploy effects were asked about ${call.kind}`);
+  }
+  if (network.predictTokenAddress(call.salt) !== null) return null;
+  const tokenAddress = await network.findToken(call);
+  return tokenAddress && `asset ${call.assetId} has the token ${tokenAddress} already`;
 }
 
 async function setState(

@@ -11,6 +11,7 @@ import type { Effects } from '../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { Receipt } from './findReceipt.ts';
+import { reasonAgainstDeploy } from './projectEffects.ts';
 
 interface ReceiptEffectsDependencies {
   db: Db;
@@ -21,6 +22,7 @@ interface ReceiptEffectsDependencies {
 
 export function deployReceiptEffects(deps: ReceiptEffectsDependencies): Effects {
   return {
+    reasonForReview: (intent) => reasonAgainstDeploy(deps.network, intent),
     async succeeded(tx, intent, { result, txHash }) {
       if (result.kind !== 'deployed') throw new Error(`a deploy returned ${result.kind}`);
       const tokenAddress = result.contractAddress;
