@@ -90,9 +90,9 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
 /** Exponential, with jitter, so that a service that recovers isn't stormed. */
 export function backoffMs(
   fruitlessSteps: number,
-  limits: { firstMs: number; longestMs: number },
+  limits: { firstMs: number; longestMs: number; factor?: number },
   random: () => number,
 ): number {
   const exponent = Math.min(fruitlessSteps, 30);
-  return Math.min(limits.firstMs * 2 ** exponent, limits.longestMs) * (0.5 + random() / 2);
+  return Math.min(limits.firstMs * (limits.factor ?? 2) ** exponent, limits.longestMs) * (0.5 + random() / 2);
 }

@@ -14,7 +14,12 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
 const CLAIM_SECONDS = 30;
 const MAX_CONCURRENT_STEPS = 8;
-const BACKOFF = { firstMs: 250, longestMs: 15_000 };
+const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
+/**
+ * While the network works on it. Each wait is a seventh longer, so that what lands is noticed within about a seventh
+ * of the time it took, on a ledger of a second as on one that is final after a quarter of an hour.
+ */
+const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
 /** Free slots ring the bell; this is for the rings that are lost. */
 const NO_SLOT_DELAY_MS = 1000;
 /** A network with numbers closes a ledger every few seconds: looking four times a second adds little to that. */
@@ -69,6 +74,7 @@ async function claim(deps: SubmissionDependencies, limit: number, condition?: SQ
 }
 
 async function carry(deps: SubmissionDependencies, submission: Submission): Promise<void> {
+  let backoff: Parameters<typeof backoffMs>[1] = WHILE_PENDING;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, submission);
@@ -79,8 +85,9 @@ async function carry(deps: SubmissionDependencies, submission: Submission): Prom
   } catch (error) {
     // Unknown, so nothing changes: the next step looks again.
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
+    backoff = AFTER_FAILURE;
   }
-  await putBack(deps, submission).catch((error: unknown) => {
+  await putBack(deps, submission, backoff).catch((error: unknown) => {
     // The claim runs out by itself.
     deps.log.error({ submissionId: submission.id, error: messageOf(error) }, 'putting back failed');
   });
@@ -95,8 +102,12 @@ async function putBackSoon(deps: SubmissionDependencies, submission: Submission)
 }
 
 /** Makes the submission due again after a back-off. */
-async function putBack(deps: SubmissionDependencies, submission: Submission): Promise<void> {
-  const delayMs = backoffMs(submission.fruitlessSteps, BACKOFF, deps.random);
+async function putBack(
+  deps: SubmissionDependencies,
+  submission: Submission,
+  backoff: Parameters<typeof backoffMs>[1],
+): Promise<void> {
+  const delayMs = backoffMs(submission.fruitlessSteps, backoff, deps.random);
   await deps.db
     .update(submissions)
     .set({
