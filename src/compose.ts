@@ -30,7 +30,7 @@ import {
   mintReceiptEffects,
 } from './resolvers/receiptEffects.ts';
 import { retireEffects } from './resolvers/retirementEffects.ts';
-import { depositEffects, releaseEffects } from './resolvers/settlementEffects.ts';
+import { approvalEffects, depositEffects, releaseEffects } from './resolvers/settlementEffects.ts';
 import { createSealer, deriveKey } from './sealer.ts';
 
 export interface ComposeOptions {
@@ -142,6 +142,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
       retire: retireEffects({ ids, feed, healer }),
       markExpired: expiryEffects({ clock, log }),
       deployRampSettlement: deploySettlementEffects(),
+      approve: approvalEffects(ofCashOut),
       initiateOffRamp: depositEffects(ofCashOut),
       confirmOffRampSettlement: releaseEffects(ofCashOut, { state: 'SETTLED' }),
       refundOffRamp: releaseEffects(ofCashOut, { state: 'REFUNDED' }),

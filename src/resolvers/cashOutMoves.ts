@@ -7,6 +7,7 @@ import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../clock.ts';
 import type { Tx } from '../db/connection.ts';
 import { cashOutProviderStatuses, cashOutReviews, cashOutSessions } from '../db/schema/index.ts';
+import type { LedgerNetwork, NetworkCall } from '../ledger/network/port.ts';
 import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { RampStatus } from '../ramp/port.ts';
@@ -16,6 +17,7 @@ import type { CashOut, CashOutState } from './findCashOut.ts';
 export const CASH_OUTS = 'cash-outs';
 
 export interface MoveDependencies {
+  network: Pick<LedgerNetwork, 'depositsNeedApproval'>;
   clock: Clock;
   ids: IdSource;
 }
@@ -90,7 +92,7 @@ function isEnd(status: RampStatus | null): boolean {
   return status === 'settled' || status === 'failed' || status === 'refunded';
 }
 
-/** The tokens are to go into custody, for the first time or again. */
+/** The tokens are to go to the settlement contract, for the first time or again. */
 export async function deposit(
   tx: Tx,
   deps: MoveDependencies,
@@ -98,15 +100,20 @@ export async function deposit(
   values: Partial<typeof cashOutSessions.$inferInsert> = {},
 ): Promise<void> {
   await moveTo(tx, session, 'DEPOSITING', values);
-  await enqueueSubmission(tx, deps, {
-    subjectId: session.id,
-    call: {
-      kind: 'initiateOffRamp',
-      sessionId: session.providerSessionId,
-      tokenAddress: session.tokenAddress,
-      amount: toBaseUnits(session.tokenAmountKg),
-    },
-  });
+  const call = deps.network.depositsNeedApproval ? approvalCall(session) : depositCall(session);
+  await enqueueSubmission(tx, deps, { subjectId: session.id, call });
+}
+
+/** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
+export function approvalCall(session: OpenedCashOut): NetworkCall {
+  const { tokenAddress } = session;
+  return { kind: 'approve', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
+}
+
+export function depositCall(session: OpenedCashOut): NetworkCall {
+  const { providerSessionId: sessionId, tokenAddress } = session;
+  const amount = toBaseUnits(session.tokenAmountKg);
+  return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
 }
 
 /** The one decision about the tokens in custody; a trigger refuses another one. */
