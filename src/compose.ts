@@ -10,6 +10,7 @@ import type { DatabaseHandle } from './db/connection.ts';
 import { openDoorbell } from './db/doorbell.ts';
 import { createFeedFollower } from './feed/followFeed.ts';
 import { createHealer } from './feed/healer.ts';
+import { hookUrlOf } from './hookUrls.ts';
 import { createIndexerClient } from './indexer/client.ts';
 import { expiryEffects } from './jobs/expiryEffects.ts';
 import { createExpiryWorker } from './jobs/expiryRuns.ts';
@@ -118,7 +119,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     db,
     clock,
     random,
-    callbackUrl: new URL('/api/webhooks/payout-settled', options.publicUrl).href,
+    callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
     log,
   });
   const reconcile = async () => {
@@ -167,7 +168,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     healer,
     follower: createFeedFollower({ db, feedBell, log }),
     indexer: createIndexerClient({ url: options.indexerUrl, fetch, timeoutMs: INDEXER_TIMEOUT_MS }),
-    retirementsHookUrl: new URL('/api/hooks/retirements', options.publicUrl).href,
+    retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
     receiptCountryCode: options.receiptCountryCode,

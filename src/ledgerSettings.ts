@@ -25,6 +25,11 @@ const MAX_CHANNELS = 1000;
 const stellarSecretKey = /^S[A-Z2-7]{55}$/;
 const evmSecretKey = /^0x[0-9a-fA-F]{64}$/;
 
+/** Credentials in an address end up in messages and logs, and fetch refuses them. */
+const nodeUrl = httpUrl.refine(
+  (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
+  'must hold no user and password; a key belongs into the path, or into a proxy in front',
+);
 const secretKey = z
   .string()
   .refine(
@@ -38,8 +43,8 @@ const channelKeys = list
     'must be S… secret keys of 56 characters, separated by commas',
   );
 const finality = z.union(
-  [z.literal('finalized'), wholeNumber(1, 10_000).transform((confirmations) => ({ confirmations }))],
-  { error: 'must be finalized, or a number of confirmations from 1 to 10000' },
+  [z.literal('finalized'), wholeNumber(0, 10_000).transform((confirmations) => ({ confirmations }))],
+  { error: 'must be finalized, or a number of confirmations up to 10000' },
 );
 const gwei = z
   .string()
@@ -60,7 +65,7 @@ export const LEDGER_SETTINGS = {
       'stellar (any, by url and passphrase), evm (any, by url and chain id).',
   ),
   LEDGER_RPC_URL: setting(
-    httpUrl.optional(),
+    nodeUrl.optional(),
     null,
     "The network's node: Stellar RPC, or EVM JSON-RPC. Default on the Stellar testnet: https://soroban-testnet.stellar.org.",
     // Providers put their customer's key into the path.
@@ -106,7 +111,8 @@ export const LEDGER_SETTINGS = {
   LEDGER_FINALITY: setting(
     finality,
     'finalized',
-    'When an EVM transaction counts as final: "finalized" asks the chain, a number waits for so many confirmations.',
+    'When an EVM transaction counts as final: "finalized" asks the chain, a number waits for so many blocks on top (0 ' +
+      'where blocks are final at once).',
     { onlyOn: ['evm'] },
   ),
   LEDGER_MAX_FEE_GWEI: setting(

@@ -10,6 +10,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../clock.ts';
 import { DomainError, ERROR_CODES } from '../errors.ts';
+import { HOOK_PATHS } from '../hookUrls.ts';
 import { createSlots } from '../limits/slots.ts';
 import type { Slots } from '../limits/slots.ts';
 import type { Logger } from '../logger.ts';
@@ -69,8 +70,8 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   const routes = new Map<string, Route>([
     ['/', page(pipeline, ({ response }) => answerLivePage(response))],
     [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
-    ['/api/hooks/retirements', hookRoute(withSlot(hooks.retirements, deliveries), options.log)],
-    ['/api/webhooks/payout-settled', hookRoute(withSlot(hooks.payoutSettled, deliveries), options.log)],
+    [HOOK_PATHS.retirements, hookRoute(withSlot(hooks.retirements, deliveries), options.log)],
+    [HOOK_PATHS.payoutSettled, hookRoute(withSlot(hooks.payoutSettled, deliveries), options.log)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);

@@ -22,12 +22,15 @@ export async function watchRetirements(deps: Dependencies): Promise<{ webhookId:
 }
 
 /** Whether the hook's present address has a live registration, as far as the platform knows. */
-export async function isWatching(deps: Dependencies): Promise<boolean> {
-  const [live] = await deps.db
-    .select()
-    .from(indexerRegistrations)
-    .where(eq(indexerRegistrations.state, 'LIVE'));
+export async function isWatching(deps: Pick<Dependencies, 'db' | 'retirementsHookUrl'>): Promise<boolean> {
+  const live = await findLiveRegistration(deps.db);
   return live?.url === deps.retirementsHookUrl;
+}
+
+/** The one that deliveries should come by, as far as the platform knows. */
+export async function findLiveRegistration(db: Dependencies['db']) {
+  const [live] = await db.select().from(indexerRegistrations).where(eq(indexerRegistrations.state, 'LIVE'));
+  return live ?? null;
 }
 
 async function register(deps: Dependencies): Promise<string> {

@@ -209,7 +209,13 @@ describe('contradictions', () => {
       { DATA_DIR, LEDGER_RPC_URL: 'http://127.0.0.1:8545' },
       ['LEDGER_RPC_URL is set', 'LEDGER_NETWORK=embedded'],
     ],
-    ['finality of nothing', evm({ LEDGER_FINALITY: '0' }), ['LEDGER_FINALITY must be finalized']],
+    ['finality of nothing', evm({ LEDGER_FINALITY: '-1' }), ['LEDGER_FINALITY must be finalized']],
+    ['a node that is no address', evm({ LEDGER_RPC_URL: 'nonsense' }), ['LEDGER_RPC_URL must be an http']],
+    [
+      'a user and password in the address of a node',
+      evm({ LEDGER_RPC_URL: 'https://me:hunter2@chain.example' }),
+      ['LEDGER_RPC_URL must hold no user'],
+    ],
     ['a free gas price', evm({ LEDGER_MAX_FEE_GWEI: '0' }), ['LEDGER_MAX_FEE_GWEI']],
     [
       'the mainnet outside of production',

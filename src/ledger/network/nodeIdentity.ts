@@ -92,12 +92,11 @@ const ASKS_NOBODY: ReadonlySet<string> = new Set<keyof LedgerNetwork>([
 
 async function askNode(node: NodeOptions, method: string): Promise<unknown> {
   try {
-    const { url, headers } = withoutCredentials(node.rpcUrl);
-    const response = await fetch(url, {
+    const response = await fetch(node.rpcUrl, {
       method: 'POST',
       redirect: 'error',
       signal: AbortSignal.timeout(node.requestTimeoutMs),
-      headers: { 'content-type': 'application/json', accept: 'application/json', ...headers },
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
     });
     const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
@@ -112,17 +111,6 @@ async function askNode(node: NodeOptions, method: string): Promise<unknown> {
       { cause: error },
     );
   }
-}
-
-/** fetch takes no user and password in an address. */
-function withoutCredentials(rpcUrl: string): { url: URL; headers: Record<string, string> } {
-  const url = new URL(rpcUrl);
-  const { username, password } = url;
-  if (username === '' && password === '') return { url, headers: {} };
-  const pair = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
-  url.username = '';
-  url.password = '';
-  return { url, headers: { authorization: `Basic ${Buffer.from(pair).toString('base64')}` } };
 }
 
 /** Without the path: it may hold a provider's key. */

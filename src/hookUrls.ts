@@ -1,0 +1,12 @@
+/**
+ * Where the indexer and the ramp provider call in. The addresses that they are given come from configuration,
+ * never from a request.
+ */
+export const HOOK_PATHS = {
+  retirements: '/api/hooks/retirements',
+  payoutSettled: '/api/webhooks/payout-settled',
+} as const;
+
+export function hookUrlOf(publicUrl: string, hook: keyof typeof HOOK_PATHS): string {
+  return new URL(HOOK_PATHS[hook], publicUrl).href;
+}
