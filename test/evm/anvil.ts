@@ -1,14 +1,14 @@
 /**
  * A real EVM node of a test's own: anvil, on a free port of loopback, with funded accounts.
  */
-import { spawn, type ChildProcessByStdio } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { createRequire } from 'node:module';
-import type { Readable, Writable } from 'node:stream';
+import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { bytesToHex, type Address, type Hex } from 'viem';
 import { mnemonicToAccount } from 'viem/accounts';
-import { freePort } from '../../src/db/embedded/freePort.ts';
 import { sendRpc, type RpcCall } from './rpc.ts';
 
 export interface AnvilOptions {
@@ -22,7 +22,7 @@ export interface AnvilOptions {
   mining?: 'each-transaction' | 'on-demand' | { everySeconds: number };
   /** How many funded accounts, 10 by default. */
   accounts?: number;
-  /** The chain is read from it if it exists, and written to it when the node ends in order, and now and then. */
+  /** The chain is read from it if it exists, and written to it when the node ends in order. */
   stateFile?: string;
   /** How far the `finalized` block lies behind: two of these. 1 by default, so that finality comes soon. */
   slotsInAnEpoch?: number;
@@ -49,8 +49,8 @@ export interface Anvil {
   /** Moves the time of all further blocks ahead and closes one, so that it is seen at once. */
   advanceTime(seconds: number): Promise<void>;
   /** The node takes requests and answers none, like one that hangs; `resume` ends it. */
-  pause(): void;
-  resume(): void;
+  pause(): Promise<void>;
+  resume(): Promise<void>;
   /** kill -9: what it did not write to its state file is gone. */
   crash(): Promise<void>;
   /** Ends in order; the state file is then complete. */
@@ -60,41 +60,32 @@ export interface Anvil {
 }
 
 export const DEFAULT_CHAIN_ID = 31_337;
+const DEFAULT_ACCOUNTS = 10;
+const ANY_PORT = 0;
 
 /** The mnemonic of development nodes since their beginning: known to everybody, and worth nothing elsewhere. */
 const MNEMONIC = 'test test test test test test test test test test test junk';
 const KEEPER = fileURLToPath(new URL('anvilKeeper.mjs', import.meta.url));
-/** It is up in about 100 ms; a busy machine gets its time. */
+/** It is up in about 200 ms; a busy machine gets its time. */
 const START_TIMEOUT_MS = 30_000;
-const LOOK_EVERY_MS = 50;
-/** A state file is also written while the node runs: a crash loses no more than this. */
-const STATE_INTERVAL_SECONDS = 5;
-/** Another program can take a free port in the moment between finding and using it. */
-const MAX_PORT_TRIES = 3;
 const MAX_ERROR_CHARACTERS = 4_000;
 
-type Keeper = ChildProcessByStdio<Writable, null, Readable>;
-
 export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
-  const chainId = options.chainId ?? DEFAULT_CHAIN_ID;
-  let running: Running;
-  let port: number;
-  for (let tries = 1; ; tries++) {
-    port = options.port ?? (await freePort());
-    try {
-      running = await launch(flagsFor(options, chainId, port), port, chainId);
-      break;
-    } catch (error) {
-      if (options.port !== undefined || tries === MAX_PORT_TRIES || !isPortTaken(error)) throw error;
-    }
-  }
+  const { chainId = DEFAULT_CHAIN_ID, accounts = DEFAULT_ACCOUNTS } = options;
+  const open = async (atPort: number): Promise<Running> => {
+    const running = await launch(flagsFor(options, atPort));
+    if (options.stateFile !== undefined) await goOn(urlOf(running.port), options.mining);
+    return running;
+  };
+  let running = await open(options.port ?? ANY_PORT);
+  const { port } = running;
   const url = urlOf(port);
   const rpc: RpcCall = (method, params) => sendRpc(url, method, params);
   return {
     url,
     port,
     chainId,
-    accounts: accountsOf(options.accounts ?? 10),
+    accounts: accountsOf(accounts),
     rpc,
     mine: async (blocks = 1) => void (await rpc('anvil_mine', [`0x${blocks.toString(16)}`])),
     async advanceTime(seconds) {
@@ -104,7 +95,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
     pause: () => running.signal('SIGSTOP'),
     resume: () => running.signal('SIGCONT'),
     async crash() {
-      running.signal('SIGKILL');
+      await running.signal('SIGKILL');
       await running.ended;
     },
     async stop() {
@@ -112,7 +103,7 @@ export async function startAnvil(options: AnvilOptions = {}): Promise<Anvil> {
       await running.ended;
     },
     async start() {
-      running = await launch(flagsFor(options, chainId, port), port, chainId);
+      running = await open(port);
     },
   };
 }
@@ -123,17 +114,19 @@ export function isPortTaken(error: unknown): boolean {
 }
 
 interface Running {
-  signal(name: NodeJS.Signals): void;
+  port: number;
+  /** Resolves when the node was sent it, or has ended. */
+  signal(name: NodeJS.Signals): Promise<void>;
   end(): void;
-  ended: Promise<void>;
+  ended: Promise<null>;
 }
 
-/** Resolves when the node answers. */
-async function launch(flags: string[], port: number, chainId: number): Promise<Running> {
+/** Resolves when the node listens. */
+async function launch(flags: string[]): Promise<Running> {
   // A session of its own: a terminal's Ctrl-C must not take the node from under those who still use it.
-  const keeper: Keeper = spawn(process.execPath, [KEEPER, anvilBinary(), ...flags], {
+  const keeper = spawn(process.execPath, [KEEPER, anvilBinary(), ...flags], {
     detached: true,
-    stdio: ['pipe', 'ignore', 'pipe'],
+    stdio: ['pipe', 'pipe', 'pipe'],
   });
   let complaint = '';
   keeper.stderr.on('data', (chunk: Buffer) => {
@@ -141,51 +134,55 @@ async function launch(flags: string[], port: number, chainId: number): Promise<R
   });
   // Writing to a keeper that has just ended is no news: `ended` tells.
   keeper.stdin.on('error', () => {});
-  let isEnded = false;
-  const ended = new Promise<void>((resolve) => {
-    keeper.once('close', () => {
-      isEnded = true;
-      resolve();
-    });
-  });
-  const running: Running = {
-    signal: (name) => void keeper.stdin.write(`${name}\n`),
-    end: () => void keeper.stdin.end(),
+  const ended = once(keeper, 'close').then(() => null);
+  const answers = createInterface({ input: keeper.stdout });
+  const nextAnswer = () => Promise.race([once(answers, 'line').then(([line]) => String(line)), ended]);
+  const end = () => void keeper.stdin.end();
+  const told = await Promise.race([nextAnswer(), delay(START_TIMEOUT_MS, 'late', { ref: false })]);
+  if (told === 'late') end();
+  const port = Number(told);
+  if (!port) throw new Error(`anvil did not start (${flags.join(' ')}): ${complaint.trim() || (told ?? 'it ended')}`);
+  // Its log names every call; nobody reads it.
+  await sendRpc(urlOf(port), 'anvil_setLoggingEnabled', [false]);
+  return {
+    port,
+    async signal(name) {
+      const answered = nextAnswer();
+      keeper.stdin.write(`${name}\n`);
+      await answered;
+    },
+    end,
     ended,
   };
-  const deadlineMs = performance.now() + START_TIMEOUT_MS;
-  for (;;) {
-    if (isEnded) throw new Error(`anvil did not start on port ${port}: ${complaint.trim()}`);
-    if (performance.now() > deadlineMs) {
-      running.end();
-      throw new Error(
-        `anvil did not answer on port ${port} within ${START_TIMEOUT_MS / 1000} s. ${complaint}`,
-      );
-    }
-    // Another program's node on this port may answer before ours complains: ours is asked for by its chain.
-    const answer = await sendRpc(urlOf(port), 'eth_chainId').catch(() => null);
-    if (answer !== null && !isEnded && Number(answer) === chainId) return running;
-    await delay(LOOK_EVERY_MS);
-  }
 }
 
-function flagsFor(options: AnvilOptions, chainId: number, port: number): string[] {
+/** A chain from a state file goes on from its own time, and then closes blocks as it should. */
+async function goOn(url: string, mining: AnvilOptions['mining'] = 'each-transaction'): Promise<void> {
+  const latest = (await sendRpc(url, 'eth_getBlockByNumber', ['latest', false])) as { timestamp: string };
+  const aheadSeconds = Number(latest.timestamp) - Math.floor(Date.now() / 1000);
+  if (aheadSeconds > 0) await sendRpc(url, 'evm_increaseTime', [aheadSeconds]);
+  if (mining === 'each-transaction') await sendRpc(url, 'evm_setAutomine', [true]);
+  if (typeof mining === 'object') await sendRpc(url, 'evm_setIntervalMining', [mining.everySeconds]);
+}
+
+function flagsFor(options: AnvilOptions, port: number): string[] {
   const { mining = 'each-transaction', stateFile } = options;
   const valued = {
     host: '127.0.0.1',
     port,
-    'chain-id': chainId,
+    'chain-id': options.chainId ?? DEFAULT_CHAIN_ID,
     mnemonic: MNEMONIC,
-    accounts: options.accounts ?? 10,
+    accounts: options.accounts ?? DEFAULT_ACCOUNTS,
     'slots-in-an-epoch': options.slotsInAnEpoch ?? 1,
-    'block-time': typeof mining === 'object' ? mining.everySeconds : undefined,
+    'block-time': typeof mining === 'object' && stateFile === undefined ? mining.everySeconds : undefined,
     state: stateFile,
-    'state-interval': stateFile === undefined ? undefined : STATE_INTERVAL_SECONDS,
     timestamp: options.genesisTimestamp,
   };
   return [
-    '--quiet',
-    ...(mining === 'on-demand' ? ['--no-mining'] : []),
+    // Blocks come when the clock is right, which a state file does not keep.
+    ...(mining === 'on-demand' || stateFile !== undefined ? ['--no-mining'] : []),
+    // Or nobody could read at a finalized block of before.
+    ...(stateFile === undefined ? [] : ['--preserve-historical-states']),
     ...Object.entries(valued).flatMap(([name, value]) =>
       value === undefined ? [] : [`--${name}`, String(value)],
     ),
