@@ -1,72 +1,7 @@
 /**
- * Kills an instance at every crash point of a cash-out and of its payout, and proves that the farmer's tokens go
- * into custody once, and out of it once, to where they belong.
+ * Kills an instance at every crash point of a cash-out and of its payout, on the embedded network.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { manualRampSessions } from '../../src/db/schema/index.ts';
-import { toBaseUnits } from '../../src/ledger/units.ts';
-import { cashOut } from '../../src/resolvers/cashOut.ts';
-import { receivePayoutHint } from '../../src/resolvers/receivePayoutHint.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../harness/warehouse.ts';
-import { instancesOn } from './instances.ts';
-import { SUBMISSION_POINTS } from './order.ts';
+import { embeddedLedger } from '../harness/ledgers.ts';
+import { describeCashOutCrashes } from './cashOutCrashes.ts';
 
-let database: TestDatabase;
-const instances = instancesOn(() => database);
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  await instances.stop();
-  await database.drop();
-});
-
-const CLEAN = { findings: [], unsettledReceipts: 0 };
-
-describe('cash-out', () => {
-  it.each(['request-committed', 'ramp-session-opened', ...SUBMISSION_POINTS] as const)(
-    'opens one session and deposits once after a crash at %s',
-    async (killAt) => {
-      const receipt = await activeReceipt(await instances.start(1));
-      await instances.stop();
-      const input = cashOutInput(receipt);
-      await instances.crash({ killAt, occurrence: 1, request: { kind: 'cashOut', input } });
-
-      const { dependencies } = await instances.start(2);
-      const session = await cashOut(dependencies, farmer, input);
-      expect(session.state).toBe('AWAITING_PAYOUT');
-      expect(await database.handle.db.select().from(manualRampSessions)).toHaveLength(1);
-      expect(await dependencies.network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
-        status: 'PENDING',
-        amount: toBaseUnits(100n),
-      });
-      const { custodyAddress } = dependencies.network;
-      const left = await dependencies.network.balanceOf(receipt.tokenAddress, custodyAddress);
-      expect(left).toBe(toBaseUnits(900n));
-      expect(await audit(dependencies)).toMatchObject(CLEAN);
-    },
-  );
-});
-
-describe.each([
-  { status: 'settled', state: 'SETTLED' },
-  { status: 'failed', state: 'REFUNDED' },
-] as const)('a payout that ended as $status', ({ status, state }) => {
-  it.each(SUBMISSION_POINTS)('is resolved once after a crash at %s', async (killAt) => {
-    const session = await depositedCashOut(await instances.start(1));
-    await instances.stop();
-    const { id: cashOutId, providerSessionId } = session;
-    const request = { kind: 'payoutEnds', cashOutId, providerSessionId, status } as const;
-    await instances.crash({ killAt, occurrence: 1, request });
-
-    const platform = await instances.start(2);
-    const { dependencies } = platform;
-    await receivePayoutHint(dependencies, providerSessionId);
-    expect(await reaches(platform, cashOutId, 'SETTLED', 'REFUNDED')).toMatchObject({ state });
-    expect(await dependencies.network.offRampDeposit(providerSessionId)).toMatchObject({ status: state });
-    expect(await audit(dependencies)).toMatchObject(CLEAN);
-  });
-});
+describeCashOutCrashes(() => embeddedLedger, 1);

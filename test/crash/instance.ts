@@ -2,15 +2,13 @@
  * One instance of the platform as a process that kills itself at a named point. Run by instances.ts, with its
  * order (order.ts) as the only argument.
  */
-import { randomBytes } from 'node:crypto';
-import { systemClock } from '../../src/clock.ts';
 import { composePlatform } from '../../src/compose.ts';
 import { openDatabase } from '../../src/db/connection.ts';
-import { createEmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
 import { createLogger } from '../../src/logger.ts';
 import { cashOut } from '../../src/resolvers/cashOut.ts';
 import { createProject } from '../../src/resolvers/createProject.ts';
 import { retire } from '../../src/resolvers/retire.ts';
+import { connectLedger } from '../harness/ledgers.ts';
 import { farmer, providerSays, reaches, warehouseOptions } from '../harness/warehouse.ts';
 import { decodeOrder, type CrashPoint } from './order.ts';
 
@@ -23,12 +21,7 @@ function pass(point: CrashPoint): void {
 }
 
 const handle = openDatabase({ url: order.databaseUrl, poolSize: 5, applicationName: 'crashing instance' });
-const network = await createEmbeddedNetwork({
-  handle,
-  secretKey: order.secretKey,
-  clock: systemClock,
-  randomBytes,
-});
+const network = await connectLedger(order.ledger, handle);
 const platform = await composePlatform({
   handle,
   network,

@@ -9,7 +9,8 @@ import { expect } from 'vitest';
 import type { Platform } from '../../src/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import type { TestDatabase } from '../harness/database.ts';
-import { custodySecretKey, embeddedNetworkOn, platformOn } from '../harness/platform.ts';
+import { connectLedger, embeddedLedger, type TestLedger } from '../harness/ledgers.ts';
+import { platformOn } from '../harness/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
 
 export interface Instances {
@@ -17,10 +18,13 @@ export interface Instances {
   start(count: number): Promise<Platform>;
   stop(): Promise<void>;
   /** Runs an instance as a process until it kills itself. */
-  crash(order: Omit<InstanceOrder, 'databaseUrl' | 'secretKey'>): Promise<void>;
+  crash(order: Omit<InstanceOrder, 'databaseUrl' | 'ledger'>): Promise<void>;
 }
 
-export function instancesOn(database: () => TestDatabase): Instances {
+export function instancesOn(
+  database: () => TestDatabase,
+  ledger: () => TestLedger = () => embeddedLedger,
+): Instances {
   let handles: DatabaseHandle[] = [];
   let platforms: Platform[] = [];
   return {
@@ -29,7 +33,7 @@ export function instancesOn(database: () => TestDatabase): Instances {
         const { url } = database();
         const handle = openDatabase({ url, poolSize: 5, applicationName: `instance ${i}` });
         handles.push(handle);
-        platforms.push(await platformOn(handle, await embeddedNetworkOn(handle)));
+        platforms.push(await platformOn(handle, await connectLedger(ledger(), handle)));
       }
       await Promise.all(platforms.map((platform) => platform.start()));
       await expireClaims(database());
@@ -43,7 +47,7 @@ export function instancesOn(database: () => TestDatabase): Instances {
       platforms = [];
       handles = [];
     },
-    crash: (order) => crash({ ...order, databaseUrl: database().url, secretKey: custodySecretKey }),
+    crash: (order) => crash({ ...order, databaseUrl: database().url, ledger: ledger() }),
   };
 }
 

@@ -5,10 +5,11 @@ import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
 import type { cashOut } from '../../src/resolvers/cashOut.ts';
 import type { createProject } from '../../src/resolvers/createProject.ts';
 import type { retire } from '../../src/resolvers/retire.ts';
+import type { TestLedger } from '../harness/ledgers.ts';
 
 export interface InstanceOrder {
   databaseUrl: string;
-  secretKey: string;
+  ledger: TestLedger;
   killAt: CrashPoint;
   /** At which passing of the point to die, from 1. */
   occurrence: number;

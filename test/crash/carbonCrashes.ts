@@ -1,0 +1,89 @@
+/**
+ * The crash points of a retirement and of an issuance, for any ledger: an instance is killed at each, the work goes on
+ * as one instance and as two, and is proved to have been done exactly once.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
+import { toBaseUnits } from '../../src/ledger/units.ts';
+import { createProject } from '../../src/resolvers/createProject.ts';
+import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
+import { purchase } from '../../src/resolvers/purchase.ts';
+import { retire } from '../../src/resolvers/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
+import type { TestLedger } from '../harness/ledgers.ts';
+import { openProject, projectInput } from '../harness/platform.ts';
+import { instancesOn, type Instances } from './instances.ts';
+import { SUBMISSION_POINTS } from './order.ts';
+
+export function describeCarbonCrashes(ledger: () => TestLedger): void {
+  let database: TestDatabase;
+  const instances = instancesOn(() => database, ledger);
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await instances.stop();
+    await database.drop();
+  });
+
+  describe.each([1, 2])('restarted as %i instances', (count) => {
+    it.each(['request-committed', ...SUBMISSION_POINTS] as const)(
+      'retires exactly once after a crash at %s',
+      async (killAt) => {
+        const project = await prepareHolding(instances);
+        const input = {
+          buyerId: 'acme',
+          buyerName: 'Acme Ltd',
+          tokenAddress: project.tokenAddress,
+          amountCO2e: 30n,
+          note: '',
+          idempotencyKey: randomUUID(),
+        };
+        await instances.crash({ killAt, occurrence: 1, request: { kind: 'retire', input } });
+
+        const { dependencies } = await instances.start(count);
+        expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
+        expect(await dependencies.network.carbonTotals(project.tokenAddress)).toEqual({
+          totalSupply: toBaseUnits(70n),
+          totalRetired: toBaseUnits(30n),
+          totalRetirements: 1,
+        });
+        expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+      },
+    );
+  });
+
+  describe('between deploy and mint', () => {
+    // The first passing of each point belongs to the deploy, the second to the mint.
+    const cases = SUBMISSION_POINTS.flatMap((killAt) => [1, 2].map((occurrence) => ({ killAt, occurrence })));
+    it.each([{ killAt: 'request-committed' as const, occurrence: 1 }, ...cases])(
+      'issues exactly once after a crash at $killAt ($occurrence)',
+      async ({ killAt, occurrence }) => {
+        const input = projectInput({ quantityCO2e: 50n });
+        await instances.crash({ killAt, occurrence, request: { kind: 'createProject', input } });
+
+        const { dependencies } = await instances.start(2);
+        const project = await createProject(dependencies, 'developer', input);
+        expect(project.state).toBe('OPEN');
+        const supply = await dependencies.network.totalSupply(project.tokenAddress ?? '');
+        expect(supply).toBe(toBaseUnits(50n));
+        expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+      },
+    );
+  });
+}
+
+async function prepareHolding(instances: Instances): Promise<TokenizedProject> {
+  const platform = await instances.start(1);
+  const project = await openProject(platform, 100n);
+  await purchase(platform.dependencies, 'acme', {
+    buyerId: 'acme',
+    tokenAddress: project.tokenAddress,
+    amountCO2e: 100n,
+    idempotencyKey: randomUUID(),
+  });
+  await instances.stop();
+  return project;
+}
