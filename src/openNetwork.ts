@@ -35,34 +35,41 @@ export async function openConfiguredNetwork(
   handle: DatabaseHandle,
   log: Logger,
 ): Promise<OpenedNetwork> {
-  const opened = await open(config, handle, log);
-  refuseForeignTreasury(opened.network, config.TREASURY_ADDRESS);
-  return opened;
+  const { network, embeddedControls, checkIdentity } = await createConfiguredNetwork(config, handle, log);
+  refuseForeignTreasury(network, config.TREASURY_ADDRESS);
+  if (checkIdentity === null) return { network, embeddedControls };
+  await lookAtNode(checkIdentity, log);
+  return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), embeddedControls };
 }
 
-async function open(config: Config, handle: DatabaseHandle, log: Logger): Promise<OpenedNetwork> {
+export interface CreatedNetwork extends OpenedNetwork {
+  /** Asks the node which network it belongs to; null where there is no node. */
+  checkIdentity: CheckIdentity | null;
+}
+
+/** Made of its settings, and looked at by nobody yet. `handle` is where the embedded network lives. */
+export async function createConfiguredNetwork(
+  config: Config,
+  handle: DatabaseHandle,
+  log: Logger,
+): Promise<CreatedNetwork> {
   const { ledger } = config;
-  if (ledger.family === 'embedded') {
-    const network = await createEmbeddedNetwork({
-      handle,
-      secretKey: config.LEDGER_SECRET_KEY,
-      clock: systemClock,
-      randomBytes,
-      settlementAddress: config.RAMP_SETTLEMENT_ADDRESS,
-    });
-    return { network, embeddedControls: network };
-  }
-  const { network, checkIdentity } = await createRealNetwork(ledger, log);
-  await lookAtNode(checkIdentity, log);
-  const guarded = askOnlyOwnNode(network, checkIdentity, () => performance.now());
-  return { network: guarded, embeddedControls: undefined };
+  if (ledger.family !== 'embedded') return createRealNetwork(ledger, log);
+  const network = await createEmbeddedNetwork({
+    handle,
+    secretKey: config.LEDGER_SECRET_KEY,
+    clock: systemClock,
+    randomBytes,
+    settlementAddress: config.RAMP_SETTLEMENT_ADDRESS,
+  });
+  return { network, embeddedControls: network, checkIdentity: null };
 }
 
 /** The libraries of a network are loaded by those who use it. */
 export async function createRealNetwork(
   ledger: StellarLedger | EvmLedger,
   log: Logger,
-): Promise<{ network: LedgerNetwork; checkIdentity: CheckIdentity }> {
+): Promise<CreatedNetwork> {
   if (ledger.family === 'stellar') {
     const { createStellarNetwork } = await import('./ledger/network/stellar/stellarNetwork.ts');
     const network = await createStellarNetwork({
@@ -71,11 +78,11 @@ export async function createRealNetwork(
       randomBytes,
       log,
     });
-    return { network, checkIdentity: stellarIdentityCheck(ledger) };
+    return { network, embeddedControls: undefined, checkIdentity: stellarIdentityCheck(ledger) };
   }
   const { createEvmNetwork } = await import('./ledger/network/evm/evmNetwork.ts');
   const network = await createEvmNetwork({ ...ledger, log });
-  return { network, checkIdentity: evmIdentityCheck(ledger) };
+  return { network, embeddedControls: undefined, checkIdentity: evmIdentityCheck(ledger) };
 }
 
 /**

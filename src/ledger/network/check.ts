@@ -15,18 +15,24 @@ export interface Check {
   remedy?: string;
 }
 
-/** Looks in order, and goes on after what is wrong. Never throws. */
-export type Checks = AsyncIterable<Check>;
+export function right(subject: string, found: string): Check {
+  return { verdict: 'right', subject, found };
+}
+
+export function worse(subject: string, found: string, remedy: string): Check {
+  return { verdict: 'worse', subject, found, remedy };
+}
+
+/** What was found says by itself what to do, unless `remedy` does. */
+export function wrong(subject: string, found: string, remedy?: string): Check {
+  return { verdict: 'wrong', subject, found, ...(remedy === undefined ? {} : { remedy }) };
+}
 
 /** Looks at one subject; that it could not be looked at is wrong too. */
-export async function lookAt(
-  subject: string,
-  look: () => Promise<Omit<Check, 'subject'>>,
-  remedy = 'Correct it, and look again.',
-): Promise<Check> {
+export async function lookAt(subject: string, look: () => Promise<Check>): Promise<Check> {
   try {
-    return { subject, ...(await look()) };
+    return await look();
   } catch (error) {
-    return { verdict: 'wrong', subject, found: messageOf(error), remedy };
+    return wrong(subject, messageOf(error));
   }
 }

@@ -1,0 +1,62 @@
+/**
+ * `npm run ledger:check`: reads the configuration, looks at the network, the database and the indexer that it
+ * names, and says line by line what is right, and what to do about what is not.
+ */
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { loadConfig, type Config } from '../config.ts';
+import { wrong, type Check } from '../ledger/network/check.ts';
+import { checkLedger } from '../ledgerCheck/checkLedger.ts';
+import { createLogger } from '../logger.ts';
+import { WrongSettings } from '../startupErrors.ts';
+import { runCommand } from './runCommand.ts';
+
+const MARKS = { right: pc.green('✓'), worse: pc.yellow('!'), wrong: pc.red('✗') };
+const SUBJECT_WIDTH = 16;
+
+const command = new Command('ledger:check')
+  .description(
+    'Looks at the configured ledger network and says what is right and what is not. Changes nothing there. Exits ' +
+      'with 1 when something is wrong that the server needs.',
+  )
+  .action(async () => {
+    const counts = { right: 0, worse: 0, wrong: 0 };
+    for await (const check of checks()) {
+      counts[check.verdict] += 1;
+      print(check);
+    }
+    process.stdout.write(`${verdictOn(counts)}\n`);
+    process.exitCode = counts.wrong > 0 ? 1 : 0;
+  });
+
+await runCommand(command);
+
+async function* checks(): AsyncGenerator<Check> {
+  const config = await readConfig();
+  if (config instanceof WrongSettings) {
+    // Of a network that is not known nothing can be looked at.
+    for (const problem of config.problems) yield wrong('settings', problem);
+    return;
+  }
+  yield* checkLedger(config, createLogger({ level: 'fatal', pretty: true }));
+}
+
+async function readConfig(): Promise<Config | WrongSettings> {
+  try {
+    return await loadConfig();
+  } catch (error) {
+    if (error instanceof WrongSettings) return error;
+    throw error;
+  }
+}
+
+function print({ verdict, subject, found, remedy }: Check): void {
+  process.stdout.write(`${MARKS[verdict]} ${subject.padEnd(SUBJECT_WIDTH)} ${found}\n`);
+  if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(SUBJECT_WIDTH)} → ${remedy}\n`);
+}
+
+function verdictOn({ worse, wrong: wrongs }: Record<Check['verdict'], number>): string {
+  if (wrongs > 0) return pc.red(`${wrongs} ${wrongs === 1 ? 'thing is' : 'things are'} wrong.`);
+  if (worse > 0) return pc.green(`All that the server needs is right; ${worse} could be better.`);
+  return pc.green('Everything is right.');
+}

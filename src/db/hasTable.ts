@@ -1,0 +1,12 @@
+/**
+ * Whether a table is there: a database that is only looked at may be empty, or of an earlier version.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db } from './connection.ts';
+
+export async function hasTable(db: Db, name: string): Promise<boolean> {
+  const [row] = await db.execute<{ exists: boolean }>(
+    sql`SELECT to_regclass(${name}) IS NOT NULL AS "exists"`,
+  );
+  return row?.exists === true;
+}

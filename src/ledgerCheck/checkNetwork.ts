@@ -1,0 +1,99 @@
+/**
+ * What can be seen of a network through the port alone, whichever it is, and what its family adds.
+ */
+import type { Config } from '../config.ts';
+import { messageOf } from '../errors.ts';
+import { systemClock, unixSeconds } from '../clock.ts';
+import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import type { LedgerConfig } from '../ledgerConfig.ts';
+import { refuseForeignTreasury, type CreatedNetwork } from '../openNetwork.ts';
+
+/** Stellar closes a ledger every five seconds, whether anything happens or not. */
+const STELLAR_MAX_AGE_SECONDS = 60;
+/** Final blocks are a quarter of an hour old where the chain itself decides, and older where nothing happens. */
+const EVM_MAX_AGE_SECONDS = 3600;
+/** More than clocks differ that are set by the network. */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
+
+export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
+  const { network, checkIdentity } = created;
+  const { ledger } = config;
+  yield right('network', `${network.name} (${network.networkId})`);
+  yield right('custody', network.custodyAddress);
+  yield checkTreasury(config, network);
+  if (checkIdentity !== null) {
+    const identity = await lookAt('node', async () => {
+      await checkIdentity();
+      return right('node', `${hostOf(ledger)} answers, and belongs to this network`);
+    });
+    yield identity;
+    // What a wrong node says about the rest means nothing, and one that is away says nothing.
+    if (identity.verdict === 'wrong') return;
+  }
+  yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
+  yield await lookAt('settlement', () => checkSettlement(ledger, network));
+}
+
+function checkTreasury(config: Config, network: LedgerNetwork): Check {
+  try {
+    refuseForeignTreasury(network, config.TREASURY_ADDRESS);
+    return right('treasury', 'the custody signer, which burns from its own balance');
+  } catch (error) {
+    return wrong('treasury', messageOf(error));
+  }
+}
+
+async function checkLatestLedger(ledger: LedgerConfig, network: LedgerNetwork): Promise<Check> {
+  const status = await network.status();
+  const ageSeconds = Number(unixSeconds(systemClock.now()) - status.closedAt);
+  const found = `${status.ledger}, closed ${describeAge(ageSeconds)}; history back to ${status.oldestLedger}`;
+  if (ledger.family === 'embedded') return right('latest ledger', found);
+  if (ageSeconds < -MAX_CLOCK_DIFFERENCE_SECONDS) {
+    return worse('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
+  }
+  if (ledger.family === 'stellar' && ageSeconds > STELLAR_MAX_AGE_SECONDS) {
+    return wrong(
+      'latest ledger',
+      found,
+      'The node is behind the network (or this machine’s clock is wrong): use another in LEDGER_RPC_URL, or wait.',
+    );
+  }
+  if (ledger.family === 'evm' && ageSeconds > EVM_MAX_AGE_SECONDS) {
+    return worse(
+      'latest ledger',
+      found,
+      'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
+    );
+  }
+  return right('latest ledger', found);
+}
+
+function describeAge(seconds: number): string {
+  return seconds < 0 ? `${-seconds} s ahead of this machine’s clock` : `${seconds} s ago`;
+}
+
+async function checkSettlement(ledger: LedgerConfig, network: LedgerNetwork): Promise<Check> {
+  const settlement = await network.settlementContract();
+  if (settlement === null) {
+    const canDeploy = ledger.family === 'embedded' || ledger.settlementFactoryAddress !== undefined;
+    return worse(
+      'settlement',
+      'none: cash-outs are refused',
+      (canDeploy ? '' : 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ') +
+        'Call the mutation deployRampSettlement once, and set RAMP_SETTLEMENT_ADDRESS to what it answers.',
+    );
+  }
+  const { address, treasury, paused } = settlement;
+  if (paused)
+    return worse('settlement', `${address} is paused: cash-outs are refused`, 'Unpause the contract.');
+  return right(
+    'settlement',
+    `${address}, which releases to ${treasury === network.custodyAddress ? 'custody' : treasury}`,
+  );
+}
+
+/** Of the node's address the host alone: its path may hold a key. */
+function hostOf(ledger: LedgerConfig): string {
+  return ledger.family === 'embedded' ? '' : new URL(ledger.rpcUrl).host;
+}
