@@ -54,12 +54,41 @@ export async function takeSlot(
   nextSequences: NextSequences,
 ): Promise<Slot | null> {
   if (await isHalted(tx)) return null;
-  const account =
-    (await lockFreeAccount(tx, order, { skipLocked: true })) ??
+  const candidates = new Set(order.accounts);
+  while (candidates.size > 0) {
+    const account = await lockAccount(tx, order, [...candidates], nextSequences);
+    if (!account) return null;
+    const slot = await takeSlotOf(tx, order, account, nextSequences.get(account.address));
+    if (slot) return slot;
+    // Someone else has just taken its last one.
+    candidates.delete(account.address);
+  }
+  return null;
+}
+
+type SigningAccount = typeof signingAccounts.$inferSelect;
+
+/** One that seems to have a free slot; one that nobody holds, if there is any. */
+async function lockAccount(
+  tx: Tx,
+  order: SigningOrder,
+  candidates: readonly Address[],
+  nextSequences: NextSequences,
+): Promise<SigningAccount | undefined> {
+  return (
+    (await lockFreeAccount(tx, order, candidates, { skipLocked: true })) ??
     (await enrolAndLock(tx, order, nextSequences)) ??
-    (await lockFreeAccount(tx, order, undefined));
-  if (!account) return null;
-  const expected = nextSequences.get(account.address);
+    (await lockFreeAccount(tx, order, candidates, undefined))
+  );
+}
+
+/** The caller holds the account's row. Null when no slot of it is free after all. */
+async function takeSlotOf(
+  tx: Tx,
+  order: SigningOrder,
+  account: SigningAccount,
+  expected: bigint | undefined,
+): Promise<Slot | null> {
   if (expected === undefined) throw new Error(`the network told no sequence of ${account.address}`);
   if (expected > account.nextSequence)
     throw new SequenceAhead(account.address, expected, account.nextSequence);
@@ -78,17 +107,19 @@ export async function takeSlot(
   return { source: account.address, sequence };
 }
 
-async function lockFreeAccount(tx: Tx, order: SigningOrder, config: { skipLocked: true } | undefined) {
+async function lockFreeAccount(
+  tx: Tx,
+  order: SigningOrder,
+  candidates: readonly Address[],
+  config: { skipLocked: true } | undefined,
+): Promise<SigningAccount | undefined> {
   const openCount = sql`(SELECT count(*) FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address}
     AND ${attempts.state} = 'OPEN' AND ${attempts.outbids} IS NULL)`;
   const [account] = await tx
     .select()
     .from(signingAccounts)
     .where(
-      and(
-        inArray(signingAccounts.address, [...order.accounts]),
-        sql`${openCount} < ${order.maxOpenPerAccount}`,
-      ),
+      and(inArray(signingAccounts.address, [...candidates]), sql`${openCount} < ${order.maxOpenPerAccount}`),
     )
     .limit(1)
     .for('update', config);
