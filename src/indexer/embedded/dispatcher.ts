@@ -1,29 +1,28 @@
 /**
- * Delivers the network's events to the registrations: each once, over HTTP, signed; no retry, no order.
+ * Delivers a network's events to the registrations: each once, over HTTP, signed; no retry, no order.
  *
- *   NOTIFY or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ claim again, until none
+ *   news or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ claim again, until none
  *
  * A receiver that hangs holds its own few slots, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance later or for another one now.
  */
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
-import type { DatabaseHandle } from '../../db/connection.ts';
-import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
 import { signBody } from '../signature.ts';
 import { deliveryBody } from './deliveryBodies.ts';
 import type { BodyShape } from './deliveryBodies.ts';
-import { claimDeliveries } from './eventLog.ts';
-import type { DueDelivery } from './eventLog.ts';
-import { hex } from './registrations.ts';
+import { hex } from './hex.ts';
+import type { DueDelivery, IndexerStore } from './store.ts';
 
 export interface DispatcherOptions {
-  handle: Pick<DatabaseHandle, 'db' | 'listen'>;
+  store: Pick<IndexerStore, 'claimDeliveries'>;
+  /** Calls back when there may be new events; resolves to what ends that. */
+  onNews: (ring: () => void) => Promise<() => Promise<void>>;
   randomBytes: (length: number) => Uint8Array;
   bodyShape: BodyShape;
   /** A receiver that takes longer has missed its delivery. */
   timeoutMs: number;
-  /** Finds what a lost NOTIFY did not tell. */
+  /** Finds what no news told of. */
   pollMs: number;
   /** Told of deliveries that failed and of events that could not be claimed. */
   onError: (message: string, error: unknown) => void;
@@ -37,7 +36,7 @@ const MAX_UNDER_WAY = 1_000;
 
 /** Starts at once, with what was published while no indexer ran. */
 export async function startDispatcher(options: DispatcherOptions): Promise<{ stop(): Promise<void> }> {
-  const { handle, onError } = options;
+  const { store, onError } = options;
   const limits = new Map<string, LimitFunction>();
   const underWay = new Set<Promise<void>>();
   const aborter = new AbortController();
@@ -58,14 +57,14 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
       }
     } catch (error) {
       // The next ring or poll tries again.
-      onError('The embedded indexer could not read the events', error);
+      onError('The indexer could not read the events', error);
     }
   }
 
   /** True when there may be more. */
   async function claimSome(): Promise<boolean> {
     while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
-    const { eventCount, deliveries } = await claimDeliveries(handle.db, EVENTS_PER_CLAIM);
+    const { eventCount, deliveries } = await store.claimDeliveries(EVENTS_PER_CLAIM);
     for (const delivery of deliveries) start(delivery);
     return eventCount === EVENTS_PER_CLAIM;
   }
@@ -85,7 +84,8 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
     underWay.add(sending);
   }
 
-  const unlisten = await handle.listen(EVENTS_CHANNEL, ring, ring);
+  const unlisten = await options.onNews(ring);
+  ring();
   const poll = setInterval(ring, options.pollMs);
 
   return {

@@ -6,16 +6,11 @@ import type { Db } from '../../db/connection.ts';
 import { events, indexerCursor } from '../../ledger/network/embedded/tables.ts';
 import type { IndexedEvent } from '../client.ts';
 import { listRegistrations } from './registrations.ts';
-import type { Registration } from './registrations.ts';
+import type { StoredRegistration } from './registrations.ts';
+import { wants } from './store.ts';
+import type { Claim, DueDelivery, EventFilter } from './store.ts';
 
 type EventRow = typeof events.$inferSelect;
-
-export interface EventFilter {
-  contract?: string | undefined;
-  type?: string | undefined;
-  since?: number | undefined;
-  limit: number;
-}
 
 /** Oldest first. */
 export async function readEvents(db: Db, filter: EventFilter): Promise<IndexedEvent[]> {
@@ -33,18 +28,6 @@ export async function readEvents(db: Db, filter: EventFilter): Promise<IndexedEv
     .orderBy(asc(events.sequence))
     .limit(limit);
   return rows.map(toIndexedEvent);
-}
-
-/** One delivery that is due: this instance alone has it. */
-export interface DueDelivery {
-  registration: Registration;
-  event: IndexedEvent;
-}
-
-export interface Claim {
-  /** Zero when all events are claimed. */
-  eventCount: number;
-  deliveries: DueDelivery[];
 }
 
 /**
@@ -78,11 +61,11 @@ export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim>
   });
 }
 
-function deliveriesOf(row: EventRow, registrations: Registration[]): DueDelivery[] {
+function deliveriesOf(row: EventRow, registrations: StoredRegistration[]): DueDelivery[] {
   const event = toIndexedEvent(row);
   return registrations
-    .filter(({ afterSequence, events: wanted }) => {
-      return row.sequence > afterSequence && (wanted.includes('*') || wanted.includes(row.eventType));
+    .filter((registration) => {
+      return row.sequence > registration.afterSequence && wants(registration, row.eventType);
     })
     .map((registration) => ({ registration, event }));
 }

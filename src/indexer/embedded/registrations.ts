@@ -6,17 +6,16 @@ import type { Clock } from '../../clock.ts';
 import { unixSeconds } from '../../clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { events, webhooks } from '../../ledger/network/embedded/tables.ts';
+import { hex } from './hex.ts';
+import { MAX_REGISTRATIONS } from './store.ts';
 
-export type Registration = typeof webhooks.$inferSelect;
-
-/** Every event is delivered to every registration that wants it: more than this is a leak, not a use. */
-export const MAX_REGISTRATIONS = 100;
+export type StoredRegistration = typeof webhooks.$inferSelect;
 
 /** @returns the new registration with its secret, or null when there are MAX_REGISTRATIONS already */
 export async function addRegistration(
   deps: { db: Db; clock: Clock; randomBytes: (length: number) => Uint8Array },
   wanted: { url: string; events: string[] },
-): Promise<Registration | null> {
+): Promise<StoredRegistration | null> {
   return deps.db.transaction(async (tx) => {
     const [held] = await tx.select({ count: count() }).from(webhooks);
     if ((held?.count ?? 0) >= MAX_REGISTRATIONS) return null;
@@ -35,7 +34,7 @@ export async function addRegistration(
   });
 }
 
-export function listRegistrations(db: Db | Tx): Promise<Registration[]> {
+export function listRegistrations(db: Db | Tx): Promise<StoredRegistration[]> {
   return db
     .select()
     .from(webhooks)
@@ -48,8 +47,4 @@ export function listRegistrations(db: Db | Tx): Promise<Registration[]> {
 export async function removeRegistration(db: Db, id: string): Promise<boolean> {
   const removed = await db.delete(webhooks).where(eq(webhooks.id, id)).returning({ id: webhooks.id });
   return removed.length > 0;
-}
-
-export function hex(bytes: Uint8Array): string {
-  return Buffer.from(bytes).toString('hex');
 }

@@ -1,5 +1,5 @@
 /**
- * The embedded indexer's REST interface, as deployed indexers have it.
+ * An indexer's REST interface, as deployed ones have it.
  *
  *   POST /webhooks { url, events }   → 201 { id, url, events, secret, createdAt }
  *   GET /webhooks                    → 200 { webhooks: [{ id, url, events, createdAt }] }
@@ -8,26 +8,11 @@
  *   GET /health                      → 200 { ok: true }
  */
 import type { IncomingMessage } from 'node:http';
-import { sql } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Clock } from '../../clock.ts';
-import type { Db } from '../../db/connection.ts';
 import { readBody } from '../../http/readBody.ts';
 import { MAX_EVENTS_PER_READ } from '../client.ts';
-import { readEvents } from './eventLog.ts';
-import {
-  addRegistration,
-  listRegistrations,
-  MAX_REGISTRATIONS,
-  removeRegistration,
-} from './registrations.ts';
-import type { Registration } from './registrations.ts';
-
-export interface RouteDeps {
-  db: Db;
-  clock: Clock;
-  randomBytes: (length: number) => Uint8Array;
-}
+import { MAX_REGISTRATIONS } from './store.ts';
+import type { IndexerStore, Registration } from './store.ts';
 
 export interface Answer {
   status: number;
@@ -50,28 +35,28 @@ const eventQuerySchema = z.object({
   limit: z.coerce.number().int().min(1).max(MAX_EVENTS_PER_READ).default(DEFAULT_EVENTS),
 });
 
-export async function answerRequest(deps: RouteDeps, request: IncomingMessage): Promise<Answer> {
+export async function answerRequest(store: IndexerStore, request: IncomingMessage): Promise<Answer> {
   const url = new URL(request.url ?? '/', 'http://indexer');
   const [, collection, id, ...rest] = url.pathname.split('/');
   if (rest.length === 0) {
     switch (`${request.method} /${collection}${id === undefined ? '' : '/{id}'}`) {
       case 'POST /webhooks':
-        return register(deps, request);
+        return register(store, request);
       case 'GET /webhooks':
-        return { status: 200, body: { webhooks: (await listRegistrations(deps.db)).map(withoutSecret) } };
+        return { status: 200, body: { webhooks: (await store.listRegistrations()).map(withoutSecret) } };
       case 'DELETE /webhooks/{id}':
-        return { status: 200, body: { removed: await removeRegistration(deps.db, id ?? '') } };
+        return { status: 200, body: { removed: await store.removeRegistration(id ?? '') } };
       case 'GET /events':
-        return events(deps, url.searchParams);
+        return events(store, url.searchParams);
       case 'GET /health':
-        await deps.db.execute(sql`SELECT 1`);
+        await store.check();
         return { status: 200, body: { ok: true } };
     }
   }
   return refusal(404, `There is no ${request.method} ${url.pathname}`);
 }
 
-async function register(deps: RouteDeps, request: IncomingMessage): Promise<Answer> {
+async function register(store: IndexerStore, request: IncomingMessage): Promise<Answer> {
   // A page in someone's browser can post text to loopback, but not JSON.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     return refusal(415, 'A registration is sent as application/json');
@@ -80,17 +65,17 @@ async function register(deps: RouteDeps, request: IncomingMessage): Promise<Answ
   if (!rawBody) return refusal(413, `The body is longer than ${MAX_BODY_BYTES} bytes`);
   const wanted = registrationSchema.safeParse(parseJson(rawBody));
   if (!wanted.success) return refusal(400, z.prettifyError(wanted.error));
-  const added = await addRegistration(deps, wanted.data);
+  const added = await store.addRegistration(wanted.data);
   if (!added) return refusal(409, `There are ${MAX_REGISTRATIONS} registrations already; delete one first`);
   return { status: 201, body: { ...withoutSecret(added), secret: added.secret } };
 }
 
-async function events(deps: RouteDeps, parameters: URLSearchParams): Promise<Answer> {
+async function events(store: IndexerStore, parameters: URLSearchParams): Promise<Answer> {
   // `?contract=&type=` is the documented form: an empty parameter filters nothing.
   const given = [...parameters].filter(([, value]) => value !== '');
   const query = eventQuerySchema.safeParse(Object.fromEntries(given));
   if (!query.success) return refusal(400, z.prettifyError(query.error));
-  return { status: 200, body: { events: await readEvents(deps.db, query.data) } };
+  return { status: 200, body: { events: await store.readEvents(query.data) } };
 }
 
 function withoutSecret({ id, url, events: wanted, createdAt }: Registration): Record<string, unknown> {

@@ -4,101 +4,35 @@
  * It listens on loopback only. Every instance of the server runs one; they share registrations and work
  * through the database, so it doesn't matter which of them is asked.
  */
-import { createServer } from 'node:http';
-import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { sql } from 'drizzle-orm';
 import type { Clock } from '../../clock.ts';
 import type { DatabaseHandle } from '../../db/connection.ts';
-import type { BodyShape } from './deliveryBodies.ts';
-import { startDispatcher } from './dispatcher.ts';
-import { answerRequest } from './routes.ts';
-import type { Answer } from './routes.ts';
+import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
+import { claimDeliveries, readEvents } from './eventLog.ts';
+import { addRegistration, listRegistrations, removeRegistration } from './registrations.ts';
+import { serveIndexer } from './serveIndexer.ts';
+import type { IndexerOptions, RunningIndexer } from './serveIndexer.ts';
 
-export interface EmbeddedIndexerOptions {
+export interface EmbeddedIndexerOptions extends Omit<IndexerOptions, 'store' | 'onNews'> {
   handle: Pick<DatabaseHandle, 'db' | 'listen'>;
   clock: Clock;
-  randomBytes: (length: number) => Uint8Array;
-  /** Told of failed deliveries and failed requests. */
-  onError: (message: string, error: unknown) => void;
-  /** The deployed indexers' shape by default. */
-  bodyShape?: BodyShape;
-  /** For one delivery, 5 seconds by default. */
-  deliveryTimeoutMs?: number;
-  /** How often it looks without being rung, 2 seconds by default. */
-  pollMs?: number;
 }
 
-export interface EmbeddedIndexer {
-  /** For `createIndexerClient` and INDEXER_URL. */
-  url: string;
-  stop(): Promise<void>;
-}
-
-const LOOPBACK = '127.0.0.1';
-const DEFAULT_DELIVERY_TIMEOUT_MS = 5_000;
-const DEFAULT_POLL_MS = 2_000;
-/** A registration is a few hundred bytes from the same machine. */
-const REQUEST_TIMEOUT_MS = 10_000;
-/** Its one client is the server beside it. */
-const MAX_CONNECTIONS = 100;
+export type EmbeddedIndexer = RunningIndexer;
 
 export async function startEmbeddedIndexer(options: EmbeddedIndexerOptions): Promise<EmbeddedIndexer> {
-  const { handle, clock, randomBytes, onError } = options;
-  const deps = { db: handle.db, clock, randomBytes };
-  const dispatcher = await startDispatcher({
-    handle,
-    randomBytes,
-    onError,
-    bodyShape: options.bodyShape ?? 'deployed',
-    timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
-    pollMs: options.pollMs ?? DEFAULT_POLL_MS,
+  const { handle, clock, ...rest } = options;
+  const { db } = handle;
+  return serveIndexer({
+    ...rest,
+    onNews: (ring) => handle.listen(EVENTS_CHANNEL, ring, ring),
+    store: {
+      addRegistration: (wanted) => addRegistration({ db, clock, randomBytes: rest.randomBytes }, wanted),
+      listRegistrations: () => listRegistrations(db),
+      removeRegistration: (id) => removeRegistration(db, id),
+      readEvents: (filter) => readEvents(db, filter),
+      claimDeliveries: (maxEvents) => claimDeliveries(db, maxEvents),
+      check: async () => void (await db.execute(sql`SELECT 1`)),
+    },
   });
-
-  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
-    try {
-      writeAnswer(response, await answerRequest(deps, request));
-    } catch (error) {
-      onError('The embedded indexer failed to answer a request', error);
-      writeAnswer(response, {
-        status: 503,
-        body: { ok: false, error: 'The indexer can’t answer right now' },
-      });
-    }
-  }
-
-  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
-    void serve(request, response);
-  });
-  server.maxConnections = MAX_CONNECTIONS;
-  try {
-    return { url: await listen(server), stop: () => stopAll(server, dispatcher) };
-  } catch (error) {
-    await dispatcher.stop();
-    throw error;
-  }
-}
-
-async function listen(server: Server): Promise<string> {
-  await new Promise<void>((resolve, reject) => {
-    server.once('error', reject);
-    server.listen(0, LOOPBACK, resolve);
-  });
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The embedded indexer has no port');
-  return `http://${LOOPBACK}:${address.port}`;
-}
-
-async function stopAll(server: Server, dispatcher: { stop(): Promise<void> }): Promise<void> {
-  const closed = new Promise((resolve) => server.close(resolve));
-  server.closeAllConnections();
-  await Promise.all([closed, dispatcher.stop()]);
-}
-
-function writeAnswer(response: ServerResponse, answer: Answer): void {
-  if (response.headersSent || response.destroyed) return;
-  const body = JSON.stringify(answer.body);
-  response.writeHead(answer.status, {
-    'content-type': 'application/json',
-    'content-length': Buffer.byteLength(body),
-  });
-  response.end(body);
 }

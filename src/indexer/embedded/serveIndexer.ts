@@ -1,0 +1,100 @@
+/**
+ * Runs an indexer on what a store knows: its REST interface on loopback, and its deliveries.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { BodyShape } from './deliveryBodies.ts';
+import { startDispatcher } from './dispatcher.ts';
+import type { DispatcherOptions } from './dispatcher.ts';
+import { answerRequest } from './routes.ts';
+import type { Answer } from './routes.ts';
+import type { IndexerStore } from './store.ts';
+
+export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes'> {
+  store: IndexerStore;
+  /** Told of failed deliveries and failed requests. */
+  onError: (message: string, error: unknown) => void;
+  /** The deployed indexers' shape by default. */
+  bodyShape?: BodyShape;
+  /** For one delivery, 5 seconds by default. */
+  deliveryTimeoutMs?: number;
+  /** How often it looks without being rung, 2 seconds by default. */
+  pollMs?: number;
+}
+
+export interface RunningIndexer {
+  /** For `createIndexerClient` and INDEXER_URL. */
+  url: string;
+  stop(): Promise<void>;
+}
+
+const LOOPBACK = '127.0.0.1';
+const DEFAULT_DELIVERY_TIMEOUT_MS = 5_000;
+const DEFAULT_POLL_MS = 2_000;
+/** A registration is a few hundred bytes from the same machine. */
+const REQUEST_TIMEOUT_MS = 10_000;
+/** Its one client is the server beside it. */
+const MAX_CONNECTIONS = 100;
+
+/** Starts at once, with what was published while no indexer ran. */
+export async function serveIndexer(options: IndexerOptions): Promise<RunningIndexer> {
+  const { store, onNews, randomBytes, onError } = options;
+  const dispatcher = await startDispatcher({
+    store,
+    onNews,
+    randomBytes,
+    onError,
+    bodyShape: options.bodyShape ?? 'deployed',
+    timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
+    pollMs: options.pollMs ?? DEFAULT_POLL_MS,
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    try {
+      writeAnswer(response, await answerRequest(store, request));
+    } catch (error) {
+      onError('The indexer failed to answer a request', error);
+      writeAnswer(response, {
+        status: 503,
+        body: { ok: false, error: 'The indexer can’t answer right now' },
+      });
+    }
+  }
+
+  const server = createServer({ requestTimeout: REQUEST_TIMEOUT_MS }, (request, response) => {
+    void serve(request, response);
+  });
+  server.maxConnections = MAX_CONNECTIONS;
+  try {
+    return { url: await listen(server), stop: () => stopAll(server, dispatcher) };
+  } catch (error) {
+    await dispatcher.stop();
+    throw error;
+  }
+}
+
+async function listen(server: Server): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(0, LOOPBACK, resolve);
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('The indexer has no port');
+  return `http://${LOOPBACK}:${address.port}`;
+}
+
+async function stopAll(server: Server, dispatcher: { stop(): Promise<void> }): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeAllConnections();
+  await Promise.all([closed, dispatcher.stop()]);
+}
+
+function writeAnswer(response: ServerResponse, answer: Answer): void {
+  if (response.headersSent || response.destroyed) return;
+  const body = JSON.stringify(answer.body);
+  response.writeHead(answer.status, {
+    'content-type': 'application/json',
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}
