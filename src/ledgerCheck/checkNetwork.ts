@@ -32,7 +32,7 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
     if (identity.verdict === 'wrong') return;
   }
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
-  yield await lookAt('settlement', () => checkSettlement(ledger, network));
+  yield await lookAt('settlement', () => checkSettlement(config, network));
 }
 
 function checkTreasury(config: Config, network: LedgerNetwork): Check {
@@ -73,8 +73,16 @@ function describeAge(seconds: number): string {
   return seconds < 0 ? `${-seconds} s ahead of this machine’s clock` : `${seconds} s ago`;
 }
 
-async function checkSettlement(ledger: LedgerConfig, network: LedgerNetwork): Promise<Check> {
+async function checkSettlement(config: Config, network: LedgerNetwork): Promise<Check> {
+  const { ledger, RAMP_SETTLEMENT_ADDRESS: configured } = config;
   const settlement = await network.settlementContract();
+  if (settlement === null && configured !== undefined) {
+    return wrong(
+      'settlement',
+      `no settlement contract stands at ${configured}`,
+      'Correct RAMP_SETTLEMENT_ADDRESS, or leave it out.',
+    );
+  }
   if (settlement === null) {
     const canDeploy = ledger.family === 'embedded' || ledger.settlementFactoryAddress !== undefined;
     return worse(
