@@ -141,7 +141,8 @@ async function launch(flags: string[]): Promise<Running> {
   const told = await Promise.race([nextAnswer(), delay(START_TIMEOUT_MS, 'late', { ref: false })]);
   if (told === 'late') end();
   const port = Number(told);
-  if (!port) throw new Error(`anvil did not start (${flags.join(' ')}): ${complaint.trim() || (told ?? 'it ended')}`);
+  if (!port)
+    throw new Error(`anvil did not start (${flags.join(' ')}): ${complaint.trim() || (told ?? 'it ended')}`);
   // Its log names every call; nobody reads it.
   await sendRpc(urlOf(port), 'anvil_setLoggingEnabled', [false]);
   return {
