@@ -3,6 +3,7 @@
  * somewhere else later. The nodes here answer the one question that tells, in both families' wire form.
  */
 import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
@@ -25,13 +26,12 @@ afterEach(async () => {
 /** A node that gives `answer` (a JSON-RPC result) to every question, until it is told otherwise. */
 async function startNode(answer: unknown) {
   const node = { answer, questions: [] as string[], rpcUrl: '' };
-  const server = createServer((request, response) => {
-    void json(request).then((question) => {
-      const { id, method } = question as { id: number; method: string };
-      node.questions.push(method);
-      response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
-    });
-  });
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { id, method } = (await json(request)) as { id: number; method: string };
+    node.questions.push(method);
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
+  }
+  const server = createServer((request, response) => void reply(request, response));
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   toClose.push(() => {
     const closed = new Promise((resolve) => server.close(resolve));
