@@ -17,12 +17,18 @@ import { createExpiryWorker } from './jobs/expiryRuns.ts';
 import { createNightlyExpiry } from './jobs/nightlyExpiry.ts';
 import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
+import { bySigner } from './ledger/submission/effects.ts';
 import type { Checkpoint, SubmissionDependencies } from './ledger/submission/submission.ts';
 import { createSubmissionWorker, type SubmissionWorker } from './ledger/submission/worker.ts';
 import type { Logger } from './logger.ts';
 import { createRamp, type RampSettings } from './ramp/createRamp.ts';
 import type { Dependencies } from './resolvers/dependencies.ts';
 import { deploySettlementEffects } from './resolvers/deployRampSettlement.ts';
+import {
+  holderApprovalEffects,
+  holderDepositEffects,
+  holderRetireEffects,
+} from './resolvers/holderEffects.ts';
 import { createSessionPoller } from './resolvers/pollOpenSessions.ts';
 import { deployEffects, mintEffects } from './resolvers/projectEffects.ts';
 import {
@@ -126,6 +132,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     const { findings } = await audit({ db, network, treasuryAddress, feed, isStill: true });
     return findings.map(({ invariant, message }) => `${invariant}: ${message}`);
   };
+  const ofRetirement = retireEffects({ ids, feed, healer });
   const ofCashOut = { db, network, clock, ids, subjects };
   const submission: SubmissionDependencies = {
     db,
@@ -140,11 +147,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
           ofReceipt: mintReceiptEffects({ db, network, clock, ids }),
         },
       ),
-      retire: retireEffects({ ids, feed, healer }),
+      retire: bySigner(ofRetirement, holderRetireEffects(ofRetirement.afterSucceeded)),
       markExpired: expiryEffects({ clock, log }),
       deployRampSettlement: deploySettlementEffects(),
-      approve: approvalEffects(ofCashOut),
-      initiateOffRamp: depositEffects(ofCashOut),
+      approve: bySigner(approvalEffects(ofCashOut), holderApprovalEffects()),
+      initiateOffRamp: bySigner(depositEffects(ofCashOut), holderDepositEffects(ofCashOut)),
       confirmOffRampSettlement: releaseEffects(ofCashOut, { state: 'SETTLED' }),
       refundOffRamp: releaseEffects(ofCashOut, { state: 'REFUNDED' }),
     },

@@ -7,11 +7,11 @@ import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../clock.ts';
 import type { Tx } from '../db/connection.ts';
 import { cashOutProviderStatuses, cashOutReviews, cashOutSessions } from '../db/schema/index.ts';
-import type { LedgerNetwork, NetworkCall } from '../ledger/network/port.ts';
+import type { HolderCall, LedgerNetwork, NetworkCall } from '../ledger/network/port.ts';
 import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { RampStatus } from '../ramp/port.ts';
-import type { CashOut, CashOutState } from './findCashOut.ts';
+import { isByHolder, type CashOut, type CashOutState } from './findCashOut.ts';
 
 /** The subjects doorbell's key for "a cash-out session is due". */
 export const CASH_OUTS = 'cash-outs';
@@ -47,17 +47,39 @@ export async function moveTo(
 ): Promise<void> {
   await tx
     .update(cashOutSessions)
-    .set({ ...values, state, dueAt: firstLook(state), fruitlessSteps: 0 })
+    .set({ ...values, state, dueAt: firstLook(session, state), fruitlessSteps: 0 })
     .where(eq(cashOutSessions.id, session.id));
 }
 
 /** A payout may still turn around after its end, and the webhook that says so may be lost. */
 export const AFTERMATH_INTERVAL_SECONDS = 3600;
 
-function firstLook(state: CashOutState) {
-  // In these the provider has the next word; elsewhere the network or an operator has it.
-  if (state === 'OPENING' || state === 'CLOSING' || state === 'AWAITING_PAYOUT') return sql`now()`;
-  return isOver(state) ? sql`now() + make_interval(secs => ${AFTERMATH_INTERVAL_SECONDS})` : null;
+/** What a holder may deposit late is looked for sooner than what a provider may take back. */
+const LATE_DEPOSIT_SECONDS = 60;
+/** The first look at what a holder signed: submission sees it land much sooner. */
+const HOLDER_DEPOSITING_SECONDS = 30;
+
+function firstLook(session: CashOut, state: CashOutState) {
+  const inSeconds = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
+  switch (state) {
+    // In these the provider or the holder has the next word; elsewhere the network or an operator has it.
+    case 'OPENING':
+    case 'AWAITING_SIGNATURE':
+    case 'CLOSING':
+    case 'AWAITING_PAYOUT':
+      return sql`now()`;
+    case 'DEPOSITING':
+      return isByHolder(session) ? inSeconds(HOLDER_DEPOSITING_SECONDS) : null;
+    case 'REFUSED':
+      return inSeconds(isByHolder(session) ? LATE_DEPOSIT_SECONDS : AFTERMATH_INTERVAL_SECONDS);
+    case 'SETTLED':
+    case 'REFUNDED':
+      return inSeconds(AFTERMATH_INTERVAL_SECONDS);
+    case 'CONFIRMING':
+    case 'REFUNDING':
+    case 'NEEDS_REVIEW':
+      return null;
+  }
 }
 
 export function isOver(state: CashOutState): boolean {
@@ -105,12 +127,12 @@ export async function deposit(
 }
 
 /** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
-export function approvalCall(session: OpenedCashOut): NetworkCall {
+export function approvalCall(session: OpenedCashOut): HolderCall {
   const { tokenAddress } = session;
   return { kind: 'approve', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
 }
 
-export function depositCall(session: OpenedCashOut): NetworkCall {
+export function depositCall(session: OpenedCashOut): Extract<NetworkCall, { kind: 'initiateOffRamp' }> {
   const { providerSessionId: sessionId, tokenAddress } = session;
   const amount = toBaseUnits(session.tokenAmountKg);
   return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
@@ -122,9 +144,11 @@ export async function resolve(
   deps: MoveDependencies,
   session: OpenedCashOut,
   resolution: 'SETTLE' | 'REFUND',
+  values: Partial<typeof cashOutSessions.$inferInsert> = {},
 ): Promise<void> {
   const { id: subjectId, providerSessionId: sessionId } = session;
-  await moveTo(tx, session, resolution === 'SETTLE' ? 'CONFIRMING' : 'REFUNDING', { resolution });
+  const state = resolution === 'SETTLE' ? 'CONFIRMING' : 'REFUNDING';
+  await moveTo(tx, session, state, { ...values, resolution });
   const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
   await enqueueSubmission(tx, deps, { subjectId, call: { kind, sessionId } });
 }

@@ -15,23 +15,26 @@ export interface CashOutPlan {
   receiptId: string;
   tokenAddress: string;
   tokenAmountKg: bigint;
+  /** Custody, or a holder who signs. */
+  depositorAddress: string;
 }
 
 /**
+ * @returns the settlement contract, and the depositor's balance in base units.
  * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, INSUFFICIENT_BALANCE, LEDGER_REJECTED
  * (paused, or the simulated deposit was refused); NetworkUnavailable
  */
 export async function checkCashOut(
   deps: { db: Db; network: LedgerNetwork },
   plan: CashOutPlan,
-): Promise<{ settlement: SettlementContract; custodyBalance: bigint }> {
+): Promise<{ settlement: SettlementContract; balance: bigint }> {
   const { network } = deps;
   const { tokenAddress } = plan;
-  const [settlement, [expiry], balance, promisedKg] = await Promise.all([
+  const [settlement, , balance, promisedKg] = await Promise.all([
     network.settlementContract(),
-    network.expiryOf([tokenAddress]),
-    network.balanceOf(tokenAddress, network.custodyAddress),
-    readPromisedKg(deps.db, plan.receiptId, plan.id),
+    requireUnexpired(network, tokenAddress),
+    network.balanceOf(tokenAddress, plan.depositorAddress),
+    readPromisedKg(deps.db, plan, plan.id),
   ]);
   if (settlement === null) throw noSettlement();
   if (settlement.paused) {
@@ -41,11 +44,19 @@ export async function checkCashOut(
       { reason: 'PAUSED' },
     );
   }
+  requireBalance(network, plan, balance, promisedKg);
+  await simulateDeposit(network, plan);
+  return { settlement, balance };
+}
+
+/** @throws DomainError RECEIPT_EXPIRED */
+export async function requireUnexpired(
+  network: Pick<LedgerNetwork, 'expiryOf'>,
+  tokenAddress: string,
+): Promise<void> {
+  const [expiry] = await network.expiryOf([tokenAddress]);
   if (!expiry || 'error' in expiry) throw expiry?.error ?? new Error(`no answer about ${tokenAddress}`);
   if (expiry.isExpired || expiry.status === 'EXPIRED') throw receiptExpired(tokenAddress);
-  requireBalance(network.custodyAddress, plan, balance, promisedKg);
-  await simulateDeposit(network, plan, network.custodyAddress);
-  return { settlement, custodyBalance: balance };
 }
 
 export function receiptExpired(tokenAddress: string): DomainError {
@@ -57,12 +68,12 @@ export function receiptExpired(tokenAddress: string): DomainError {
 }
 
 /**
- * Kilograms of the receipt that sessions will deposit, but have not yet.
+ * Kilograms of the receipt that sessions will deposit from the same address, but have not yet.
  * @param beforeId counts older sessions alone: of two that together want too much, the later one gives way.
  */
 export async function readPromisedKg(
   db: Pick<Db, 'select'>,
-  receiptId: string,
+  { receiptId, depositorAddress }: Pick<CashOutPlan, 'receiptId' | 'depositorAddress'>,
   beforeId?: string,
 ): Promise<bigint> {
   const [row] = await db
@@ -71,6 +82,7 @@ export async function readPromisedKg(
     .where(
       and(
         eq(cashOutSessions.receiptId, receiptId),
+        eq(cashOutSessions.depositorAddress, depositorAddress),
         isNull(cashOutSessions.depositedAt),
         ne(cashOutSessions.state, 'REFUSED'),
         // Ids follow time.
@@ -80,35 +92,64 @@ export async function readPromisedKg(
   return BigInt(row?.promised ?? 0);
 }
 
-/** @param custodyBalance base units */
+/** @param balance base units */
 export function requireBalance(
-  custodyAddress: string,
+  { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
   plan: CashOutPlan,
-  custodyBalance: bigint,
+  balance: bigint,
   promisedKg: bigint,
 ): void {
-  const available = custodyBalance / BASE_UNITS_PER_WHOLE - promisedKg;
-  if (available >= plan.tokenAmountKg) return;
+  const left = balance / BASE_UNITS_PER_WHOLE - promisedKg;
+  if (left >= plan.tokenAmountKg) return;
+  const available = left > 0n ? left : 0n;
+  const { depositorAddress, tokenAddress, tokenAmountKg } = plan;
+  const isCustody = depositorAddress === custodyAddress;
   throw new DomainError(
     'INSUFFICIENT_BALANCE',
-    `${plan.tokenAmountKg} kg were to be cashed out, but the custody signer ${custodyAddress} holds ` +
-      `${available > 0n ? available : 0n} kg of token ${plan.tokenAddress} that no other cash-out has a claim to. ` +
-      `It deposits what it holds itself: transfer the receipt tokens to that address first, then try again.`,
+    `${tokenAmountKg} kg were to be cashed out, but ${isCustody ? 'the custody signer ' : ''}${depositorAddress} holds ` +
+      `${available} kg of token ${tokenAddress} that no other cash-out has a claim to. ` +
+      (isCustody
+        ? 'It deposits what it holds itself: transfer the receipt tokens to that address first, then try again; or ' +
+          'cash them out from where they are, with prepareCashOutDeposit.'
+        : 'It deposits what it holds itself.'),
     {
       field: 'input.tokenAmount',
-      requested: plan.tokenAmountKg.toString(),
-      available: (available > 0n ? available : 0n).toString(),
-      custodyAddress,
+      requested: tokenAmountKg.toString(),
+      available: available.toString(),
+      ...(isCustody ? { custodyAddress } : { holder: depositorAddress }),
     },
   );
 }
 
+/** @throws DomainError CONFLICT: what is signed now would go to another contract */
+export async function requireSettlementOf(
+  network: Pick<LedgerNetwork, 'settlementContract'>,
+  session: { settlementAddress: string },
+): Promise<void> {
+  const mismatch = await settlementMismatch(network, session);
+  if (mismatch !== null) throw new DomainError('CONFLICT', `Nothing can be signed for it now: ${mismatch}.`);
+}
+
+/** A session belongs to the settlement contract that it was opened for: another one knows nothing of it. */
+export async function settlementMismatch(
+  network: Pick<LedgerNetwork, 'settlementContract'>,
+  session: { settlementAddress: string },
+): Promise<string | null> {
+  const settlement = await network.settlementContract();
+  if (settlement?.address === session.settlementAddress) return null;
+  return (
+    `the session belongs to the settlement contract ${session.settlementAddress}, ` +
+    `but RAMP_SETTLEMENT_ADDRESS names ${settlement?.address ?? 'none'}`
+  );
+}
+
 /** Finds what can't be read, such as a paused token. */
-async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan, depositor: string): Promise<void> {
-  const { id: sessionId, tokenAddress, tokenAmountKg } = plan;
+async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promise<void> {
+  const { id: sessionId, tokenAddress, tokenAmountKg, depositorAddress } = plan;
   try {
     const amount = toBaseUnits(tokenAmountKg);
-    await network.checkDeposit({ kind: 'initiateOffRamp', sessionId, tokenAddress, amount }, depositor);
+    const call = { kind: 'initiateOffRamp', sessionId, tokenAddress, amount } as const;
+    await network.checkDeposit(call, depositorAddress);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
     throw new DomainError('LEDGER_REJECTED', `The network would refuse the deposit: ${error.message}`, {

@@ -4,6 +4,8 @@
  */
 import { and, asc, eq } from 'drizzle-orm';
 import { cashOutProviderStatuses, cashOutReviews, cashOutSessions } from '../db/schema/index.ts';
+import type { OffRampDeposit } from '../ledger/network/port.ts';
+import { toBaseUnits } from '../ledger/units.ts';
 import type { RampStatus } from '../ramp/port.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -61,6 +63,20 @@ export async function readReviews(deps: Finder, sessionId: string): Promise<Cash
 
 /** A history longer than this is of a provider that plays tricks. */
 const MAX_HISTORY = 100;
+
+/** Whether a holder deposits, by a signature of their own, instead of custody. */
+export function isByHolder(session: Pick<CashOut, 'signUntil'>): boolean {
+  return session.signUntil !== null;
+}
+
+/** A used reference doesn't prove that the deposit is what was agreed. */
+export function isAsAgreed(session: CashOut, found: OffRampDeposit): boolean {
+  return (
+    found.depositor === session.depositorAddress &&
+    found.tokenAddress === session.tokenAddress &&
+    found.amount === toBaseUnits(session.tokenAmountKg)
+  );
+}
 
 /** Paid by the provider while the tokens are not in custody: what the platform could lose. */
 export function isExposed(session: CashOut): boolean {

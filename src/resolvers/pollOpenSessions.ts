@@ -9,7 +9,8 @@ import { messageOf } from '../errors.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import { AFTERMATH_INTERVAL_SECONDS, CASH_OUTS } from './cashOutMoves.ts';
 import type { Dependencies } from './dependencies.ts';
-import type { CashOut } from './findCashOut.ts';
+import { isByHolder, type CashOut } from './findCashOut.ts';
+import { lateDepositLookMs, mayBeDepositedLate } from './stepHolderCashOut.ts';
 import { stepCashOut } from './stepCashOut.ts';
 
 /** Longer than any step: a few calls to the provider and the network, each with a time-out well below. */
@@ -19,6 +20,8 @@ const MAX_CONCURRENT_STEPS = 8;
 const URGENT = { firstMs: 250, longestMs: 15_000 };
 /** While the provider pays: minutes for mobile money, days for banks. Hints are faster. */
 const PATIENT = { firstMs: 2_000, longestMs: 10 * 60_000 };
+/** While a holder is to sign: they may send the deposit by themselves, too. */
+const SIGNING = { firstMs: 1_000, longestMs: 15_000 };
 /** Providers take payouts back within days, if at all. */
 const AFTERMATH_MS = 72 * 60 * 60_000;
 
@@ -104,7 +107,11 @@ function nextLookMs(deps: Dependencies, session: CashOut, fruitlessSteps: number
       return fruitlessSteps === 0 ? 0 : backoffMs(fruitlessSteps, URGENT, random);
     case 'AWAITING_PAYOUT':
       return fruitlessSteps === 0 ? 0 : backoffMs(fruitlessSteps, PATIENT, random);
+    case 'AWAITING_SIGNATURE':
+      return backoffMs(fruitlessSteps, SIGNING, random);
     case 'DEPOSITING':
+      // What a holder signed may wait for ever; custody's deposit goes on by itself.
+      return isByHolder(session) ? backoffMs(fruitlessSteps, PATIENT, random) : null;
     case 'CONFIRMING':
     case 'REFUNDING':
     case 'NEEDS_REVIEW':
@@ -112,9 +119,10 @@ function nextLookMs(deps: Dependencies, session: CashOut, fruitlessSteps: number
     case 'SETTLED':
     case 'REFUNDED':
     case 'REFUSED': {
+      if (session.providerSessionId === null) return null;
       const sinceMs = deps.clock.now().getTime() - (session.closedAt?.getTime() ?? 0);
-      const isKnown = session.providerSessionId !== null;
-      return isKnown && sinceMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
+      if (mayBeDepositedLate(session)) return lateDepositLookMs(sinceMs);
+      return sinceMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
     }
   }
 }

@@ -13,10 +13,22 @@ import { DomainError } from '../errors.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { resumeWithin } from '../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
-import { toBaseUnits } from '../ledger/units.ts';
-import { CASH_OUTS, closeReview, deposit, lockCashOut, moveTo, opened, resolve } from './cashOutMoves.ts';
+import {
+  CASH_OUTS,
+  closeReview,
+  deposit,
+  lockCashOut,
+  moveTo,
+  opened,
+  resolve,
+  type OpenedCashOut,
+} from './cashOutMoves.ts';
 import type { Dependencies } from './dependencies.ts';
-import { findCashOut, type CashOut, type CashOutReview } from './findCashOut.ts';
+import { findCashOut, isAsAgreed, isByHolder, type CashOut, type CashOutReview } from './findCashOut.ts';
+import { isToBeGivenBack } from './stepHolderCashOut.ts';
+
+/** For a holder who owes a deposit that is paid already: a day, as people have to be asked. */
+const RENEWED_SIGNING_MS = 24 * 60 * 60_000;
 
 export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
 export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
@@ -49,14 +61,22 @@ export async function resolveSessionReview(
     const review = await openReviewOf(tx, current);
     const at = deps.clock.now();
     await closeReview(tx, cashOutId, at, { decision, decidedBy: operatorId, note });
-    const held = onNetwork !== null && isOurs(current, onNetwork) ? onNetwork : null;
+    const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     const undecided = await undecidedSubmission(tx, current);
     if (decision === 'RETRY') {
       if (undecided === null) await retry(tx, deps, current, held, at);
       else await resumeWithin(tx, deps.submission, undecided);
     } else if (undecided !== null) throw undecidedFirst(undecided);
     else if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
-    else await release(tx, deps, current, held, decision, at);
+    else
+      await release(
+        tx,
+        deps,
+        current,
+        decision === 'REFUND' ? refundable(current, onNetwork) : held,
+        decision,
+        at,
+      );
   });
 
   deps.log.info({ cashOutId, decision, operatorId, note }, 'cash-out review resolved');
@@ -72,14 +92,6 @@ async function openReviewOf(tx: Tx, session: CashOut): Promise<CashOutReview> {
     .orderBy(desc(cashOutReviews.openedAt));
   if (session.state === 'NEEDS_REVIEW' && review) return review;
   throw new DomainError('CONFLICT', `Cash-out session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
-}
-
-function isOurs(session: CashOut, found: OffRampDeposit): boolean {
-  return (
-    found.depositor === session.depositorAddress &&
-    found.tokenAddress === session.tokenAddress &&
-    found.amount === toBaseUnits(session.tokenAmountKg)
-  );
 }
 
 /** A network call of this session that itself waits for an operator. */
@@ -110,7 +122,7 @@ async function retry(
   if (session.depositedAt === null) {
     // It is there and nobody noticed; or it is owed, because the provider has paid; or nothing is.
     if (held?.status === 'PENDING') await moveTo(tx, session, 'AWAITING_PAYOUT', { depositedAt: at });
-    else if (session.providerStatus === 'settled') await deposit(tx, deps, known, { closedAt: null });
+    else if (session.providerStatus === 'settled') await owe(tx, deps, known);
     else await moveTo(tx, session, 'CLOSING', { closedAt: null });
   } else if (session.releasedAt !== null) {
     throw new DomainError(
@@ -119,6 +131,27 @@ async function retry(
     );
   } else if (session.resolution === null) await moveTo(tx, session, 'AWAITING_PAYOUT');
   else await resolve(tx, deps, known, session.resolution);
+}
+
+/** Paid, but nothing is there: custody deposits, or the holder gets time to sign again. */
+async function owe(tx: Tx, deps: Dependencies, session: OpenedCashOut): Promise<void> {
+  if (!isByHolder(session)) await deposit(tx, deps, session, { closedAt: null });
+  else if (await isDepositUnderWay(tx, session)) await moveTo(tx, session, 'DEPOSITING', { closedAt: null });
+  else {
+    const signUntil = new Date(deps.clock.now().getTime() + RENEWED_SIGNING_MS);
+    await moveTo(tx, session, 'AWAITING_SIGNATURE', { closedAt: null, signUntil });
+  }
+}
+
+async function isDepositUnderWay(tx: Tx, session: CashOut): Promise<boolean> {
+  const deposits = and(eq(submissions.subjectId, session.id), eq(submissions.kind, 'initiateOffRamp'));
+  return (await tx.$count(submissions, and(deposits, eq(submissions.state, 'PENDING')))) > 0;
+}
+
+/** What a holder put there goes back to whoever did, also when it is not what was agreed. */
+function refundable(session: CashOut, found: OffRampDeposit | null): OffRampDeposit | null {
+  if (found === null || isAsAgreed(session, found)) return found;
+  return isToBeGivenBack(session, found) ? found : null;
 }
 
 async function release(

@@ -22,9 +22,10 @@ import {
   openReview,
   type MoveDependencies,
 } from './cashOutMoves.ts';
+import { settlementMismatch } from './checkCashOut.ts';
 import { findCashOut } from './findCashOut.ts';
 
-interface SettlementEffectsDependencies extends MoveDependencies {
+export interface SettlementEffectsDependencies extends MoveDependencies {
   db: Db;
   network: LedgerNetwork;
   subjects: Pick<Doorbell, 'ring'>;
@@ -149,18 +150,10 @@ function reviewEffects(
   };
 }
 
-/** A session belongs to the settlement contract that it was opened for: another one knows nothing of it. */
 async function foreignSettlement(
   deps: SettlementEffectsDependencies,
   intent: Intent,
 ): Promise<string | null> {
-  const [session, settlement] = await Promise.all([
-    findCashOut(deps, intent.subjectId),
-    deps.network.settlementContract(),
-  ]);
-  if (!session || settlement?.address === session.settlementAddress) return null;
-  return (
-    `the session belongs to the settlement contract ${session.settlementAddress}, ` +
-    `but RAMP_SETTLEMENT_ADDRESS names ${settlement?.address ?? 'none'}`
-  );
+  const session = await findCashOut(deps, intent.subjectId);
+  return session && settlementMismatch(deps.network, session);
 }

@@ -3,6 +3,7 @@
  *
  *   OPENING          find or open the session at the provider, then deposit
  *   CLOSING          the deposit was refused: make sure that it is not there, then have the session closed
+ *   deposits that a holder signs: stepHolderCashOut.ts
  *   AWAITING_PAYOUT  settled → confirm, failed → refund, refunded → review, anything else → look again later
  *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
  *
@@ -12,7 +13,6 @@
 import { and, eq, isNull } from 'drizzle-orm';
 import { cashOutSessions } from '../db/schema/index.ts';
 import { DomainError } from '../errors.ts';
-import { toBaseUnits } from '../ledger/units.ts';
 import type { RampSession } from '../ramp/port.ts';
 import {
   contradiction,
@@ -29,8 +29,17 @@ import {
 import { checkCashOut } from './checkCashOut.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Dependencies } from './dependencies.ts';
-import type { CashOut } from './findCashOut.ts';
+import { isAsAgreed, isByHolder, type CashOut } from './findCashOut.ts';
 import { unsealAccount } from './payoutAccount.ts';
+import {
+  giveBack,
+  isToBeGivenBack,
+  mayBeDepositedLate,
+  paidWithoutDeposit,
+  stepAwaitingSignature,
+  stepHolderDepositing,
+  stepLateDeposit,
+} from './stepHolderCashOut.ts';
 
 /** A provider that was asked just before the quote ran out may show the session a little later. */
 const LATE_SESSION_GRACE_MS = 5 * 60_000;
@@ -40,7 +49,13 @@ export async function stepCashOut(deps: Dependencies, session: CashOut): Promise
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) return;
   else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
-  else await observe(deps, opened(session));
+  else if (session.state === 'AWAITING_SIGNATURE') await stepAwaitingSignature(deps, opened(session));
+  else if (session.state === 'DEPOSITING' && isByHolder(session))
+    await stepHolderDepositing(deps, opened(session));
+  else {
+    if (mayBeDepositedLate(session)) await stepLateDeposit(deps, opened(session));
+    await observe(deps, opened(session));
+  }
 }
 
 async function openAtProvider(deps: Dependencies, session: CashOut): Promise<void> {
@@ -101,7 +116,8 @@ async function storeOpened(deps: Dependencies, id: string, rampSession: RampSess
     await recordStatus(tx, deps, session, status);
     const known = { ...session, providerSessionId };
     if (status !== 'failed') {
-      await deposit(tx, deps, known, { providerSessionId });
+      if (isByHolder(session)) await moveTo(tx, session, 'AWAITING_SIGNATURE', { providerSessionId });
+      else await deposit(tx, deps, known, { providerSessionId });
       return;
     }
     const refusalMessage = 'the provider failed the payout as soon as it was opened';
@@ -115,7 +131,8 @@ async function storeOpened(deps: Dependencies, id: string, rampSession: RampSess
 
 async function closeAtProvider(deps: Dependencies, session: OpenedCashOut): Promise<void> {
   // Refused, but there all the same? Then it is to be treated as what it is.
-  if (await isDeposited(deps, session)) {
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
     await deps.db.transaction(async (tx) => {
       const current = await lockCashOut(tx, session.id);
       if (current.state !== 'CLOSING') return;
@@ -129,7 +146,12 @@ async function closeAtProvider(deps: Dependencies, session: OpenedCashOut): Prom
     if (current.state !== 'CLOSING') return;
     await recordStatus(tx, deps, current, status);
     if (status === 'failed') {
-      await moveTo(tx, current, 'REFUSED', { closedAt: deps.clock.now() });
+      const closed = { ...current, providerStatus: status };
+      // Not what was agreed, but the holder's own tokens.
+      if (isToBeGivenBack(closed, found)) await giveBack(tx, deps, closed);
+      else await moveTo(tx, current, 'REFUSED', { closedAt: deps.clock.now() });
+    } else if (status === 'settled' && isByHolder(current)) {
+      await openReview(tx, deps, current, paidWithoutDeposit(status));
     } else if (status === 'settled') {
       // Paid after all: now the tokens are owed. A second refusal goes to an operator.
       await deposit(tx, deps, current);
@@ -137,17 +159,6 @@ async function closeAtProvider(deps: Dependencies, session: OpenedCashOut): Prom
       await openReview(tx, deps, current, 'the provider says "refunded" of a session without a deposit');
     }
   });
-}
-
-/** A used reference doesn't prove that the deposit is ours. */
-async function isDeposited(deps: Dependencies, session: OpenedCashOut): Promise<boolean> {
-  const found = await deps.network.offRampDeposit(session.providerSessionId);
-  return (
-    found?.status === 'PENDING' &&
-    found.depositor === session.depositorAddress &&
-    found.tokenAddress === session.tokenAddress &&
-    found.amount === toBaseUnits(session.tokenAmountKg)
-  );
 }
 
 async function observe(deps: Dependencies, session: OpenedCashOut): Promise<void> {

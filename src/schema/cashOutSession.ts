@@ -18,11 +18,17 @@ export const CashOutStateEnum = builder.enumType('CashOutState', {
   description: 'How far a cash-out is.',
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
+    AWAITING_SIGNATURE: {
+      description: "Open at the provider; the holder's wallet is to sign the deposit, by `signUntil`.",
+    },
     DEPOSITING: { description: 'Open at the provider; the tokens are on their way into custody.' },
     AWAITING_PAYOUT: { description: 'The tokens are in custody; the provider pays.' },
     CONFIRMING: { description: 'Paid; the tokens are being released to the treasury.' },
     REFUNDING: { description: 'Not paid; the tokens are being given back.' },
-    CLOSING: { description: 'The deposit was refused; the session is being closed at the provider.' },
+    CLOSING: {
+      description:
+        'The deposit was refused, or not signed in time; the session is being closed at the provider.',
+    },
     SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
     REFUNDED: { description: 'Not paid, and the tokens given back to the depositor.' },
     REFUSED: { description: 'Refused by the provider or the network; no tokens were taken.' },
@@ -149,6 +155,16 @@ builder.node(CashOutSessionRef, {
       type: PayoutAccountRef,
       description: 'Where the fiat goes, masked.',
       resolve: (session) => session,
+    }),
+    depositorAddress: t.exposeString('depositorAddress', {
+      description: 'Whose tokens are deposited, and where a refund goes.',
+    }),
+    signUntil: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        "Until when the holder's signed deposit is waited for, in Unix seconds; null when custody deposits.",
+      resolve: ({ signUntil }) => (signUntil === null ? null : unixSeconds(signUntil)),
     }),
     fiatCurrency: t.exposeString('fiatCurrency', { description: 'ISO 4217.' }),
     fiatAmount: t.expose('fiatAmount', {

@@ -6,7 +6,7 @@ import { eq } from 'drizzle-orm';
 import type { ComposeOptions, Platform } from '../../src/compose.ts';
 import { cashOutSessions } from '../../src/db/schema/index.ts';
 import { awaitSubject } from '../../src/resolvers/awaitSubject.ts';
-import type { CashOutInput } from '../../src/resolvers/cashOut.ts';
+import type { CashOutInput } from '../../src/resolvers/beginCashOut.ts';
 import { cashOut } from '../../src/resolvers/cashOut.ts';
 import { createDeposit, type CreateDepositInput } from '../../src/resolvers/createDeposit.ts';
 import { findCashOut, type CashOut, type CashOutState } from '../../src/resolvers/findCashOut.ts';

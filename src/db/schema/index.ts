@@ -2,6 +2,7 @@
 export * from './books.ts';
 export * from './credits.ts';
 export * from './feed.ts';
+export * from './holderActs.ts';
 export * from './identity.ts';
 export * from './indexer.ts';
 export * from './jobs.ts';

@@ -23,6 +23,8 @@ export const rampStatus = pgEnum('ramp_status', ['pending', 'processing', 'settl
 export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 'BANK']);
 
 /**
+ * By custody:
+ *
  *   OPENING ──session open at the provider──▶ DEPOSITING ──deposit final──▶ AWAITING_PAYOUT
  *      │                                       │      ▲                       │        │
  *      │ provider refused,            deposit  │      │ paid after all:  settled       failed
@@ -33,10 +35,23 @@ export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 
  *                                                                             ▼        ▼
  *                                                                          SETTLED  REFUNDED
  *
+ * By a holder with a wallet of their own, who may also send the deposit by themselves, and late:
+ *
+ *   OPENING ──open──▶ AWAITING_SIGNATURE ──signed, given back──▶ DEPOSITING ──deposit final──▶ AWAITING_PAYOUT
+ *                        │   │      ▲                              │    │                          ▲   (as above)
+ *                        │   │      └─refused, or can't land──────┘    │ may land for ever, but    │
+ *                        │   └──────────────sent by the wallet itself───┼──────────────────────────┤
+ *                        │ not signed in time,                          │ its time is over          │
+ *                        │ or failed by the provider                    ▼                           │
+ *                        └──────────────────────────────────────────▶ CLOSING ──there all the same──┘
+ *                                                                       │ session closed
+ *                      REFUNDING ◀──deposited all the same, later──── REFUSED
+ *
  *   any ──no rule decides──▶ NEEDS_REVIEW ──an operator decides──▶ on, or to the end that the network shows
  */
 export const cashOutState = pgEnum('cash_out_state', [
   'OPENING',
+  'AWAITING_SIGNATURE',
   'DEPOSITING',
   'AWAITING_PAYOUT',
   'CONFIRMING',
@@ -66,6 +81,8 @@ export const cashOutSessions = pgTable(
     farmerId: text('farmer_id'),
     depositorAddress: text('depositor_address').notNull(),
     settlementAddress: text('settlement_address').notNull(),
+    /** Until when the holder's signature is waited for; null when custody deposits. */
+    signUntil: moment('sign_until'),
 
     countryCode: text('country_code').notNull(),
     payoutAccountType: payoutAccountType('payout_account_type').notNull(),
@@ -130,13 +147,18 @@ export const cashOutSessions = pgTable(
         AND (state <> 'REFUNDING' OR coalesce(resolution = 'REFUND', false))`,
     ),
     check('cash_out_custody', sql`released_at IS NULL OR deposited_at IS NOT NULL`),
+    // As text: a value that a migration adds to the type can't be named in that same migration.
     check(
       'cash_out_state_of_custody',
       sql`CASE
-        WHEN state IN ('OPENING', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
-        WHEN state IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
-        WHEN state IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
+        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
+        WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
+        WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END`,
+    ),
+    check(
+      'cash_out_signature_of_a_holder',
+      sql`state::text <> 'AWAITING_SIGNATURE' OR sign_until IS NOT NULL`,
     ),
     check('cash_out_refused_says_why', sql`state <> 'REFUSED' OR refusal_message IS NOT NULL`),
     check(

@@ -25,6 +25,9 @@ export const submissionState = pgEnum('submission_state', [
   'NEEDS_REVIEW',
 ]);
 
+/** Whose key signs: custody's, and again when what was signed is dead; or a holder's, which nobody here has. */
+export const submissionSigner = pgEnum('submission_signer', ['CUSTODY', 'HOLDER']);
+
 export const submissions = pgTable(
   'submissions',
   {
@@ -35,6 +38,7 @@ export const submissions = pgTable(
     subjectId: uuid('subject_id').notNull(),
     /** The call itself, encoded by callCodec. */
     call: jsonb('call').notNull(),
+    signer: submissionSigner('signer').notNull().default('CUSTODY'),
     state: submissionState('state').notNull(),
     /** When the next step is due; claims push it forward, so a crashed instance's work comes back by itself. */
     dueAt: moment('due_at').notNull(),
@@ -49,10 +53,11 @@ export const submissions = pgTable(
     settledAt: moment('settled_at'),
   },
   (t) => [
-    // One of a kind for each subject; only what was refused for good may be asked again.
+    // One of a kind for each subject; only what was refused for good may be asked again, and an approval, which says
+    // how much may be taken in all and so does no more when it is repeated.
     uniqueIndex('submissions_intent')
       .on(t.subjectId, t.kind)
-      .where(sql`state <> 'REFUSED'`),
+      .where(sql`state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED')`),
     index('submissions_subject').on(t.subjectId),
     index('submissions_due')
       .on(t.dueAt)

@@ -142,6 +142,8 @@ export type RefusalReason =
   | 'CONTRACT_NOT_FOUND'
   | 'NOT_EXPIRED'
   | 'NOT_AS_PREPARED'
+  /** Signed, but dead, and nobody here can sign it again. */
+  | 'EXPIRED'
   | 'OTHER';
 
 export interface Refusal {

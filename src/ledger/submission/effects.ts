@@ -12,6 +12,8 @@ export interface Intent {
   submissionId: string;
   /** The project, retirement, … that the call is for. */
   subjectId: string;
+  /** Whose key signs it. */
+  signer: 'CUSTODY' | 'HOLDER';
   call: NetworkCall;
 }
 
@@ -40,6 +42,19 @@ export interface Effects {
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;
   /** An operator resumed the submission. */
   resumed(tx: Tx, intent: Intent): Promise<void>;
+}
+
+/** For kinds that custody signs, and holders too: what they mean differs. */
+export function bySigner(custody: Effects, holder: Effects): Effects {
+  const of = ({ signer }: Intent) => (signer === 'HOLDER' ? holder : custody);
+  return {
+    reasonForReview: async (intent) => (await of(intent).reasonForReview?.(intent)) ?? null,
+    succeeded: (tx, intent, landed) => of(intent).succeeded(tx, intent, landed),
+    afterSucceeded: async (intent, landed) => of(intent).afterSucceeded?.(intent, landed),
+    refused: (tx, intent, refusal, at) => of(intent).refused(tx, intent, refusal, at),
+    needsReview: (tx, intent, reason) => of(intent).needsReview(tx, intent, reason),
+    resumed: (tx, intent) => of(intent).resumed(tx, intent),
+  };
 }
 
 /** Kinds that no use case enqueues have no effects; enqueuing one is a defect caught at once. */

@@ -7,6 +7,7 @@ import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/schema/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
+import type { Submission } from './settle.ts';
 
 /**
  * @returns the submission's id. A subject has at most one submission of each kind beside those that were
@@ -15,7 +16,7 @@ import { encodeCall } from './callCodec.ts';
 export async function enqueueSubmission(
   tx: Tx,
   deps: { clock: Clock; ids: IdSource },
-  intent: { subjectId: string; call: NetworkCall },
+  intent: { subjectId: string; call: NetworkCall; signer?: Submission['signer'] },
 ): Promise<string> {
   const id = deps.ids.next();
   const now = deps.clock.now();
@@ -24,6 +25,7 @@ export async function enqueueSubmission(
     kind: intent.call.kind,
     subjectId: intent.subjectId,
     call: encodeCall(intent.call),
+    signer: intent.signer ?? 'CUSTODY',
     state: 'PENDING',
     // By the database's clock, like the claims: an instance whose own is ahead would make it wait as long.
     dueAt: sql`now()`,

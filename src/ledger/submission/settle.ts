@@ -23,6 +23,7 @@ export function intentOf(submission: Submission): Intent {
   return {
     submissionId: submission.id,
     subjectId: submission.subjectId,
+    signer: submission.signer,
     call: decodeCall(submission.call),
   };
 }

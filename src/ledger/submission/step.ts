@@ -13,6 +13,8 @@
  *                                                └──history gone, or too
  *                                                   many attempts died───▶ NEEDS_REVIEW
  *
+ * What a holder signed with a key of their own is never signed again here: proved dead, it is REFUSED.
+ *
  * A broken connection or a time-out at any point changes nothing: the next step looks again.
  */
 import { and, count, eq, isNull } from 'drizzle-orm';
@@ -21,6 +23,7 @@ import { NetworkRefusal } from '../network/port.ts';
 import { buryAttempts, findOpenAttempts, type Attempt } from './attempts.ts';
 import { haltSigning } from './haltedSigning.ts';
 import { effectsFor, intentOf, settle, type Submission } from './settle.ts';
+import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { outbidAttempt, signAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { countFreeSlots, SequenceAhead } from './slots.ts';
@@ -40,6 +43,10 @@ export async function step(deps: SubmissionDependencies, submission: Submission)
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
     return (await conclude(deps, submission, open)) ?? sendAndAsk(deps, submission, await outbid(deps, open));
+  }
+  if (submission.signer === 'HOLDER') {
+    await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
+    return 'settled';
   }
   const { signingOrder } = deps.network;
   // Known before anything is simulated: most of a long queue only waits.

@@ -12,6 +12,7 @@ import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } fro
 import { innermostMessage } from './databaseErrors.ts';
 import { createControls } from './controls.ts';
 import type { EmbeddedControls } from './controls.ts';
+import { openSigned, prepareForHolder } from './holder.ts';
 import { deployedAddress, factoryAddressOf, hashText, initialSettlementAddress } from './identity.ts';
 import type { Invocation } from './invocation.ts';
 import { createLander, unknownAnswer } from './landing.ts';
@@ -100,6 +101,10 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     outcome,
     // Landing costs nothing here.
     outbid: async () => null,
+    prepareForHolder: (call, holder) =>
+      answered(prepareForHolder(deps, withSettlement(call, settlementAddress), holder)),
+    openSigned: (call, unsigned, signed) =>
+      answered(openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed)),
     hashAssetId: hashText,
     predictTokenAddress,
     findToken: ({ salt }) => answered(findToken(salt)),

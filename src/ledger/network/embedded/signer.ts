@@ -12,6 +12,7 @@ import type {
   Outcome,
   PreparedTransaction,
   TransactionHash,
+  UnixSeconds,
 } from '../port.ts';
 import { execute, keysOf } from './contracts/execute.ts';
 import { checkInvocation } from './invocation.ts';
@@ -20,6 +21,7 @@ import { readLedgerClock } from './ledgerClock.ts';
 import type { ClosedLedger } from './ledgerClock.ts';
 import type { Keypair, RandomBytes } from './strkey.ts';
 import { signTransaction } from './transaction.ts';
+import type { Transaction } from './transaction.ts';
 import { loadWorld } from './worldStore.ts';
 
 export interface SignerDeps {
@@ -67,16 +69,7 @@ function signAt(
   latest: ClosedLedger,
 ): PreparedTransaction {
   const validUntil = latest.closedAt + BigInt(deps.validitySeconds);
-  const signed = signTransaction(
-    {
-      networkId: deps.networkId,
-      source: keypair.address,
-      nonce: Buffer.from(deps.randomBytes(NONCE_BYTES)).toString('hex'),
-      validUntil,
-      invocation,
-    },
-    keypair,
-  );
+  const signed = signTransaction(freshTransaction(deps, keypair.address, invocation, validUntil), keypair);
   return {
     hash: signed.hash,
     signedBytes: signed.signedBytes,
@@ -85,6 +78,16 @@ function signAt(
     validUntil,
     preparedAtLedger: latest.ledger,
   };
+}
+
+export function freshTransaction(
+  deps: Pick<SignerDeps, 'networkId' | 'randomBytes'>,
+  source: Address,
+  invocation: Invocation,
+  validUntil: UnixSeconds,
+): Transaction {
+  const nonce = Buffer.from(deps.randomBytes(NONCE_BYTES)).toString('hex');
+  return { networkId: deps.networkId, source, nonce, validUntil, invocation };
 }
 
 /** A holder of this network other than custody, such as a buyer with a wallet of their own. */

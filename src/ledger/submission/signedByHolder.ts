@@ -1,0 +1,110 @@
+/**
+ * Submitting what a holder signed with a key of their own: intent and signed attempt are committed together, before
+ * anything is sent, and from there on it goes the way of all submissions. Only that nobody here can sign it again:
+ * what is proved dead ends the submission (step.ts).
+ */
+import { and, eq, ne, or, sql } from 'drizzle-orm';
+import type { Clock, IdSource } from '../../clock.ts';
+import type { Tx } from '../../db/connection.ts';
+import { attempts, submissions } from '../../db/schema/index.ts';
+import { DomainError } from '../../errors.ts';
+import type { HolderCall, PreparedTransaction, Refusal } from '../network/port.ts';
+import { findOpenAttempts } from './attempts.ts';
+import { enqueueSubmission } from './enqueue.ts';
+import { insertAttempt } from './signAttempt.ts';
+
+/** A wallet that raises its fee more often than this has another problem. */
+const MAX_REPLACEMENTS = 10;
+
+/** What ends a submission whose signed bytes are dead, and that only its holder could sign again. */
+export const NEVER_SIGNED_AGAIN: Refusal = {
+  reason: 'EXPIRED',
+  message:
+    "What the holder signed can't land any more, and only the holder can sign again: prepare it anew. First make " +
+    'sure that the wallet has not sent it in another way, such as sped up.',
+};
+
+interface Dependencies {
+  clock: Clock;
+  ids: IdSource;
+}
+
+/**
+ * Writes intent and attempt, in the transaction of what they are for.
+ * @returns the submission's id.
+ * @throws DomainError CONFLICT when the slot was used by another submission
+ */
+export async function enqueueSigned(
+  tx: Tx,
+  deps: Dependencies,
+  intent: { subjectId: string; call: HolderCall },
+  signed: PreparedTransaction,
+): Promise<string> {
+  await requireFreeSlot(tx, signed);
+  const submissionId = await enqueueSubmission(tx, deps, { ...intent, signer: 'HOLDER' });
+  await insertAttempt(tx, deps, submissionId, signed, null);
+  return submissionId;
+}
+
+/**
+ * The same call once more, signed for the slot that it has: a wallet that raises its fee. Of both, one lands at most.
+ * The bytes that are known already change nothing.
+ * @throws DomainError CONFLICT when the submission is settled, or the bytes use another slot: both could land
+ */
+export async function addReplacement(
+  tx: Tx,
+  deps: Dependencies,
+  submissionId: string,
+  signed: PreparedTransaction,
+): Promise<void> {
+  const [submission] = await tx
+    .select({ state: submissions.state })
+    .from(submissions)
+    .where(eq(submissions.id, submissionId))
+    .for('update');
+  const [known] = await tx
+    .select({ hash: attempts.hash })
+    .from(attempts)
+    .where(and(eq(attempts.submissionId, submissionId), eq(attempts.hash, signed.hash)));
+  if (known) return;
+  const open = await findOpenAttempts(tx, submissionId);
+  const latest = open.at(-1);
+  if (submission?.state !== 'PENDING' || latest === undefined) {
+    throw new DomainError('CONFLICT', 'It was signed and sent before, in another transaction.');
+  }
+  const isSameSlot =
+    signed.sequence !== null && signed.source === latest.source && signed.sequence === latest.sequence;
+  if (!isSameSlot || open.length > MAX_REPLACEMENTS) {
+    throw new DomainError(
+      'CONFLICT',
+      `Transaction ${latest.hash} of the same act can still land, so another one is not sent: both could. Only the ` +
+        'same act with the same sequence (nonce) at a higher fee may replace it, up to ' +
+        `${MAX_REPLACEMENTS} times.`,
+      { txHash: latest.hash },
+    );
+  }
+  await insertAttempt(tx, deps, submissionId, signed, latest.hash);
+}
+
+/** The database's keys hold the same, also against somebody who signs at this very moment. */
+async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<void> {
+  const inSlot =
+    signed.sequence === null
+      ? sql`false`
+      : and(
+          eq(attempts.source, signed.source),
+          eq(attempts.sequence, signed.sequence),
+          ne(attempts.state, 'DEAD'),
+        );
+  const [other] = await tx
+    .select({ hash: attempts.hash })
+    .from(attempts)
+    .where(or(eq(attempts.hash, signed.hash), inSlot))
+    .limit(1);
+  if (!other) return;
+  throw new DomainError(
+    'CONFLICT',
+    `Transaction ${other.hash} of another act uses the same sequence (nonce) of ${signed.source}: sign again with the next.`,
+    { txHash: other.hash },
+  );
+}

@@ -1,0 +1,85 @@
+/**
+ * Finding what was prepared for holders with a wallet of their own, and what became of it.
+ */
+import { asc, eq } from 'drizzle-orm';
+import { holderActs, submissions } from '../db/schema/index.ts';
+import type { HolderCall, UnsignedTransaction } from '../ledger/network/port.ts';
+import { decodeCall } from '../ledger/submission/callCodec.ts';
+import type { Submission } from '../ledger/submission/settle.ts';
+import type { Dependencies } from './dependencies.ts';
+
+type HolderActRow = typeof holderActs.$inferSelect;
+
+/** EXPIRED is what was signed and can't land any more; what was never given back stays PREPARED. */
+export type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
+
+export interface HolderAct extends Pick<
+  HolderActRow,
+  'id' | 'kind' | 'preparedBy' | 'cashOutSessionId' | 'preparedAtLedger' | 'createdAt'
+> {
+  call: HolderCall;
+  unsigned: UnsignedTransaction;
+  state: HolderActState;
+  /** What carries the signed transaction to the network; null until it came back. */
+  submission: Submission | null;
+}
+
+type Finder = Pick<Dependencies, 'db'>;
+
+/** A session lives for minutes, and gets a new act each minute at most. */
+const MAX_ACTS_OF_SESSION = 100;
+
+export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct | null> {
+  const [row] = await selectActs(deps).where(eq(holderActs.id, id));
+  return row ? actOf(row) : null;
+}
+
+/** What was prepared for a cash-out, oldest first. */
+export async function readHolderActs(deps: Finder, cashOutSessionId: string): Promise<HolderAct[]> {
+  const rows = await selectActs(deps)
+    .where(eq(holderActs.cashOutSessionId, cashOutSessionId))
+    .orderBy(asc(holderActs.createdAt), asc(holderActs.id))
+    .limit(MAX_ACTS_OF_SESSION);
+  return rows.map(actOf);
+}
+
+function selectActs({ db }: Finder) {
+  return db
+    .select({ act: holderActs, submission: submissions })
+    .from(holderActs)
+    .leftJoin(submissions, eq(submissions.id, holderActs.submissionId))
+    .$dynamic();
+}
+
+function actOf({ act, submission }: { act: HolderActRow; submission: Submission | null }): HolderAct {
+  const { id, kind, preparedBy, cashOutSessionId, preparedAtLedger, createdAt } = act;
+  const { format, payload, holder, validUntil } = act;
+  return {
+    id,
+    kind,
+    preparedBy,
+    cashOutSessionId,
+    preparedAtLedger,
+    createdAt,
+    // The database's own rules keep it as it was encoded.
+    call: decodeCall(act.call) as HolderCall,
+    unsigned: { format, payload, holder, validUntil },
+    state: stateOf(submission),
+    submission,
+  };
+}
+
+function stateOf(submission: Submission | null): HolderActState {
+  switch (submission?.state) {
+    case undefined:
+      return 'PREPARED';
+    case 'PENDING':
+      return 'SUBMITTED';
+    case 'SUCCEEDED':
+      return 'LANDED';
+    case 'REFUSED':
+      return submission?.refusalReason === 'EXPIRED' ? 'EXPIRED' : 'REFUSED';
+    case 'NEEDS_REVIEW':
+      return 'NEEDS_REVIEW';
+  }
+}

@@ -1,0 +1,132 @@
+/**
+ * submitSigned: what a wallet signed comes back, and goes the way of all submissions.
+ *
+ *   signed bytes ─▶ that act and nothing else? ─▶ intent + attempt committed ─▶ sent, asked and settled by the worker
+ *
+ * The same bytes again get the same answer. Other bytes, while the first can still land, only as a wallet's own fee
+ * replacement: the same act in the same slot (signedByHolder.ts).
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../db/connection.ts';
+import { holderActs } from '../db/schema/index.ts';
+import { DomainError } from '../errors.ts';
+import { NetworkRefusal, type PreparedTransaction } from '../ledger/network/port.ts';
+import { addReplacement, enqueueSigned, NEVER_SIGNED_AGAIN } from '../ledger/submission/signedByHolder.ts';
+import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
+import { awaitSubject } from './awaitSubject.ts';
+import { lockCashOut, moveTo } from './cashOutMoves.ts';
+import { requireSettlementOf } from './checkCashOut.ts';
+import type { Dependencies } from './dependencies.ts';
+import { findCashOut, type CashOut } from './findCashOut.ts';
+import { findHolderAct, type HolderAct } from './findHolderAct.ts';
+
+/**
+ * @param act one that the caller may submit.
+ * @returns the act in the state reached when the wait ended: LANDED, or SUBMITTED or NEEDS_REVIEW.
+ * @throws DomainError BAD_USER_INPUT (not that act, or not its holder's signature), CONFLICT, LEDGER_REJECTED (refused,
+ * or too late: prepare anew); NetworkUnavailable
+ */
+export async function submitSigned(deps: Dependencies, act: HolderAct, signed: string): Promise<HolderAct> {
+  const opened = await openSigned(deps, act, signed);
+  if (act.submission === null) await requireStillPossible(deps, act, opened);
+  const subjectId = await commit(deps, act, opened);
+  await deps.submission.checkpoint('attempt-committed');
+  deps.subjects.ring(NEW_SUBMISSION);
+
+  const current = await awaitSubject(
+    deps,
+    subjectId,
+    async () => {
+      const read = await findHolderAct(deps, act.id);
+      if (!read) throw new Error(`holder's act ${act.id} has vanished`);
+      return read;
+    },
+    ({ state }) => state !== 'SUBMITTED',
+  );
+  if (current.state === 'REFUSED' || current.state === 'EXPIRED') {
+    const reason = current.submission?.refusalReason ?? null;
+    throw rejected(act, reason, current.submission?.message ?? '');
+  }
+  return current;
+}
+
+async function openSigned(deps: Dependencies, act: HolderAct, signed: string): Promise<PreparedTransaction> {
+  try {
+    const opened = await deps.network.openSigned(act.call, act.unsigned, signed);
+    // The wallet may have sent it by itself, before it came here.
+    const { preparedAtLedger } = act;
+    return opened.preparedAtLedger < preparedAtLedger ? opened : { ...opened, preparedAtLedger };
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    throw new DomainError('BAD_USER_INPUT', error.message, { field: 'input.signed', reason: error.reason });
+  }
+}
+
+/** Too late to be sent; unless the wallet sent it in time, by itself. */
+async function requireStillPossible(
+  deps: Dependencies,
+  act: HolderAct,
+  opened: PreparedTransaction,
+): Promise<void> {
+  const { validUntil } = opened;
+  if (validUntil === null || (await deps.network.status()).closedAt <= validUntil) return;
+  const { status } = await deps.network.outcome(opened);
+  if (status === 'dead' || status === 'undeterminable') {
+    throw rejected(act, NEVER_SIGNED_AGAIN.reason, NEVER_SIGNED_AGAIN.message);
+  }
+}
+
+function rejected(act: HolderAct, reason: string | null, message: string): DomainError {
+  return new DomainError('LEDGER_REJECTED', message, { actId: act.id, reason });
+}
+
+/** @returns the subject of the submission that carries it, for whoever waits. */
+async function commit(deps: Dependencies, act: HolderAct, signed: PreparedTransaction): Promise<string> {
+  const { cashOutSessionId, call } = act;
+  // An approval moves nothing of its session, and there may be several.
+  const subjectId = call.kind === 'initiateOffRamp' && cashOutSessionId !== null ? cashOutSessionId : act.id;
+  if (call.kind !== 'retire' && act.submission === null)
+    await requireSettlementOf(deps.network, await sessionOf(deps, act));
+  await deps.db.transaction(async (tx) => {
+    // The session before the act, as everywhere.
+    const session = cashOutSessionId === null ? null : await lockCashOut(tx, cashOutSessionId);
+    const submissionId = await lockAct(tx, act.id);
+    if (submissionId !== null) {
+      await addReplacement(tx, deps, submissionId, signed);
+      return;
+    }
+    if (session !== null) requireAwaited(deps, session);
+    if (session !== null && call.kind === 'initiateOffRamp') await moveTo(tx, session, 'DEPOSITING');
+    const created = await enqueueSigned(tx, deps, { subjectId, call }, signed);
+    await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
+  });
+  return subjectId;
+}
+
+async function sessionOf(deps: Dependencies, act: HolderAct): Promise<CashOut> {
+  const session = act.cashOutSessionId === null ? null : await findCashOut(deps, act.cashOutSessionId);
+  if (!session) throw new Error(`holder's act ${act.id} has no cash-out session`);
+  return session;
+}
+
+async function lockAct(tx: Tx, id: string): Promise<string | null> {
+  const [act] = await tx
+    .select({ submissionId: holderActs.submissionId })
+    .from(holderActs)
+    .where(eq(holderActs.id, id))
+    .for('update');
+  if (!act) throw new Error(`holder's act ${id} has vanished`);
+  return act.submissionId;
+}
+
+/** A deposit that nobody waits for would only have to be given back. */
+function requireAwaited(deps: Dependencies, session: CashOut): void {
+  const { state, signUntil } = session;
+  if (state === 'AWAITING_SIGNATURE' && signUntil !== null && deps.clock.now() <= signUntil) return;
+  const why = state === 'AWAITING_SIGNATURE' ? 'past the time that it had for the signature' : state;
+  throw new DomainError(
+    'CONFLICT',
+    `The cash-out ${session.id} is ${why}: nothing more is signed for it. Begin another one.`,
+    { state },
+  );
+}
