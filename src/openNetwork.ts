@@ -5,6 +5,8 @@ import { randomBytes } from 'node:crypto';
 import { systemClock } from './clock.ts';
 import type { Config } from './config.ts';
 import type { DatabaseHandle } from './db/connection.ts';
+import { messageOf } from './errors.ts';
+import { checkInstallation } from './ledger/network/claimInstallation.ts';
 import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
 import { createEmbeddedNetwork } from './ledger/network/embedded/embeddedNetwork.ts';
 import {
@@ -26,8 +28,8 @@ export interface OpenedNetwork {
 }
 
 /**
- * A node that is away does not keep the server from starting: the books can be read, and what was begun goes on
- * when it is back.
+ * After the first start, a node that is away does not keep the server from starting: the books can be read, and
+ * what was begun goes on when it is back.
  * @throws StartupError when the node is of another network, or the treasury not what the custody signer can burn from
  */
 export async function openConfiguredNetwork(
@@ -38,7 +40,7 @@ export async function openConfiguredNetwork(
   const { network, embeddedControls, checkIdentity } = await createConfiguredNetwork(config, handle, log);
   refuseForeignTreasury(network, config.TREASURY_ADDRESS);
   if (checkIdentity === null) return { network, embeddedControls };
-  await lookAtNode(checkIdentity, log);
+  await lookAtNode({ network, checkIdentity }, handle, log);
   return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), embeddedControls };
 }
 
@@ -91,14 +93,28 @@ export async function createRealNetwork(
  */
 const STELLAR_VALIDITY_SECONDS = 60;
 
-/** @throws StartupError when the node is of another network */
-async function lookAtNode(checkIdentity: CheckIdentity, log: Logger): Promise<void> {
+/** @throws StartupError when the node is of another network, or away before it was ever seen */
+async function lookAtNode(
+  { network, checkIdentity }: { network: LedgerNetwork; checkIdentity: CheckIdentity },
+  handle: DatabaseHandle,
+  log: Logger,
+): Promise<void> {
   try {
     await checkIdentity();
   } catch (err) {
     if (err instanceof WrongNetwork) throw new StartupError(err.message, { cause: err });
+    if (!(await checkInstallation(handle.db, network))) throw neverSeen(err);
     log.warn({ err }, 'the ledger network does not answer; the server starts without it');
   }
+}
+
+/** A database is tied to its network for ever, so not to one that may be a slip of the pen. */
+function neverSeen(error: unknown): StartupError {
+  return new StartupError(
+    `${messageOf(error)}. The first start ties the database to its network, and has to see it: correct ` +
+      'LEDGER_RPC_URL, or wait for the node.',
+    { cause: error },
+  );
 }
 
 /** Retiring burns the signer's own balance: credits that were minted elsewhere could never be retired. */

@@ -31,7 +31,7 @@ export async function claimInstallation(db: Db, network: NetworkIdentity, clock:
 export async function checkInstallation(db: Db, network: NetworkIdentity): Promise<boolean> {
   const { name: networkName, networkId, custodyAddress } = network;
   const [row] = await db.select().from(installation);
-  if (row && (row.networkId !== networkId || row.custodyAddress !== custodyAddress)) {
+  if (row && !(isSameNetwork(row.networkId, networkId) && row.custodyAddress === custodyAddress)) {
     throw new WrongInstallation(
       `This database belongs to network "${row.networkName}" (${row.networkId}) with custody signer ` +
         `${row.custodyAddress}, but the configuration names "${networkName}" (${networkId}) with ${custodyAddress}. ` +
@@ -39,4 +39,12 @@ export async function checkInstallation(db: Db, network: NetworkIdentity): Promi
     );
   }
   return row !== undefined;
+}
+
+/**
+ * An id with parts that follow a colon tells more of the same network: a chain id, and with it its first block,
+ * which only a node can tell.
+ */
+function isSameNetwork(one: string, other: string): boolean {
+  return one === other || one.startsWith(`${other}:`) || other.startsWith(`${one}:`);
 }
