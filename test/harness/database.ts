@@ -18,12 +18,19 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-export async function createTestDatabase(options: { poolSize?: number } = {}): Promise<TestDatabase> {
+export async function createTestDatabase(
+  options: {
+    poolSize?: number;
+    /** A database to copy, such as a backup would; nobody may be connected to it. The migrated template by default. */
+    copyOf?: Pick<TestDatabase, 'url'>;
+  } = {},
+): Promise<TestDatabase> {
   const serverUrl = inject('postgresUrl');
   const name = `test_${randomUUID().replaceAll('-', '')}`;
   await asAdministrator(serverUrl, async (sql) => {
     await sql`SELECT pg_advisory_lock(${CLONE_LOCK})`;
-    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${TEMPLATE_DATABASE}`);
+    const template = options.copyOf ? new URL(options.copyOf.url).pathname.slice(1) : TEMPLATE_DATABASE;
+    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
   });
   const url = `${serverUrl}/${name}`;
   const handle = openDatabase({ url, poolSize: options.poolSize ?? 10, applicationName: 'test' });

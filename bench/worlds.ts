@@ -1,0 +1,18 @@
+/**
+ * The networks that benchmarks run on, with ledgers that close at an interval like real ones.
+ */
+import { startEvmWorld } from '../test/networks/evmWorld.ts';
+import type { NetworkWorld } from '../test/networks/world.ts';
+
+export const WORLDS = ['evm'] as const;
+export type BenchWorld = (typeof WORLDS)[number];
+
+export function startBenchWorld(
+  name: BenchWorld,
+  options: { blockSeconds: number; channels: number },
+): Promise<NetworkWorld> {
+  switch (name) {
+    case 'evm':
+      return startEvmWorld({ mining: { everySeconds: options.blockSeconds } });
+  }
+}

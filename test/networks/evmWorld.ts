@@ -1,0 +1,90 @@
+/**
+ * The product on a real EVM chain: anvil with the test contracts, and the double of an indexer.
+ */
+import { randomBytes } from 'node:crypto';
+import { bytesToHex, encodeFunctionData, parseAbi, parseEther, toHex, type Hex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import type { EvmLedger } from '../../src/ledgerConfig.ts';
+import { startAnvil, type Anvil, type AnvilOptions } from '../evm/anvil.ts';
+import { deployContracts } from '../evm/deploy.ts';
+import { startEvmIndexer } from '../evm/indexer.ts';
+import type { Holder, NetworkWorld } from './world.ts';
+
+const PAUSABLE = parseAbi(['function pause()', 'function unpause()']);
+
+export interface EvmWorld extends NetworkWorld {
+  ledger: EvmLedger;
+  node: Anvil;
+}
+
+export async function startEvmWorld(
+  options: { mining?: AnvilOptions['mining']; ledger?: Partial<EvmLedger> } = {},
+): Promise<EvmWorld> {
+  const node = await startAnvil(options.mining === undefined ? {} : { mining: options.mining });
+  const [deployer, custody] = node.accounts;
+  if (!custody) throw new Error('the node has too few accounts');
+  const contracts = await deployContracts(node, { deployer, custodyAddress: custody.address });
+  const indexer = await startEvmIndexer(node);
+  return {
+    node,
+    ledger: {
+      family: 'evm',
+      name: 'evm',
+      rpcUrl: node.url,
+      chainId: node.chainId,
+      secretKey: custody.secretKey,
+      factoryAddress: contracts.factoryAddress,
+      settlementFactoryAddress: contracts.settlementFactoryAddress,
+      settlementAddress: contracts.settlementAddress,
+      // A block for each transaction, and no reorg unless a test makes one.
+      finality: { confirmations: 0 },
+      maxFeePerGasCap: 500n * 10n ** 9n,
+      maxOpenPerAccount: 32,
+      requestTimeoutMs: 10_000,
+      ...options.ledger,
+    },
+    indexerUrl: indexer.url,
+    createHolder: () => createHolder(node),
+    async setPaused(to, paused) {
+      const data = encodeFunctionData({ abi: PAUSABLE, functionName: paused ? 'pause' : 'unpause' });
+      // The node holds custody's key itself.
+      await node.rpc('eth_sendTransaction', [{ from: custody.address, to, data }]);
+    },
+    advanceClock: (seconds) => node.advanceTime(seconds),
+    async close() {
+      await indexer.stop();
+      await node.stop();
+    },
+  };
+}
+
+async function createHolder(node: Anvil): Promise<Holder> {
+  const account = privateKeyToAccount(bytesToHex(randomBytes(32)));
+  await node.rpc('anvil_setBalance', [account.address, toHex(parseEther('10'))]);
+  return {
+    address: account.address,
+    async sign({ payload }) {
+      const call = JSON.parse(payload) as {
+        chainId: number;
+        to: Hex;
+        data: Hex;
+        value: string;
+        nonce: number | string;
+        gas: string;
+        maxFeePerGas: string;
+        maxPriorityFeePerGas: string;
+      };
+      return account.signTransaction({
+        type: 'eip1559',
+        chainId: Number(call.chainId),
+        to: call.to,
+        data: call.data,
+        value: BigInt(call.value),
+        nonce: Number(call.nonce),
+        gas: BigInt(call.gas),
+        maxFeePerGas: BigInt(call.maxFeePerGas),
+        maxPriorityFeePerGas: BigInt(call.maxPriorityFeePerGas),
+      });
+    },
+  };
+}
