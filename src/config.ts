@@ -64,7 +64,8 @@ export function isRunByNpm(): boolean {
   return process.env['npm_lifecycle_event'] !== undefined;
 }
 
-function readEnvironment(): NodeJS.Dict<string> {
+/** What was set outside, and in `.env`. */
+export function readEnvironment(): NodeJS.Dict<string> {
   dotenv.config({ quiet: true });
   return process.env;
 }
