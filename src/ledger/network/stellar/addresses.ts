@@ -1,0 +1,84 @@
+/**
+ * Where things are on a Stellar network: the spelling of addresses, and the ledger keys behind them.
+ */
+import { createHash } from 'node:crypto';
+import { Address as SdkAddress, hash, Keypair, StrKey, xdr } from '@stellar/stellar-sdk';
+import type { Address, Hash32 } from '../port.ts';
+
+/** Accounts (`G…`) and contracts (`C…`), by checksum. Muxed (`M…`) ones name an account twice, so they are no keys. */
+export function normalizeAddress(text: string): Address | null {
+  return isAccount(text) || isContract(text) ? text : null;
+}
+
+export function isAccount(text: string): boolean {
+  return StrKey.isValidEd25519PublicKey(text);
+}
+
+export function isContract(text: string): boolean {
+  return StrKey.isValidContract(text);
+}
+
+/**
+ * The key pair behind an `S…` seed.
+ * @throws Error when the text is none; the message never repeats it
+ */
+export function keypairOf(secretKey: string, what: string): Keypair {
+  if (!StrKey.isValidEd25519SecretSeed(secretKey)) {
+    throw new Error(
+      `${what} is not a Stellar secret key: expected "S" and 55 more characters with a valid checksum`,
+    );
+  }
+  return Keypair.fromSecret(secretKey);
+}
+
+/** SHA-256 of the UTF-8 text, as the contracts hash asset ids and settlement references. */
+export function hashText(text: string): Hash32 {
+  return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
+}
+
+/** Where `deployer` puts the contract of this salt: known before the deploy, and free once only. */
+export function deployedAddress(passphrase: string, deployer: Address, salt: Hash32): Address {
+  const preimage = xdr.HashIdPreimage.envelopeTypeContractId(
+    new xdr.HashIdPreimageContractId({
+      networkId: hash(Buffer.from(passphrase, 'utf8')),
+      contractIdPreimage: xdr.ContractIdPreimage.contractIdPreimageFromAddress(
+        new xdr.ContractIdPreimageFromAddress({
+          address: new SdkAddress(deployer).toScAddress(),
+          salt: bytesOf(salt),
+        }),
+      ),
+    }),
+  );
+  return StrKey.encodeContract(hash(preimage.toXDR()));
+}
+
+export function bytesOf(hash32: Hash32): Buffer {
+  return Buffer.from(hash32.slice(2), 'hex');
+}
+
+export function accountKey(address: Address): xdr.LedgerKey {
+  return xdr.LedgerKey.account(
+    new xdr.LedgerKeyAccount({ accountId: Keypair.fromPublicKey(address).xdrAccountId() }),
+  );
+}
+
+/** What exists exactly while a contract does. */
+export function instanceKey(contract: Address): xdr.LedgerKey {
+  return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance());
+}
+
+/** A retirement record: the one entry of a token whose place is promised. */
+export function retirementKey(token: Address, index: number): xdr.LedgerKey {
+  const key = xdr.ScVal.scvVec([xdr.ScVal.scvSymbol('Retirement'), xdr.ScVal.scvU32(index)]);
+  return contractDataKey(token, key);
+}
+
+export function contractDataKey(contract: Address, key: xdr.ScVal): xdr.LedgerKey {
+  return xdr.LedgerKey.contractData(
+    new xdr.LedgerKeyContractData({
+      contract: new SdkAddress(contract).toScAddress(),
+      key,
+      durability: xdr.ContractDataDurability.persistent(),
+    }),
+  );
+}

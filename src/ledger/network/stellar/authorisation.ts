@@ -1,0 +1,104 @@
+/**
+ * What custody (or a holder) is asked to authorise: looked at before it is signed, because a node says it.
+ *
+ * Through a channel, custody is the source of the operation, and authorises by signing the envelope. That binds it
+ * to this one transaction. A signed authorisation entry would not be bound: it is good in anybody's transaction
+ * until it expires, so whoever saw it could burn the credits under a hash that we don't know, and our own
+ * transaction would look dead. Real nodes know the operation's source. One that does not asks for an entry; it gets
+ * one, and a transaction that failed for its authorisation is then never called dead (failures.ts).
+ */
+import { authorizeEntry, Address as SdkAddress } from '@stellar/stellar-sdk';
+import type { Keypair, xdr } from '@stellar/stellar-sdk';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import type { Address } from '../port.ts';
+import { hostFunctionOf } from './invocations.ts';
+import type { Invocation, NestedTransfer } from './invocations.ts';
+import { asAddress, asBigint, plain } from './scvals.ts';
+
+/** How the caller's authorisation travels. */
+export type AuthorisationForm = 'envelope' | 'entries';
+
+/**
+ * @throws NetworkRefusal UNAUTHORIZED when somebody else would have to authorise it
+ * @throws NetworkUnavailable when the node wants more authorised than the call
+ */
+export function checkAuthorisation(
+  entries: readonly xdr.SorobanAuthorizationEntry[],
+  invocation: Invocation,
+  caller: Address,
+): AuthorisationForm {
+  let form: AuthorisationForm = 'envelope';
+  for (const entry of entries) {
+    const address = addressOf(entry);
+    if (address !== null && address !== caller) {
+      throw new NetworkRefusal({
+        reason: 'UNAUTHORIZED',
+        message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
+      });
+    }
+    requireSameCall(entry.rootInvocation(), invocation);
+    if (address !== null) form = 'entries';
+  }
+  return form;
+}
+
+/** True when the transaction holds an authorisation that could have been used outside of it. */
+export function hasDetachedAuthorisation(entries: readonly xdr.SorobanAuthorizationEntry[]): boolean {
+  return entries.some((entry) => addressOf(entry) !== null);
+}
+
+export async function signEntries(
+  entries: readonly xdr.SorobanAuthorizationEntry[],
+  keypair: Keypair,
+  until: { ledger: bigint; passphrase: string },
+): Promise<xdr.SorobanAuthorizationEntry[]> {
+  return Promise.all(
+    entries.map((entry) => authorizeEntry(entry, keypair, Number(until.ledger), until.passphrase)),
+  );
+}
+
+/** Null when the source account's signature on the envelope is meant. */
+function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
+  const credentials = entry.credentials();
+  if (credentials.switch().name === 'sorobanCredentialsSourceAccount') return null;
+  return SdkAddress.fromScAddress(credentials.address().address()).toString();
+}
+
+function requireSameCall(root: xdr.SorobanAuthorizedInvocation, invocation: Invocation): void {
+  const wanted = hostFunctionOf(invocation).invokeContract().toXDR('base64');
+  const found = calledBy(root);
+  if (found?.toXDR('base64') !== wanted) throw unwanted(invocation, found);
+  for (const nested of root.subInvocations()) {
+    const call = calledBy(nested);
+    if (!call || nested.subInvocations().length > 0 || !isTransfer(call, invocation.nestedTransfer)) {
+      throw unwanted(invocation, call);
+    }
+  }
+}
+
+function calledBy(invocation: xdr.SorobanAuthorizedInvocation): xdr.InvokeContractArgs | null {
+  const authorised = invocation.function();
+  return authorised.switch().name === 'sorobanAuthorizedFunctionTypeContractFn'
+    ? authorised.contractFn()
+    : null;
+}
+
+function isTransfer(call: xdr.InvokeContractArgs, allowed: NestedTransfer | null): boolean {
+  if (allowed === null || String(call.functionName()) !== 'transfer') return false;
+  if (SdkAddress.fromScAddress(call.contractAddress()).toString() !== allowed.token) return false;
+  const [from, to, amount] = call.args().map(plain);
+  if (asAddress(from, 'from') !== allowed.from) return false;
+  if (allowed.to !== null && asAddress(to, 'to') !== allowed.to) return false;
+  const asked = asBigint(amount, 'amount');
+  return 'exactly' in allowed.amount ? asked === allowed.amount.exactly : asked <= allowed.amount.atMost;
+}
+
+function unwanted(invocation: Invocation, call: xdr.InvokeContractArgs | null): NetworkUnavailable {
+  const found = call
+    ? `${String(call.functionName())} on ${SdkAddress.fromScAddress(call.contractAddress()).toString()}`
+    : 'the making of a contract';
+  return new NetworkUnavailable(
+    `The Stellar node asks for ${found} to be authorised along with ${invocation.functionName} on ` +
+      `${invocation.contract}, which is not part of that call: nothing was signed`,
+  );
+}

@@ -1,0 +1,124 @@
+/**
+ * Asking contracts: a getter's value by simulation, whether a contract stands, and what it stores under a name.
+ *
+ * Answers come with the ledger that they are of. What a contract refuses is an answer too; what the node can't
+ * say is NetworkUnavailable.
+ */
+import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import type { Transaction } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
+import type { Address } from '../port.ts';
+import { contractDataKey, instanceKey } from './addresses.ts';
+import { hostErrorOf } from './hostErrors.ts';
+import type { HostError } from './hostErrors.ts';
+import { hostFunctionOf } from './invocations.ts';
+import type { Invocation } from './invocations.ts';
+import type { StellarNode } from './node.ts';
+import { plain } from './scvals.ts';
+
+export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
+
+export interface ContractReads {
+  ask(contract: Address, functionName: string, args?: xdr.ScVal[]): Promise<Answer<xdr.ScVal>>;
+  exists(contract: Address): Promise<boolean>;
+  /**
+   * A fact that contracts are not promised to tell: by a getter of this name, or from what they store under it
+   * (`Treasury` for `treasury`), or null.
+   */
+  fact(contract: Address, name: string): Promise<unknown>;
+}
+
+/** What only has to be simulated is never sent, so its fee and sequence mean nothing. */
+const UNSENT = { fee: '100', sequence: '0' };
+const MAX_MESSAGE_LENGTH = 300;
+
+export function createContractReads(
+  node: StellarNode,
+  options: { passphrase: string; reader: Address },
+): ContractReads {
+  const { passphrase, reader } = options;
+
+  async function ask(
+    contract: Address,
+    functionName: string,
+    args: xdr.ScVal[] = [],
+  ): Promise<Answer<xdr.ScVal>> {
+    const invocation = { contract, functionName, args };
+    const simulation = await node.simulate(unsentTransaction(invocation, { passphrase, source: reader }));
+    if (simulation.status === 'succeeded') {
+      return { ok: true, value: simulation.returnValue, ledger: simulation.latestLedger };
+    }
+    return { ok: false, error: errorOrUnavailable(simulation) };
+  }
+
+  async function exists(contract: Address): Promise<boolean> {
+    return (await node.entries([instanceKey(contract)])).byKey.size > 0;
+  }
+
+  return {
+    ask,
+    exists,
+    async fact(contract, name) {
+      const answer = await ask(contract, name);
+      if (answer.ok) return plain(answer.value);
+      return stored(node, contract, storageNameOf(name));
+    },
+  };
+}
+
+/** A transaction to simulate, as `source` would send it; through a channel when one is given. */
+export function unsentTransaction(
+  invocation: Pick<Invocation, 'contract' | 'functionName' | 'args'>,
+  options: { passphrase: string; source: Address; channel?: Address },
+): Transaction {
+  const { passphrase, source, channel = source } = options;
+  return new TransactionBuilder(new Account(channel, UNSENT.sequence), {
+    fee: UNSENT.fee,
+    networkPassphrase: passphrase,
+    timebounds: { minTime: 0, maxTime: 0 },
+  })
+    .addOperation(
+      Operation.invokeHostFunction({
+        func: hostFunctionOf({ ...invocation, nestedTransfer: null }),
+        auth: [],
+        ...(channel === source ? {} : { source }),
+      }),
+    )
+    .build();
+}
+
+/**
+ * The host's error in a simulation that failed.
+ * @throws NetworkUnavailable when the simulation failed for a reason of the node's own
+ */
+export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; error: string }): HostError {
+  const error = hostErrorOf(simulation.events, simulation.error);
+  if (error && error.code !== 'InternalError') return error;
+  throw new NetworkUnavailable(
+    `The Stellar node could not simulate: ${simulation.error.slice(0, MAX_MESSAGE_LENGTH)}`,
+  );
+}
+
+/** `treasury` is stored as `Treasury`, `asset_id` as `AssetId`. */
+function storageNameOf(name: string): string {
+  return name
+    .split('_')
+    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
+    .join('');
+}
+
+/** In the instance's own map or beside it, under `ScVec[Symbol(Name)]` or the bare symbol, as contracts do it. */
+async function stored(node: StellarNode, contract: Address, name: string): Promise<unknown> {
+  const symbol = xdr.ScVal.scvSymbol(name);
+  const names = [xdr.ScVal.scvVec([symbol]), symbol];
+  const keys = [instanceKey(contract), ...names.map((key) => contractDataKey(contract, key))];
+  const { byKey } = await node.entries(keys);
+  const [instance, ...beside] = keys.map((key) => byKey.get(key.toXDR('base64'))?.contractData().val());
+  const wanted = names.map((key) => key.toXDR('base64'));
+  const inside =
+    (instance?.switch().name === 'scvContractInstance' ? instance.instance().storage() : null) ?? [];
+  const found =
+    inside.find((entry) => wanted.includes(entry.key().toXDR('base64')))?.val() ??
+    beside.find((value) => value !== undefined);
+  return found ? plain(found) : null;
+}

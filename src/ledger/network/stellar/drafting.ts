@@ -1,0 +1,170 @@
+/**
+ * From a call to signed bytes: simulate, look at what the simulation asks for, and sign in the slot that is given.
+ *
+ * When entries that the call needs are archived, today's networks restore them along with it: the simulation's
+ * resources name them. Where a node asks for a restoration of its own first (`restorePreamble`), that is what the
+ * slot signs: its attempt lands, its outcome says that it only restored (`dead`: without the call's effect), and
+ * the next attempt makes the call. So nothing is ever sent that was not recorded before.
+ */
+import { Operation } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import { NetworkRefusal } from '../port.ts';
+import type { Address, Draft, NetworkCall, PreparedTransaction, Slot } from '../port.ts';
+import { checkAuthorisation, signEntries } from './authorisation.ts';
+import type { AuthorisationForm } from './authorisation.ts';
+import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
+import { inclusionFeeStroops } from './fees.ts';
+import type { FootprintSettings } from './fees.ts';
+import { widenRetirement } from './footprint.ts';
+import { hostFunctionOf, invocationOf, predictedAddress } from './invocations.ts';
+import type { Contracts, Invocation } from './invocations.ts';
+import type { LedgerState, Resources, Simulation, StellarNode } from './node.ts';
+import { explainRefusal } from './refusals.ts';
+import type { RefusalContext } from './refusals.ts';
+import { plain } from './scvals.ts';
+import { buildTransaction, preparedFrom, sourceKey } from './signing.ts';
+import type { SigningKeys } from './signing.ts';
+
+export interface DraftingDeps extends RefusalContext {
+  node: StellarNode;
+  contracts: Contracts;
+  keys: SigningKeys;
+  validitySeconds: number;
+  maxInclusionFeeStroops: bigint;
+  footprintSettings: (latestLedger: bigint) => Promise<FootprintSettings>;
+  /** Told when a node does not know the operation's source (authorisation.ts). */
+  warn: (message: string) => void;
+}
+
+/** Ledgers close a second apart at the least, so an entry lives past the time bounds in any case. */
+const LEDGERS_PER_SECOND = 1n;
+const LEDGERS_TO_SPARE = 10n;
+/** Retirements of other holders, whom we don't know, may land before ours too. */
+const SPARE_RETIREMENTS_OF_OTHERS = 8;
+/** Each channel may have one ahead of ours now, and one more when ours has to wait. */
+const SPARE_RETIREMENTS_PER_CHANNEL = 2;
+
+/** What a simulation that succeeded says, for a call that may be signed. */
+export interface SimulatedCall {
+  invocation: Invocation;
+  auth: xdr.SorobanAuthorizationEntry[];
+  form: AuthorisationForm;
+  resources: Resources;
+  restore: Resources | null;
+}
+
+export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
+  const { node, keys } = deps;
+  const custody = keys.custody.publicKey();
+  const sources = [...keys.sources.keys()];
+  const [state, simulated, inclusionFee] = await Promise.all([
+    node.ledgerState(),
+    simulateCall(deps, call, custody, sources[0]),
+    inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
+  ]);
+  const widened = await widenedFor(deps, simulated, state, sources.length);
+  if (widened.form === 'entries') {
+    deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
+  }
+  return { sign: (slot) => signCall(deps, widened, state, inclusionFee, slot) };
+}
+
+/** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
+export async function simulateCall(
+  deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase'>,
+  call: NetworkCall,
+  caller: Address,
+  channel: Address | undefined,
+): Promise<SimulatedCall> {
+  const invocation = invocationOf(deps.contracts, call, caller);
+  const simulation = await deps.node.simulate(
+    unsentTransaction(invocation, {
+      passphrase: deps.passphrase,
+      source: caller,
+      ...(channel === undefined ? {} : { channel }),
+    }),
+  );
+  if (simulation.status === 'failed') {
+    throw new NetworkRefusal(await explainRefusal(deps, invocation, errorOrUnavailable(simulation)));
+  }
+  requirePredicted(deps.contracts, call, simulation);
+  const form = checkAuthorisation(simulation.auth, invocation, caller);
+  const { auth, resources, restore } = simulation;
+  return { invocation, auth, form, resources, restore };
+}
+
+/** Before a retirement is signed, its footprint gets room for others (footprint.ts). */
+export async function widenedFor(
+  deps: Pick<DraftingDeps, 'footprintSettings'>,
+  simulated: SimulatedCall,
+  state: Pick<LedgerState, 'latestLedger'>,
+  channels: number,
+): Promise<SimulatedCall> {
+  if (simulated.invocation.functionName !== 'retire') return simulated;
+  const settings = await deps.footprintSettings(state.latestLedger);
+  const spare = SPARE_RETIREMENTS_OF_OTHERS + channels * SPARE_RETIREMENTS_PER_CHANNEL;
+  const resources = widenRetirement(simulated.resources, simulated.invocation.contract, spare, settings);
+  return { ...simulated, resources };
+}
+
+/** A factory that puts contracts elsewhere would let an asset be issued twice: a lost deploy could not be found. */
+function requirePredicted(
+  contracts: Contracts,
+  call: NetworkCall,
+  simulation: Extract<Simulation, { status: 'succeeded' }>,
+): void {
+  const predicted = predictedAddress(contracts, call);
+  if (predicted === null) return;
+  const told = plain(simulation.returnValue);
+  if (told === predicted) return;
+  throw new NetworkRefusal({
+    reason: 'OTHER',
+    message: `The factory would deploy to ${String(told)}, but its address and the salt lead to ${predicted}: nothing was signed`,
+  });
+}
+
+async function signCall(
+  deps: DraftingDeps,
+  call: SimulatedCall,
+  state: LedgerState,
+  inclusionFee: bigint,
+  slot: Slot | null,
+): Promise<PreparedTransaction> {
+  if (slot === null) throw new Error('On Stellar every transaction needs a slot: a source and its sequence');
+  const { keys } = deps;
+  const custody = keys.custody.publicKey();
+  const key = sourceKey(keys, slot.source);
+  const validUntil = state.closedAt + BigInt(deps.validitySeconds);
+  const isThroughChannel = slot.source !== custody;
+  const operation = call.restore
+    ? Operation.restoreFootprint({})
+    : Operation.invokeHostFunction({
+        func: hostFunctionOf(call.invocation),
+        auth: await authorised(deps, call, state),
+        ...(isThroughChannel && call.form === 'envelope' ? { source: custody } : {}),
+      });
+  const transaction = buildTransaction(
+    {
+      operation,
+      resources: call.restore ?? call.resources,
+      inclusionFeeStroops: inclusionFee,
+      validUntil,
+      passphrase: deps.passphrase,
+    },
+    slot,
+  );
+  transaction.sign(key);
+  // The network refuses signatures that it has no use for.
+  if (isThroughChannel && call.form === 'envelope' && !call.restore) transaction.sign(keys.custody);
+  return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
+}
+
+async function authorised(
+  deps: DraftingDeps,
+  call: SimulatedCall,
+  state: LedgerState,
+): Promise<xdr.SorobanAuthorizationEntry[]> {
+  if (call.form === 'envelope') return call.auth;
+  const ledger = state.latestLedger + BigInt(deps.validitySeconds) * LEDGERS_PER_SECOND + LEDGERS_TO_SPARE;
+  return signEntries(call.auth, deps.keys.custody, { ledger, passphrase: deps.passphrase });
+}

@@ -1,0 +1,72 @@
+/**
+ * A transaction that landed and failed: final, without effect. What it means for the call:
+ *
+ *   the contract's own word (an error of its own, a panic, a salt that was used)     → refused
+ *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
+ *   authorisation, when it could have been used outside of this transaction           → undeterminable
+ *   no reason given                                                                   → simulated again: refused, or dead
+ */
+import type { xdr } from '@stellar/stellar-sdk';
+import type { Outcome, Refusal } from '../port.ts';
+import { hasDetachedAuthorisation } from './authorisation.ts';
+import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
+import { hostErrorOf, isNetworksOwn, showError } from './hostErrors.ts';
+import type { LandedCall } from './landedCall.ts';
+import type { LandedTransaction, StellarNode } from './node.ts';
+import { explainRefusal } from './refusals.ts';
+import type { RefusalContext } from './refusals.ts';
+
+export interface FailureDeps extends RefusalContext {
+  node: StellarNode;
+}
+
+export async function outcomeOfFailure(
+  deps: FailureDeps,
+  landed: LandedTransaction,
+  call: LandedCall,
+): Promise<Outcome> {
+  const { ledger } = landed;
+  const code = failureCode(landed.result);
+  const dead = (why: string): Outcome => ({
+    status: 'dead',
+    proof: `It landed in ledger ${ledger} and failed without effect, not by the contract's word: ${why}`,
+  });
+  if (call.kind === 'restoration' || code !== 'invokeHostFunctionTrapped') return dead(code);
+
+  const error = hostErrorOf(landed.diagnosticEvents, null);
+  if (error === null) {
+    const refusal = await refusedNow(deps, call);
+    return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node tells no reason`);
+  }
+  if (error.type === 'Auth' && hasDetachedAuthorisation(call.auth)) {
+    return {
+      status: 'undeterminable',
+      reason: `It landed in ledger ${ledger} and failed for its authorisation (${showError(error)}), which somebody else may have used`,
+    };
+  }
+  if (isNetworksOwn(error)) return dead(showError(error));
+  return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };
+}
+
+/** The innermost code: of the operation where it got so far, else of the transaction. */
+function failureCode(result: xdr.TransactionResult): string {
+  const outer = result.result();
+  const name = outer.switch().name;
+  const inner = name === 'txFeeBumpInnerFailed' ? outer.innerResultPair().result().result() : outer;
+  if (inner.switch().name !== 'txFailed') return inner.switch().name;
+  const [operation] = inner.results();
+  if (operation?.switch().name !== 'opInner') return operation?.switch().name ?? 'txFailed';
+  return operation.tr().value().switch().name;
+}
+
+/** What the network says of the same call at present, for nodes that keep no diagnostics. */
+async function refusedNow(
+  deps: FailureDeps,
+  call: Extract<LandedCall, { kind: 'call' }>,
+): Promise<Refusal | null> {
+  const { passphrase, node } = deps;
+  const simulation = await node.simulate(unsentTransaction(call, { passphrase, source: call.caller }));
+  if (simulation.status === 'succeeded') return null;
+  const { reason, message } = await explainRefusal(deps, call, errorOrUnavailable(simulation));
+  return { reason, message: `${message} (found by simulating it again)` };
+}

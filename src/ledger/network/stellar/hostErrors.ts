@@ -1,0 +1,92 @@
+/**
+ * How the Soroban host says no, and which contract said it.
+ *
+ * An error is passed on through every caller, so its number alone does not tell whose it is: the diagnostic
+ * events do. The last `error` event is what the call failed with; the earliest one in the unbroken row of the
+ * same error before it comes from where it arose. (Errors that a contract caught are other rows.)
+ */
+import { StrKey } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import type { Address } from '../port.ts';
+import { plain } from './scvals.ts';
+
+export interface HostError {
+  /** `Contract`, `WasmVm`, `Storage`, `Auth`, `Budget`, … */
+  type: string;
+  /** `ExceededLimit`, `MissingValue`, …; for a contract's own error its number. */
+  code: string | number;
+  /** The contract that it arose in; null when the node doesn't tell. */
+  contract: Address | null;
+  /** What the host said with it; may be empty. */
+  message: string;
+}
+
+const ERROR_TEXT = /Error\((\w+), (?:#(\d{1,10})|(\w+))\)/;
+
+/** Null when neither the events nor the text hold an error of the host. */
+export function hostErrorOf(events: readonly xdr.DiagnosticEvent[], text: string | null): HostError | null {
+  return errorInEvents(events) ?? (text === null ? null : errorInText(text));
+}
+
+export function showError({ type, code, contract, message }: HostError): string {
+  const shown = `Error(${type}, ${typeof code === 'number' ? `#${code}` : code})`;
+  return [shown, contract === null ? '' : ` in ${contract}`, message === '' ? '' : `: ${message}`].join('');
+}
+
+/**
+ * Errors of the network's making: what the transaction declared (footprint, resources, authorisation) did not
+ * fit the ledger that it landed on. Another transaction of the same call may well succeed.
+ */
+export function isNetworksOwn({ type, code }: HostError): boolean {
+  if (code === 'InternalError') return true;
+  if (type === 'Budget' || type === 'Auth') return true;
+  return type === 'Storage' && code === 'ExceededLimit';
+}
+
+/** The contract stands, but has no such function (or there is no contract at all). */
+export function isMissing({ code }: HostError): boolean {
+  return code === 'MissingValue';
+}
+
+function errorInEvents(events: readonly xdr.DiagnosticEvent[]): HostError | null {
+  const errors = events.flatMap((diagnostic) => {
+    const error = errorOfEvent(diagnostic.event());
+    return error ? [error] : [];
+  });
+  const last = errors.at(-1);
+  if (!last) return null;
+  const others = errors.findLastIndex(({ type, code }) => type !== last.type || code !== last.code);
+  return errors[others + 1] ?? last;
+}
+
+function errorOfEvent(event: xdr.ContractEvent): HostError | null {
+  const body = event.body().v0();
+  const [kind, error] = body.topics();
+  if (kind?.switch().name !== 'scvSymbol' || plain(kind) !== 'error') return null;
+  if (error?.switch().name !== 'scvError') return null;
+  const contractId = event.contractId() as unknown as Buffer | null;
+  return {
+    ...typeAndCode(error.error()),
+    contract: contractId === null ? null : StrKey.encodeContract(contractId),
+    message: messageIn(body.data()),
+  };
+}
+
+function typeAndCode(error: xdr.ScError): Pick<HostError, 'type' | 'code'> {
+  const type = error.switch().name.replace(/^sce/, '');
+  if (type === 'Contract') return { type, code: error.contractCode() };
+  return { type, code: error.code().name.replace(/^scec/, '') };
+}
+
+/** Alone, or before the values that it speaks of. */
+function messageIn(data: xdr.ScVal): string {
+  const value = data.switch().name === 'scvVec' ? data.vec()?.[0] : data;
+  return value?.switch().name === 'scvString' ? String(plain(value)) : '';
+}
+
+function errorInText(text: string): HostError | null {
+  const match = ERROR_TEXT.exec(text);
+  if (!match) return null;
+  const [, type = '', number, code = ''] = match;
+  return { type, code: number === undefined ? code : Number(number), contract: null, message: '' };
+}

@@ -1,0 +1,112 @@
+/**
+ * What a landed envelope holds, and what its call returned.
+ */
+import {
+  Address as SdkAddress,
+  encodeMuxedAccountToAddress,
+  extractBaseAddress,
+  StrKey,
+} from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
+import type { Address, CallResult } from '../port.ts';
+import { retirementKey } from './addresses.ts';
+import type { LandedTransaction } from './node.ts';
+import type { Refused } from './refusals.ts';
+import { asAddress, asList, asU32, plain } from './scvals.ts';
+
+export type LandedCall =
+  | (Refused & {
+      kind: 'call';
+      caller: Address;
+      auth: xdr.SorobanAuthorizationEntry[];
+    })
+  /** Archived entries were restored, and nothing else was done (drafting.ts). */
+  | { kind: 'restoration' };
+
+/** @throws NetworkUnavailable when the envelope is none that this adapter makes */
+export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
+  const transaction = innerEnvelope(envelope).tx();
+  const [operation] = transaction.operations();
+  const body = operation?.body();
+  if (body?.switch().name === 'restoreFootprint') return { kind: 'restoration' };
+  const invocation = body?.switch().name === 'invokeHostFunction' ? body.invokeHostFunctionOp() : null;
+  if (invocation?.hostFunction().switch().name !== 'hostFunctionTypeInvokeContract') {
+    throw new NetworkUnavailable(
+      'The Stellar node shows another transaction under this hash: it calls no contract',
+    );
+  }
+  const call = invocation.hostFunction().invokeContract();
+  return {
+    kind: 'call',
+    contract: SdkAddress.fromScAddress(call.contractAddress()).toString(),
+    functionName: String(call.functionName()),
+    args: call.args(),
+    caller: accountOf(operation?.sourceAccount() ?? transaction.sourceAccount()),
+    auth: invocation.auth(),
+  };
+}
+
+/** The account itself, whether or not it was named with an id of a part of it. */
+export function accountOf(account: xdr.MuxedAccount): Address {
+  return extractBaseAddress(encodeMuxedAccountToAddress(account, true));
+}
+
+/** The transaction that does the work: within a fee bump, the inner one. */
+export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.TransactionV1Envelope {
+  const kind = envelope.switch().name;
+  if (kind === 'envelopeTypeTx') return envelope.v1();
+  if (kind === 'envelopeTypeTxFeeBump') return envelope.feeBump().tx().innerTx().v1();
+  throw new NetworkUnavailable(
+    `The Stellar node shows an envelope of the kind ${kind}, which is never sent here`,
+  );
+}
+
+/** @throws NetworkUnavailable when the node does not show what the call returned */
+export function resultOf(landed: LandedTransaction, call: Extract<LandedCall, { kind: 'call' }>): CallResult {
+  if (call.functionName.startsWith('deploy_')) {
+    const { returnValue: returned } = landed.meta;
+    if (!returned) throw untold(landed, 'the address of the new contract');
+    return { kind: 'deployed', contractAddress: asAddress(plain(returned), 'the deployed address') };
+  }
+  if (call.functionName === 'retire') {
+    const retirementIndex = indexInEvents(landed, call.contract) ?? indexInChanges(landed, call.contract);
+    if (retirementIndex === null) throw untold(landed, 'the index of the retirement');
+    return { kind: 'retired', retirementIndex };
+  }
+  return { kind: 'done' };
+}
+
+/** `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
+function indexInEvents({ meta }: LandedTransaction, token: Address): number | null {
+  for (const event of meta.events) {
+    const contractId = event.contractId() as unknown as Buffer | null;
+    if (contractId === null || StrKey.encodeContract(contractId) !== token) continue;
+    const [name] = event.body().v0().topics();
+    if (!name || plain(name) !== 'retired') continue;
+    return asU32(asList(plain(event.body().v0().data()), 'a retirement event')[2], 'index');
+  }
+  return null;
+}
+
+/** Where no event tells, the record that was written does. */
+function indexInChanges({ meta }: LandedTransaction, token: Address): number | null {
+  for (const change of meta.changes) {
+    if (change.switch().name !== 'ledgerEntryCreated') continue;
+    const data = change.created().data();
+    if (data.switch().name !== 'contractData') continue;
+    const parts = data.contractData().key();
+    const index = parts.switch().name === 'scvVec' ? parts.vec()?.[1] : undefined;
+    if (index?.switch().name !== 'scvU32') continue;
+    const wanted = retirementKey(token, index.u32()).contractData();
+    const isRecord =
+      parts.toXDR('base64') === wanted.key().toXDR('base64') &&
+      data.contractData().contract().toXDR('base64') === wanted.contract().toXDR('base64');
+    if (isRecord) return index.u32();
+  }
+  return null;
+}
+
+function untold({ ledger }: LandedTransaction, what: string): NetworkUnavailable {
+  return new NetworkUnavailable(`The call landed in ledger ${ledger}, but the node does not tell ${what}`);
+}

@@ -1,0 +1,329 @@
+/**
+ * One Stellar RPC node: what is asked of it, and what its answers must look like.
+ *
+ * Every request has a time-out and a limit to its answer. Whatever is not a well-formed answer is NetworkUnavailable:
+ * nothing is known then, and nothing has failed. Messages never hold the node's url, because such urls carry keys.
+ */
+// oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
+import { rpc, xdr } from '@stellar/stellar-sdk';
+import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
+import type { z } from 'zod';
+import { NetworkUnavailable } from '../port.ts';
+import { readMeta } from './landedMeta.ts';
+import type { LandedMeta } from './landedMeta.ts';
+import {
+  entriesAnswer,
+  eventsAnswer,
+  feeStatsAnswer,
+  networkAnswer,
+  sendAnswer,
+  simulationAnswer,
+  transactionAnswer,
+  transactionPageAnswer,
+} from './nodeAnswers.ts';
+
+/** A page of 200 transactions with all their XDR stays well below this. */
+const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
+/** How many ledger entries a node gives in one answer. */
+export const MAX_ENTRIES_PER_ASK = 200;
+/** No transaction has this hash; the answer about it tells where the node stands. */
+const HASH_OF_NOTHING = '0'.repeat(64);
+const MAX_MESSAGE_LENGTH = 300;
+
+export interface NodeOptions {
+  rpcUrl: string;
+  requestTimeoutMs: number;
+}
+
+/** Where a node stands: its latest closed ledger, and how far back it remembers. */
+export interface LedgerState {
+  latestLedger: bigint;
+  closedAt: bigint;
+  oldestLedger: bigint;
+}
+
+export type TransactionAnswer = LedgerState & (MissingTransaction | LandedTransaction);
+
+export interface MissingTransaction {
+  status: 'NOT_FOUND';
+}
+
+export interface LandedTransaction {
+  status: 'SUCCESS' | 'FAILED';
+  ledger: bigint;
+  createdAt: bigint;
+  envelope: xdr.TransactionEnvelope;
+  result: xdr.TransactionResult;
+  meta: LandedMeta;
+  diagnosticEvents: xdr.DiagnosticEvent[];
+}
+
+export interface TransactionPage {
+  transactions: { ledger: bigint; envelope: xdr.TransactionEnvelope; hash: string | null }[];
+  latestLedger: bigint;
+  cursor: string | null;
+}
+
+export type Simulation =
+  | { status: 'failed'; latestLedger: bigint; error: string; events: xdr.DiagnosticEvent[] }
+  | {
+      status: 'succeeded';
+      latestLedger: bigint;
+      returnValue: xdr.ScVal;
+      auth: xdr.SorobanAuthorizationEntry[];
+      resources: Resources;
+      /** What has to be restored by a transaction of its own before the call can land. */
+      restore: Resources | null;
+    };
+
+export interface Resources {
+  data: xdr.SorobanTransactionData;
+  feeStroops: bigint;
+}
+
+export interface SendAnswer {
+  status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' | 'ERROR';
+  /** The result code of an ERROR. */
+  errorCode: string | null;
+}
+
+export interface LedgerEntries {
+  latestLedger: bigint;
+  /** By the base64 XDR of their keys; what does not exist is missing. */
+  byKey: Map<string, xdr.LedgerEntryData>;
+}
+
+export interface FactoryEvent {
+  topics: xdr.ScVal[];
+  value: xdr.ScVal;
+}
+
+export interface StellarNode {
+  ledgerState(): Promise<LedgerState>;
+  transaction(hash: string): Promise<TransactionAnswer>;
+  /** From `start`: a ledger, or the cursor of the page before. */
+  transactionsFrom(start: { ledger: bigint } | { cursor: string }): Promise<TransactionPage>;
+  simulate(transaction: Transaction): Promise<Simulation>;
+  send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
+  /** At most MAX_ENTRIES_PER_ASK keys. */
+  entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
+  /** What transactions of contracts bid to be included lately, in stroops: the 90th of 100. */
+  usualInclusionFeeStroops(): Promise<bigint>;
+  events(filter: {
+    start: { ledger: bigint } | { cursor: string };
+    contract: string;
+    topics: string[];
+  }): Promise<{ events: FactoryEvent[]; latestLedger: bigint; cursor: string | null }>;
+  /** The passphrase of the network that the node is on. */
+  passphrase(): Promise<string>;
+}
+
+const TRANSACTIONS_PER_PAGE = 200;
+const EVENTS_PER_PAGE = 1000;
+
+export function createNode(options: NodeOptions): StellarNode {
+  const server = openServer(options);
+
+  return {
+    async passphrase() {
+      return (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase;
+    },
+
+    async ledgerState() {
+      const answer = await ask('getTransaction', transactionAnswer, () =>
+        server._getTransaction(HASH_OF_NOTHING),
+      );
+      return stateOf(answer);
+    },
+
+    async transaction(hash) {
+      const raw = await ask('getTransaction', transactionAnswer, () => server._getTransaction(hash));
+      return decoded('getTransaction', () => ({ ...stateOf(raw), ...landedOf(raw) }));
+    },
+
+    async transactionsFrom(start) {
+      const limit = TRANSACTIONS_PER_PAGE;
+      const raw = await ask('getTransactions', transactionPageAnswer, () =>
+        server._getTransactions(
+          'cursor' in start
+            ? { pagination: { cursor: start.cursor, limit } }
+            : { startLedger: Number(start.ledger), pagination: { limit } },
+        ),
+      );
+      return decoded('getTransactions', () => ({
+        latestLedger: raw.latestLedger,
+        cursor: raw.cursor,
+        transactions: raw.transactions.map(({ ledger, envelopeXdr, txHash }) => ({
+          ledger,
+          envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
+          hash: txHash,
+        })),
+      }));
+    },
+
+    async simulate(transaction) {
+      const raw = await ask('simulateTransaction', simulationAnswer, () =>
+        server._simulateTransaction(transaction),
+      );
+      return decoded('simulateTransaction', () => simulationOf(raw));
+    },
+
+    async send(transaction) {
+      const raw = await ask('sendTransaction', sendAnswer, () => server._sendTransaction(transaction));
+      const { status, errorResultXdr } = raw;
+      return { status, errorCode: errorResultXdr === null ? null : errorCodeOf(errorResultXdr) };
+    },
+
+    async entries(keys) {
+      if (keys.length > MAX_ENTRIES_PER_ASK) {
+        throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
+      }
+      const raw = await ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys));
+      return decoded('getLedgerEntries', () => ({
+        latestLedger: raw.latestLedger,
+        byKey: new Map(
+          raw.entries.map((entry) => [entry.key, xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64')]),
+        ),
+      }));
+    },
+
+    async usualInclusionFeeStroops() {
+      const raw = await ask('getFeeStats', feeStatsAnswer, () => server.getFeeStats());
+      return raw.sorobanInclusionFee.p90;
+    },
+
+    async events({ start, contract, topics }) {
+      const filters = [{ type: 'contract' as const, contractIds: [contract], topics: [topics] }];
+      const limit = EVENTS_PER_PAGE;
+      const raw = await ask('getEvents', eventsAnswer, () =>
+        server._getEvents(
+          'cursor' in start
+            ? { filters, cursor: start.cursor, limit }
+            : { filters, startLedger: Number(start.ledger), limit },
+        ),
+      );
+      return decoded('getEvents', () => ({
+        latestLedger: raw.latestLedger,
+        cursor: raw.cursor,
+        events: raw.events.map((event) => ({
+          topics: event.topic.map((topic) => xdr.ScVal.fromXDR(topic, 'base64')),
+          value: xdr.ScVal.fromXDR(event.value, 'base64'),
+        })),
+      }));
+    },
+  };
+}
+
+function openServer({ rpcUrl, requestTimeoutMs }: NodeOptions): rpc.Server {
+  const server = new rpc.Server(rpcUrl, { allowHttp: rpcUrl.startsWith('http:') });
+  server.httpClient.defaults.maxContentLength = MAX_ANSWER_BYTES;
+  // The SDK drops its own `timeout` option, and axios' one only counts while nothing comes: this one is for all of it.
+  server.httpClient.interceptors.request.use((config) =>
+    Object.assign(config, { signal: AbortSignal.timeout(requestTimeoutMs) }),
+  );
+  return server;
+}
+
+async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promise<unknown>): Promise<T> {
+  let answer: unknown;
+  try {
+    answer = await request();
+  } catch (error) {
+    // The cause stays behind: it holds the request with the node's url.
+    throw new NetworkUnavailable(`The Stellar node did not answer ${method}: ${messageOf(error)}`);
+  }
+  const parsed = schema.safeParse(answer);
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map((issue) => `${issue.path.join('.')}: ${issue.message}`);
+  throw new NetworkUnavailable(
+    `The Stellar node's answer to ${method} is not understood: ${problems.join('; ')}`.slice(
+      0,
+      MAX_MESSAGE_LENGTH,
+    ),
+  );
+}
+
+function decoded<T>(method: string, decode: () => T): T {
+  try {
+    return decode();
+  } catch (error) {
+    throw new NetworkUnavailable(
+      `The XDR in the Stellar node's answer to ${method} is not understood: ${messageOf(error)}`,
+      { cause: error },
+    );
+  }
+}
+
+/** JSON-RPC errors are thrown as plain `{ code, message }`. */
+function messageOf(error: unknown): string {
+  const { message } = (error ?? {}) as { message?: unknown };
+  const text = typeof message === 'string' && message !== '' ? message : 'no reason given';
+  return text.slice(0, MAX_MESSAGE_LENGTH);
+}
+
+function stateOf(raw: z.output<typeof transactionAnswer>): LedgerState {
+  return {
+    latestLedger: raw.latestLedger,
+    closedAt: raw.latestLedgerCloseTime,
+    oldestLedger: raw.oldestLedger,
+  };
+}
+
+function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransaction | LandedTransaction {
+  if (raw.status === 'NOT_FOUND') return { status: 'NOT_FOUND' };
+  const { ledger, createdAt, envelopeXdr, resultXdr, resultMetaXdr } = raw;
+  if (ledger === null || createdAt === null || !envelopeXdr || !resultXdr || !resultMetaXdr) {
+    throw new Error(`a transaction that is ${raw.status} lacks its ledger, time, envelope, result or meta`);
+  }
+  const meta = readMeta(xdr.TransactionMeta.fromXDR(resultMetaXdr, 'base64'));
+  const given = raw.diagnosticEventsXdr.map((event) => xdr.DiagnosticEvent.fromXDR(event, 'base64'));
+  return {
+    status: raw.status,
+    ledger,
+    createdAt,
+    envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
+    result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
+    meta,
+    // Nodes give them beside the meta, within it, or not at all.
+    diagnosticEvents: given.length > 0 ? given : meta.diagnosticEvents,
+  };
+}
+
+function simulationOf(raw: z.output<typeof simulationAnswer>): Simulation {
+  const { latestLedger } = raw;
+  if (raw.error !== null) {
+    const events = raw.events.map((event) => xdr.DiagnosticEvent.fromXDR(event, 'base64'));
+    return { status: 'failed', latestLedger, error: raw.error, events };
+  }
+  const [result] = raw.results;
+  if (!result || raw.transactionData === null || raw.minResourceFee === null) {
+    throw new Error('a simulation that succeeded lacks its result, resources or fee');
+  }
+  const { restorePreamble } = raw;
+  return {
+    status: 'succeeded',
+    latestLedger,
+    returnValue: xdr.ScVal.fromXDR(result.xdr, 'base64'),
+    auth: result.auth.map((entry) => xdr.SorobanAuthorizationEntry.fromXDR(entry, 'base64')),
+    resources: resourcesOf(raw.transactionData, raw.minResourceFee),
+    restore:
+      restorePreamble === null || restorePreamble.transactionData === ''
+        ? null
+        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee),
+  };
+}
+
+function resourcesOf(dataXdr: string, minResourceFee: bigint): Resources {
+  const data = xdr.SorobanTransactionData.fromXDR(dataXdr, 'base64');
+  const declared = BigInt(data.resourceFee().toString());
+  return { data, feeStroops: declared > minResourceFee ? declared : minResourceFee };
+}
+
+/** Only shown to people, so what can't be read is said to be so. */
+function errorCodeOf(resultXdr: string): string {
+  try {
+    return xdr.TransactionResult.fromXDR(resultXdr, 'base64').result().switch().name;
+  } catch {
+    return 'an unreadable result';
+  }
+}

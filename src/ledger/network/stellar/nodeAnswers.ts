@@ -1,0 +1,77 @@
+/**
+ * The form of a Stellar RPC node's answers, as far as this adapter reads them. Fields that nodes leave out or
+ * spell in two ways (numbers as strings) come out in one.
+ */
+import { z } from 'zod';
+
+/** Nodes give some whole numbers as JSON numbers and some as decimal strings. */
+const wholeNumber = z
+  .union([z.int().min(0), z.string().regex(/^\d{1,19}$/)])
+  .transform((value) => BigInt(value));
+const optional = <T extends z.ZodType>(schema: T) => schema.nullish().transform((value) => value ?? null);
+const text = z.string();
+const texts = z
+  .array(text)
+  .nullish()
+  .transform((value) => value ?? []);
+
+export const networkAnswer = z.object({ passphrase: text });
+
+export const transactionAnswer = z.object({
+  status: z.enum(['SUCCESS', 'FAILED', 'NOT_FOUND']),
+  latestLedger: wholeNumber,
+  latestLedgerCloseTime: wholeNumber,
+  oldestLedger: wholeNumber,
+  ledger: optional(wholeNumber),
+  createdAt: optional(wholeNumber),
+  envelopeXdr: optional(text),
+  resultXdr: optional(text),
+  resultMetaXdr: optional(text),
+  diagnosticEventsXdr: texts,
+});
+
+export const transactionPageAnswer = z.object({
+  transactions: z
+    .array(z.object({ ledger: wholeNumber, envelopeXdr: text, txHash: optional(text) }))
+    .nullish()
+    .transform((value) => value ?? []),
+  latestLedger: wholeNumber,
+  cursor: optional(text),
+});
+
+export const simulationAnswer = z.object({
+  latestLedger: wholeNumber,
+  error: optional(text),
+  events: texts,
+  transactionData: optional(text),
+  minResourceFee: optional(wholeNumber),
+  results: z
+    .array(z.object({ xdr: text, auth: texts }))
+    .nullish()
+    .transform((value) => value ?? []),
+  restorePreamble: optional(z.object({ transactionData: text, minResourceFee: wholeNumber })),
+});
+
+export const sendAnswer = z.object({
+  status: z.enum(['PENDING', 'DUPLICATE', 'TRY_AGAIN_LATER', 'ERROR']),
+  errorResultXdr: optional(text),
+});
+
+export const entriesAnswer = z.object({
+  latestLedger: wholeNumber,
+  entries: z
+    .array(z.object({ key: text, xdr: text }))
+    .nullish()
+    .transform((value) => value ?? []),
+});
+
+export const feeStatsAnswer = z.object({ sorobanInclusionFee: z.object({ p90: wholeNumber }) });
+
+export const eventsAnswer = z.object({
+  events: z
+    .array(z.object({ topic: texts, value: text }))
+    .nullish()
+    .transform((value) => value ?? []),
+  latestLedger: wholeNumber,
+  cursor: optional(text),
+});

@@ -1,0 +1,79 @@
+/**
+ * Retirement records in pages: as ledger entries, up to 200 in one answer, instead of one simulation each.
+ *
+ * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that
+ * ledger or a later one. As a record never changes, those that the totals count are as they were.
+ */
+import { xdr } from '@stellar/stellar-sdk';
+import pLimit from 'p-limit';
+import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../port.ts';
+import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
+import { retirementKey } from './addresses.ts';
+import type { StellarNode } from './node.ts';
+import { retirementOf } from './scvals.ts';
+import { requireAtMost, valueOrRefusal } from './tokenReads.ts';
+import type { TokenReads } from './tokenReads.ts';
+
+/** Records that are not among the entries are asked for one by one, so many at a time. */
+const MAX_CONCURRENT_RECORDS = 16;
+
+export interface RecordDeps {
+  node: StellarNode;
+  tokens: TokenReads;
+}
+
+export async function readRecords(
+  deps: RecordDeps,
+  token: Address,
+  fromIndex: number,
+  limit: number,
+): Promise<RetirementPage> {
+  requireAtMost(limit, MAX_RECORDS_PER_READ, 'records');
+  if (!Number.isSafeInteger(fromIndex) || fromIndex < 0) {
+    throw new RangeError(`Retirement records are indexed from 0, not from ${fromIndex}`);
+  }
+  const { totals, ledger } = await deps.tokens.carbonTotals(token);
+  const indexes = indexesOf(totals, fromIndex, limit);
+  if (indexes.length === 0) return { totals, records: [] };
+
+  const keys = indexes.map((index) => retirementKey(token, index));
+  const { latestLedger, byKey } = await deps.node.entries(keys);
+  if (latestLedger < ledger) {
+    throw new NetworkUnavailable(
+      `The Stellar node shows entries as of ledger ${latestLedger}, before the ledger ${ledger} of the totals`,
+    );
+  }
+  const limitConcurrency = pLimit(MAX_CONCURRENT_RECORDS);
+  const records = await Promise.all(
+    indexes.map(async (index, place) => {
+      const entry = byKey.get(keys[place]?.toXDR('base64') ?? '');
+      if (entry) return recordOf(index, entry.contractData().val());
+      return limitConcurrency(() => readOne(deps, token, index));
+    }),
+  );
+  return { totals, records };
+}
+
+function indexesOf({ totalRetirements }: CarbonTotals, fromIndex: number, limit: number): number[] {
+  const count = Math.max(0, Math.min(limit, totalRetirements - fromIndex));
+  return Array.from({ length: count }, (_, place) => fromIndex + place);
+}
+
+/**
+ * An archived record is no longer among the ledger's entries, but a simulation still sees it, as if it were
+ * restored.
+ */
+async function readOne(deps: RecordDeps, token: Address, index: number): Promise<RetirementRecord> {
+  const answer = await deps.tokens.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);
+  if (!answer.ok && answer.error.type === 'Storage') {
+    throw new NetworkUnavailable(
+      `The retirement record ${index} of ${token} can't be read: it is archived, and this node does not show ` +
+        'archived entries. Restore it (RestoreFootprint), or use a node of protocol 23 or later',
+    );
+  }
+  return recordOf(index, await valueOrRefusal(deps.tokens, token, 'get_retirement', answer));
+}
+
+function recordOf(index: number, value: xdr.ScVal): RetirementRecord {
+  return { index, ...retirementOf(value) };
+}

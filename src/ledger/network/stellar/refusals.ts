@@ -1,0 +1,181 @@
+/**
+ * Why the contracts said no, in the port's words.
+ *
+ * The numbers of errors are promised for retirements and the settlement contract alone. For the rest, the state
+ * that the contracts decide by is asked: whether they stand, are paused, what is held, what is expired.
+ */
+import type { xdr } from '@stellar/stellar-sdk';
+import { NetworkRefusal } from '../port.ts';
+import type { Address, Refusal, RefusalReason } from '../port.ts';
+import { deployedAddress } from './addresses.ts';
+import type { ContractReads } from './contractReads.ts';
+import { isMissing, showError } from './hostErrors.ts';
+import type { HostError } from './hostErrors.ts';
+import type { Invocation } from './invocations.ts';
+import { addressVal, asAddress, asBigint, asEnumName, asHash32, plain } from './scvals.ts';
+
+export type Refused = Pick<Invocation, 'contract' | 'functionName' | 'args'>;
+
+export interface RefusalContext {
+  reads: ContractReads;
+  passphrase: string;
+}
+
+const RETIRE_ERRORS: Record<number, RefusalReason> = { 1: 'ZERO_AMOUNT', 2: 'INSUFFICIENT_BALANCE' };
+const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
+  1: 'ZERO_AMOUNT',
+  2: 'REFERENCE_ALREADY_USED',
+  3: 'WRONG_STATUS',
+};
+/** OpenZeppelin's contracts for Stellar, of which tokens are commonly made. */
+const LIBRARY_ERRORS: Record<number, RefusalReason> = { 1000: 'PAUSED', 2000: 'UNAUTHORIZED' };
+const DEPLOYS = new Set([
+  'deploy_carbon_credit_token',
+  'deploy_commodity_receipt_token',
+  'deploy_ramp_settlement',
+]);
+
+/** @throws NetworkUnavailable when the state that explains it can't be read */
+export async function explainRefusal(
+  context: RefusalContext,
+  refused: Refused,
+  error: HostError,
+): Promise<Refusal> {
+  const { contract, functionName } = refused;
+  const explained =
+    (await explainByNumber(context, refused, error)) ??
+    (await explainMissing(context, contract, functionName, error)) ??
+    (await explainByState(context, refused));
+  return explained ?? { reason: 'OTHER', message: `${functionName} was refused: ${showError(error)}` };
+}
+
+/** A contract that isn't there, or is another one than the call needs. */
+export async function explainMissing(
+  { reads }: Pick<RefusalContext, 'reads'>,
+  contract: Address,
+  functionName: string,
+  error: HostError,
+): Promise<Refusal | null> {
+  if (!isMissing(error)) return null;
+  if (!(await reads.exists(contract))) {
+    return { reason: 'CONTRACT_NOT_FOUND', message: `No contract stands at ${contract}` };
+  }
+  if (error.contract !== null && error.contract !== contract) return null;
+  return {
+    reason: 'WRONG_TEMPLATE',
+    message: `${contract} is a contract of another kind: it has no ${functionName} (${showError(error)})`,
+  };
+}
+
+async function explainByNumber(
+  context: RefusalContext,
+  refused: Refused,
+  error: HostError,
+): Promise<Refusal | null> {
+  if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
+  const isOwn = error.contract === null || error.contract === refused.contract;
+  const own = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
+  const reason = own ?? LIBRARY_ERRORS[error.code];
+  if (reason === undefined) return null;
+  if (reason === 'INSUFFICIENT_BALANCE') {
+    return (await explainBalance(context, refused)) ?? sayReason(reason, refused, error);
+  }
+  return sayReason(reason, refused, error);
+}
+
+function numbersOf(functionName: string): Record<number, RefusalReason> {
+  switch (functionName) {
+    case 'retire':
+      return RETIRE_ERRORS;
+    case 'initiate_off_ramp':
+    case 'confirm_off_ramp_settlement':
+    case 'refund_off_ramp':
+      return SETTLEMENT_ERRORS;
+    default:
+      return {};
+  }
+}
+
+async function explainByState(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
+  const { functionName } = refused;
+  if (DEPLOYS.has(functionName)) return explainDeploy(context, refused);
+  const paused = await explainPause(context, refused);
+  if (paused) return paused;
+  if (functionName === 'mark_expired') return explainExpiry(context, refused.contract);
+  return explainBalance(context, refused);
+}
+
+async function explainDeploy(context: RefusalContext, { contract, args }: Refused): Promise<Refusal | null> {
+  const salt = asHash32(plainArg(args, 2), 'salt');
+  const address = deployedAddress(context.passphrase, contract, salt);
+  if (!(await context.reads.exists(address))) return null;
+  return {
+    reason: 'SALT_ALREADY_USED',
+    message: `The salt ${salt} was used before: a contract stands at ${address}`,
+  };
+}
+
+async function explainPause({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
+  const contracts = [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])];
+  for (const contract of contracts) {
+    if ((await reads.fact(contract, 'paused')) === true) {
+      return { reason: 'PAUSED', message: `The contract ${contract} is paused` };
+    }
+  }
+  return null;
+}
+
+async function explainExpiry({ reads }: RefusalContext, token: Address): Promise<Refusal | null> {
+  const [status, isExpired] = await Promise.all([reads.ask(token, 'status'), reads.ask(token, 'is_expired')]);
+  if (status.ok && asEnumName(plain(status.value), 'status') === 'Expired') {
+    return { reason: 'WRONG_STATUS', message: `${token} is already Expired` };
+  }
+  if (isExpired.ok && plain(isExpired.value) === false) {
+    return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date by the ledger's time` };
+  }
+  return null;
+}
+
+async function explainBalance({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
+  const moved = tokenMovedBy(refused);
+  if (!moved) return null;
+  const balance = await reads.ask(moved.token, 'balance', [addressVal('id', moved.holder)]);
+  if (!balance.ok) return explainMissing({ reads }, moved.token, 'balance', balance.error);
+  const available = asBigint(plain(balance.value), 'balance');
+  if (available >= moved.amount) return null;
+  return {
+    reason: 'INSUFFICIENT_BALANCE',
+    message: `${moved.holder} holds too little of ${moved.token}: available ${available}, requested ${moved.amount}`,
+  };
+}
+
+/** Whose balance of which token a call takes. */
+function tokenMovedBy({
+  contract,
+  functionName,
+  args,
+}: Refused): { token: Address; holder: Address; amount: bigint; nested: Address[] } | null {
+  if (functionName === 'retire') {
+    const holder = asAddress(plainArg(args, 0), 'retired_by');
+    return { token: contract, holder, amount: asBigint(plainArg(args, 1), 'amount'), nested: [] };
+  }
+  if (functionName === 'initiate_off_ramp') {
+    const holder = asAddress(plainArg(args, 0), 'caller');
+    const token = asAddress(plainArg(args, 2), 'token');
+    return { token, holder, amount: asBigint(plainArg(args, 3), 'amount'), nested: [token] };
+  }
+  return null;
+}
+
+function sayReason(reason: RefusalReason, { contract, functionName }: Refused, error: HostError): Refusal {
+  return { reason, message: `${contract} refused ${functionName}: ${reason} (${showError(error)})` };
+}
+
+function plainArg(args: readonly xdr.ScVal[], index: number): unknown {
+  const value = args[index];
+  return value === undefined ? undefined : plain(value);
+}
+
+export function notFound(address: Address): NetworkRefusal {
+  return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
+}

@@ -1,0 +1,165 @@
+/**
+ * Contract values (ScVal): what the contracts take and give, to and from plain values, each within its range.
+ */
+import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
+import { NetworkRefusal } from '../port.ts';
+import type { Address, BaseUnits, Hash32, UnixSeconds } from '../port.ts';
+import { bytesOf, normalizeAddress } from './addresses.ts';
+
+const MAX_I128 = 2n ** 127n - 1n;
+const MIN_I128 = -(2n ** 127n);
+const MAX_U64 = 2n ** 64n - 1n;
+const MAX_U32 = 2 ** 32 - 1;
+const HASH32_PATTERN = /^0x[0-9a-f]{64}$/;
+const HALF_A_PAIR = /\p{Surrogate}/u;
+
+export function addressVal(name: string, address: string): xdr.ScVal {
+  if (normalizeAddress(address) === null) throw invalid(name, `"${address}" is not a G… or C… address`);
+  return new SdkAddress(address).toScVal();
+}
+
+export function i128Val(name: string, value: bigint): xdr.ScVal {
+  if (value > MAX_I128 || value < MIN_I128) throw invalid(name, `${value} is outside of i128`);
+  return nativeToScVal(value, { type: 'i128' });
+}
+
+export function u64Val(name: string, value: bigint): xdr.ScVal {
+  if (value > MAX_U64 || value < 0n) throw invalid(name, `${value} is outside of u64`);
+  return xdr.ScVal.scvU64(xdr.Uint64.fromString(String(value)));
+}
+
+export function u32Val(name: string, value: number): xdr.ScVal {
+  if (!Number.isInteger(value) || value < 0 || value > MAX_U32) {
+    throw invalid(name, `${value} is outside of u32`);
+  }
+  return xdr.ScVal.scvU32(value);
+}
+
+/** Half a surrogate pair has no UTF-8: it would reach the ledger as another character. */
+export function textVal(name: string, text: string): xdr.ScVal {
+  if (HALF_A_PAIR.test(text)) throw invalid(name, 'holds half a surrogate pair');
+  return xdr.ScVal.scvString(Buffer.from(text, 'utf8'));
+}
+
+export function bytes32Val(name: string, hash32: Hash32): xdr.ScVal {
+  if (!HASH32_PATTERN.test(hash32)) throw invalid(name, 'is not 0x and 64 lower-case hexadecimal digits');
+  return xdr.ScVal.scvBytes(bytesOf(hash32));
+}
+
+/** `Option<T>`'s None. */
+export function noneVal(): xdr.ScVal {
+  return xdr.ScVal.scvVoid();
+}
+
+/** A struct: symbol keys in byte order, as the host demands. */
+export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
+  const names = Object.keys(fields).sort((a, b) => (a < b ? -1 : 1));
+  return xdr.ScVal.scvMap(
+    names.map(
+      (name) =>
+        new xdr.ScMapEntry({
+          key: xdr.ScVal.scvSymbol(name),
+          val: fields[name] ?? noneVal(),
+        }),
+    ),
+  );
+}
+
+/** A value that is not of the form the contracts promise. */
+export class UnexpectedValue extends Error {
+  override readonly name = 'UnexpectedValue';
+}
+
+export function asBigint(value: unknown, what: string): bigint {
+  if (typeof value === 'bigint') return value;
+  if (typeof value === 'number' && Number.isSafeInteger(value)) return BigInt(value);
+  throw unexpected(value, what, 'an integer');
+}
+
+export function asU32(value: unknown, what: string): number {
+  const number = typeof value === 'bigint' ? Number(value) : value;
+  if (typeof number === 'number' && Number.isInteger(number) && number >= 0 && number <= MAX_U32) {
+    return number;
+  }
+  throw unexpected(value, what, 'a u32');
+}
+
+export function asBoolean(value: unknown, what: string): boolean {
+  if (typeof value === 'boolean') return value;
+  throw unexpected(value, what, 'a boolean');
+}
+
+export function asAddress(value: unknown, what: string): Address {
+  const address = typeof value === 'string' ? normalizeAddress(value) : null;
+  if (address === null) throw unexpected(value, what, 'an address');
+  return address;
+}
+
+export function asText(value: unknown, what: string): string {
+  if (typeof value === 'string') return value;
+  // What is no UTF-8 comes as bytes; it is shown as far as it is text.
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  throw unexpected(value, what, 'a text');
+}
+
+export function asHash32(value: unknown, what: string): Hash32 {
+  if (value instanceof Uint8Array && value.length === 32) return `0x${Buffer.from(value).toString('hex')}`;
+  throw unexpected(value, what, '32 bytes');
+}
+
+/** A unit enum, `ScVec[Symbol("Name")]`, in any of the spellings that contracts give it. */
+export function asEnumName(value: unknown, what: string): string {
+  const inner: unknown = Array.isArray(value) && value.length === 1 ? value[0] : value;
+  if (typeof inner === 'string' && inner !== '') return inner;
+  throw unexpected(value, what, 'an enum');
+}
+
+export function asFields(value: unknown, what: string): Record<string, unknown> {
+  if (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof Uint8Array)
+  ) {
+    return value as Record<string, unknown>;
+  }
+  throw unexpected(value, what, 'a struct');
+}
+
+export function asList(value: unknown, what: string): unknown[] {
+  if (Array.isArray(value)) return value as unknown[];
+  throw unexpected(value, what, 'a list');
+}
+
+/** A contract value as plain JavaScript: bigint, string, bytes, array, object. */
+export function plain(value: xdr.ScVal): unknown {
+  return scValToNative(value) as unknown;
+}
+
+/** What a token stores of one retirement. */
+export interface StoredRetirement {
+  retiredBy: Address;
+  amount: BaseUnits;
+  timestamp: UnixSeconds;
+  beneficiary: string;
+  note: string;
+}
+
+export function retirementOf(value: xdr.ScVal): StoredRetirement {
+  const fields = asFields(plain(value), 'a retirement record');
+  return {
+    retiredBy: asAddress(fields['retired_by'], 'retired_by'),
+    amount: asBigint(fields['amount'], 'amount'),
+    timestamp: asBigint(fields['timestamp'], 'timestamp'),
+    beneficiary: asText(fields['beneficiary'], 'beneficiary'),
+    note: asText(fields['retirement_note'], 'retirement_note'),
+  };
+}
+
+function invalid(name: string, problem: string): NetworkRefusal {
+  return new NetworkRefusal({ reason: 'OTHER', message: `Invalid argument ${name}: ${problem}` });
+}
+
+function unexpected(value: unknown, what: string, wanted: string): UnexpectedValue {
+  return new UnexpectedValue(`${what} should be ${wanted}, but is ${typeof value}`);
+}

@@ -1,0 +1,76 @@
+/**
+ * The settlement contract in use, and the deposits that it holds.
+ *
+ * Its interface promises `get_off_ramp` alone. Treasury and pause are read from getters of their names, or from what
+ * the contract stores under `Treasury` and `Paused`, where contracts keep such settings.
+ */
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import type { Address, OffRampDeposit, SettlementContract } from '../port.ts';
+import { normalizeAddress } from './addresses.ts';
+import type { ContractReads } from './contractReads.ts';
+import { showError } from './hostErrors.ts';
+import { referenceVal, requireSettlement } from './invocations.ts';
+import { explainMissing } from './refusals.ts';
+import { asAddress, asBigint, asEnumName, asFields, plain, UnexpectedValue } from './scvals.ts';
+
+const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
+  Pending: 'PENDING',
+  Settled: 'SETTLED',
+  Refunded: 'REFUNDED',
+  Recorded: 'RECORDED',
+};
+/** What a contract that never took a deposit of this reference may answer instead of nothing. */
+const NO_DEPOSIT = 'None';
+
+export interface SettlementReads {
+  settlementContract(): Promise<SettlementContract | null>;
+  offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
+}
+
+export function createSettlementReads(
+  reads: ContractReads,
+  settlementAddress: Address | null,
+): SettlementReads {
+  async function offRampDeposit(sessionId: string): Promise<OffRampDeposit | null> {
+    const contract = requireSettlement({ settlementAddress });
+    const answer = await reads.ask(contract, 'get_off_ramp', [referenceVal(sessionId)]);
+    if (answer.ok) return depositOf(plain(answer.value));
+    const missing = await explainMissing({ reads }, contract, 'get_off_ramp', answer.error);
+    throw new NetworkRefusal(
+      missing ?? { reason: 'OTHER', message: `${contract} tells no deposit: ${showError(answer.error)}` },
+    );
+  }
+
+  async function settlementContract(): Promise<SettlementContract | null> {
+    if (settlementAddress === null || !(await reads.exists(settlementAddress))) return null;
+    const [treasury, paused] = await Promise.all([
+      reads.fact(settlementAddress, 'treasury'),
+      reads.fact(settlementAddress, 'paused'),
+    ]);
+    const address = typeof treasury === 'string' ? normalizeAddress(treasury) : null;
+    if (address === null) {
+      throw new NetworkUnavailable(
+        `The settlement contract ${settlementAddress} does not tell its treasury, neither by a getter nor in its storage`,
+      );
+    }
+    return { address: settlementAddress, treasury: address, paused: paused === true };
+  }
+
+  return { settlementContract, offRampDeposit };
+}
+
+function depositOf(value: unknown): OffRampDeposit | null {
+  if (value === null || value === undefined) return null;
+  const fields = asFields(value, 'a deposit');
+  const name = asEnumName(fields['status'], 'status');
+  if (name === NO_DEPOSIT) return null;
+  const status = DEPOSIT_STATUSES[name];
+  if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a deposit`);
+  return {
+    depositor: asAddress(fields['depositor'], 'depositor'),
+    tokenAddress: asAddress(fields['token'], 'token'),
+    amount: asBigint(fields['amount'], 'amount'),
+    status,
+    initiatedAt: asBigint(fields['initiated_at'], 'initiated_at'),
+  };
+}

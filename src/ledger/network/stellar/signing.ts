@@ -1,0 +1,72 @@
+/**
+ * Building and signing transactions: pure, so that the same slot and draft always give the same bytes.
+ */
+import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
+import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
+import type { PreparedTransaction, Slot, UnixSeconds } from '../port.ts';
+import type { Resources } from './node.ts';
+
+/** The keys that sign: custody, and channels that stand in for it as source of transactions. */
+export interface SigningKeys {
+  custody: Keypair;
+  /** By address. Without channels, custody is the one source. */
+  sources: ReadonlyMap<string, Keypair>;
+}
+
+export interface TransactionPlan {
+  operation: xdr.Operation;
+  resources: Resources;
+  inclusionFeeStroops: bigint;
+  validUntil: UnixSeconds;
+  passphrase: string;
+}
+
+/** Fees of transactions are unsigned 32-bit numbers. */
+const MAX_FEE_STROOPS = 2n ** 32n - 1n;
+
+/** @throws NetworkUnavailable when the node's fee is beyond what a transaction can offer */
+export function buildTransaction(plan: TransactionPlan, slot: Slot): Transaction {
+  const { resources, inclusionFeeStroops } = plan;
+  const total = resources.feeStroops + inclusionFeeStroops;
+  if (total > MAX_FEE_STROOPS) {
+    throw new NetworkUnavailable(`The node asks for a fee of ${total} stroops; at most ${MAX_FEE_STROOPS}`);
+  }
+  // The builder adds one to the account's sequence, and the resource fee to the bid.
+  return new TransactionBuilder(new Account(slot.source, String(slot.sequence - 1n)), {
+    fee: String(inclusionFeeStroops),
+    networkPassphrase: plan.passphrase,
+    timebounds: { minTime: 0, maxTime: String(plan.validUntil) },
+    sorobanData: withFee(resources),
+  })
+    .addOperation(plan.operation)
+    .build();
+}
+
+export function preparedFrom(
+  transaction: Transaction | FeeBumpTransaction,
+  facts: { slot: Slot; validUntil: UnixSeconds; preparedAtLedger: bigint },
+): PreparedTransaction {
+  const { slot, validUntil, preparedAtLedger } = facts;
+  return {
+    hash: transaction.hash().toString('hex'),
+    signedBytes: transaction.toEnvelope().toXDR(),
+    source: slot.source,
+    sequence: slot.sequence,
+    validUntil,
+    preparedAtLedger,
+  };
+}
+
+/** The key of a slot's account. @throws Error when it is none of ours */
+export function sourceKey(keys: SigningKeys, source: string): Keypair {
+  const keypair = keys.sources.get(source);
+  if (!keypair) throw new Error(`${source} is none of the accounts that sign here`);
+  return keypair;
+}
+
+function withFee({ data, feeStroops }: Resources): xdr.SorobanTransactionData {
+  const Int64 = data.resourceFee().constructor as unknown as { fromString(text: string): xdr.Int64 };
+  data.resourceFee(Int64.fromString(String(feeStroops)));
+  return data;
+}

@@ -1,0 +1,145 @@
+/**
+ * What anyone may read of the tokens: each fact by the contract's own getter, many tokens a few at a time.
+ */
+import type { xdr } from '@stellar/stellar-sdk';
+import pLimit from 'p-limit';
+import { MAX_TOKENS_PER_READ, NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import type {
+  Address,
+  BaseUnits,
+  CarbonTotals,
+  ExpiryAnswer,
+  ReceiptStatus,
+  RetirementCountAnswer,
+} from '../port.ts';
+import { isContract } from './addresses.ts';
+import type { Answer, ContractReads } from './contractReads.ts';
+import { showError } from './hostErrors.ts';
+import { explainMissing, notFound } from './refusals.ts';
+import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
+
+/** Simulations under way at once in one batched read: what a public node takes from one client without complaint. */
+const MAX_CONCURRENT_READS = 16;
+/** The totals are three answers; when a ledger closes in between, they are asked for again. */
+const MAX_READS_OF_TOTALS = 5;
+
+const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
+  Draft: 'DRAFT',
+  Active: 'ACTIVE',
+  Suspended: 'SUSPENDED',
+  Redeemed: 'REDEEMED',
+  Expired: 'EXPIRED',
+};
+
+export interface TokenReads extends ContractReads {
+  /** The totals, and the ledger that they are all of. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+  carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }>;
+  retirementCountsOf(tokens: readonly Address[]): Promise<RetirementCountAnswer[]>;
+  totalSupply(token: Address): Promise<BaseUnits>;
+  balanceOf(token: Address, holder: Address): Promise<BaseUnits>;
+  expiryOf(tokens: readonly Address[]): Promise<ExpiryAnswer[]>;
+}
+
+export function createTokenReads(reads: ContractReads): TokenReads {
+  /** @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+  async function get(token: Address, functionName: string, args: xdr.ScVal[] = []): Promise<Got> {
+    if (!isContract(token)) throw notFound(token);
+    const answer = await reads.ask(token, functionName, args);
+    const value = await valueOrRefusal(reads, token, functionName, answer);
+    return { value: plain(value), ledger: answer.ok ? answer.ledger : 0n };
+  }
+
+  async function carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }> {
+    for (let attempt = 0; attempt < MAX_READS_OF_TOTALS; attempt += 1) {
+      const [retirements, retired, supply] = await Promise.all([
+        get(token, 'total_retirements'),
+        get(token, 'total_retired'),
+        get(token, 'total_supply'),
+      ]);
+      if (retired.ledger !== retirements.ledger || supply.ledger !== retirements.ledger) continue;
+      const totals = {
+        totalSupply: asBigint(supply.value, 'total_supply'),
+        totalRetired: asBigint(retired.value, 'total_retired'),
+        totalRetirements: asU32(retirements.value, 'total_retirements'),
+      };
+      return { totals, ledger: retirements.ledger };
+    }
+    throw new NetworkUnavailable(
+      `The totals of ${token} could not be read of one ledger in ${MAX_READS_OF_TOTALS} attempts`,
+    );
+  }
+
+  async function expiry(tokenAddress: Address): Promise<ExpiryAnswer> {
+    const isExpired = asBoolean((await get(tokenAddress, 'is_expired')).value, 'is_expired');
+    const name = asEnumName((await get(tokenAddress, 'status')).value, 'status');
+    const status = RECEIPT_STATUSES[name];
+    if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a receipt`);
+    return { tokenAddress, isExpired, status };
+  }
+
+  return {
+    ...reads,
+    carbonTotals,
+    totalSupply: async (token) => asBigint((await get(token, 'total_supply')).value, 'total_supply'),
+    balanceOf: async (token, holder) => {
+      const { value } = await get(token, 'balance', [addressVal('id', holder)]);
+      return asBigint(value, 'balance');
+    },
+    retirementCountsOf: (tokens) =>
+      eachToken(tokens, async (tokenAddress) => {
+        const { value } = await get(tokenAddress, 'total_retirements');
+        return { tokenAddress, totalRetirements: asU32(value, 'total_retirements') };
+      }),
+    expiryOf: (tokens) => eachToken(tokens, expiry),
+  };
+}
+
+interface Got {
+  value: unknown;
+  ledger: bigint;
+}
+
+/** @throws NetworkRefusal when the contract isn't there, or is of another kind, or refuses to tell */
+export async function valueOrRefusal(
+  reads: Pick<ContractReads, 'exists' | 'ask' | 'fact'>,
+  token: Address,
+  functionName: string,
+  answer: Answer<xdr.ScVal>,
+): Promise<xdr.ScVal> {
+  if (answer.ok) return answer.value;
+  const missing = await explainMissing({ reads }, token, functionName, answer.error);
+  throw new NetworkRefusal(
+    missing ?? {
+      reason: 'OTHER',
+      message: `${token} does not tell ${functionName}: ${showError(answer.error)}`,
+    },
+  );
+}
+
+/** One bad token gives its own error and does not spoil the rest. */
+async function eachToken<T>(
+  tokens: readonly Address[],
+  read: (token: Address) => Promise<T>,
+): Promise<(T | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable })[]> {
+  requireAtMost(tokens.length, MAX_TOKENS_PER_READ, 'tokens');
+  const limitConcurrency = pLimit(MAX_CONCURRENT_READS);
+  return Promise.all(
+    tokens.map((tokenAddress) =>
+      limitConcurrency(() =>
+        read(tokenAddress).catch((error: unknown) => ({ tokenAddress, error: errorOfToken(error) })),
+      ),
+    ),
+  );
+}
+
+function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {
+  if (error instanceof NetworkRefusal || error instanceof NetworkUnavailable) return error;
+  if (error instanceof UnexpectedValue) return new NetworkUnavailable(error.message, { cause: error });
+  throw error;
+}
+
+export function requireAtMost(count: number, max: number, what: string): void {
+  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
+    throw new RangeError(`${count} ${what} asked for in one read; at most ${max}`);
+  }
+}
