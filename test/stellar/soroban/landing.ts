@@ -1,0 +1,311 @@
+/**
+ * Applying one transaction that a ledger took. Its sequence number and its fee are spent whatever comes of it.
+ */
+import { xdr } from '@stellar/stellar-sdk';
+import { balanceOf, newAccount, withBalance, withSequence } from './accounts.ts';
+import { operationSource, plainAccount } from './envelopes.ts';
+import type { OpenedTransaction } from './envelopes.ts';
+import { declaredResources, nonRefundableFee, refundableFee } from './fees.ts';
+import type { LedgerInfo } from './host.ts';
+import { invoke } from './invocations.ts';
+import type { InvocationDeps, Invoked } from './invocations.ts';
+import { accountKey, hasTimeToLive, idOf, isTemporary } from './ledgerKeys.ts';
+import type { EntryId } from './ledgerKeys.ts';
+import { createOverlay } from './ledgerState.ts';
+import type { EntryChanges, EntryReader, Overlay } from './ledgerState.ts';
+import {
+  accountCreated,
+  extended,
+  invokeFailure,
+  invokeSuccess,
+  landedResult,
+  notSupported,
+  paid,
+  restored,
+} from './results.ts';
+import type { OperationOutcome } from './results.ts';
+import { isExpired } from './storage.ts';
+import { inclusionFee, MINIMUM_BALANCE, operationCount, payerOf, resourceFee } from './validity.ts';
+
+export interface Landed {
+  isSuccess: boolean;
+  result: xdr.TransactionResult;
+  returnValue: xdr.ScVal | null;
+  events: xdr.ContractEvent[];
+  diagnostics: xdr.DiagnosticEvent[];
+  /** Fee and sequence first, then what the operations did. */
+  feeChanges: EntryChanges;
+  operationChanges: EntryChanges;
+  refundChanges: EntryChanges;
+}
+
+/** What one operation came to; its changes are in the overlay that it was given. */
+interface Applied {
+  outcome: OperationOutcome;
+  returnValue?: xdr.ScVal;
+  events?: xdr.ContractEvent[];
+  diagnostics?: xdr.DiagnosticEvent[];
+  /** Of the refundable part of the resource fee. */
+  spent?: bigint;
+}
+
+/** Stroops that one operation pays for being let in, in the ledger that takes it. */
+export interface LandingDeps extends InvocationDeps {
+  inclusionPrice: bigint;
+}
+
+export function land(
+  deps: LandingDeps,
+  transaction: OpenedTransaction,
+  ledger: LedgerInfo,
+  state: Overlay,
+): Landed {
+  const charged = feeOf(transaction, deps.inclusionPrice);
+  const fees = createOverlay(state);
+  spend(fees, transaction, charged, ledger.sequence);
+  state.merge(fees.changes());
+
+  const work = createOverlay(state);
+  const applied: Applied[] = [];
+  for (const operation of transaction.operations) {
+    const one = applyOperation(deps, transaction, operation, ledger, work);
+    applied.push(one);
+    if (!one.outcome.isSuccess) break;
+  }
+  const isSuccess = applied.every(({ outcome }) => outcome.isSuccess);
+  if (isSuccess) state.merge(work.changes());
+
+  const refund = refundOf(transaction, isSuccess ? (applied[0]?.spent ?? 0n) : 0n);
+  const refunds = createOverlay(state);
+  credit(refunds, payerOf(transaction), refund, ledger.sequence);
+  state.merge(refunds.changes());
+  const [first] = applied;
+  return {
+    isSuccess,
+    result: landedResult(
+      {
+        innerHash: transaction.innerHash,
+        isFeeBump: transaction.feeBump !== null,
+        feeCharged: charged - refund,
+      },
+      applied.map(({ outcome }) => outcome),
+    ),
+    returnValue: isSuccess ? (first?.returnValue ?? null) : null,
+    events: isSuccess ? (first?.events ?? []) : [],
+    diagnostics: first?.diagnostics ?? [],
+    feeChanges: fees.changes(),
+    operationChanges: isSuccess ? work.changes() : new Map(),
+    refundChanges: refunds.changes(),
+  };
+}
+
+function feeOf(transaction: OpenedTransaction, inclusionPrice: bigint): bigint {
+  const price = inclusionPrice * operationCount(transaction);
+  const offered = inclusionFee(transaction);
+  return resourceFee(transaction) + (price < offered ? price : offered);
+}
+
+/** The fee is the payer's, the sequence number always the source's. */
+function spend(state: Overlay, transaction: OpenedTransaction, fee: bigint, ledger: number): void {
+  credit(state, payerOf(transaction), -fee, ledger);
+  const id = idOf(accountKey(transaction.source));
+  const entry = state.get(id);
+  if (!entry) throw new Error(`The source ${transaction.source} is gone: the transaction should not be here`);
+  const account = withSequence(entry.data.account(), transaction.sequence);
+  state.put(id, { ...entry, data: xdr.LedgerEntryData.account(account), lastModified: ledger });
+}
+
+function credit(state: Overlay, address: string, amount: bigint, ledger: number): boolean {
+  const id = idOf(accountKey(address));
+  const entry = state.get(id);
+  if (!entry) return false;
+  if (amount === 0n) return true;
+  const account = entry.data.account();
+  const data = xdr.LedgerEntryData.account(withBalance(account, balanceOf(account) + amount));
+  state.put(id, { ...entry, data, lastModified: ledger });
+  return true;
+}
+
+/** What was paid for and not used comes back; a failed transaction used none of its refundable part. */
+function refundOf(transaction: OpenedTransaction, spent: bigint): bigint {
+  if (!transaction.sorobanData) return 0n;
+  const fixed = nonRefundableFee(declaredResources(transaction.sorobanData), transaction.bytes);
+  const refundable = resourceFee(transaction) - fixed;
+  return refundable > spent ? refundable - spent : 0n;
+}
+
+function applyOperation(
+  deps: LandingDeps,
+  transaction: OpenedTransaction,
+  operation: xdr.Operation,
+  ledger: LedgerInfo,
+  work: Overlay,
+): Applied {
+  const source = operationSource(operation, transaction.source);
+  const body = operation.body();
+  switch (body.switch().name) {
+    case 'invokeHostFunction':
+      return applyInvocation(deps, transaction, body.invokeHostFunctionOp(), { source, ledger, work });
+    case 'restoreFootprint':
+      return { outcome: restoreEntries(deps, transaction, ledger, work) };
+    case 'extendFootprintTtl':
+      return { outcome: extendEntries(transaction, body.extendFootprintTtlOp().extendTo(), ledger, work) };
+    case 'createAccount':
+      return { outcome: createAccount(body.createAccountOp(), source, ledger, work) };
+    case 'payment':
+      return { outcome: pay(body.paymentOp(), source, ledger, work) };
+    default:
+      return { outcome: notSupported() };
+  }
+}
+
+function applyInvocation(
+  deps: LandingDeps,
+  transaction: OpenedTransaction,
+  operation: xdr.InvokeHostFunctionOp,
+  at: { source: string; ledger: LedgerInfo; work: Overlay },
+): Applied {
+  const { sorobanData } = transaction;
+  if (!sorobanData) throw new Error('A contract call without resources should have been refused');
+  const footprint = sorobanData.resources().footprint();
+  const keys = { readOnly: footprint.readOnly(), readWrite: footprint.readWrite() };
+  const restoring = restoringIds(sorobanData);
+  const isArchived = [...keys.readOnly, ...keys.readWrite].some((key) => {
+    const entry = at.work.get(idOf(key));
+    return (
+      entry !== null && isExpired(entry, at.ledger.sequence) && !isTemporary(key) && !restoring.has(idOf(key))
+    );
+  });
+  if (isArchived) return { outcome: invokeFailure('invokeHostFunctionEntryArchived') };
+  const invoked = invoke(deps, {
+    below: at.work,
+    ledger: at.ledger,
+    source: at.source,
+    operation,
+    authMode: { kind: 'enforce', entries: operation.auth() },
+    footprint: keys,
+    restoring,
+  });
+  if (!invoked) return { outcome: invokeFailure('invokeHostFunctionTrapped') };
+  return settleInvocation(transaction, sorobanData, invoked, at.work);
+}
+
+function settleInvocation(
+  transaction: OpenedTransaction,
+  sorobanData: xdr.SorobanTransactionData,
+  invoked: Invoked,
+  work: Overlay,
+): Applied {
+  const { outcome, diagnostics, events } = invoked.run;
+  if (outcome.kind === 'failed') {
+    return { outcome: invokeFailure('invokeHostFunctionTrapped'), diagnostics };
+  }
+  const declared = declaredResources(sorobanData);
+  const { used } = invoked;
+  if (
+    used.instructions > declared.instructions ||
+    used.readBytes > declared.readBytes ||
+    used.writeBytes > declared.writeBytes
+  ) {
+    return { outcome: invokeFailure('invokeHostFunctionResourceLimitExceeded'), diagnostics };
+  }
+  const spent = refundableFee(invoked.eventBytes, invoked.rentedBytes);
+  if (spent > resourceFee(transaction) - nonRefundableFee(declared, transaction.bytes)) {
+    return { outcome: invokeFailure('invokeHostFunctionInsufficientRefundableFee'), diagnostics };
+  }
+  work.merge(invoked.storage.changes());
+  const success = invokeSuccess(outcome.value, events);
+  return { outcome: success, returnValue: outcome.value, events, diagnostics, spent };
+}
+
+/** Entries of the footprint that the transaction restores by itself, which protocols from 23 on allow. */
+function restoringIds(data: xdr.SorobanTransactionData): ReadonlySet<EntryId> {
+  if (data.ext().switch() !== 1) return new Set();
+  const written = data.resources().footprint().readWrite();
+  const indexes = data.ext().resourceExt().archivedSorobanEntries();
+  return new Set(indexes.flatMap((index) => (written[index] ? [idOf(written[index])] : [])));
+}
+
+function restoreEntries(
+  deps: LandingDeps,
+  transaction: OpenedTransaction,
+  ledger: LedgerInfo,
+  work: Overlay,
+): OperationOutcome {
+  for (const [id, entry] of footprintEntries(transaction, 'readWrite', work)) {
+    if (!isExpired(entry, ledger.sequence) || isTemporary(entry.key)) continue;
+    const liveUntil = ledger.sequence + deps.persistentTtl;
+    work.put(id, { ...entry, lastModified: ledger.sequence, liveUntil });
+  }
+  return restored();
+}
+
+function extendEntries(
+  transaction: OpenedTransaction,
+  extendTo: number,
+  ledger: LedgerInfo,
+  work: Overlay,
+): OperationOutcome {
+  for (const [id, entry] of footprintEntries(transaction, 'readOnly', work)) {
+    if (isExpired(entry, ledger.sequence) || !hasTimeToLive(entry.key)) continue;
+    const liveUntil = Math.max(entry.liveUntil ?? 0, ledger.sequence + extendTo);
+    work.put(id, { ...entry, liveUntil });
+  }
+  return extended();
+}
+
+function footprintEntries(
+  transaction: OpenedTransaction,
+  part: 'readOnly' | 'readWrite',
+  state: EntryReader,
+) {
+  const keys = transaction.sorobanData?.resources().footprint()[part]() ?? [];
+  return keys.flatMap((key) => {
+    const entry = state.get(idOf(key));
+    return entry ? [[idOf(key), entry] as const] : [];
+  });
+}
+
+function createAccount(
+  operation: xdr.CreateAccountOp,
+  source: string,
+  ledger: LedgerInfo,
+  work: Overlay,
+): OperationOutcome {
+  const address = plainAddress(operation.destination());
+  const amount = operation.startingBalance().toBigInt();
+  const id = idOf(accountKey(address));
+  if (work.get(id)) return accountCreated('createAccountAlreadyExist');
+  if (amount < MINIMUM_BALANCE) return accountCreated('createAccountLowReserve');
+  if (!canPay(work, source, amount)) return accountCreated('createAccountUnderfunded');
+  credit(work, source, -amount, ledger.sequence);
+  // An account's numbers start where no earlier one of the same address can have used them.
+  const account = newAccount(address, amount, BigInt(ledger.sequence) << 32n);
+  work.put(id, {
+    key: accountKey(address),
+    data: xdr.LedgerEntryData.account(account),
+    lastModified: ledger.sequence,
+    liveUntil: null,
+  });
+  return accountCreated('createAccountSuccess');
+}
+
+function pay(operation: xdr.PaymentOp, source: string, ledger: LedgerInfo, work: Overlay): OperationOutcome {
+  const amount = operation.amount().toBigInt();
+  if (operation.asset().switch().name !== 'assetTypeNative' || amount <= 0n) return paid('paymentMalformed');
+  const to = plainAccount(operation.destination());
+  if (!work.get(idOf(accountKey(to)))) return paid('paymentNoDestination');
+  if (!canPay(work, source, amount)) return paid('paymentUnderfunded');
+  credit(work, source, -amount, ledger.sequence);
+  credit(work, to, amount, ledger.sequence);
+  return paid('paymentSuccess');
+}
+
+function canPay(state: EntryReader, address: string, amount: bigint): boolean {
+  const account = state.get(idOf(accountKey(address)))?.data.account();
+  return account !== undefined && balanceOf(account) - MINIMUM_BALANCE >= amount;
+}
+
+function plainAddress(accountId: xdr.AccountId): string {
+  return plainAccount(xdr.MuxedAccount.keyTypeEd25519(accountId.ed25519()));
+}
