@@ -3,7 +3,16 @@
  */
 import { describe, expect, it } from 'vitest';
 import { MAX_TOKENS_PER_READ } from '../../src/ledger/network/port.ts';
-import { deploy, deployCarbon, deployReceipt, land, prepare, refusalOf, settled } from './calls.ts';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  land,
+  prepare,
+  refusalOf,
+  settled,
+  signLater,
+} from './calls.ts';
 import type { UnderTest } from './network.ts';
 
 export function describeReceipts(underTest: UnderTest): void {
@@ -55,13 +64,14 @@ export function describeReceipts(underTest: UnderTest): void {
       expect((await refusalOf(onNothing)).reason).toBe('CONTRACT_NOT_FOUND');
     });
 
-    it('mints receipt shares to the farmer, also after expiry was signed for', async () => {
+    it('mints receipt shares to the farmer, also after expiry was drafted', async () => {
       const { network, freshAddress } = underTest();
       const { closedAt } = await network.status();
       const tokenAddress = await deploy(network, deployReceipt(closedAt - 1n));
       const farmer = freshAddress();
-      const marking = await prepare(network, { kind: 'markExpired', tokenAddress });
+      const draft = await network.draft({ kind: 'markExpired', tokenAddress });
       await land(network, { kind: 'mint', tokenAddress, to: farmer, amount: 5000n });
+      const marking = await signLater(network, draft);
       await network.broadcast(marking.signedBytes);
       expect(await settled(network, marking)).toMatchObject({
         status: 'succeeded',

@@ -1,0 +1,33 @@
+/**
+ * Addresses in the one spelling that is used as a key: checksummed by letter case (EIP-55).
+ */
+import { getAddress, keccak256, stringToBytes } from 'viem';
+import type { Address } from 'viem';
+import { NetworkRefusal } from '../port.ts';
+import type { Hash32, RefusalReason } from '../port.ts';
+
+export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
+
+/** Any letter case is taken, but one that tries to be a checksum has to be the right one. */
+export function normalizeAddress(text: string): Address | null {
+  if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return null;
+  const spelled = getAddress(text.toLowerCase());
+  const digits = text.slice(2);
+  const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
+  return isMixed && text !== spelled ? null : spelled;
+}
+
+/** @throws NetworkRefusal, CONTRACT_NOT_FOUND by default: nothing stands at what is no address */
+export function requireAddress(text: string, reason: RefusalReason = 'CONTRACT_NOT_FOUND'): Address {
+  const address = normalizeAddress(text);
+  if (address) return address;
+  throw new NetworkRefusal({
+    reason,
+    message: `${text.slice(0, 100)} is no address of this network: 0x, 40 hexadecimal digits, with a right checksum if in mixed case`,
+  });
+}
+
+/** keccak256 of the UTF-8 text, as the contracts hash asset ids and session ids. */
+export function hashText(text: string): Hash32 {
+  return keccak256(stringToBytes(text));
+}

@@ -1,0 +1,63 @@
+/**
+ * Sending signed bytes, and what a node's answer to it means: a hint, whatever it says.
+ */
+import { keccak256, parseTransaction } from 'viem';
+import type { Hash } from 'viem';
+import { NetworkUnavailable } from '../port.ts';
+import type { BroadcastAnswer } from '../port.ts';
+import type { JsonRpc, RpcError } from './jsonRpc.ts';
+import { ask } from './questions.ts';
+import { hexOf } from './signing.ts';
+
+/** Nodes take no larger transaction. */
+export const MAX_TRANSACTION_BYTES = 128 * 1024;
+
+const ALREADY_THERE = /already (known|imported|exists)|known transaction|transaction already/i;
+const NONCE_USED = /nonce (is )?too low|old ?nonce|nonce .*already|invalid nonce.*expected/i;
+/** About the node, not about the transaction. */
+const NODE_TROUBLE =
+  /internal error|timed? ?out|timeout|rate limit|too many requests|limit exceeded|overloaded/i;
+const NODE_TROUBLE_CODES: ReadonlySet<number> = new Set([-32603, -32005, 429]);
+
+export async function broadcastBytes(rpc: JsonRpc, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
+  const problem = problemOf(signedBytes);
+  if (problem !== null) return { status: 'refused', reason: problem };
+  const signed = hexOf(signedBytes);
+  try {
+    const [sent] = await rpc.askTogether([ask.send(signed)]);
+    if ('value' in sent) return { status: 'accepted' };
+    return await classify(rpc, keccak256(signed), sent.error);
+  } catch (error) {
+    if (error instanceof NetworkUnavailable) return { status: 'unknown', reason: error.message };
+    throw error;
+  }
+}
+
+async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<BroadcastAnswer> {
+  const { message } = error;
+  if (ALREADY_THERE.test(message)) return { status: 'accepted' };
+  if (NONCE_USED.test(message)) {
+    // Used up by this very transaction, or by another: only a final block tells.
+    const [found] = await rpc.askTogether([ask.transaction(hash)]);
+    if ('value' in found && found.value !== null) return { status: 'accepted' };
+    return { status: 'unknown', reason: message };
+  }
+  if (NODE_TROUBLE_CODES.has(error.code) || NODE_TROUBLE.test(message)) {
+    return { status: 'unknown', reason: message };
+  }
+  return { status: 'refused', reason: message };
+}
+
+/** What no node would take, without asking one. */
+function problemOf(signedBytes: Uint8Array): string | null {
+  if (signedBytes.length === 0) return 'There are no bytes';
+  if (signedBytes.length > MAX_TRANSACTION_BYTES) {
+    return `${signedBytes.length} bytes are more than a transaction may have, ${MAX_TRANSACTION_BYTES}`;
+  }
+  try {
+    parseTransaction(hexOf(signedBytes));
+    return null;
+  } catch {
+    return 'The bytes are no transaction';
+  }
+}

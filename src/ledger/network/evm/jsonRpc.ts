@@ -1,0 +1,182 @@
+/**
+ * JSON-RPC to a node, single questions and batches: each is sent once, with a limit in time and in size.
+ *
+ * Trying again is left to those who know what a question means. What could not be asked is NetworkUnavailable;
+ * what the node answered with an error is an RpcError. The node's address never gets into a message: it may
+ * hold a key.
+ */
+import { z } from 'zod';
+import { readBounded } from '../../../boundedAnswer.ts';
+import { NetworkUnavailable } from '../port.ts';
+
+/** One question to a node, and how its answer is read. */
+export interface Question<T> {
+  method: string;
+  params: readonly unknown[];
+  /** @throws when it isn't what was asked for */
+  read: (result: unknown) => T;
+}
+
+export type Answer<T> = { value: T } | { error: RpcError };
+
+/** The node's own error about one question. */
+export class RpcError extends Error {
+  override readonly name = 'RpcError';
+  readonly code: number;
+  /** What a contract reverted with, in the many ways that nodes tell it. */
+  readonly data: unknown;
+
+  constructor(method: string, error: { code: number; message: string; data?: unknown }) {
+    super(`${method}: ${error.message.slice(0, MAX_MESSAGE_CHARACTERS)} (${error.code})`);
+    this.code = error.code;
+    this.data = error.data;
+  }
+}
+
+export interface JsonRpc {
+  /** @throws RpcError, NetworkUnavailable */
+  ask<T>(question: Question<T>): Promise<T>;
+  /** All in one batch, so of one moment as far as nodes go; at most MAX_BATCH. @throws NetworkUnavailable */
+  askTogether<const Questions extends readonly Question<unknown>[]>(
+    questions: Questions,
+  ): Promise<AnswersTo<Questions>>;
+  /** In as many batches as it takes. @throws NetworkUnavailable */
+  askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
+}
+
+export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
+  -readonly [Place in keyof Questions]: Questions[Place] extends Question<infer T> ? Answer<T> : never;
+};
+
+/** Public nodes take from 50 questions in a batch on. */
+export const MAX_BATCH = 50;
+/** Batches of one list under way at once: enough to hide the distance, few enough for a node's rate limit. */
+const MAX_BATCHES_AT_ONCE = 4;
+/** The longest are full blocks, and records of 200 retirements with the longest notes. */
+const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
+/** Some nodes put whole traces into their messages. */
+const MAX_MESSAGE_CHARACTERS = 300;
+
+const replySchema = z.object({
+  id: z.union([z.number(), z.string(), z.null()]).optional(),
+  result: z.unknown().optional(),
+  error: z
+    .object({ code: z.number(), message: z.string().default('no message'), data: z.unknown().optional() })
+    .optional(),
+});
+type Reply = z.infer<typeof replySchema>;
+
+export function createJsonRpc(options: { url: string; timeoutMs: number }): JsonRpc {
+  /** @throws Error for everything but an answer in JSON */
+  async function post(body: unknown): Promise<unknown> {
+    const response = await fetch(options.url, {
+      method: 'POST',
+      redirect: 'error',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(options.timeoutMs),
+    });
+    const text = await readBounded(response, MAX_ANSWER_BYTES);
+    // Some nodes send their JSON-RPC errors with a status of 400; a status of 500 is that of a proxy in front.
+    const isAboutCaller = response.status >= 400 && response.status < 500 && response.status !== 429;
+    if (!response.ok && !isAboutCaller) throw new Error(`it answered with status ${response.status}`);
+    return JSON.parse(text) as unknown;
+  }
+
+  const request = (question: Question<unknown>, id: number) => ({
+    jsonrpc: '2.0',
+    id,
+    method: question.method,
+    params: question.params,
+  });
+
+  async function ask<T>(question: Question<T>): Promise<T> {
+    const reply = await heard(question.method, async () =>
+      replySchema.parse(await post(request(question, 1))),
+    );
+    return valueOf(readReply(question, reply));
+  }
+
+  async function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+    if (questions.length === 0) return [];
+    if (questions.length > MAX_BATCH) {
+      throw new RangeError(`${questions.length} questions in a batch; at most ${MAX_BATCH}`);
+    }
+    const replies = await heard(`a batch of ${questions[0]?.method}`, async () =>
+      inOrder(await post(questions.map(request)), questions.length),
+    );
+    return questions.map((question, at) => readReply(question, replies[at]));
+  }
+
+  return {
+    ask,
+    askTogether: (questions) => askBatch(questions) as Promise<never>,
+    async askEach(questions) {
+      const batches = chunksOf(questions, MAX_BATCH);
+      const answers: Answer<never>[] = [];
+      for (const together of chunksOf(batches, MAX_BATCHES_AT_ONCE)) {
+        const answered = await Promise.all(together.map((batch) => askBatch(batch)));
+        answers.push(...(answered.flat() as Answer<never>[]));
+      }
+      return answers;
+    },
+  };
+}
+
+/** @throws RpcError when the answer is one */
+export function valueOf<T>(answer: Answer<T>): T {
+  if ('error' in answer) throw answer.error;
+  return answer.value;
+}
+
+export function chunksOf<T>(items: readonly T[], size: number): T[][] {
+  return Array.from({ length: Math.ceil(items.length / size) }, (_, at) =>
+    items.slice(at * size, (at + 1) * size),
+  );
+}
+
+/** Replies of a batch may come in any order; one error for all of them is no answer. */
+function inOrder(body: unknown, count: number): Reply[] {
+  if (!Array.isArray(body)) {
+    const alone = replySchema.safeParse(body);
+    throw new Error(alone.data?.error?.message ?? 'it does not answer batches');
+  }
+  const byId = new Map(body.map((item) => replySchema.parse(item)).map((reply) => [Number(reply.id), reply]));
+  return Array.from({ length: count }, (_, id) => {
+    const reply = byId.get(id);
+    if (!reply) throw new Error(`it left question ${id + 1} of ${count} without an answer`);
+    return reply;
+  });
+}
+
+function readReply<T>(question: Question<T>, reply: Reply | undefined): Answer<T> {
+  if (reply?.error) return { error: new RpcError(question.method, reply.error) };
+  try {
+    return { value: question.read(reply?.result) };
+  } catch (error) {
+    throw new NetworkUnavailable(
+      `The node answered ${question.method} with something else: ${brief(error)}`,
+      {
+        cause: error,
+      },
+    );
+  }
+}
+
+async function heard<T>(what: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work();
+  } catch (error) {
+    throw new NetworkUnavailable(`The node could not be asked (${what}): ${brief(error)}`, { cause: error });
+  }
+}
+
+/** The innermost cause: `fetch failed` alone says nothing. */
+function brief(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const { cause } = error;
+  if (cause instanceof Error) return brief(cause);
+  const { code } = error as { code?: unknown };
+  const text = error.message === '' && typeof code === 'string' ? code : error.message;
+  return text.slice(0, MAX_MESSAGE_CHARACTERS);
+}

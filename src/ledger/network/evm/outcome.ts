@@ -1,0 +1,135 @@
+/**
+ * The network's word about a transaction that was sent, or may have been.
+ *
+ *   receipt at or below the final block, in a block of that chain ──▶ succeeded, or why it was reverted:
+ *       a contract's reason ──▶ refused      out of gas, or nothing that can be told again ──▶ dead
+ *   receipt above the final block ──▶ pending: a reorganisation may still take it away
+ *   no receipt, nonce unused at the final block ──▶ pending
+ *   no receipt, nonce used at the final block:
+ *       another transaction is found in the chain with that nonce ──▶ dead
+ *       this one is found ──▶ not decided: the node denied a receipt that exists
+ *       none is found ──▶ pending: the node is ahead of itself
+ *       history too old to tell ──▶ undeterminable
+ *
+ * What one decision rests on is asked for in one batch, and tied to one block by its hash.
+ */
+import type { Address, Hash } from 'viem';
+import { NetworkUnavailable } from '../port.ts';
+import type { Outcome, SentTransaction } from '../port.ts';
+import type { ContractAddresses } from './contracts.ts';
+import type { Finality, Pin } from './finality.ts';
+import { valueOf } from './jsonRpc.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import { findNonceUse } from './nonceUse.ts';
+import { ask } from './questions.ts';
+import type { Receipt, Transaction } from './questions.ts';
+import { isSame, resultOf } from './results.ts';
+import { explainRevert } from './revertedCall.ts';
+
+export interface OutcomeDeps {
+  rpc: JsonRpc;
+  finality: Finality;
+  contracts: ContractAddresses;
+}
+
+export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
+  const { sequence } = sent;
+  if (sequence === null) {
+    return {
+      status: 'undeterminable',
+      reason: 'Every transaction of this network has a nonce; this one names none',
+    };
+  }
+  return deps.finality.onFinalBlock((pin) => decide(deps, pin, { ...sent, sequence }));
+}
+
+type Numbered = SentTransaction & { sequence: bigint };
+
+async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outcome> {
+  if (pin.latest.number < sent.preparedAtLedger) {
+    throw new NetworkUnavailable(
+      `The node is behind: its latest block is ${pin.latest.number}, the transaction was signed at ${sent.preparedAtLedger}`,
+    );
+  }
+  const hash = sent.hash as Hash;
+  const source = sent.source as Address;
+  const [receiptAnswer, transactionAnswer, countAnswer] = await deps.finality.askTogether(pin, [
+    ask.receipt(hash),
+    ask.transaction(hash),
+    ask.transactionCount(source, pin.state),
+  ]);
+  const receipt = valueOf(receiptAnswer);
+  if (receipt === null) {
+    return valueOf(countAnswer) > sent.sequence ? provedDead(deps, pin, sent) : { status: 'pending' };
+  }
+  if (receipt.blockNumber > pin.final.number) return { status: 'pending' };
+  const transaction = valueOf(transactionAnswer);
+  if (transaction === null || valueOf(countAnswer) <= sent.sequence) {
+    throw new NetworkUnavailable(`The node's answers about ${hash} contradict each other`);
+  }
+  return landed(deps, pin, receipt, transaction);
+}
+
+async function landed(
+  deps: OutcomeDeps,
+  pin: Pin,
+  receipt: Receipt,
+  transaction: Transaction,
+): Promise<Outcome> {
+  const ledger = receipt.blockNumber;
+  const [blockAnswer] = await deps.finality.askTogether(pin, [ask.block(ledger)]);
+  const block = valueOf(blockAnswer);
+  if (block?.hash !== receipt.blockHash) return { status: 'pending' };
+  if (receipt.status === 0n) return reverted(deps, receipt, transaction);
+  const result = resultOf(deps.contracts, transaction, receipt);
+  if (result) return { status: 'succeeded', ledger, closedAt: block.timestamp, result };
+  return {
+    status: 'undeterminable',
+    reason: `${receipt.transactionHash} landed in block ${ledger}, but its contract logged no result`,
+  };
+}
+
+async function reverted(deps: OutcomeDeps, receipt: Receipt, transaction: Transaction): Promise<Outcome> {
+  const ledger = receipt.blockNumber;
+  const why = await explainRevert(deps.rpc, receipt, transaction);
+  if (why.kind === 'refusal') return { status: 'refused', ledger, refusal: why.refusal };
+  return {
+    status: 'dead',
+    proof: `${receipt.transactionHash} landed without effect in block ${ledger}: ${why.problem}`,
+  };
+}
+
+async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outcome> {
+  const { hash, source, sequence, preparedAtLedger } = sent;
+  if (!(await isUsedUp(deps, pin, sent))) return { status: 'pending' };
+  const use = await findNonceUse(deps.rpc, {
+    source: source as Address,
+    nonce: sequence,
+    signedAt: preparedAtLedger,
+    finalBlock: pin.final.number,
+  });
+  if (use === 'nobody') return { status: 'pending' };
+  if (use === 'unknown') {
+    if (!(await isUsedUp(deps, pin, sent))) return { status: 'pending' };
+    return {
+      status: 'undeterminable',
+      reason: `Nonce ${sequence} of ${source} is used up, but the node no longer has the history that tells by what`,
+    };
+  }
+  if (isSame(use.hash, hash)) {
+    throw new NetworkUnavailable(`The node gives no receipt for ${hash}, though block ${use.block} holds it`);
+  }
+  return {
+    status: 'dead',
+    proof: `Nonce ${sequence} of ${source} was used by ${use.hash} in block ${use.block}; block ${pin.final.number} is final`,
+  };
+}
+
+/**
+ * Asked again before anything rests on it: while a node makes a block, it may count what is in it to the state of
+ * the block before.
+ */
+async function isUsedUp({ finality }: OutcomeDeps, pin: Pin, sent: Numbered): Promise<boolean> {
+  const [count] = await finality.askTogether(pin, [ask.transactionCount(sent.source as Address, pin.state)]);
+  return valueOf(count) > sent.sequence;
+}

@@ -1,0 +1,100 @@
+/**
+ * Why a contract said no, read from what it reverted with.
+ */
+import { decodeErrorResult } from 'viem';
+import type { Hex } from 'viem';
+import type { Refusal, RefusalReason } from '../port.ts';
+import { errorsAbi } from './contracts.ts';
+import type { RpcError } from './jsonRpc.ts';
+
+/** A call that was executed and reverted. */
+export interface Revert {
+  /** `0x` when the contract gave no reason, or the node didn't pass it on. */
+  data: Hex;
+  /** The node's own words. */
+  message: string;
+}
+
+const REASONS: Record<string, RefusalReason> = {
+  ZeroRetirementAmount: 'ZERO_AMOUNT',
+  ZeroAmount: 'ZERO_AMOUNT',
+  InsufficientBalance: 'INSUFFICIENT_BALANCE',
+  ERC20InsufficientBalance: 'INSUFFICIENT_BALANCE',
+  ERC20InsufficientAllowance: 'INSUFFICIENT_ALLOWANCE',
+  ReferenceAlreadyUsed: 'REFERENCE_ALREADY_USED',
+  InvalidStatus: 'WRONG_STATUS',
+  EnforcedPause: 'PAUSED',
+  AccessControlUnauthorizedAccount: 'UNAUTHORIZED',
+  OwnableUnauthorizedAccount: 'UNAUTHORIZED',
+  AddressEmptyCode: 'CONTRACT_NOT_FOUND',
+};
+
+/** How OpenZeppelin's contracts said the same before they had errors of their own. */
+const REASONS_IN_WORDS: readonly [RegExp, RefusalReason][] = [
+  [/^Pausable: paused|: token transfer while paused/, 'PAUSED'],
+  [/^AccessControl: account|^Ownable: caller is not the owner/, 'UNAUTHORIZED'],
+  [/insufficient allowance/, 'INSUFFICIENT_ALLOWANCE'],
+  [/amount exceeds balance/, 'INSUFFICIENT_BALANCE'],
+  [/call to non-contract/, 'CONTRACT_NOT_FOUND'],
+];
+
+/** Errors of the virtual machine that are the contract's doing, like a revert, but without data. */
+const MACHINE_ERRORS = /revert|invalid opcode|invalid jump|stack (under|over)flow|opcode .* not defined/i;
+
+/** What a node's error says about the contract; null when it is about the node. */
+export function revertOf(error: RpcError): Revert | null {
+  const data = revertDataIn(error.data);
+  if (data === null && !MACHINE_ERRORS.test(error.message)) return null;
+  return { data: data ?? '0x', message: error.message };
+}
+
+/** As hexadecimal digits, as "Reverted 0x…", or one or two objects further in: nodes differ. */
+function revertDataIn(data: unknown, depth = 0): Hex | null {
+  if (typeof data === 'string') {
+    const [found] = /0x(?:[0-9a-f]{2})*$/i.exec(data) ?? [];
+    return (found as Hex | undefined) ?? null;
+  }
+  if (typeof data !== 'object' || data === null || depth > 1) return null;
+  const { data: inner, result } = data as { data?: unknown; result?: unknown };
+  return revertDataIn(inner ?? result, depth + 1);
+}
+
+export function refusalOf(revert: Revert): Refusal {
+  if (revert.data === '0x') {
+    return {
+      reason: 'OTHER',
+      message: `The contract refused the call and gave no reason (${revert.message})`,
+    };
+  }
+  const decoded = decode(revert.data);
+  if (decoded === null) {
+    return {
+      reason: 'OTHER',
+      message: `The contract refused the call with an error unknown here: ${revert.data.slice(0, 138)}`,
+    };
+  }
+  const [onlyArgument] = decoded.args;
+  if (decoded.name === 'Error' && typeof onlyArgument === 'string') {
+    const reason = REASONS_IN_WORDS.find(([pattern]) => pattern.test(onlyArgument))?.[1] ?? 'OTHER';
+    return { reason, message: `The contract refused the call: ${onlyArgument.slice(0, 300)}` };
+  }
+  const details = decoded.args.map((value, at) => `${decoded.parameters[at] ?? at} ${String(value)}`);
+  return {
+    reason: REASONS[decoded.name] ?? 'OTHER',
+    message: `The contract refused the call: ${decoded.name}(${details.join(', ')})`,
+  };
+}
+
+function decode(data: Hex): { name: string; args: readonly unknown[]; parameters: string[] } | null {
+  try {
+    const { errorName, args, abiItem } = decodeErrorResult({ abi: errorsAbi, data });
+    const inputs = 'inputs' in abiItem ? abiItem.inputs : [];
+    return {
+      name: errorName,
+      args: (args ?? []) as readonly unknown[],
+      parameters: inputs.map((input) => input.name ?? ''),
+    };
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,81 @@
+/**
+ * What a landed call returned, told by the events of the right contract: anybody's contract can log anything.
+ */
+import { decodeFunctionData, parseEventLogs } from 'viem';
+import type { Address, Log as ViemLog } from 'viem';
+import type { CallResult } from '../port.ts';
+import { normalizeAddress } from './addresses.ts';
+import { carbonTokenAbi, factoryAbi, settlementFactoryAbi } from './contracts.ts';
+import type { ContractAddresses } from './contracts.ts';
+import type { Log, Receipt, Transaction } from './questions.ts';
+
+/** Null when the contract did not log what it has to: it isn't one of ours. */
+export function resultOf(
+  contracts: ContractAddresses,
+  transaction: Transaction,
+  receipt: Receipt,
+): CallResult | null {
+  const { to, from } = transaction;
+  if (to === null) return null;
+  const logs = receipt.logs.filter((log) => isSame(log.address, to)).map(asViemLog);
+  switch (functionCalled(contracts, transaction)) {
+    case 'deployToken': {
+      const events = parseEventLogs({ abi: factoryAbi, eventName: 'TokenDeployed', logs });
+      const ours = events.filter(({ args }) => isSame(args.deployer, from));
+      return deployed(ours.map(({ args }) => args.tokenAddress));
+    }
+    case 'deployRampSettlement': {
+      const events = parseEventLogs({
+        abi: settlementFactoryAbi,
+        eventName: 'RampSettlementDeployed',
+        logs,
+      });
+      const ours = events.filter(({ args }) => isSame(args.deployer, from));
+      return deployed(ours.map(({ args }) => args.settlementAddress));
+    }
+    case 'retire': {
+      const events = parseEventLogs({ abi: carbonTokenAbi, eventName: 'CreditsRetired', logs });
+      const [event, ...others] = events.filter(({ args }) => isSame(args.retiredBy, from));
+      const index = Number(event?.args.retirementIndex ?? -1n);
+      if (others.length > 0 || !Number.isSafeInteger(index) || index < 0) return null;
+      return { kind: 'retired', retirementIndex: index };
+    }
+    case 'other':
+      return { kind: 'done' };
+  }
+}
+
+type Called = 'deployToken' | 'deployRampSettlement' | 'retire' | 'other';
+
+function functionCalled(contracts: ContractAddresses, { to, input }: Transaction): Called {
+  try {
+    const { functionName } = decodeFunctionData({
+      abi: [...factoryAbi, ...settlementFactoryAbi, ...carbonTokenAbi],
+      data: input,
+    });
+    if (functionName === 'retire') return 'retire';
+    if (functionName === 'deployRampSettlement') return functionName;
+    const isDeploy =
+      functionName === 'deployCarbonCreditToken' || functionName === 'deployCommodityReceiptToken';
+    return isDeploy && isSame(to ?? '', contracts.factory) ? 'deployToken' : 'other';
+  } catch {
+    return 'other';
+  }
+}
+
+function deployed(addresses: readonly Address[]): CallResult | null {
+  const [address, ...others] = addresses;
+  const contractAddress = address && normalizeAddress(address.toLowerCase());
+  if (!contractAddress || others.length > 0) return null;
+  return { kind: 'deployed', contractAddress };
+}
+
+export function isSame(one: string, other: string): boolean {
+  return one.toLowerCase() === other.toLowerCase();
+}
+
+/** What the library reads of a log is its topics and data. */
+export function asViemLog(log: Log): ViemLog {
+  const topics = log.topics as ViemLog['topics'];
+  return { ...log, topics, logIndex: null, transactionIndex: null, removed: false };
+}

@@ -1,0 +1,194 @@
+/**
+ * What anyone may read of the settlement contract, and whether it would take a deposit.
+ *
+ * Its interface promises no way to read the pause and the treasury. Both are asked for by their customary
+ * names; a contract that does not know `paused()` counts as running (a simulated deposit tells the rest), and
+ * one that does not know `treasury()` is looked up in the event of the factory that deployed it.
+ */
+import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import type { Address, Hex } from 'viem';
+import { NetworkRefusal } from '../port.ts';
+import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal } from '../port.ts';
+import { hashText, requireAddress } from './addresses.ts';
+import type { ContractRead, ReadAll, ReadAnswer } from './bulkReads.ts';
+import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
+import type { ContractAddresses } from './contracts.ts';
+import type { Deployments } from './deployments.ts';
+import { encodeCall } from './encodeCall.ts';
+import type { Finality, Pin } from './finality.ts';
+import type { Answer, JsonRpc } from './jsonRpc.ts';
+import { ask } from './questions.ts';
+import type { BlockReference } from './questions.ts';
+import { revertOf } from './refusals.ts';
+import { refusalAt, refuseFinally, simulationOf } from './simulation.ts';
+
+export interface SettlementReadDeps {
+  rpc: JsonRpc;
+  finality: Finality;
+  contracts: ContractAddresses;
+  readAll: ReadAll;
+  deployments: Deployments;
+}
+
+export type SettlementReads = Pick<LedgerNetwork, 'settlementContract' | 'offRampDeposit' | 'checkDeposit'>;
+
+type DepositCall = Extract<NetworkCall, { kind: 'initiateOffRamp' }>;
+
+/** By their numbers; 0 is none. */
+const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
+  null,
+  'PENDING',
+  'SETTLED',
+  'REFUNDED',
+  'RECORDED',
+];
+
+const pausedData = encodeFunctionData({ abi: customarySettlementAbi, functionName: 'paused' });
+const treasuryData = encodeFunctionData({ abi: customarySettlementAbi, functionName: 'treasury' });
+
+export function createSettlementReads(deps: SettlementReadDeps): SettlementReads {
+  const { rpc, finality, contracts, readAll } = deps;
+  const { settlement } = contracts;
+  return {
+    async settlementContract() {
+      if (settlement === null) return null;
+      return finality.onFinalBlock(async (pin) => {
+        if ((await rpc.ask(ask.code(settlement, pin.state))) === '0x') return null;
+        const [paused, treasury] = await readAll(pin, [
+          { target: settlement, data: pausedData },
+          { target: settlement, data: treasuryData },
+        ]);
+        return {
+          address: settlement,
+          treasury: addressIn(treasury) ?? (await treasuryByEvent(deps, settlement, pin)),
+          paused: isTrue(paused),
+        };
+      });
+    },
+    async offRampDeposit(sessionId) {
+      if (settlement === null) return null;
+      const read = depositRead(settlement, sessionId);
+      return finality.onFinalBlock(async (pin) => {
+        const [answer] = await readAll(pin, [read]);
+        if (answer?.kind === 'returned') return readDeposit(answer.data);
+        if (answer?.kind === 'failed') throw answer.error;
+        throw new NetworkRefusal({
+          reason: 'CONTRACT_NOT_FOUND',
+          message: `No settlement contract stands at ${settlement}`,
+        });
+      });
+    },
+    async checkDeposit(call, depositor) {
+      const sender = requireAddress(depositor, 'OTHER');
+      const refusal = await depositRefusalAt(deps, call, sender, 'latest');
+      if (!refusal) return;
+      await refuseFinally(finality, refusal, (state) => depositRefusalAt(deps, call, sender, state));
+    },
+  };
+}
+
+async function treasuryByEvent(deps: SettlementReadDeps, settlement: Address, pin: Pin): Promise<Address> {
+  const treasury = await deps.deployments.treasuryOf(settlement, pin);
+  if (treasury) return treasury;
+  throw new NetworkRefusal({
+    reason: 'OTHER',
+    message: `The settlement contract ${settlement} does not tell its treasury, and no event of the configured settlement factory does`,
+  });
+}
+
+function depositRead(settlement: Address, sessionId: string): ContractRead {
+  const args = [hashText(sessionId) as Hex] as const;
+  return {
+    target: settlement,
+    data: encodeFunctionData({ abi: settlementAbi, functionName: 'getOffRamp', args }),
+  };
+}
+
+/** @throws when the contract answers with something else */
+function readDeposit(data: Hex): OffRampDeposit | null {
+  const { depositor, token, amount, status, initiatedAt } = decodeFunctionResult({
+    abi: settlementAbi,
+    functionName: 'getOffRamp',
+    data,
+  });
+  const named = STATUSES[status];
+  if (named === undefined) throw new Error(`The settlement contract knows a status ${status}`);
+  if (named === null) return null;
+  return {
+    depositor: requireAddress(depositor.toLowerCase()),
+    tokenAddress: requireAddress(token.toLowerCase()),
+    amount,
+    status: named,
+    initiatedAt,
+  };
+}
+
+/**
+ * The deposit's rules, one by one, because without an allowance the contract would stop at that; the token's own
+ * are tried with a transfer of the same amount to the same place.
+ */
+async function depositRefusalAt(
+  deps: SettlementReadDeps,
+  call: DepositCall,
+  depositor: Address,
+  at: BlockReference,
+): Promise<Refusal | null> {
+  const { rpc, contracts } = deps;
+  // The arguments are checked as for the deposit itself.
+  const { to: settlement, involved } = encodeCall(contracts, depositor, call);
+  const token = requireAddress(call.tokenAddress);
+  const { amount, sessionId } = call;
+  const deposit = depositRead(settlement, sessionId);
+  const balanceData = encodeFunctionData({ abi: tokenAbi, functionName: 'balanceOf', args: [depositor] });
+  const [depositAnswer, pausedAnswer, balanceAnswer] = await rpc.askTogether([
+    ask.call({ to: deposit.target, data: deposit.data }, at),
+    ask.call({ to: settlement, data: pausedData }, at),
+    ask.call({ to: token, data: balanceData }, at),
+  ]);
+  const transfer = {
+    to: token,
+    data: encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [settlement, amount] }),
+    mayCostFee: false,
+    involved,
+  };
+  const balance = wordIn(balanceAnswer);
+  if (isTrue(returned(pausedAnswer))) {
+    return { reason: 'PAUSED', message: `The settlement contract ${settlement} is paused` };
+  }
+  if (amount === 0n) return { reason: 'ZERO_AMOUNT', message: 'The amount is zero' };
+  const used = returned(depositAnswer);
+  if (used.kind === 'returned' && readDeposit(used.data) !== null) {
+    return { reason: 'REFERENCE_ALREADY_USED', message: `The session ${sessionId} was deposited before` };
+  }
+  if (balance !== null && balance < amount) {
+    return {
+      reason: 'INSUFFICIENT_BALANCE',
+      message: `${depositor} holds too little of ${token}: available ${balance}, requested ${amount}`,
+    };
+  }
+  return refusalAt(rpc, simulationOf(call, transfer, depositor), at);
+}
+
+function returned(answer: Answer<Hex>): ReadAnswer {
+  if ('value' in answer) {
+    return answer.value === '0x' ? { kind: 'nothing' } : { kind: 'returned', data: answer.value };
+  }
+  if (revertOf(answer.error) === null) throw answer.error;
+  return { kind: 'reverted' };
+}
+
+function wordIn(answer: Answer<Hex>): bigint | null {
+  const read = returned(answer);
+  return read.kind === 'returned' && read.data.length === 2 + 64 ? BigInt(read.data) : null;
+}
+
+function isTrue(answer: ReadAnswer | undefined): boolean {
+  if (answer?.kind === 'failed') throw answer.error;
+  return answer?.kind === 'returned' && answer.data.length === 2 + 64 && BigInt(answer.data) === 1n;
+}
+
+function addressIn(answer: ReadAnswer | undefined): Address | null {
+  if (answer?.kind === 'failed') throw answer.error;
+  const word = answer?.kind === 'returned' ? /^0x0{24}([0-9a-f]{40})$/i.exec(answer.data) : null;
+  return word ? requireAddress(`0x${word[1]}`.toLowerCase()) : null;
+}

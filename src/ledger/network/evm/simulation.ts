@@ -1,0 +1,151 @@
+/**
+ * Whether the contracts would accept a call, in the state of one block; and when a refusal counts.
+ *
+ * A refusal ends a call for good, so it has to rest on final facts: what is refused at the latest block only
+ * (a pause that may still be undone, a balance whose mint is not final yet) is tried again later.
+ */
+import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import type { Address, Hex } from 'viem';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import type { NetworkCall, Refusal } from '../port.ts';
+import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
+import type { EncodedCall } from './encodeCall.ts';
+import type { Finality } from './finality.ts';
+import { valueOf } from './jsonRpc.ts';
+import type { Answer, JsonRpc } from './jsonRpc.ts';
+import { ask } from './questions.ts';
+import type { BlockReference, CallRequest } from './questions.ts';
+import { refusalOf, revertOf } from './refusals.ts';
+import type { Revert } from './refusals.ts';
+
+export interface Simulation {
+  call: NetworkCall;
+  encoded: EncodedCall;
+  request: CallRequest & { from: Address };
+}
+
+export function simulationOf(call: NetworkCall, encoded: EncodedCall, from: Address, value = 0n): Simulation {
+  return { call, encoded, request: { from, to: encoded.to, data: encoded.data, value } };
+}
+
+/** Null when the contracts would accept it in that state. @throws RpcError, NetworkUnavailable */
+export async function refusalAt(
+  rpc: JsonRpc,
+  simulation: Simulation,
+  at: BlockReference,
+): Promise<Refusal | null> {
+  const [called, ...codes] = await rpc.askTogether([
+    ask.call(simulation.request, at),
+    ...codeQuestions(simulation, at),
+  ]);
+  return judge(rpc, simulation, at, called, codes);
+}
+
+/** Asks what stands at each contract: a call to an address without code succeeds, and does nothing. */
+export function codeQuestions({ encoded }: Simulation, at: BlockReference) {
+  return encoded.involved.map((address) => ask.code(address, at));
+}
+
+/** Reads the answers to the call and to `codeQuestions`. */
+export async function judge(
+  rpc: JsonRpc,
+  simulation: Simulation,
+  at: BlockReference,
+  called: Answer<Hex>,
+  codes: readonly Answer<Hex>[],
+): Promise<Refusal | null> {
+  const empty = simulation.encoded.involved.find((_, place) => {
+    const code = codes[place];
+    return code !== undefined && valueOf(code) === '0x';
+  });
+  if (empty !== undefined) return { reason: 'CONTRACT_NOT_FOUND', message: `No contract stands at ${empty}` };
+  if ('value' in called) return null;
+  const revert = revertOf(called.error);
+  if (revert === null) throw called.error;
+  return explain(rpc, simulation.call, revert, at);
+}
+
+/** What the contracts don't say by themselves: they know no error for another template, and one for too early. */
+export async function explain(
+  rpc: JsonRpc,
+  call: NetworkCall,
+  revert: Revert,
+  at: BlockReference,
+): Promise<Refusal> {
+  const refusal = refusalOf(revert);
+  const isClear = refusal.reason !== 'OTHER' && refusal.reason !== 'WRONG_STATUS';
+  if (isClear || (call.kind !== 'retire' && call.kind !== 'markExpired')) return refusal;
+  const token = call.tokenAddress as Address;
+  const { isCarbon, isExpired } = await probeTemplate(rpc, token, at);
+  if (call.kind === 'retire' && !isCarbon && isExpired !== null) {
+    return {
+      reason: 'WRONG_TEMPLATE',
+      message: `${token} is a commodity token; only carbon credits are retired`,
+    };
+  }
+  if (call.kind === 'markExpired' && isCarbon && isExpired === null) {
+    return {
+      reason: 'WRONG_TEMPLATE',
+      message: `${token} is a carbon-credit token; only commodity receipts expire`,
+    };
+  }
+  if (call.kind === 'markExpired' && isExpired === false) {
+    return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date` };
+  }
+  return refusal;
+}
+
+/** Templates are told apart by what they answer. `isExpired` is null where nothing answers that. */
+async function probeTemplate(
+  rpc: JsonRpc,
+  token: Address,
+  at: BlockReference,
+): Promise<{ isCarbon: boolean; isExpired: boolean | null }> {
+  const [retirements, expired] = await rpc.askTogether([
+    ask.call(
+      { to: token, data: encodeFunctionData({ abi: carbonTokenAbi, functionName: 'totalRetirements' }) },
+      at,
+    ),
+    ask.call(
+      { to: token, data: encodeFunctionData({ abi: commodityTokenAbi, functionName: 'isExpired' }) },
+      at,
+    ),
+  ]);
+  return {
+    isCarbon: isWord(returned(retirements)),
+    isExpired: readFlag(returned(expired)),
+  };
+}
+
+function returned(answer: Answer<Hex>): Hex {
+  if ('value' in answer) return answer.value;
+  if (revertOf(answer.error) === null) throw answer.error;
+  return '0x';
+}
+
+function isWord(data: Hex): boolean {
+  return data.length === 2 + 64;
+}
+
+function readFlag(data: Hex): boolean | null {
+  if (!isWord(data)) return null;
+  try {
+    return decodeFunctionResult({ abi: commodityTokenAbi, functionName: 'isExpired', data });
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * Ends a call that was refused at the latest block, if the final block refuses it for the same reason.
+ * @throws NetworkRefusal, or NetworkUnavailable when the refusal is not final yet
+ */
+export async function refuseFinally(
+  finality: Finality,
+  refusal: Refusal,
+  evaluateAt: (state: BlockReference) => Promise<Refusal | null>,
+): Promise<never> {
+  const finalRefusal = await finality.onFinalBlock(({ state }) => evaluateAt(state));
+  if (finalRefusal?.reason === refusal.reason) throw new NetworkRefusal(finalRefusal);
+  throw new NetworkUnavailable(`Refused at the latest block, but not finally yet: ${refusal.message}`);
+}

@@ -1,0 +1,168 @@
+/**
+ * For holders with a wallet of their own: what it signs for one call, and whether what it gave back is that.
+ *
+ * Nonce, gas and fees are the wallet's to choose. Where the call goes, what it says and that it carries no value
+ * are not; nor may the transaction bring anything along (access lists, code for the holder's account, blobs).
+ */
+import {
+  parseTransaction,
+  recoverTransactionAddress,
+  serializeTransaction,
+  hexToBytes,
+  keccak256,
+} from 'viem';
+import type { Address, Hex, Signature } from 'viem';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import type { HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
+import { requireAddress } from './addresses.ts';
+import { MAX_TRANSACTION_BYTES } from './broadcast.ts';
+import type { ContractAddresses } from './contracts.ts';
+import { estimateCall } from './draft.ts';
+import type { DraftDeps } from './draft.ts';
+import { encodeCall } from './encodeCall.ts';
+import type { EncodedCall } from './encodeCall.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import { ask, quantityOf } from './questions.ts';
+import { isSame } from './results.ts';
+
+/** In the fields and the spelling of `eth_sendTransaction`, which wallets take. */
+export interface EvmCallPayload {
+  chainId: Hex;
+  from: Address;
+  to: Address;
+  data: Hex;
+  value: Hex;
+  nonce: Hex;
+  gas: Hex;
+  maxFeePerGas: Hex;
+  maxPriorityFeePerGas: Hex;
+}
+
+/** Half the order of secp256k1: of a signature and its mirror image, networks take the lower alone. */
+const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+/** What wallets sign: EIP-1559, and its predecessors as long as they name the chain. */
+const TYPES: ReadonlySet<string> = new Set(['eip1559', 'eip2930', 'legacy']);
+
+/** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
+export async function prepareForHolder(
+  deps: Pick<DraftDeps, 'rpc' | 'finality' | 'contracts'> & { chainId: number },
+  call: HolderCall,
+  holder: string,
+): Promise<UnsignedTransaction> {
+  const from = requireAddress(holder, 'OTHER');
+  const { simulation, transactionCount, gas, market } = await estimateCall(deps, call, from);
+  const { to, data } = simulation.encoded;
+  const payload: EvmCallPayload = {
+    chainId: quantityOf(BigInt(deps.chainId)),
+    from,
+    to,
+    data,
+    value: '0x0',
+    nonce: quantityOf(transactionCount),
+    gas: quantityOf(gas),
+    // The holder pays: the platform's cap is not theirs.
+    maxFeePerGas: quantityOf(2n * market.baseFee + market.priorityFee),
+    maxPriorityFeePerGas: quantityOf(market.priorityFee),
+  };
+  return { format: 'evm-call', payload: JSON.stringify(payload), holder: from, validUntil: null };
+}
+
+/** @throws NetworkRefusal NOT_AS_PREPARED, with what differs; NetworkUnavailable */
+export async function openSigned(
+  deps: { rpc: JsonRpc; contracts: ContractAddresses; chainId: number },
+  call: HolderCall,
+  holder: string,
+  signed: string,
+): Promise<PreparedTransaction> {
+  const source = requireAddress(holder, 'OTHER');
+  const wanted = encodeCall(deps.contracts, source, call);
+  const bytes = readHex(signed);
+  const nonce = await readAct(bytes, wanted, source, deps.chainId);
+  const latest = await deps.rpc.ask(ask.block('latest'));
+  if (latest === null) throw new NetworkUnavailable('The node has no latest block');
+  return {
+    hash: keccak256(bytes),
+    signedBytes: hexToBytes(bytes),
+    source,
+    sequence: nonce,
+    validUntil: null,
+    preparedAtLedger: latest.number,
+  };
+}
+
+/** @returns the nonce */
+async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId: number): Promise<bigint> {
+  const parsed = parse(bytes);
+  const { to, data = '0x', value = 0n, nonce = 0 } = parsed;
+  const type = parsed.type as string;
+  if (!TYPES.has(type)) throw differs(`it is of the type ${type}, not eip1559, eip2930 or legacy`);
+  if (parsed.chainId !== chainId) {
+    throw differs(`it names chain ${parsed.chainId ?? 'none'} instead of ${chainId}`);
+  }
+  if (!to || !isSame(to, wanted.to))
+    throw differs(`it goes to ${to ?? 'no contract'} instead of ${wanted.to}`);
+  if (!isSame(data, wanted.data)) throw differs(`its data is ${clip(data)} instead of ${clip(wanted.data)}`);
+  if (value !== 0n) throw differs(`it carries ${value} wei; the call takes none`);
+  if ('accessList' in parsed && (parsed.accessList?.length ?? 0) > 0)
+    throw differs('it brings an access list');
+  const signer = await signerOf(bytes, parsed);
+  if (!isSame(signer, holder)) throw differs(`it is signed by ${signer} instead of ${holder}`);
+  return BigInt(nonce);
+}
+
+type Parsed = ReturnType<typeof parseTransaction>;
+
+async function signerOf(bytes: Hex, parsed: Parsed): Promise<Address> {
+  const { r, s, v, yParity } = parsed;
+  if (r === undefined || s === undefined) throw differs('it is not signed');
+  if (BigInt(s) > HALF_CURVE_ORDER)
+    throw differs('its signature is of the form that networks refuse (high s)');
+  const signature = { r, s, ...(v === undefined ? { yParity: yParity ?? 0 } : { v, yParity }) } as Signature;
+  // Bytes that say the same in another way have another hash, and no network takes them.
+  if (!isSame(serializeTransaction(unsignedOf(parsed), signature), bytes)) {
+    throw differs('its encoding is not the canonical one');
+  }
+  try {
+    const serializedTransaction = bytes as Parameters<
+      typeof recoverTransactionAddress
+    >[0]['serializedTransaction'];
+    return await recoverTransactionAddress({ serializedTransaction });
+  } catch {
+    throw differs('its signature is not valid');
+  }
+}
+
+function unsignedOf(parsed: Parsed): Parsed {
+  const { r: _r, s: _s, v: _v, yParity: _yParity, ...unsigned } = parsed;
+  return unsigned;
+}
+
+function readHex(signed: string): Hex {
+  const text = signed.trim();
+  if (!/^0x([0-9a-fA-F]{2})+$/.test(text)) {
+    throw differs('it is no signed transaction: 0x and hexadecimal digits are expected');
+  }
+  if (text.length > 2 + 2 * MAX_TRANSACTION_BYTES) {
+    throw differs(`it is longer than ${MAX_TRANSACTION_BYTES} bytes`);
+  }
+  return text.toLowerCase() as Hex;
+}
+
+function parse(bytes: Hex): Parsed {
+  try {
+    return parseTransaction(bytes);
+  } catch {
+    throw differs('it is no transaction that can be read');
+  }
+}
+
+function differs(what: string): NetworkRefusal {
+  return new NetworkRefusal({
+    reason: 'NOT_AS_PREPARED',
+    message: `The signed transaction is not the prepared one: ${what}`,
+  });
+}
+
+function clip(data: Hex): string {
+  return data.length > 74 ? `${data.slice(0, 74)}… (${(data.length - 2) / 2} bytes)` : data;
+}
