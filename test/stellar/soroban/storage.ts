@@ -9,6 +9,8 @@ import type { EntryId } from './ledgerKeys.ts';
 import { createOverlay } from './ledgerState.ts';
 import type { EntryChanges, EntryReader, StoredEntry } from './ledgerState.ts';
 
+const DAY_IN_LEDGERS = 17_280;
+
 export interface Footprint {
   readOnly: readonly xdr.LedgerKey[];
   readWrite: readonly xdr.LedgerKey[];
@@ -71,7 +73,7 @@ export function createStorage(options: StorageOptions): HostStorage {
     get: (key) => live(touch(key, false))?.data ?? null,
     put(key, data, ttl) {
       const id = touch(key, true);
-      const liveUntil = hasTimeToLive(key) ? Math.max(live(id)?.liveUntil ?? 0, ledger + ttl) : null;
+      const liveUntil = hasTimeToLive(key) ? extended(live(id)?.liveUntil ?? 0, ledger, ttl) : null;
       overlay.put(id, { key, data, lastModified: ledger, liveUntil });
     },
     changes() {
@@ -91,6 +93,11 @@ export function createStorage(options: StorageOptions): HostStorage {
     },
     restored: () => [...restored],
   };
+}
+
+/** Contracts extend what they write, but leave it when that would add less than a day. */
+function extended(liveUntil: number, ledger: number, ttl: number): number {
+  return liveUntil - ledger < ttl - DAY_IN_LEDGERS ? ledger + ttl : liveUntil;
 }
 
 function outsideOfFootprint(key: xdr.LedgerKey): Error {
