@@ -19,8 +19,8 @@ export const LEDGER_NETWORKS = [
 const REAL: readonly LedgerFamily[] = ['stellar', 'evm'];
 
 const WEI_PER_GWEI_DIGITS = 9;
-/** More channels than anybody can use: each one writes every five seconds. */
-const MAX_CHANNELS = 1000;
+/** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
+const MAX_CHANNELS = 200;
 
 const stellarSecretKey = /^S[A-Z2-7]{55}$/;
 const evmSecretKey = /^0x[0-9a-fA-F]{64}$/;

@@ -74,24 +74,13 @@ export async function createRealNetwork(
 ): Promise<CreatedNetwork> {
   if (ledger.family === 'stellar') {
     const { createStellarNetwork } = await import('./ledger/network/stellar/stellarNetwork.ts');
-    const network = await createStellarNetwork({
-      ...ledger,
-      validitySeconds: STELLAR_VALIDITY_SECONDS,
-      randomBytes,
-      log,
-    });
+    const network = await createStellarNetwork({ ...ledger, log });
     return { network, embeddedControls: undefined, checkIdentity: stellarIdentityCheck(ledger) };
   }
   const { createEvmNetwork } = await import('./ledger/network/evm/evmNetwork.ts');
   const network = await createEvmNetwork({ ...ledger, log });
   return { network, embeddedControls: undefined, checkIdentity: evmIdentityCheck(ledger) };
 }
-
-/**
- * Twelve ledgers: long enough for a transaction that waits at a busy node, and short enough that one which never
- * lands is proved dead, and signed anew, within a minute or so.
- */
-const STELLAR_VALIDITY_SECONDS = 60;
 
 /** @throws StartupError when the node is of another network, or away before it was ever seen */
 async function lookAtNode(
