@@ -17,6 +17,7 @@ const SUBJECT_FIELDS = new Set([
   'warehouseId',
   'tokenAddress',
   'receiptTokenAddress',
+  'holder',
   'sessionId',
   'submissionId',
   'subject',

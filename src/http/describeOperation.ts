@@ -19,6 +19,7 @@ const SHOWN = new Set([
   'warehouseId',
   'tokenAddress',
   'receiptTokenAddress',
+  'holder',
   'sessionId',
   'submissionId',
   'idempotencyKey',

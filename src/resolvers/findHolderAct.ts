@@ -2,11 +2,12 @@
  * Finding what was prepared for holders with a wallet of their own, and what became of it.
  */
 import { asc, eq } from 'drizzle-orm';
-import { holderActs, submissions } from '../db/schema/index.ts';
-import type { HolderCall, UnsignedTransaction } from '../ledger/network/port.ts';
+import { attempts, holderActs, submissions } from '../db/schema/index.ts';
+import type { CallResult, HolderCall, UnsignedTransaction } from '../ledger/network/port.ts';
 import { decodeCall } from '../ledger/submission/callCodec.ts';
 import type { Submission } from '../ledger/submission/settle.ts';
 import type { Dependencies } from './dependencies.ts';
+import type { SubjectTransaction } from './findRetirement.ts';
 
 type HolderActRow = typeof holderActs.$inferSelect;
 
@@ -22,6 +23,8 @@ export interface HolderAct extends Pick<
   state: HolderActState;
   /** What carries the signed transaction to the network; null until it came back. */
   submission: Submission | null;
+  /** Of the record that a landed retirement has in its token; null otherwise. */
+  recordIndex: number | null;
 }
 
 type Finder = Pick<Dependencies, 'db'>;
@@ -41,6 +44,21 @@ export async function readHolderActs(deps: Finder, cashOutSessionId: string): Pr
     .orderBy(asc(holderActs.createdAt), asc(holderActs.id))
     .limit(MAX_ACTS_OF_SESSION);
   return rows.map(actOf);
+}
+
+/** What came back signed for it, oldest first; a wallet replaces it a few times at most. */
+export async function readActTransactions(
+  deps: Finder,
+  { submission }: HolderAct,
+): Promise<SubjectTransaction[]> {
+  if (submission === null) return [];
+  const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
+  const rows = await deps.db
+    .select({ txHash, state, signedAt, decidedAt })
+    .from(attempts)
+    .where(eq(attempts.submissionId, submission.id))
+    .orderBy(asc(number));
+  return rows.map((row) => ({ ...row, kind: submission.kind }));
 }
 
 function selectActs({ db }: Finder) {
@@ -66,7 +84,13 @@ function actOf({ act, submission }: { act: HolderActRow; submission: Submission 
     unsigned: { format, payload, holder, validUntil },
     state: stateOf(submission),
     submission,
+    recordIndex: recordIndexOf(submission),
   };
+}
+
+function recordIndexOf(submission: Submission | null): number | null {
+  const result = submission?.result as CallResult | null | undefined;
+  return result?.kind === 'retired' ? result.retirementIndex : null;
 }
 
 function stateOf(submission: Submission | null): HolderActState {

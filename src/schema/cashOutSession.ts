@@ -125,7 +125,7 @@ const CashOutReviewRef = builder.objectRef<CashOutReview>('CashOutReview').imple
 
 export const CashOutSessionRef = builder.objectRef<CashOut>('CashOutSession');
 
-function maySee(caller: Caller | null, session: CashOut): boolean {
+export function maySeeCashOut(caller: Caller | null, session: CashOut): boolean {
   return maySeeFarmer(caller, session.farmerId) || maySeeFarmer(caller, session.requestedBy);
 }
 
@@ -134,7 +134,7 @@ builder.node(CashOutSessionRef, {
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const found = await findCashOut(dependencies, id);
-    return found !== null && maySee(caller, found) ? found : null;
+    return found !== null && maySeeCashOut(caller, found) ? found : null;
   },
   fields: (t) => ({
     state: t.expose('state', { type: CashOutStateEnum, description: 'How far it is.' }),
@@ -249,7 +249,7 @@ builder.queryField('cashOutSession', (t) =>
     },
     resolve: async (_root, { id }, { caller, dependencies }) => {
       const found = await findCashOut(dependencies, id.id);
-      if (found === null || !maySee(caller, found)) throw notFound('cash-out session');
+      if (found === null || !maySeeCashOut(caller, found)) throw notFound('cash-out session');
       return found;
     },
   }),

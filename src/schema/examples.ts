@@ -140,7 +140,8 @@ query Reconciliation {
   }
 }`,
   `# 8. A warehouse confirms a deposit: a receipt token for a farmer.
-# Cash-outs deposit what custody holds, so mint there: query { ledgerNetwork { custodyAddress } }
+# cashOut deposits what custody holds: query { ledgerNetwork { custodyAddress } }. A farmer with a wallet gives the
+# wallet's own address instead, and cashes out with prepareCashOutDeposit (13.)
 mutation CreateDeposit {
   createDeposit(
     input: {
@@ -217,6 +218,69 @@ query CashOuts {
           txHash
         }
       }
+    }
+  }
+}`,
+  `# 13. A farmer with a wallet cashes out what lies at the wallet's own address: this gives what to sign.
+mutation PrepareCashOutDeposit {
+  prepareCashOutDeposit(
+    input: {
+      receiptTokenAddress: "paste the tokenAddress of the receipt here"
+      holder: "paste the address of the wallet here"
+      tokenAmount: 1000
+      fiatCurrency: "KES"
+      countryCode: "KE"
+      payoutAccount: { type: MOBILE_MONEY, accountNumber: "+254700123456", provider: "Airtel" }
+      idempotencyKey: "wallet-cash-out-1"
+    }
+  ) {
+    session {
+      id
+      state
+      signUntil
+      fiatAmount
+    }
+    act {
+      id
+      kind
+      state
+      unsigned {
+        format
+        payload
+        validUntil
+      }
+    }
+  }
+}`,
+  `# 14. A holder of credits retires them with a wallet: this gives what to sign.
+mutation PrepareRetirement {
+  prepareRetirement(
+    input: {
+      tokenAddress: "paste the tokenAddress here"
+      amountCO2e: 5
+      holder: "paste the address of the wallet here"
+      beneficiary: "Acme Airlines"
+      note: "Business travel 2025"
+      idempotencyKey: "wallet-retirement-1"
+    }
+  ) {
+    act {
+      id
+      unsigned {
+        format
+        payload
+        validUntil
+      }
+    }
+  }
+}`,
+  `# 15. What the wallet signed comes back, and goes to the network.
+mutation SubmitSigned {
+  submitSigned(input: { id: "paste the id of the act here", signed: "paste what the wallet gave here" }) {
+    act {
+      state
+      txHash
+      recordIndex
     }
   }
 }`,

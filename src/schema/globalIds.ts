@@ -9,6 +9,7 @@ export const NODE_TYPES = [
   'ApiKey',
   'CashOutSession',
   'ExpiryRun',
+  'HolderAct',
   'Project',
   'Purchase',
   'Receipt',

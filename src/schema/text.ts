@@ -85,6 +85,11 @@ export const sessionId: TextRule = pattern(
   /^[\x21-\x7e]{1,200}$/,
   'must be 1 to 200 printable ASCII characters without spaces',
 );
+/** What a wallet gives back, in the network's own encoding; the longest hold texts of a kilobyte, as base64. */
+export const signedTransaction: TextRule = pattern(
+  /^[A-Za-z0-9+/=_-]{1,32768}$/,
+  'must be 1 to 32768 characters of base64 or hexadecimal digits',
+);
 export const currencyCode: TextRule = pattern(
   /^[A-Z]{3}$/,
   'must be a currency code of ISO 4217 in capitals, such as KES',

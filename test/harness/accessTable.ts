@@ -2,7 +2,8 @@
  * Every field of Query, Mutation and Subscription: how it is asked for, and who may. Read by the tests of access and
  * of abuse; a field that is not here fails them.
  */
-import { randomUUID } from 'node:crypto';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { addressOfSecretKey, generateSecretKey } from '../../src/ledger/network/embedded/strkey.ts';
 import type { Role } from '../../src/identity/roles.ts';
 import { expect } from 'vitest';
 import type { Marketplace } from './marketplace.ts';
@@ -16,9 +17,13 @@ export interface Belongings {
   receiptId: string;
   cashOutSessionId: string;
   providerSessionId: string;
+  /** The deposit of another receipt, which lies at a holder's own address; not signed yet. */
+  holderActId: string;
 }
 
 export const OWNER = 'acme';
+/** Somebody with a wallet of their own, and nothing in it but the receipt of `holderActId`. */
+const HOLDER = addressOfSecretKey(generateSecretKey(randomBytes));
 
 export interface AccessRule {
   /** Roles beside admin; null for everybody, with or without a token. */
@@ -135,6 +140,26 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ input: { idempotencyKey: 'one for all tries' } }),
   },
   expireReceipts: { who: ['operator'], query: 'mutation { expireReceipts { __typename } }' },
+  prepareCashOutDeposit: {
+    who: ['farmer', 'operator'],
+    query: mutation('prepareCashOutDeposit', 'PrepareCashOutDepositInput'),
+    variables: ({ receiptTokenAddress }) => ({
+      input: { ...cashOutOf(receiptTokenAddress), holder: HOLDER },
+    }),
+  },
+  prepareRetirement: {
+    who: ['buyer', 'operator'],
+    query: mutation('prepareRetirement', 'PrepareRetirementInput'),
+    variables: ({ tokenAddress }) => ({
+      input: {
+        tokenAddress,
+        amountCO2e: 1,
+        holder: HOLDER,
+        beneficiary: 'Acme Ltd',
+        idempotencyKey: randomUUID(),
+      },
+    }),
+  },
   purchase: {
     who: ['buyer', 'operator'],
     query: mutation('purchase', 'PurchaseInput'),
@@ -168,6 +193,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: ['operator'],
     query: mutation('setManualSessionStatus', 'SetManualSessionStatusInput'),
     variables: ({ providerSessionId: sessionId }) => ({ input: { sessionId, status: 'PROCESSING' } }),
+  },
+  submitSigned: {
+    who: ['buyer', 'farmer', 'operator'],
+    query: mutation('submitSigned', 'SubmitSignedInput'),
+    variables: () => ({ input: { id: unknownId('HolderAct'), signed: 'AAAA' } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };
@@ -247,7 +277,16 @@ export async function makeBelongings(market: Marketplace): Promise<Belongings> {
     'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId session { id } } }',
     { input: cashOutOf(receipt.tokenAddress) },
   );
+  const own = await ask<{ createDeposit: { receipt: { tokenAddress: string } } }>(
+    'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { tokenAddress } } }',
+    { input: depositFor(HOLDER) },
+  );
+  const toSign = await ask<{ prepareCashOutDeposit: { act: { id: string } } }>(
+    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { act { id } } }',
+    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holder: HOLDER } },
+  );
   return {
+    holderActId: toSign.prepareCashOutDeposit.act.id,
     tokenAddress,
     purchaseId: bought.purchase.purchase.id,
     retirementId: retired.retire.retirement.id,

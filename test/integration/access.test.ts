@@ -175,6 +175,24 @@ describe("somebody else's", () => {
       () => ({ query: node, variables: { id: own.cashOutSessionId } }),
       null,
     ],
+    ['act to sign', 'farmer', () => ({ query: node, variables: { id: own.holderActId } }), null],
+    // Its farmer by name, but not by role.
+    ['act to sign', 'buyer', () => ({ query: node, variables: { id: own.holderActId } }), null],
+    ...(['farmer', 'buyer'] as const).map((role): (typeof cases)[number] => [
+      'act, to submit',
+      role,
+      () => ({
+        ...tableQuestion('submitSigned'),
+        variables: { input: { id: own.holderActId, signed: 'AAAA' } },
+      }),
+      'NOT_FOUND',
+    ]),
+    [
+      'receipt, to cash out by a signature',
+      'farmer',
+      () => tableQuestion('prepareCashOutDeposit'),
+      'NOT_FOUND',
+    ],
     ['receipt', 'warehouse', () => tableQuestion('receipt'), 'NOT_FOUND'],
     ['receipt, by its node', 'warehouse', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['warehouse, to deposit in', 'warehouse', () => tableQuestion('createDeposit'), 'FORBIDDEN'],

@@ -126,6 +126,7 @@ describe('the contract', () => {
   it('takes an idempotency key wherever a mutation moves value or issues', () => {
     // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
     // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
+    // A signed transaction is a key of its own: it lands once.
     const withoutKey = new Set([
       'advanceNetworkClock',
       'createApiKey',
@@ -134,6 +135,7 @@ describe('the contract', () => {
       'resolveSessionReview',
       'revokeApiKey',
       'setManualSessionStatus',
+      'submitSigned',
       'watchRetirements',
     ]);
     const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
