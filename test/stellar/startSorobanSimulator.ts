@@ -112,6 +112,7 @@ export async function startSorobanSimulator(
       library,
       ledger,
       ttl: persistentTtlLedgers,
+      protocolVersion,
       deploymentFee: options.deploymentFee ?? 0n,
     }),
   );

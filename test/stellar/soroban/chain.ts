@@ -71,7 +71,7 @@ export function createChain(options: ChainOptions): Chain {
 
   /** The best payers among those that are valid by the new ledger's clock, in an order that nobody can choose. */
   function chosenFor(ledger: ClosedLedger): OpenedTransaction[] {
-    const context = { state, closedAt: ledger.closedAt };
+    const context = { state, closedAt: ledger.closedAt, protocolVersion };
     const salt = String(ledger.sequence);
     return queue
       .waiting()
@@ -91,7 +91,12 @@ export function createChain(options: ChainOptions): Chain {
   ): void {
     const info: LedgerInfo = { ...ledger, passphrase };
     const before = createOverlay(overlay);
-    const deps = { library: options.library, persistentTtl: options.persistentTtlLedgers, inclusionPrice };
+    const deps = {
+      library: options.library,
+      persistentTtl: options.persistentTtlLedgers,
+      protocolVersion,
+      inclusionPrice,
+    };
     const landed = land(deps, transaction, info, before);
     history.addTransaction({
       transaction,
@@ -121,7 +126,7 @@ export function createChain(options: ChainOptions): Chain {
     open: (base64) => openEnvelope(base64, passphrase),
     submit(transaction) {
       const { sequence, closedAt } = history.latest();
-      return queue.submit(transaction, { state, closedAt }, sequence);
+      return queue.submit(transaction, { state, closedAt, protocolVersion }, sequence);
     },
     closeLedger() {
       const ledger = nextLedger();
@@ -129,7 +134,7 @@ export function createChain(options: ChainOptions): Chain {
       const overlay = createOverlay(state);
       for (const [index, transaction] of chosen.entries()) apply(transaction, ledger, index + 1, overlay);
       state.commit(ledger.sequence, overlay.changes());
-      queue.settle(chosen, { state, closedAt: ledger.closedAt }, ledger.sequence);
+      queue.settle(chosen, { state, closedAt: ledger.closedAt, protocolVersion }, ledger.sequence);
       return announce(ledger);
     },
     skipLedgers(count) {

@@ -6,13 +6,13 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { z } from 'zod';
 import type { Chain } from './chain.ts';
 import type { RememberedTransaction } from './history.ts';
-import { INVALID_PARAMS, RpcError } from './rpcErrors.ts';
+import { INVALID_PARAMS, INVALID_REQUEST, RpcError } from './rpcErrors.ts';
+import { toid } from './toid.ts';
 
 const MAX_PAGE = 10_000;
 const DEFAULT_PAGE = 100;
 /** Ledgers that one question looks through. */
 const SCAN_LEDGERS = 10_000;
-const INVALID_REQUEST = -32_600;
 
 const filterSchema = z.object({
   type: z.string().default('contract'),
@@ -113,12 +113,6 @@ function toAnswer({ id, event, transaction }: EventRow): unknown {
     topic: body.topics().map((topic) => topic.toXDR('base64')),
     value: body.data().toXDR('base64'),
   };
-}
-
-/** The network's total order: ledger, transaction and operation in one number of 19 digits. */
-function toid(ledger: number, transaction: number, operation: number): string {
-  const id = (BigInt(ledger) << 32n) | (BigInt(transaction) << 12n) | BigInt(operation);
-  return String(id).padStart(19, '0');
 }
 
 function ledgerOfCursor(cursor: string): number {

@@ -4,6 +4,7 @@
 import { Asset, Keypair, xdr } from '@stellar/stellar-sdk';
 import { newAccount } from './accounts.ts';
 import { storedEntry } from './chain.ts';
+import { configSettings } from './configSettings.ts';
 import { CODE_KINDS, codeEntry } from './contracts/library.ts';
 import { factoryInstanceValues } from './contracts/factories.ts';
 import { sha256 } from './envelopes.ts';
@@ -37,7 +38,13 @@ export function genesisOf(passphrase: string): Genesis {
 export function writeGenesis(
   genesis: Genesis,
   state: Overlay,
-  options: { library: CodeLibrary; ledger: number; ttl: number; deploymentFee: bigint },
+  options: {
+    library: CodeLibrary;
+    ledger: number;
+    ttl: number;
+    deploymentFee: bigint;
+    protocolVersion: number;
+  },
 ): void {
   const { library, ledger } = options;
   // Code and factories are in everybody's use and kept alive by others.
@@ -59,4 +66,6 @@ export function writeGenesis(
   }
   const native = instanceOf(genesis.nativeAsset, xdr.ContractExecutable.contractExecutableStellarAsset(), []);
   put(instanceKey(genesis.nativeAsset), native, liveUntil);
+  const settings = { protocolVersion: options.protocolVersion, persistentTtl: options.ttl };
+  for (const { key, data } of configSettings(settings)) put(key, data, null);
 }

@@ -1,18 +1,21 @@
 /**
  * Running the one host function of a transaction, for a simulation or for good, and measuring what it used.
  */
-import { Address, xdr } from '@stellar/stellar-sdk';
+import { Address } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import type { AuthMode } from './authorization.ts';
+import { MEMORY_STATE_PROTOCOL } from './fees.ts';
 import type { Resources } from './fees.ts';
 import { runHost } from './host.ts';
 import type { CodeLibrary, HostRun, LedgerInfo } from './host.ts';
-import { idOf } from './ledgerKeys.ts';
+import { hasTimeToLive, idOf } from './ledgerKeys.ts';
 import type { EntryId } from './ledgerKeys.ts';
 import type { EntryChanges, EntryReader, StoredEntry } from './ledgerState.ts';
 import { createStorage } from './storage.ts';
 import type { Footprint, HostStorage } from './storage.ts';
 
 export interface InvocationDeps {
+  protocolVersion: number;
   library: CodeLibrary;
   persistentTtl: number;
 }
@@ -20,7 +23,7 @@ export interface InvocationDeps {
 export interface Invoked {
   run: HostRun;
   storage: HostStorage;
-  used: Resources;
+  used: Pick<Resources, 'instructions' | 'readBytes' | 'writeBytes'>;
   eventBytes: number;
   rentedBytes: number;
 }
@@ -63,22 +66,28 @@ export function invoke(deps: InvocationDeps, request: InvocationRequest): Invoke
       args: call.args(),
     },
   );
-  return { run, storage, ...measure(run, storage, below) };
+  return { run, storage, ...measure(run, storage, below, deps.protocolVersion) };
 }
 
-function measure(run: HostRun, storage: HostStorage, below: EntryReader): Omit<Invoked, 'run' | 'storage'> {
+function measure(
+  run: HostRun,
+  storage: HostStorage,
+  below: EntryReader,
+  protocolVersion: number,
+): Omit<Invoked, 'run' | 'storage'> {
   const { readOnly, readWrite } = storage.touched();
-  const read = [...readOnly, ...readWrite].map((key) => below.get(idOf(key)));
+  const keys = [...readOnly, ...readWrite];
+  const restored = storage.restored();
+  const isFromDisk = (key: xdr.LedgerKey) =>
+    protocolVersion < MEMORY_STATE_PROTOCOL || !hasTimeToLive(key) || restored.includes(idOf(key));
   const changes = storage.changes();
   const returned = run.outcome.kind === 'returned' ? run.outcome.value.toXDR().length : 0;
   return {
     used: {
       // Grows with what a contract does, and is the same each time it does the same.
-      instructions: 1_500_000 + 60_000 * (readOnly.length + readWrite.length) + 40_000 * run.events.length,
-      readBytes: sum(read.map(sizeOf)),
+      instructions: 1_500_000 + 60_000 * keys.length + 40_000 * run.events.length,
+      readBytes: sum(keys.filter(isFromDisk).map((key) => sizeOf(below.get(idOf(key))))),
       writeBytes: sum([...changes.values()].map(sizeOf)),
-      readEntries: readOnly.length + readWrite.length,
-      writeEntries: readWrite.length,
     },
     eventBytes: returned + sum(run.events.map((event) => event.toXDR().length)),
     rentedBytes: sum(rented(changes, below)),

@@ -75,7 +75,8 @@ export function land(
   const isSuccess = applied.every(({ outcome }) => outcome.isSuccess);
   if (isSuccess) state.merge(work.changes());
 
-  const refund = refundOf(transaction, isSuccess ? (applied[0]?.spent ?? 0n) : 0n);
+  const spent = isSuccess ? (applied[0]?.spent ?? 0n) : 0n;
+  const refund = refundOf(transaction, spent, deps.protocolVersion);
   const refunds = createOverlay(state);
   credit(refunds, payerOf(transaction), refund, ledger.sequence);
   state.merge(refunds.changes());
@@ -127,9 +128,10 @@ function credit(state: Overlay, address: string, amount: bigint, ledger: number)
 }
 
 /** What was paid for and not used comes back; a failed transaction used none of its refundable part. */
-function refundOf(transaction: OpenedTransaction, spent: bigint): bigint {
+function refundOf(transaction: OpenedTransaction, spent: bigint, protocolVersion: number): bigint {
   if (!transaction.sorobanData) return 0n;
-  const fixed = nonRefundableFee(declaredResources(transaction.sorobanData), transaction.bytes);
+  const declared = declaredResources(transaction.sorobanData, protocolVersion);
+  const fixed = nonRefundableFee(declared, transaction.bytes);
   const refundable = resourceFee(transaction) - fixed;
   return refundable > spent ? refundable - spent : 0n;
 }
@@ -187,20 +189,21 @@ function applyInvocation(
     restoring,
   });
   if (!invoked) return { outcome: invokeFailure('invokeHostFunctionTrapped') };
-  return settleInvocation(transaction, sorobanData, invoked, at.work);
+  const { protocolVersion } = deps;
+  return settleInvocation(transaction, sorobanData, invoked, { work: at.work, protocolVersion });
 }
 
 function settleInvocation(
   transaction: OpenedTransaction,
   sorobanData: xdr.SorobanTransactionData,
   invoked: Invoked,
-  work: Overlay,
+  { work, protocolVersion }: { work: Overlay; protocolVersion: number },
 ): Applied {
   const { outcome, diagnostics, events } = invoked.run;
   if (outcome.kind === 'failed') {
     return { outcome: invokeFailure('invokeHostFunctionTrapped'), diagnostics };
   }
-  const declared = declaredResources(sorobanData);
+  const declared = declaredResources(sorobanData, protocolVersion);
   const { used } = invoked;
   if (
     used.instructions > declared.instructions ||

@@ -16,5 +16,6 @@ export class AnswerLost extends Error {
   override readonly name = 'AnswerLost';
 }
 
+export const INVALID_REQUEST = -32_600;
 export const INVALID_PARAMS = -32_602;
 export const METHOD_NOT_FOUND = -32_601;

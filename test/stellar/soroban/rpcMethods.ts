@@ -10,12 +10,13 @@ import { strikes } from './faults.ts';
 import type { Faults } from './faults.ts';
 import { feeStats } from './feeStats.ts';
 import { ledgerCloseMeta, ledgerHash, ledgerHeader } from './history.ts';
-import type { ClosedLedger, RememberedTransaction } from './history.ts';
+import type { ClosedLedger } from './history.ts';
 import { hasTimeToLive, idOf } from './ledgerKeys.ts';
 import { rejectionResult } from './results.ts';
 import { AnswerLost, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpcErrors.ts';
 import { simulate } from './simulation.ts';
 import type { SimulationDeps } from './simulation.ts';
+import { readTransaction, readTransactions } from './transactionQueries.ts';
 
 export interface NodeDeps {
   chain: Chain;
@@ -53,8 +54,12 @@ export function callMethod(deps: NodeDeps, method: string, params: unknown): unk
       return simulateTransaction(deps, params);
     case 'sendTransaction':
       return sendTransaction(deps, params);
-    case 'getTransaction':
-      return getTransaction(deps, params);
+    case 'getTransaction': {
+      const { hash } = parse(hashSchema, params);
+      return readTransaction(deps.chain, visible(deps), hash, () => strikes(deps.faults, 'denyTransactions'));
+    }
+    case 'getTransactions':
+      return readTransactions(deps.chain, visible(deps), params);
     case 'getEvents':
       return readEvents(deps.chain, visible(deps).sequence, params);
     case 'getFeeStats':
@@ -189,44 +194,6 @@ function errorAnswer(result: xdr.TransactionResult) {
 }
 
 const hashSchema = z.object({ hash: z.string() });
-
-function getTransaction(deps: NodeDeps, params: unknown): unknown {
-  const { hash } = parse(hashSchema, params);
-  if (hash.length !== 64) throw new RpcError(INVALID_PARAMS, `unexpected hash length (${hash.length})`);
-  if (!/^[0-9a-f]+$/i.test(hash)) throw new RpcError(INVALID_PARAMS, `incorrect hash: ${hash}`);
-  const { sequence, closedAt } = visible(deps);
-  const { history } = deps.chain;
-  const oldest = history.oldest(sequence);
-  const range = {
-    latestLedger: sequence,
-    latestLedgerCloseTime: String(closedAt),
-    oldestLedger: oldest,
-    oldestLedgerCloseTime: String(history.closedAt(oldest)),
-    txHash: hash,
-  };
-  const found = history.find(hash.toLowerCase());
-  if (!found || found.ledger.sequence > sequence || strikes(deps.faults, 'denyTransactions')) {
-    return { status: 'NOT_FOUND', ...range };
-  }
-  return { ...range, ...details(found) };
-}
-
-function details(found: RememberedTransaction) {
-  return {
-    status: found.isSuccess ? 'SUCCESS' : 'FAILED',
-    applicationOrder: found.applicationOrder,
-    feeBump: found.transaction.feeBump !== null,
-    envelopeXdr: found.transaction.envelope.toXDR('base64'),
-    resultXdr: found.result.toXDR('base64'),
-    resultMetaXdr: found.meta.toXDR('base64'),
-    ledger: found.ledger.sequence,
-    createdAt: String(found.ledger.closedAt),
-    ...(found.diagnostics.length > 0
-      ? { diagnosticEventsXdr: found.diagnostics.map((event) => event.toXDR('base64')) }
-      : {}),
-    events: { contractEventsXdr: [found.events.map((event) => event.toXDR('base64'))] },
-  };
-}
 
 function parse<T>(schema: z.ZodType<T>, params: unknown): T {
   const parsed = schema.safeParse(params ?? {});

@@ -5,8 +5,8 @@ import { xdr } from '@stellar/stellar-sdk';
 import type { AuthMode } from './authorization.ts';
 import type { OpenedTransaction } from './envelopes.ts';
 import { operationSource } from './envelopes.ts';
-import { declaredResources, nonRefundableFee, refundableFee } from './fees.ts';
-import type { Resources } from './fees.ts';
+import { estimate } from './estimates.ts';
+import { MEMORY_STATE_PROTOCOL, refundableFee } from './fees.ts';
 import { errorText } from './hostErrors.ts';
 import type { LedgerInfo } from './host.ts';
 import { invoke, sizeOf } from './invocations.ts';
@@ -14,11 +14,9 @@ import type { InvocationDeps, Invoked } from './invocations.ts';
 import { idOf, isTemporary } from './ledgerKeys.ts';
 import type { EntryReader, StoredEntry } from './ledgerState.ts';
 import { isExpired } from './storage.ts';
-import type { Footprint } from './storage.ts';
 
+/** Archived entries: told apart in a preamble up to protocol 22, restored by the transaction itself from 23 on. */
 export interface SimulationDeps extends InvocationDeps {
-  /** Archived entries: told apart in a preamble up to 22, restored by the transaction itself from 23 on. */
-  protocolVersion: number;
   newNonce: () => bigint;
 }
 
@@ -39,14 +37,6 @@ interface Answer {
   stateChanges?: { type: string; key: string; before: string | null; after: string | null }[];
 }
 
-const NO_RESOURCES: Resources = {
-  instructions: 0,
-  readBytes: 0,
-  writeBytes: 0,
-  readEntries: 0,
-  writeEntries: 0,
-};
-
 export function simulate(deps: SimulationDeps, request: SimulationRequest): Answer {
   const { transaction } = request;
   const [operation, ...others] = transaction.operations;
@@ -62,7 +52,7 @@ export function simulate(deps: SimulationDeps, request: SimulationRequest): Answ
     }
     case 'extendFootprintTtl':
     case 'restoreFootprint':
-      return simulateFootprint(request, body.switch().name === 'restoreFootprint');
+      return simulateFootprint(deps, request, body);
     default:
       return { error: `Transaction contains unsupported operation type: ${body.switch().name}` };
   }
@@ -90,8 +80,7 @@ function simulateInvocation(
   const { outcome, diagnostics } = invoked.run;
   const events = diagnostics.map((event) => event.toXDR('base64'));
   if (outcome.kind === 'failed') return { error: errorText(outcome.error, diagnostics), events };
-  const touched = withRestored(invoked, request.state);
-  const needs = transactionDataOf(deps, invoked, touched, request.transaction.bytes);
+  const needs = needsOf(deps, invoked, request.state, operation, outcome.auth);
   return {
     events,
     transactionData: needs.toXDR('base64'),
@@ -100,8 +89,8 @@ function simulateInvocation(
       { auth: outcome.auth.map((entry) => entry.toXDR('base64')), xdr: outcome.value.toXDR('base64') },
     ],
     stateChanges: stateChanges(invoked, request.state),
-    ...(deps.protocolVersion < 23 && invoked.storage.restored().length > 0
-      ? { restorePreamble: preambleOf(invoked, request.state) }
+    ...(deps.protocolVersion < MEMORY_STATE_PROTOCOL && invoked.storage.restored().length > 0
+      ? { restorePreamble: preambleOf(deps, invoked, request.state) }
       : {}),
   };
 }
@@ -119,66 +108,72 @@ function authModeOf(
   return { kind: 'record', allowsNonRoot: name === 'record_allow_nonroot', newNonce };
 }
 
-/** What has to be restored is written to. */
-function withRestored(invoked: Invoked, state: EntryReader): Footprint {
-  const { readOnly, readWrite } = invoked.storage.touched();
-  const restored = new Set(invoked.storage.restored());
-  const written = readOnly.filter((key) => restored.has(idOf(key)) && state.get(idOf(key)));
-  return {
-    readOnly: readOnly.filter((key) => !written.includes(key)),
-    readWrite: [...readWrite, ...written],
-  };
-}
-
-function transactionDataOf(
+/** Up to 22 what was touched; from 23 on, what has to be restored is written to, and named. */
+function needsOf(
   deps: SimulationDeps,
   invoked: Invoked,
-  automatic: Footprint,
-  transactionBytes: number,
+  state: EntryReader,
+  operation: xdr.InvokeHostFunctionOp,
+  auth: xdr.SorobanAuthorizationEntry[],
 ): xdr.SorobanTransactionData {
-  const restores = deps.protocolVersion >= 23 && invoked.storage.restored().length > 0;
-  const footprint = restores ? automatic : invoked.storage.touched();
-  const ids = footprint.readWrite.map(idOf);
-  const resources = {
-    ...invoked.used,
-    instructions: Math.max(Math.ceil(invoked.used.instructions * 1.04), invoked.used.instructions + 50_000),
-    readEntries: footprint.readOnly.length + footprint.readWrite.length,
-    writeEntries: footprint.readWrite.length,
+  const { readOnly, readWrite } = invoked.storage.touched();
+  const isAutomatic = deps.protocolVersion >= MEMORY_STATE_PROTOCOL;
+  const restored = isAutomatic ? invoked.storage.restored().filter((id) => state.get(id)) : [];
+  const isRestored = (key: xdr.LedgerKey) => restored.includes(idOf(key));
+  const footprint = {
+    readOnly: readOnly.filter((key) => !isRestored(key)),
+    readWrite: [...readWrite, ...readOnly.filter(isRestored)],
   };
-  const refundable = refundableFee(invoked.eventBytes, invoked.rentedBytes);
-  return sorobanData(
-    footprint,
-    resources,
-    feeFor(resources, transactionBytes, refundable),
-    restores ? invoked.storage.restored().map((id) => ids.indexOf(id)) : [],
+  const signable = new xdr.InvokeHostFunctionOp({ hostFunction: operation.hostFunction(), auth });
+  return estimate(
+    {
+      footprint,
+      used: invoked.used,
+      restoredIndexes: footprint.readWrite.flatMap((key, index) => (isRestored(key) ? [index] : [])),
+      operation: xdr.OperationBody.invokeHostFunction(signable),
+      refundable: refundableFee(invoked.eventBytes, invoked.rentedBytes),
+    },
+    deps.protocolVersion,
   );
 }
 
 function preambleOf(
+  deps: SimulationDeps,
   invoked: Invoked,
   state: EntryReader,
 ): { minResourceFee: string; transactionData: string } {
-  const entries = invoked.storage.restored().flatMap((id) => state.get(id) ?? []);
-  return restoreData(entries);
+  return restoreNeeds(
+    deps,
+    invoked.storage.restored().flatMap((id) => state.get(id) ?? []),
+  );
 }
 
-function restoreData(entries: StoredEntry[]): { minResourceFee: string; transactionData: string } {
-  const bytes = entries.reduce((total, entry) => total + sizeOf(entry), 0);
-  const resources = {
-    ...NO_RESOURCES,
-    readBytes: bytes,
-    writeBytes: bytes,
-    readEntries: entries.length,
-    writeEntries: entries.length,
-  };
-  const fee = feeFor(resources, 1_000, refundableFee(0, bytes));
-  const footprint = { readOnly: [], readWrite: entries.map((entry) => entry.key) };
-  const data = sorobanData(footprint, resources, fee, []);
-  return { minResourceFee: String(fee), transactionData: data.toXDR('base64') };
+function restoreNeeds(
+  deps: SimulationDeps,
+  entries: StoredEntry[],
+): { minResourceFee: string; transactionData: string } {
+  const bytes = bytesOf(entries);
+  const data = estimate(
+    {
+      footprint: { readOnly: [], readWrite: entries.map((entry) => entry.key) },
+      used: { instructions: 0, readBytes: bytes, writeBytes: bytes },
+      restoredIndexes: [],
+      operation: xdr.OperationBody.restoreFootprint(
+        new xdr.RestoreFootprintOp({ ext: new xdr.ExtensionPoint(0) }),
+      ),
+      refundable: refundableFee(0, bytes),
+    },
+    deps.protocolVersion,
+  );
+  return { minResourceFee: String(data.resourceFee().toBigInt()), transactionData: data.toXDR('base64') };
 }
 
 /** Of the given footprint, what really has to be restored or extended. */
-function simulateFootprint(request: SimulationRequest, isRestore: boolean): Answer {
+function simulateFootprint(
+  deps: SimulationDeps,
+  request: SimulationRequest,
+  operation: xdr.OperationBody,
+): Answer {
   const given = request.transaction.sorobanData;
   if (!given) {
     return {
@@ -188,65 +183,29 @@ function simulateFootprint(request: SimulationRequest, isRestore: boolean): Answ
     };
   }
   const footprint = given.resources().footprint();
-  if (isRestore) {
+  const { sequence } = request.ledger;
+  if (operation.switch().name === 'restoreFootprint') {
     const found = footprint.readWrite().flatMap((key) => request.state.get(idOf(key)) ?? []);
-    const archived = found.filter(
-      (entry) => isExpired(entry, request.ledger.sequence) && !isTemporary(entry.key),
-    );
-    return { ...restoreData(archived), events: [], results: [] };
+    const archived = found.filter((entry) => isExpired(entry, sequence) && !isTemporary(entry.key));
+    return { ...restoreNeeds(deps, archived), events: [], results: [] };
   }
   const found = footprint.readOnly().flatMap((key) => request.state.get(idOf(key)) ?? []);
-  const bytes = found.reduce((total, entry) => total + sizeOf(entry), 0);
-  const resources = { ...NO_RESOURCES, readBytes: bytes, readEntries: found.length };
-  const fee = feeFor(resources, request.transaction.bytes, refundableFee(0, bytes));
-  const keys = found.map((entry) => entry.key);
-  const data = sorobanData({ readOnly: keys, readWrite: [] }, resources, fee, []);
-  return { transactionData: data.toXDR('base64'), minResourceFee: String(fee), events: [], results: [] };
+  const data = estimate(
+    {
+      footprint: { readOnly: found.map((entry) => entry.key), readWrite: [] },
+      used: { instructions: 0, readBytes: bytesOf(found), writeBytes: 0 },
+      restoredIndexes: [],
+      operation,
+      refundable: refundableFee(0, bytesOf(found)),
+    },
+    deps.protocolVersion,
+  );
+  const minResourceFee = String(data.resourceFee().toBigInt());
+  return { transactionData: data.toXDR('base64'), minResourceFee, events: [], results: [] };
 }
 
-/** With the room that a node leaves for signatures, and for what may cost more by then. */
-function feeFor(resources: Resources, transactionBytes: number, refundable: bigint): bigint {
-  const bytes =
-    Math.max(Math.ceil(transactionBytes * 1.1), transactionBytes + 500) + signedDataBytes(resources);
-  return nonRefundableFee(resources, bytes) + (refundable * 115n) / 100n + 1n;
-}
-
-/** What the footprint and the authorisation add to the bytes of the transaction that was simulated. */
-function signedDataBytes(resources: Resources): number {
-  return 150 * resources.readEntries + 600;
-}
-
-function sorobanData(
-  footprint: Footprint,
-  resources: Resources,
-  fee: bigint,
-  restoredIndexes: number[],
-): xdr.SorobanTransactionData {
-  const ext =
-    restoredIndexes.length === 0
-      ? new xdr.SorobanTransactionDataExt(0)
-      : new xdr.SorobanTransactionDataExt(
-          1,
-          new xdr.SorobanResourcesExtV0({
-            archivedSorobanEntries: restoredIndexes.toSorted((a, b) => a - b),
-          }),
-        );
-  const data = new xdr.SorobanTransactionData({
-    ext,
-    resources: new xdr.SorobanResources({
-      footprint: new xdr.LedgerFootprint({
-        readOnly: [...footprint.readOnly],
-        readWrite: [...footprint.readWrite],
-      }),
-      instructions: resources.instructions,
-      diskReadBytes: resources.readBytes,
-      writeBytes: resources.writeBytes,
-    }),
-    resourceFee: new xdr.Int64(fee),
-  });
-  if (declaredResources(data).readEntries !== resources.readEntries)
-    throw new Error('Keys were counted twice');
-  return data;
+function bytesOf(entries: StoredEntry[]): number {
+  return entries.reduce((total, entry) => total + sizeOf(entry), 0);
 }
 
 function stateChanges(invoked: Invoked, state: EntryReader): Answer['stateChanges'] {

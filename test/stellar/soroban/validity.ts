@@ -16,6 +16,7 @@ export interface ValidityContext {
   state: EntryReader;
   /** Unix seconds of the ledger's clock. */
   closedAt: bigint;
+  protocolVersion: number;
 }
 
 /** Stroops that every account keeps: two base reserves. */
@@ -66,14 +67,14 @@ function feeToName(rejection: Rejection, minimum: bigint): bigint {
 
 function checkTransaction(
   transaction: OpenedTransaction,
-  { state, closedAt }: ValidityContext,
+  { state, closedAt, protocolVersion }: ValidityContext,
   paysItself: boolean,
 ): Rejection | null {
   const { operations, fee } = transaction;
   if (operations.length === 0) return { code: 'txMissingOperation' };
   if (transaction.minTime > closedAt) return { code: 'txTooEarly' };
   if (transaction.maxTime !== 0n && transaction.maxTime < closedAt) return { code: 'txTooLate' };
-  const malformed = checkSoroban(transaction);
+  const malformed = checkSoroban(transaction, protocolVersion);
   if (malformed) return malformed;
   if (paysItself && fee - resourceFee(transaction) < minimumFee(transaction)) {
     return { code: 'txInsufficientFee' };
@@ -87,7 +88,7 @@ function checkTransaction(
   return null;
 }
 
-function checkSoroban(transaction: OpenedTransaction): Rejection | null {
+function checkSoroban(transaction: OpenedTransaction, protocolVersion: number): Rejection | null {
   const { operations, sorobanData } = transaction;
   if (!operations.some(isSoroban)) return sorobanData ? { code: 'txMalformed' } : null;
   if (!sorobanData) return { code: 'txMalformed' };
@@ -95,7 +96,7 @@ function checkSoroban(transaction: OpenedTransaction): Rejection | null {
   const footprint = sorobanData.resources().footprint();
   const ids = [...footprint.readOnly(), ...footprint.readWrite()].map(idOf);
   if (new Set(ids).size !== ids.length) return { code: 'txSorobanInvalid' };
-  const resources = declaredResources(sorobanData);
+  const resources = declaredResources(sorobanData, protocolVersion);
   if (!areWithinLimits(resources, transaction.bytes)) return { code: 'txSorobanInvalid' };
   const declared = sorobanData.resourceFee().toBigInt();
   if (declared < nonRefundableFee(resources, transaction.bytes)) return { code: 'txSorobanInvalid' };
