@@ -63,3 +63,9 @@ async function setPaused(anvil: Anvil, from: Address, to: Address, paused: boole
 }
 
 describeOn('evm, a block for each transaction', {}, { confirmations: 0 }, true);
+describeOn(
+  'evm, blocks by the clock, final when the chain says so, no multicall',
+  { mining: { everySeconds: 0.1 } },
+  'finalized',
+  false,
+);

@@ -4,20 +4,19 @@
  * The library encodes, signs and decodes; it never numbers, retries or waits. Nonces are the database's, what
  * was sent is decided by final blocks alone (outcome.ts), and every read belongs to one of them (finality.ts).
  */
-import type { Address } from 'viem';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
-import type { LedgerNetwork } from '../port.ts';
+import type { Address, LedgerNetwork } from '../port.ts';
 import { hashText, normalizeAddress } from './addresses.ts';
 import { broadcastBytes } from './broadcast.ts';
 import { createReadAll } from './bulkReads.ts';
 import { MULTICALL3_ADDRESS } from './contracts.ts';
-import type { ContractAddresses } from './contracts.ts';
 import { createDeployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
 import { createFinality } from './finality.ts';
-import type { FinalitySetting } from './finality.ts';
 import { createJsonRpc } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
+import { addressOption, contractsOf } from './options.ts';
+import type { EvmNetworkOptions } from './options.ts';
 import { outbid } from './outbid.ts';
 import { outcomeOf } from './outcome.ts';
 import { ask } from './questions.ts';
@@ -27,28 +26,6 @@ import { createTokenReads } from './tokenReads.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
 export type EvmNetwork = LedgerNetwork;
-
-export interface EvmNetworkOptions {
-  name: string;
-  /** May hold a provider's key: never shown. */
-  rpcUrl: string;
-  chainId: number;
-  /** The custody signer's private key, 0x and 64 hexadecimal digits. */
-  secretKey: string;
-  factoryAddress: string;
-  settlementFactoryAddress?: string | undefined;
-  settlementAddress?: string | undefined;
-  finality: FinalitySetting;
-  /** Wei per gas. */
-  maxFeePerGasCap: bigint;
-  maxOpenPerAccount?: number | undefined;
-  requestTimeoutMs: number;
-  /** Where Multicall3 stands, if not where it does on most chains. */
-  multicallAddress?: string | undefined;
-  /** The factory is not older than this block. */
-  firstBlock?: bigint | undefined;
-  log?: { warn(fields: object, message: string): void } | undefined;
-}
 
 /** Nodes keep 16 transactions of an account for certain; a few more than that are dropped only when they are full. */
 const DEFAULT_MAX_OPEN = 16;
@@ -63,7 +40,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const signer = createSigner(options.secretKey, chainId);
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
   const finality = createFinality(rpc, options.finality);
-  const multicall = configured('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
+  const multicall = addressOption('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
   const readAll = createReadAll(rpc, multicall);
   const deployments = createDeployments({
     rpc,
@@ -129,28 +106,6 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     depositsNeedApproval: true,
     checkDeposit: (call, depositor) => answered(settlements.checkDeposit(call, depositor)),
   };
-}
-
-/** @throws Error when one of them is no address */
-export function contractsOf(
-  options: Pick<EvmNetworkOptions, 'factoryAddress' | 'settlementFactoryAddress' | 'settlementAddress'>,
-): ContractAddresses {
-  const factory = configured('factoryAddress', options.factoryAddress);
-  if (factory === null) throw new Error('factoryAddress is missing');
-  return {
-    factory,
-    settlementFactory: configured('settlementFactoryAddress', options.settlementFactoryAddress),
-    settlement: configured('settlementAddress', options.settlementAddress),
-  };
-}
-
-function configured(name: string, text: string | undefined): Address | null {
-  if (text === undefined) return null;
-  const address = normalizeAddress(text);
-  if (address) return address;
-  throw new Error(
-    `${name} is ${text.slice(0, 100)}, which is no address: 0x and 40 hexadecimal digits, with a right checksum if in mixed case`,
-  );
 }
 
 /**
