@@ -15,7 +15,7 @@ import { createIndexerClient } from './indexer/client.ts';
 import { expiryEffects } from './jobs/expiryEffects.ts';
 import { createExpiryWorker } from './jobs/expiryRuns.ts';
 import { createNightlyExpiry } from './jobs/nightlyExpiry.ts';
-import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
+import type { ClockControl } from './ledger/network/clockControl.ts';
 import type { LedgerNetwork } from './ledger/network/port.ts';
 import { bySigner } from './ledger/submission/effects.ts';
 import type { Checkpoint, SubmissionDependencies } from './ledger/submission/submission.ts';
@@ -43,8 +43,8 @@ import { createSealer, deriveKey } from './sealer.ts';
 export interface ComposeOptions {
   handle: DatabaseHandle;
   network: LedgerNetwork;
-  /** Of the embedded network; left out on a real one. */
-  embeddedControls?: Pick<EmbeddedControls, 'advanceClock'>;
+  /** Of a network for development; left out on a real one. */
+  clockControl?: ClockControl;
   /** Null without one: the feed then finds by itself what happened, a little later. */
   indexerUrl: string | null;
   /** Where the indexer reaches this server; never taken from a request. */
@@ -166,7 +166,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   return {
     db,
     network,
-    embeddedControls: options.embeddedControls ?? null,
+    clockControl: options.clockControl ?? null,
     treasuryAddress,
     submission,
     subjects,

@@ -7,7 +7,7 @@ import type { Config } from './config.ts';
 import type { DatabaseHandle } from './db/connection.ts';
 import { messageOf } from './errors.ts';
 import { checkInstallation } from './ledger/network/claimInstallation.ts';
-import type { EmbeddedControls } from './ledger/network/embedded/controls.ts';
+import type { ClockControl } from './ledger/network/clockControl.ts';
 import { createEmbeddedNetwork } from './ledger/network/embedded/embeddedNetwork.ts';
 import {
   askOnlyOwnNode,
@@ -23,8 +23,8 @@ import { StartupError } from './startupErrors.ts';
 
 export interface OpenedNetwork {
   network: LedgerNetwork;
-  /** What the embedded network offers beside the port; undefined on a real one. */
-  embeddedControls: Pick<EmbeddedControls, 'advanceClock'> | undefined;
+  /** Of the embedded network; undefined on a real one. */
+  clockControl: ClockControl | undefined;
 }
 
 /**
@@ -37,11 +37,11 @@ export async function openConfiguredNetwork(
   handle: DatabaseHandle,
   log: Logger,
 ): Promise<OpenedNetwork> {
-  const { network, embeddedControls, checkIdentity } = await createConfiguredNetwork(config, handle, log);
+  const { network, clockControl, checkIdentity } = await createConfiguredNetwork(config, handle, log);
   refuseForeignTreasury(network, config.TREASURY_ADDRESS);
-  if (checkIdentity === null) return { network, embeddedControls };
+  if (checkIdentity === null) return { network, clockControl };
   await lookAtNode({ network, checkIdentity }, handle, log);
-  return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), embeddedControls };
+  return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), clockControl };
 }
 
 export interface CreatedNetwork extends OpenedNetwork {
@@ -64,7 +64,7 @@ export async function createConfiguredNetwork(
     randomBytes,
     settlementAddress: config.RAMP_SETTLEMENT_ADDRESS,
   });
-  return { network, embeddedControls: network, checkIdentity: null };
+  return { network, clockControl: network, checkIdentity: null };
 }
 
 /** The libraries of a network are loaded by those who use it. */
@@ -75,11 +75,11 @@ export async function createRealNetwork(
   if (ledger.family === 'stellar') {
     const { createStellarNetwork } = await import('./ledger/network/stellar/stellarNetwork.ts');
     const network = await createStellarNetwork({ ...ledger, log });
-    return { network, embeddedControls: undefined, checkIdentity: stellarIdentityCheck(ledger) };
+    return { network, clockControl: undefined, checkIdentity: stellarIdentityCheck(ledger) };
   }
   const { createEvmNetwork } = await import('./ledger/network/evm/evmNetwork.ts');
   const network = await createEvmNetwork({ ...ledger, log });
-  return { network, embeddedControls: undefined, checkIdentity: evmIdentityCheck(ledger) };
+  return { network, clockControl: undefined, checkIdentity: evmIdentityCheck(ledger) };
 }
 
 /** @throws StartupError when the node is of another network, or away before it was ever seen */

@@ -9,6 +9,7 @@ import type { Config } from './config.ts';
 import { signDevelopmentToken } from './developmentTokens.ts';
 import { createGraphiqlPage } from './http/graphiql.ts';
 import { startEmbeddedIndexer } from './indexer/embedded/startEmbeddedIndexer.ts';
+import type { ClockControl } from './ledger/network/clockControl.ts';
 import { limitsOf } from './limits/limits.ts';
 import type { Logger } from './logger.ts';
 import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
@@ -26,7 +27,7 @@ export interface ServeOptions {
   /** Gets what is to be stopped, newest last. */
   stops: Stops;
   /** Of a network whose time may be moved; the embedded one brings its own. */
-  embeddedControls?: Parameters<typeof buildApp>[0]['embeddedControls'];
+  clockControl?: ClockControl;
   /** Registers with the indexer by itself, as with the embedded one. False by default: it is an act of operators. */
   watchesAtOnce?: boolean;
 }
@@ -35,13 +36,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { config, log, stops } = options;
   const database = await openConfiguredDatabase(config);
   stops.push(database.stop);
-  const { network, embeddedControls } = await openConfiguredNetwork(config, database.handle, log);
+  const { network, clockControl } = await openConfiguredNetwork(config, database.handle, log);
   const hasOwnIndexer = config.INDEXER_URL === undefined && config.ledger.family === 'embedded';
   const indexerUrl = hasOwnIndexer ? await startIndexer(database, log, stops) : (config.INDEXER_URL ?? null);
   const app = await buildApp({
     handle: database.handle,
     network,
-    embeddedControls: options.embeddedControls ?? embeddedControls,
+    clockControl: options.clockControl ?? clockControl,
     indexerUrl,
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,

@@ -14,11 +14,11 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
   const database = await openConfiguredDatabase(config);
   try {
     const log = createLogger({ level: 'error', pretty: true });
-    const { network, embeddedControls } = await openConfiguredNetwork(config, database.handle, log);
+    const { network, clockControl } = await openConfiguredNetwork(config, database.handle, log);
     const platform = await composePlatform({
       handle: database.handle,
       network,
-      embeddedControls,
+      clockControl,
       indexerUrl: config.INDEXER_URL ?? null,
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,

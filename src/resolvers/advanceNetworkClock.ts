@@ -1,5 +1,5 @@
 /**
- * advanceNetworkClock: moves the embedded network's time ahead, to see receipts expire without waiting half a
+ * advanceNetworkClock: moves a development network's time ahead, to see receipts expire without waiting half a
  * year. Real networks keep their own time.
  */
 import { DomainError } from '../errors.ts';
@@ -14,14 +14,14 @@ export const MAX_ADVANCE_SECONDS = 10 * 366 * 24 * 3600;
  * @throws DomainError CONFLICT on a network that keeps its own time.
  */
 export async function advanceNetworkClock(
-  deps: Pick<Dependencies, 'network' | 'embeddedControls'>,
+  deps: Pick<Dependencies, 'network' | 'clockControl'>,
   seconds: number,
 ): Promise<UnixSeconds> {
-  if (!deps.embeddedControls) {
+  if (!deps.clockControl) {
     throw new DomainError(
       'CONFLICT',
-      `Network ${deps.network.name} keeps its own time; only an embedded one can be moved.`,
+      `Network ${deps.network.name} keeps its own time; only a network for development can be moved.`,
     );
   }
-  return deps.embeddedControls.advanceClock(seconds);
+  return deps.clockControl.advanceClock(seconds);
 }

@@ -8,7 +8,7 @@ import type { FeedDependencies } from '../feed/fillToken.ts';
 import type { FeedFollower } from '../feed/followFeed.ts';
 import type { Healer } from '../feed/healer.ts';
 import type { IndexerClient } from '../indexer/client.ts';
-import type { EmbeddedControls } from '../ledger/network/embedded/controls.ts';
+import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../ledger/submission/submission.ts';
 import type { Logger } from '../logger.ts';
@@ -19,8 +19,8 @@ import type { Sealer } from '../sealer.ts';
 export interface Dependencies {
   db: Db;
   network: LedgerNetwork;
-  /** What the embedded network offers beside the port; null on a real network. */
-  embeddedControls: Pick<EmbeddedControls, 'advanceClock'> | null;
+  /** Of a network for development; null on a real one, which keeps its own time. */
+  clockControl: ClockControl | null;
   /** Where mints go: the address that the custody signer burns from. */
   treasuryAddress: string;
   submission: SubmissionDependencies;

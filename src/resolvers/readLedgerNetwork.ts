@@ -4,8 +4,10 @@
 import type { Dependencies } from './dependencies.ts';
 
 /** @throws NetworkUnavailable */
-export async function readLedgerNetwork(deps: Pick<Dependencies, 'network' | 'treasuryAddress'>) {
-  const { network, treasuryAddress } = deps;
+export async function readLedgerNetwork(
+  deps: Pick<Dependencies, 'network' | 'treasuryAddress' | 'clockControl'>,
+) {
+  const { network, treasuryAddress, clockControl } = deps;
   const [status, settlement] = await Promise.all([network.status(), network.settlementContract()]);
   return {
     name: network.name,
@@ -13,6 +15,7 @@ export async function readLedgerNetwork(deps: Pick<Dependencies, 'network' | 'tr
     custodyAddress: network.custodyAddress,
     treasuryAddress,
     settlementAddress: settlement?.address ?? null,
+    clockCanBeMoved: clockControl !== null,
     ...status,
   };
 }

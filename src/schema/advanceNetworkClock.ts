@@ -1,5 +1,5 @@
 /**
- * advanceNetworkClock: time travel on the embedded network.
+ * advanceNetworkClock: time travel on a network for development.
  */
 import { z } from 'zod';
 import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../resolvers/advanceNetworkClock.ts';
@@ -10,8 +10,9 @@ builder.mutationField('advanceNetworkClock', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      "Moves the embedded network's time ahead, for good, and answers with its new ledger's close time in Unix " +
-        'seconds. For trying out what happens when receipts expire. Errors: CONFLICT on a network that keeps its own time.',
+      "Moves the network's time ahead, for good, and answers with its new ledger's close time in Unix seconds. For " +
+        'trying out what happens when receipts expire, on a network for development (`clockCanBeMoved`). Errors: ' +
+        'CONFLICT on a network that keeps its own time.',
     ),
     type: 'UnixTime',
     args: {

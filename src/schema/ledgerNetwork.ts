@@ -26,6 +26,9 @@ const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').
       type: 'UnixTime',
       description: "When it closed, by the network's clock, in Unix seconds.",
     }),
+    clockCanBeMoved: t.exposeBoolean('clockCanBeMoved', {
+      description: 'Whether `advanceNetworkClock` works here: on networks for development only.',
+    }),
     oldestLedger: t.expose('oldestLedger', {
       type: 'LedgerNumber',
       description: 'The oldest ledger whose transactions can still be looked up.',

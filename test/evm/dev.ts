@@ -44,12 +44,12 @@ const command = new Command('dev:evm')
   .option('--rpc-port <port>', "the node's port", parsePort, DEFAULT_RPC_PORT)
   .action(async (options: { rpcPort: number }) => {
     const environment = readEnvironment();
-    const config = await loadConfig({ ...environment, ...withoutOutside() });
-    if (config.NODE_ENV === 'production') {
+    if (environment['NODE_ENV'] === 'production') {
       throw new StartupError(
         'dev:evm uses keys that everybody knows, so it never runs with NODE_ENV=production.',
       );
     }
+    const config = await loadConfig({ ...environment, ...withoutOutside() });
     const log = createLogger({ level: config.LOG_LEVEL, pretty: process.stdout.isTTY });
     await runUntilStopped(log, (stops) => start({ environment, config, log, stops, ...options }));
   });
@@ -93,7 +93,7 @@ async function start(options: {
     config,
     log,
     stops,
-    embeddedControls: { advanceClock: (seconds) => advanceClock(node, seconds) },
+    clockControl: { advanceClock: (seconds) => advanceClock(node, seconds) },
     watchesAtOnce: true,
   });
   process.stdout.write(describeChain(node, contracts, holder));

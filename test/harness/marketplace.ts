@@ -83,7 +83,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
   const app = await buildApp({
     handle,
     network: wrapNetwork(network),
-    embeddedControls: network,
+    clockControl: network,
     indexerUrl: indexer?.url ?? 'http://127.0.0.1:9',
     publicUrl: `http://127.0.0.1:${port}`,
     signatureHeaders: ['x-service-signature', 'x-ankara-signature'],

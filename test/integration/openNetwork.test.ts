@@ -65,9 +65,9 @@ const AWAY = 'http://127.0.0.1:9/v3/hunter2';
 
 describe('the server', () => {
   it('starts on a chain, whose time nobody moves', async () => {
-    const { network, embeddedControls } = await open();
+    const { network, clockControl } = await open();
     expect(network.custodyAddress).toBe(anvil.accounts[0].address);
-    expect(embeddedControls).toBeUndefined();
+    expect(clockControl).toBeUndefined();
     await expect(network.status()).resolves.toMatchObject({ ledger: 0n });
   });
 

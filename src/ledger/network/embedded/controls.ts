@@ -5,16 +5,15 @@
  */
 import type { Clock } from '../../../clock.ts';
 import type { Db } from '../../../db/connection.ts';
-import type { Address, TransactionHash, UnixSeconds } from '../port.ts';
+import type { ClockControl } from '../clockControl.ts';
+import type { Address, TransactionHash } from '../port.ts';
 import { advanceLedgerClock } from './ledgerClock.ts';
 import type { EmbeddedSigner, SubmitCall } from './signer.ts';
 import { keypairOf } from './strkey.ts';
 import type { Keypair } from './strkey.ts';
 
-export interface EmbeddedControls {
+export interface EmbeddedControls extends ClockControl {
   readonly factoryAddress: Address;
-  /** Moves the network's time ahead, for every instance and for good. Returns the new ledger's close time. */
-  advanceClock(seconds: number): Promise<UnixSeconds>;
   /** Pauses (or with `false` unpauses) a token or a settlement contract of custody's. @throws NetworkRefusal */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<TransactionHash>;
   /** From custody's own balance. @throws NetworkRefusal */
