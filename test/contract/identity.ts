@@ -11,6 +11,7 @@ import {
   prepare,
   prepareAll,
   refusalOf,
+  settled,
 } from './calls.ts';
 import type { NetworkTraits, UnderTest } from './network.ts';
 
@@ -101,7 +102,7 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
         expect(first.hash).not.toBe(second.hash);
         await network.broadcast(first.signedBytes);
         await network.broadcast(second.signedBytes);
-        const outcomes = [await network.outcome(first), await network.outcome(second)];
+        const outcomes = [await settled(network, first), await settled(network, second)];
         expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['refused', 'succeeded']);
         const refused = outcomes.find((outcome) => outcome.status === 'refused');
         expect(refused).toMatchObject({ refusal: { reason: 'SALT_ALREADY_USED' } });

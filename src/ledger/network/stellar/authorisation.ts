@@ -64,15 +64,14 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
   return SdkAddress.fromScAddress(credentials.address().address()).toString();
 }
 
+/** The call itself with its one transfer below it, or (where the contract leaves it to the token) the transfer alone. */
 function requireSameCall(root: xdr.SorobanAuthorizedInvocation, invocation: Invocation): void {
+  const call = calledBy(root);
+  if (call && isTransfer(root, invocation.nestedTransfer)) return;
   const wanted = hostFunctionOf(invocation).invokeContract().toXDR('base64');
-  const found = calledBy(root);
-  if (found?.toXDR('base64') !== wanted) throw unwanted(invocation, found);
+  if (call?.toXDR('base64') !== wanted) throw unwanted(invocation, call);
   for (const nested of root.subInvocations()) {
-    const call = calledBy(nested);
-    if (!call || nested.subInvocations().length > 0 || !isTransfer(call, invocation.nestedTransfer)) {
-      throw unwanted(invocation, call);
-    }
+    if (!isTransfer(nested, invocation.nestedTransfer)) throw unwanted(invocation, calledBy(nested));
   }
 }
 
@@ -83,8 +82,10 @@ function calledBy(invocation: xdr.SorobanAuthorizedInvocation): xdr.InvokeContra
     : null;
 }
 
-function isTransfer(call: xdr.InvokeContractArgs, allowed: NestedTransfer | null): boolean {
-  if (allowed === null || String(call.functionName()) !== 'transfer') return false;
+function isTransfer(invocation: xdr.SorobanAuthorizedInvocation, allowed: NestedTransfer | null): boolean {
+  const call = calledBy(invocation);
+  if (allowed === null || call === null || invocation.subInvocations().length > 0) return false;
+  if (String(call.functionName()) !== 'transfer') return false;
   if (SdkAddress.fromScAddress(call.contractAddress()).toString() !== allowed.token) return false;
   const [from, to, amount] = call.args().map(plain);
   if (asAddress(from, 'from') !== allowed.from) return false;

@@ -18,14 +18,24 @@ import { plain } from './scvals.ts';
 
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
+/** Where contracts commonly keep a fact. */
+export interface Fact {
+  getters: readonly string[];
+  /** The name of its storage key. */
+  stored: string;
+}
+
+export const FACTS = {
+  assetId: { getters: ['asset_id'], stored: 'AssetId' },
+  paused: { getters: ['paused', 'is_paused'], stored: 'Paused' },
+  treasury: { getters: ['treasury'], stored: 'Treasury' },
+} as const satisfies Record<string, Fact>;
+
 export interface ContractReads {
   ask(contract: Address, functionName: string, args?: xdr.ScVal[]): Promise<Answer<xdr.ScVal>>;
   exists(contract: Address): Promise<boolean>;
-  /**
-   * A fact that contracts are not promised to tell: by a getter of this name, or from what they store under it
-   * (`Treasury` for `treasury`), or null.
-   */
-  fact(contract: Address, name: string): Promise<unknown>;
+  /** A fact that contracts are not promised to tell: by one of these getters, from their storage, or null. */
+  fact(contract: Address, fact: Fact): Promise<unknown>;
 }
 
 /** What only has to be simulated is never sent, so its fee and sequence mean nothing. */
@@ -58,10 +68,10 @@ export function createContractReads(
   return {
     ask,
     exists,
-    async fact(contract, name) {
-      const answer = await ask(contract, name);
-      if (answer.ok) return plain(answer.value);
-      return stored(node, contract, storageNameOf(name));
+    async fact(contract, { getters, stored }) {
+      const answers = await Promise.all(getters.map((getter) => ask(contract, getter)));
+      const told = answers.find((answer) => answer.ok);
+      return told ? plain(told.value) : findStored(node, contract, stored);
     },
   };
 }
@@ -99,16 +109,8 @@ export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; 
   );
 }
 
-/** `treasury` is stored as `Treasury`, `asset_id` as `AssetId`. */
-function storageNameOf(name: string): string {
-  return name
-    .split('_')
-    .map((word) => word.charAt(0).toUpperCase() + word.slice(1))
-    .join('');
-}
-
 /** In the instance's own map or beside it, under `ScVec[Symbol(Name)]` or the bare symbol, as contracts do it. */
-async function stored(node: StellarNode, contract: Address, name: string): Promise<unknown> {
+async function findStored(node: StellarNode, contract: Address, name: string): Promise<unknown> {
   const symbol = xdr.ScVal.scvSymbol(name);
   const names = [xdr.ScVal.scvVec([symbol]), symbol];
   const keys = [instanceKey(contract), ...names.map((key) => contractDataKey(contract, key))];

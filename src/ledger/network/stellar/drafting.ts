@@ -7,15 +7,15 @@
  * the next attempt makes the call. So nothing is ever sent that was not recorded before.
  */
 import { Operation } from '@stellar/stellar-sdk';
-import type { xdr } from '@stellar/stellar-sdk';
+import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, Slot } from '../port.ts';
 import { checkAuthorisation, signEntries } from './authorisation.ts';
 import type { AuthorisationForm } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { inclusionFeeStroops } from './fees.ts';
-import type { FootprintSettings } from './fees.ts';
-import { widenRetirement } from './footprint.ts';
+import type { ReadResourceSettings } from './fees.ts';
+import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './invocations.ts';
 import type { Contracts, Invocation } from './invocations.ts';
 import type { LedgerState, Resources, Simulation, StellarNode } from './node.ts';
@@ -31,7 +31,7 @@ export interface DraftingDeps extends RefusalContext {
   keys: SigningKeys;
   validitySeconds: number;
   maxInclusionFeeStroops: bigint;
-  footprintSettings: (latestLedger: bigint) => Promise<FootprintSettings>;
+  resourceSettings: ReadResourceSettings;
   /** Told when a node does not know the operation's source (authorisation.ts). */
   warn: (message: string) => void;
 }
@@ -62,11 +62,11 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
     simulateCall(deps, call, custody, sources[0]),
     inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
   ]);
-  const widened = await widenedFor(deps, simulated, state, sources.length);
-  if (widened.form === 'entries') {
+  const roomy = await roomyCall(deps, simulated, state);
+  if (roomy.form === 'entries') {
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
-  return { sign: (slot) => signCall(deps, widened, state, inclusionFee, slot) };
+  return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
 }
 
 /** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
@@ -77,13 +77,12 @@ export async function simulateCall(
   channel: Address | undefined,
 ): Promise<SimulatedCall> {
   const invocation = invocationOf(deps.contracts, call, caller);
-  const simulation = await deps.node.simulate(
-    unsentTransaction(invocation, {
-      passphrase: deps.passphrase,
-      source: caller,
-      ...(channel === undefined ? {} : { channel }),
-    }),
-  );
+  const transaction = unsentTransaction(invocation, {
+    passphrase: deps.passphrase,
+    source: caller,
+    ...(channel === undefined ? {} : { channel }),
+  });
+  const simulation = await simulateWithNested(deps.node, transaction, invocation);
   if (simulation.status === 'failed') {
     throw new NetworkRefusal(await explainRefusal(deps, invocation, errorOrUnavailable(simulation)));
   }
@@ -93,18 +92,32 @@ export async function simulateCall(
   return { invocation, auth, form, resources, restore };
 }
 
-/** Before a retirement is signed, its footprint gets room for others (footprint.ts). */
-export async function widenedFor(
-  deps: Pick<DraftingDeps, 'footprintSettings'>,
+/**
+ * A contract may leave the authorisation to the token that it moves. Nodes note that down only when they are told
+ * to; older ones don't know the option, so it is tried when the simulation failed for it.
+ */
+async function simulateWithNested(
+  node: StellarNode,
+  transaction: Transaction,
+  invocation: Invocation,
+): Promise<Simulation> {
+  const simulation = await node.simulate(transaction);
+  if (simulation.status === 'succeeded' || invocation.nestedTransfer === null) return simulation;
+  if (errorOrUnavailable(simulation).type !== 'Auth') return simulation;
+  return node.simulate(transaction, { allowNested: true });
+}
+
+/** What is signed declares a little more than its simulation used (headroom.ts). */
+export async function roomyCall(
+  deps: Pick<DraftingDeps, 'resourceSettings' | 'keys'>,
   simulated: SimulatedCall,
   state: Pick<LedgerState, 'latestLedger'>,
-  channels: number,
 ): Promise<SimulatedCall> {
-  if (simulated.invocation.functionName !== 'retire') return simulated;
-  const settings = await deps.footprintSettings(state.latestLedger);
-  const spare = SPARE_RETIREMENTS_OF_OTHERS + channels * SPARE_RETIREMENTS_PER_CHANNEL;
-  const resources = widenRetirement(simulated.resources, simulated.invocation.contract, spare, settings);
-  return { ...simulated, resources };
+  const settings = await deps.resourceSettings(state.latestLedger);
+  const { functionName, contract } = simulated.invocation;
+  const count = SPARE_RETIREMENTS_OF_OTHERS + deps.keys.sources.size * SPARE_RETIREMENTS_PER_CHANNEL;
+  const spare = functionName === 'retire' ? { token: contract, count } : null;
+  return { ...simulated, resources: withHeadroom(simulated.resources, settings, spare) };
 }
 
 /** A factory that puts contracts elsewhere would let an asset be issued twice: a lost deploy could not be found. */

@@ -1,29 +1,42 @@
 /**
- * What transactions cost: the bid to be included, and what each further ledger entry of a footprint adds.
+ * What transactions cost: the bid to be included, and what further resources add.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { StellarNode } from './node.ts';
 
 /** The least that the network takes for an operation. */
 const MIN_INCLUSION_FEE_STROOPS = 100n;
-/** The fees and limits of entries change with votes of the validators; they are read again after about an hour. */
+/** Fees and limits of resources change with votes of the validators; they are read again after about an hour. */
 const SETTINGS_LAST_LEDGERS = 720n;
 
-/** What the network charges for footprints, and how large they may be. */
-export interface FootprintSettings {
+/** What the network charges for resources, in stroops, and how much of them a transaction may declare. */
+export interface ResourceSettings {
+  /** Of 10,000 instructions. */
+  feePerInstructionIncrement: bigint;
   feePerWriteEntry: bigint;
   feePerReadEntry: bigint;
+  feePerWriteKilobyte: bigint;
+  feePerReadKilobyte: bigint;
   /** Of the transaction's own bytes, for its way through the network and for history. */
-  feePerKilobyte: bigint;
+  feePerTransactionKilobyte: bigint;
+  maxInstructions: number;
+  maxWriteBytes: number;
+  maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
 }
 
-/** For nodes that don't show the settings: more than the public network has charged, fewer than it has allowed. */
-const ASSUMED_SETTINGS: FootprintSettings = {
+/** For nodes that don't show the settings: more than the public network has charged, less than it has allowed. */
+const ASSUMED_SETTINGS: ResourceSettings = {
+  feePerInstructionIncrement: 50n,
   feePerWriteEntry: 20_000n,
   feePerReadEntry: 10_000n,
-  feePerKilobyte: 25_000n,
+  feePerWriteKilobyte: 20_000n,
+  feePerReadKilobyte: 5_000n,
+  feePerTransactionKilobyte: 25_000n,
+  maxInstructions: 100_000_000,
+  maxWriteBytes: 65_536,
+  maxReadBytes: 131_072,
   maxWriteEntries: 25,
   maxFootprintEntries: 40,
 };
@@ -35,10 +48,10 @@ export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint)
   return wanted < capStroops ? wanted : capStroops;
 }
 
-export function createFootprintSettings(
-  node: StellarNode,
-): (latestLedger: bigint) => Promise<FootprintSettings> {
-  let known: { settings: FootprintSettings; ledger: bigint } | null = null;
+export type ReadResourceSettings = (latestLedger: bigint) => Promise<ResourceSettings>;
+
+export function createResourceSettings(node: StellarNode): ReadResourceSettings {
+  let known: { settings: ResourceSettings; ledger: bigint } | null = null;
   return async (latestLedger) => {
     if (known && latestLedger < known.ledger + SETTINGS_LAST_LEDGERS) return known.settings;
     known = { settings: await readSettings(node), ledger: latestLedger };
@@ -46,8 +59,9 @@ export function createFootprintSettings(
   };
 }
 
-async function readSettings(node: StellarNode): Promise<FootprintSettings> {
+async function readSettings(node: StellarNode): Promise<ResourceSettings> {
   const ids = {
+    compute: xdr.ConfigSettingId.configSettingContractComputeV0(),
     cost: xdr.ConfigSettingId.configSettingContractLedgerCostV0(),
     costExt: xdr.ConfigSettingId.configSettingContractLedgerCostExtV0(),
     bandwidth: xdr.ConfigSettingId.configSettingContractBandwidthV0(),
@@ -58,18 +72,24 @@ async function readSettings(node: StellarNode): Promise<FootprintSettings> {
   const { byKey } = await node.entries(Object.values(ids).map(keyOf));
   const settingOf = (id: xdr.ConfigSettingId) => byKey.get(keyOf(id).toXDR('base64'))?.configSetting();
 
+  const compute = settingOf(ids.compute)?.contractCompute();
   const cost = settingOf(ids.cost)?.contractLedgerCost();
+  const costExt = settingOf(ids.costExt)?.contractLedgerCostExt();
   const bandwidth = settingOf(ids.bandwidth)?.contractBandwidth();
   const history = settingOf(ids.history)?.contractHistoricalData();
-  if (!cost || !bandwidth || !history) return ASSUMED_SETTINGS;
-  const maxWriteEntries = cost.txMaxWriteLedgerEntries();
+  if (!compute || !cost || !bandwidth || !history) return ASSUMED_SETTINGS;
   return {
+    feePerInstructionIncrement: compute.feeRatePerInstructionsIncrement().toBigInt(),
     feePerWriteEntry: cost.feeWriteLedgerEntry().toBigInt(),
     feePerReadEntry: cost.feeDiskReadLedgerEntry().toBigInt(),
-    feePerKilobyte: bandwidth.feeTxSize1Kb().toBigInt() + history.feeHistorical1Kb().toBigInt(),
-    maxWriteEntries,
-    // Before protocol 23 the limit was that of reads.
-    maxFootprintEntries:
-      settingOf(ids.costExt)?.contractLedgerCostExt().txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
+    feePerReadKilobyte: cost.feeDiskRead1Kb().toBigInt(),
+    // Before protocol 23 the fee of written bytes grew with the ledger, and the limit of the footprint was that of reads.
+    feePerWriteKilobyte: costExt?.feeWrite1Kb().toBigInt() ?? ASSUMED_SETTINGS.feePerWriteKilobyte,
+    feePerTransactionKilobyte: bandwidth.feeTxSize1Kb().toBigInt() + history.feeHistorical1Kb().toBigInt(),
+    maxInstructions: Number(compute.txMaxInstructions().toBigInt()),
+    maxWriteBytes: cost.txMaxWriteBytes(),
+    maxReadBytes: cost.txMaxDiskReadBytes(),
+    maxWriteEntries: cost.txMaxWriteLedgerEntries(),
+    maxFootprintEntries: costExt?.txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
   };
 }

@@ -103,7 +103,8 @@ export interface StellarNode {
   transaction(hash: string): Promise<TransactionAnswer>;
   /** From `start`: a ledger, or the cursor of the page before. */
   transactionsFrom(start: { ledger: bigint } | { cursor: string }): Promise<TransactionPage>;
-  simulate(transaction: Transaction): Promise<Simulation>;
+  /** `allowNested`: what is authorised below the called function only is noted down as well. */
+  simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys. */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
@@ -161,9 +162,10 @@ export function createNode(options: NodeOptions): StellarNode {
       }));
     },
 
-    async simulate(transaction) {
+    async simulate(transaction, options) {
+      const authMode = options?.allowNested ? 'record_allow_nonroot' : undefined;
       const raw = await ask('simulateTransaction', simulationAnswer, () =>
-        server._simulateTransaction(transaction),
+        server._simulateTransaction(transaction, undefined, authMode),
       );
       return decoded('simulateTransaction', () => simulationOf(raw));
     },

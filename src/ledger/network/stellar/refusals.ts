@@ -8,6 +8,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
+import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
@@ -118,7 +119,7 @@ async function explainDeploy(context: RefusalContext, { contract, args }: Refuse
 async function explainPause({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
   const contracts = [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])];
   for (const contract of contracts) {
-    if ((await reads.fact(contract, 'paused')) === true) {
+    if ((await reads.fact(contract, FACTS.paused)) === true) {
       return { reason: 'PAUSED', message: `The contract ${contract} is paused` };
     }
   }

@@ -7,6 +7,7 @@
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address, OffRampDeposit, SettlementContract } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
+import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
 import { referenceVal, requireSettlement } from './invocations.ts';
@@ -44,8 +45,8 @@ export function createSettlementReads(
   async function settlementContract(): Promise<SettlementContract | null> {
     if (settlementAddress === null || !(await reads.exists(settlementAddress))) return null;
     const [treasury, paused] = await Promise.all([
-      reads.fact(settlementAddress, 'treasury'),
-      reads.fact(settlementAddress, 'paused'),
+      reads.fact(settlementAddress, FACTS.treasury),
+      reads.fact(settlementAddress, FACTS.paused),
     ]);
     const address = typeof treasury === 'string' ? normalizeAddress(treasury) : null;
     if (address === null) {

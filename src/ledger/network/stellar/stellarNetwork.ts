@@ -14,7 +14,7 @@ import { broadcastBytes, outbidLatest } from './broadcasting.ts';
 import { createContractReads } from './contractReads.ts';
 import { draftCall, simulateCall } from './drafting.ts';
 import type { DraftingDeps } from './drafting.ts';
-import { createFootprintSettings } from './fees.ts';
+import { createResourceSettings } from './fees.ts';
 import type { Contracts } from './invocations.ts';
 import { createNode } from './node.ts';
 import { outcomeOf } from './outcomes.ts';
@@ -76,7 +76,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     keys,
     validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
     maxInclusionFeeStroops,
-    footprintSettings: createFootprintSettings(node),
+    resourceSettings: createResourceSettings(node),
     warn: warnOnce(options.log),
   };
   const predictTokenAddress = (salt: Hash32) => deployedAddress(passphrase, contracts.factoryAddress, salt);

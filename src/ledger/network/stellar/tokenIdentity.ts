@@ -8,6 +8,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, Hash32, TokenTemplate } from '../port.ts';
 import { isContract } from './addresses.ts';
+import { FACTS } from './contractReads.ts';
 import type { Answer, ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
@@ -29,7 +30,7 @@ export async function tokenAt(
   if (!isContract(address) || !(await deps.reads.exists(address))) return null;
   const template = await templateOf(deps.reads, address);
   if (template === null) return null;
-  const told = await deps.reads.fact(address, 'asset_id');
+  const told = await deps.reads.fact(address, FACTS.assetId);
   const assetIdHash =
     told instanceof Uint8Array ? asHash32(told, 'asset_id') : await hashInEvents(deps, address);
   if (assetIdHash === null) {

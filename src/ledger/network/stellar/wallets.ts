@@ -10,7 +10,7 @@ import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
-import { simulateCall, widenedFor } from './drafting.ts';
+import { roomyCall, simulateCall } from './drafting.ts';
 import type { DraftingDeps } from './drafting.ts';
 import { inclusionFeeStroops } from './fees.ts';
 import { hostFunctionOf, invocationOf } from './invocations.ts';
@@ -49,7 +49,7 @@ export async function prepareForHolder(
   if (simulated.restore) {
     throw refusal('OTHER', `Entries that ${call.kind} needs are archived: they have to be restored first`);
   }
-  const { resources, auth } = await widenedFor(deps, simulated, state, deps.keys.sources.size);
+  const { resources, auth } = await roomyCall(deps, simulated, state);
   const validUntil = state.closedAt + HOLDER_VALIDITY_SECONDS;
   const transaction = buildTransaction(
     {
