@@ -2,6 +2,7 @@
  * A plain client of the network for tests: builds a call with the SDK, simulates, signs and sends it, and waits.
  */
 import {
+  Account,
   authorizeEntry,
   BASE_FEE,
   Contract,
@@ -10,9 +11,8 @@ import {
   rpc,
   scValToNative,
   TransactionBuilder,
-  xdr,
 } from '@stellar/stellar-sdk';
-import type { Account, Transaction } from '@stellar/stellar-sdk';
+import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import type { SorobanSimulator } from './startSorobanSimulator.ts';
 import { address, bytes32, i128, string, struct, u32, u64, VOID } from './soroban/values.ts';
 
@@ -95,8 +95,7 @@ export function createTestClient(simulator: SorobanSimulator): TestClient {
     },
     async read(contract, name, args = []) {
       const reader = Keypair.random().publicKey();
-      const { Account: AccountClass } = await import('@stellar/stellar-sdk');
-      const built = client.build(new AccountClass(reader, '0'), contract, name, args);
+      const built = client.build(new Account(reader, '0'), contract, name, args);
       const { result } = await client.simulate(built);
       return result ? scValToNative(result.retval) : undefined;
     },

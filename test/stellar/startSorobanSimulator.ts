@@ -7,7 +7,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { Networks, xdr } from '@stellar/stellar-sdk';
-import { newAccount } from './soroban/accounts.ts';
+import { newAccount, sequenceOf } from './soroban/accounts.ts';
 import { createChain, storedEntry } from './soroban/chain.ts';
 import type { Chain } from './soroban/chain.ts';
 import { createLibrary } from './soroban/contracts/library.ts';
@@ -194,9 +194,7 @@ function funding(chain: Chain) {
       const key = accountKey(address);
       const account = state.get(idOf(key))?.data.account();
       const balance = (account?.balance().toBigInt() ?? 0n) + stroops;
-      const sequence = account
-        ? (account.seqNum() as unknown as xdr.Int64).toBigInt()
-        : BigInt(ledger) << 32n;
+      const sequence = account ? sequenceOf(account) : BigInt(ledger) << 32n;
       const data = xdr.LedgerEntryData.account(newAccount(address, balance, sequence));
       state.put(...storedEntry(key, data, ledger, null));
     });

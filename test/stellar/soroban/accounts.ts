@@ -7,7 +7,7 @@ export function newAccount(address: string, balance: bigint, sequence: bigint): 
   return new xdr.AccountEntry({
     accountId: Keypair.fromPublicKey(address).xdrAccountId(),
     balance: new xdr.Int64(balance),
-    seqNum: new xdr.Int64(sequence) as unknown as xdr.SequenceNumber,
+    seqNum: new xdr.Int64(sequence),
     numSubEntries: 0,
     inflationDest: null,
     flags: 0,
@@ -26,12 +26,12 @@ export function withBalance(account: xdr.AccountEntry, balance: bigint): xdr.Acc
 
 export function withSequence(account: xdr.AccountEntry, sequence: bigint): xdr.AccountEntry {
   const changed = copyOf(account);
-  changed.seqNum(new xdr.Int64(sequence) as unknown as xdr.SequenceNumber);
+  changed.seqNum(new xdr.Int64(sequence));
   return changed;
 }
 
 export function sequenceOf(account: xdr.AccountEntry): bigint {
-  return (account.seqNum() as unknown as xdr.Int64).toBigInt();
+  return account.seqNum().toBigInt();
 }
 
 export function balanceOf(account: xdr.AccountEntry): bigint {

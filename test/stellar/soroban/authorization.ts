@@ -10,7 +10,7 @@ import { verify } from './ed25519.ts';
 import { hostFailure } from './hostErrors.ts';
 import { accountKey, nonceKey } from './ledgerKeys.ts';
 import type { HostStorage } from './storage.ts';
-import { address as addressValue, u32 } from './values.ts';
+import { address as addressValue, fieldsOf, u32 } from './values.ts';
 
 export interface CallFrame {
   contract: string;
@@ -242,19 +242,14 @@ function consumeNonce(
 /** An account signs with a vec of `{ public_key, signature }`; here every account has its own key alone. */
 function isSignedBy(address: string, signature: xdr.ScVal, payload: Buffer): boolean {
   if (!StrKey.isValidEd25519PublicKey(address) || signature.switch().name !== 'scvVec') return false;
-  const signatures = signature.vec() ?? [];
-  return (
-    signatures.length === 1 &&
-    signatures.every((one) => {
-      const fields = one.switch().name === 'scvMap' ? (one.map() ?? []) : [];
-      const [publicKey, bytes] = fields.map((field) => field.val());
-      const names = fields.map((field) => field.key().value()?.toString());
-      if (!publicKey || !bytes || names.join() !== 'public_key,signature') return false;
-      if (publicKey.switch().name !== 'scvBytes' || bytes.switch().name !== 'scvBytes') return false;
-      const isOwnKey = StrKey.encodeEd25519PublicKey(publicKey.bytes()) === address;
-      return isOwnKey && verify(address, payload, bytes.bytes());
-    })
-  );
+  const [one, ...others] = signature.vec() ?? [];
+  if (one?.switch().name !== 'scvMap' || others.length > 0) return false;
+  const fields = fieldsOf(one);
+  const publicKey = fields.get('public_key');
+  const bytes = fields.get('signature');
+  if (publicKey?.switch().name !== 'scvBytes' || bytes?.switch().name !== 'scvBytes') return false;
+  const isOwnKey = publicKey.bytes().equals(StrKey.decodeEd25519PublicKey(address));
+  return isOwnKey && verify(address, payload, bytes.bytes());
 }
 
 function notAtTheRoot(address: string): Error {

@@ -1,7 +1,7 @@
 /**
  * The network itself: its ledger, what waits for the next one, and how that closes.
  */
-import { xdr } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import { openEnvelope, sha256 } from './envelopes.ts';
 import type { OpenedTransaction } from './envelopes.ts';
 import { BASE_FEE } from './fees.ts';

@@ -2,14 +2,8 @@
  * Opening what was sent: a transaction envelope, or a fee bump around one.
  */
 import { createHash } from 'node:crypto';
-import {
-  FeeBumpTransaction,
-  MuxedAccount,
-  StrKey,
-  Transaction,
-  TransactionBuilder,
-  xdr,
-} from '@stellar/stellar-sdk';
+import { FeeBumpTransaction, MuxedAccount, StrKey, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import type { Transaction } from '@stellar/stellar-sdk';
 
 export interface OpenedTransaction {
   /** Of the envelope that was sent: the outer one of a fee bump. Lower-case hex, like all hashes here. */

@@ -99,7 +99,7 @@ export function ledgerHeader(
     previousLedgerHash: ledgerHash(passphrase, ledger.sequence - 1),
     scpValue: new xdr.StellarValue({
       txSetHash: sha256(passphrase, ' set ', String(ledger.sequence)),
-      closeTime: new xdr.Uint64(ledger.closedAt) as unknown as xdr.TimePoint,
+      closeTime: new xdr.Uint64(ledger.closedAt),
       upgrades: [],
       ext: xdr.StellarValueExt.stellarValueBasic(),
     }),

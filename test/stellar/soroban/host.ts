@@ -8,7 +8,7 @@ import type { AuthMode } from './authorization.ts';
 import { diagnosticEvent, errorEvent, hostFailure, HostFailure, trap } from './hostErrors.ts';
 import { codeKey, deployedContract, INSTANCE, instanceKey } from './ledgerKeys.ts';
 import type { HostStorage } from './storage.ts';
-import { address as addressValue, symbol, vec, VOID, WrongType } from './values.ts';
+import { address as addressValue, asSymbol, symbol, vec, VOID, WrongType } from './values.ts';
 
 export interface LedgerInfo {
   sequence: number;
@@ -138,7 +138,7 @@ export function runHost(options: HostOptions, root: Callee): HostRun {
     }
     const executable = instance.contractData().val().instance().executable();
     if (executable.switch().name === 'contractExecutableStellarAsset') return library.codeOf('native') ?? {};
-    const hash = executable.wasmHash() as unknown as Buffer;
+    const hash = executable.wasmHash();
     if (!storage.get(codeKey(hash))) {
       throw hostFailure('Storage', 'MissingValue', 'trying to get non-existing value for contract code');
     }
@@ -274,6 +274,6 @@ function argumentsValue(args: readonly xdr.ScVal[]): xdr.ScVal {
 /** Keys are vecs that start with a symbol: ordered by their symbols. */
 function sortText(key: xdr.ScVal): string {
   return (key.vec() ?? [])
-    .map((part) => (part.switch().name === 'scvVec' ? sortText(part) : String(part.value())))
+    .map((part) => (part.switch().name === 'scvVec' ? sortText(part) : asSymbol(part)))
     .join('\u0000');
 }

@@ -1,8 +1,8 @@
 /**
  * How the Soroban host says no: typed errors, and the text that a node makes of one and of its event log.
  */
-import { Address, scValToBigInt, StrKey, xdr } from '@stellar/stellar-sdk';
-import { string, vec } from './values.ts';
+import { Address, scValToBigInt, scValToNative, StrKey, xdr } from '@stellar/stellar-sdk';
+import { asString, asSymbol, string, vec } from './values.ts';
 
 type ErrorType = 'WasmVm' | 'Storage' | 'Auth' | 'Context';
 type ErrorCode =
@@ -83,7 +83,8 @@ function eventText(diagnostic: xdr.DiagnosticEvent): string {
   const contract = contractId ? `contract:${StrKey.encodeContract(contractId)}, ` : '';
   const { name } = event.type();
   const kind = `${name[0]?.toUpperCase()}${name.slice(1)}`;
-  const isCall = event.body().v0().topics()[0]?.value()?.toString() === 'fn_call';
+  const [first] = event.body().v0().topics();
+  const isCall = first?.switch().name === 'scvSymbol' && asSymbol(first) === 'fn_call';
   const topics = event
     .body()
     .v0()
@@ -97,7 +98,8 @@ function eventText(diagnostic: xdr.DiagnosticEvent): string {
 }
 
 function valueText(value: xdr.ScVal): string {
-  switch (value.switch().name) {
+  const type: string = value.switch().name;
+  switch (type) {
     case 'scvVoid':
       return 'Void';
     case 'scvError':
@@ -105,9 +107,9 @@ function valueText(value: xdr.ScVal): string {
     case 'scvBytes':
       return `Bytes(${value.bytes().toString('hex')})`;
     case 'scvString':
-      return `"${Buffer.from(value.str()).toString('utf8')}"`;
+      return `"${asString(value)}"`;
     case 'scvSymbol':
-      return Buffer.from(value.sym()).toString('utf8');
+      return asSymbol(value);
     case 'scvVec':
       return `[${(value.vec() ?? []).map(valueText).join(', ')}]`;
     case 'scvMap': {
@@ -121,7 +123,7 @@ function valueText(value: xdr.ScVal): string {
     case 'scvI128':
       return String(scValToBigInt(value));
     default:
-      return String(value.value());
+      return String(scValToNative(value));
   }
 }
 

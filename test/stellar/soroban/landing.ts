@@ -145,7 +145,8 @@ function applyOperation(
 ): Applied {
   const source = operationSource(operation, transaction.source);
   const body = operation.body();
-  switch (body.switch().name) {
+  const type: string = body.switch().name;
+  switch (type) {
     case 'invokeHostFunction':
       return applyInvocation(deps, transaction, body.invokeHostFunctionOp(), { source, ledger, work });
     case 'restoreFootprint':

@@ -46,7 +46,8 @@ export function nonceKey(address: string, nonce: xdr.Int64): xdr.LedgerKey {
 
 /** How the host names a key in its errors. */
 export function kindOfKey(key: xdr.LedgerKey): string {
-  switch (key.switch().name) {
+  const type: string = key.switch().name;
+  switch (type) {
     case 'contractData': {
       const inner = key.contractData().key().switch().name;
       if (inner === 'scvLedgerKeyContractInstance') return 'contract instance';

@@ -45,7 +45,8 @@ export function simulate(deps: SimulationDeps, request: SimulationRequest): Answ
     return { error: 'Transaction contains a memo. Soroban transactions do not support memos.' };
   }
   const body = operation.body();
-  switch (body.switch().name) {
+  const type: string = body.switch().name;
+  switch (type) {
     case 'invokeHostFunction': {
       const source = operationSource(operation, transaction.source);
       return simulateInvocation(deps, request, body.invokeHostFunctionOp(), source);
@@ -54,7 +55,7 @@ export function simulate(deps: SimulationDeps, request: SimulationRequest): Answ
     case 'restoreFootprint':
       return simulateFootprint(deps, request, body);
     default:
-      return { error: `Transaction contains unsupported operation type: ${body.switch().name}` };
+      return { error: `Transaction contains unsupported operation type: ${type}` };
   }
 }
 

@@ -116,6 +116,12 @@ export function asStruct<Name extends string>(
   return Object.fromEntries(entries) as Record<Name, xdr.ScVal>;
 }
 
+/** A struct's values by field, whatever the fields are. */
+export function fieldsOf(value: xdr.ScVal): Map<string, xdr.ScVal> {
+  if (value.switch().name !== 'scvMap') throw wrongType('a struct', value);
+  return new Map((value.map() ?? []).map((entry) => [asSymbol(entry.key()), entry.val()]));
+}
+
 /** The name of a unit enum's variant. */
 export function asVariant(value: xdr.ScVal): string {
   const [name] = value.switch().name === 'scvVec' ? (value.vec() ?? []) : [];

@@ -3,7 +3,7 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { CarbonCreditMetadata, CommodityMetadata } from '../../../../src/ledger/network/port.ts';
-import { asBytes32, asI128, asString, asStruct, asU32, asU64, struct, u64 } from '../values.ts';
+import { asBytes32, asI128, asString, asStruct, asU32, asU64, fieldsOf, struct, u64 } from '../values.ts';
 
 const CARBON_FIELDS = [
   'credit_type',
@@ -63,8 +63,5 @@ export function asCommodityMetadata(value: xdr.ScVal): CommodityMetadata {
 
 /** As the contract stores it: it sets the time of the last update itself. */
 export function storedMetadata(value: xdr.ScVal, updatedAt: bigint): xdr.ScVal {
-  const given = Object.fromEntries(
-    (value.map() ?? []).map((entry) => [String(entry.key().value()), entry.val()]),
-  );
-  return struct({ ...given, last_updated: u64(updatedAt) });
+  return struct({ ...Object.fromEntries(fieldsOf(value)), last_updated: u64(updatedAt) });
 }

@@ -73,15 +73,13 @@ export function tryRule({ env, library }: RuleDeps, rule: Rule): RuleOutcome {
 function failureOf(refusal: NetworkRefusal, rule: Rule, env: Env): HostFailure {
   const number = rule.errors[refusal.reason] ?? SHARED_ERRORS[refusal.reason];
   if (number !== undefined) return contractFailure(number);
-  switch (refusal.reason) {
-    case 'SALT_ALREADY_USED':
-      return hostFailure('Storage', 'ExistingValue', 'contract already exists');
-    case 'CONTRACT_NOT_FOUND': {
-      const message = 'trying to get non-existing value for contract instance';
-      return hostFailure('Storage', 'MissingValue', message, [addressValue(env.contract)]);
-    }
-    default:
-      // The deployed contracts have no number for it: an arithmetic check or an `unwrap` panics.
-      return hostFailure('WasmVm', 'InvalidAction', 'VM call trapped: UnreachableCodeReached');
+  if (refusal.reason === 'SALT_ALREADY_USED') {
+    return hostFailure('Storage', 'ExistingValue', 'contract already exists');
   }
+  if (refusal.reason === 'CONTRACT_NOT_FOUND') {
+    const message = 'trying to get non-existing value for contract instance';
+    return hostFailure('Storage', 'MissingValue', message, [addressValue(env.contract)]);
+  }
+  // The deployed contracts have no number for it: an arithmetic check or an `unwrap` panics.
+  return hostFailure('WasmVm', 'InvalidAction', 'VM call trapped: UnreachableCodeReached');
 }

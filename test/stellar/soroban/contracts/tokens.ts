@@ -10,7 +10,6 @@ import {
   asI128,
   asString,
   asU32,
-  asU64,
   bool,
   i128,
   string,
@@ -24,7 +23,7 @@ import {
 import { readInstance, readPersistent } from './contractStorage.ts';
 import { runRule } from './rules.ts';
 import type { Rule } from './rules.ts';
-import { isPaused, keys, readBalance, required } from './world.ts';
+import { expiryDate, isPaused, keys, readBalance, required } from './world.ts';
 
 const ZERO_RETIREMENT_AMOUNT = 1;
 const INSUFFICIENT_TO_RETIRE = 2;
@@ -115,7 +114,7 @@ function carbonFunctions(library: CodeLibrary): ContractCode {
 
 function receiptFunctions(library: CodeLibrary): ContractCode {
   return {
-    is_expired: reading(0, (env) => bool(env.ledger.closedAt > expiryDate(env))),
+    is_expired: reading(0, (env) => bool(env.ledger.closedAt > expiryDate(env, env.contract))),
     mark_expired: {
       arity: 0,
       run(env) {
@@ -183,12 +182,6 @@ function retireArguments(args: readonly xdr.ScVal[]): [string, bigint, string, s
 
 function persistent(env: Env, key: xdr.ScVal): xdr.ScVal {
   return readPersistent(env, env.contract, key) ?? missing();
-}
-
-function expiryDate(env: Env): bigint {
-  const fields = persistent(env, keys.metadata).map() ?? [];
-  const field = fields.find((entry) => entry.key().value()?.toString() === 'expiry_date');
-  return asU64(field?.val() ?? missing());
 }
 
 function missing(): never {

@@ -28,6 +28,7 @@ import {
   asVariant,
   bool,
   bytes32,
+  fieldsOf,
   i128,
   string,
   struct,
@@ -82,7 +83,7 @@ export function createSorobanWorld(options: WorldOptions): World {
   function kindAt(contract: string): { kind: string; instance: Instance } | null {
     const instance = readInstance(env, contract);
     if (!instance || instance.executable.switch().name !== 'contractExecutableWasm') return null;
-    const hash = instance.executable.wasmHash() as unknown as Buffer;
+    const hash = instance.executable.wasmHash();
     const kind = ['carbon-credit', 'commodity', 'settlement'].find((name) =>
       library.hashOf(name).equals(hash),
     );
@@ -253,10 +254,9 @@ function optionalAmount(instance: Instance, key: xdr.ScVal): bigint {
   return asI128(instance.get(key) ?? i128(0n));
 }
 
-function expiryDate(env: Env, token: string): bigint {
+export function expiryDate(env: Env, token: string): bigint {
   const metadata = readPersistent(env, token, keys.metadata) ?? missing();
-  const field = (metadata.map() ?? []).find((entry) => entry.key().value()?.toString() === 'expiry_date');
-  return asU64(field?.val() ?? missing());
+  return asU64(fieldsOf(metadata).get('expiry_date') ?? missing());
 }
 
 /** @throws HostFailure as `unwrap()` on a missing value traps */
