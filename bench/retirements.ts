@@ -77,8 +77,11 @@ async function run(options: Options): Promise<void> {
       log: silentLog,
     });
     await platform.start();
-    const product = await runProduct(platform, options.count).finally(() => platform.stop());
-    report(options, plain, product);
+    try {
+      report(options, plain, await runProduct(platform, options.count));
+    } finally {
+      await platform.stop();
+    }
   } finally {
     await handle.close();
     await postgres.stop();

@@ -11,7 +11,7 @@ import type { Logger } from '../logger.ts';
 
 export interface DueWorker {
   start(): void;
-  /** Finishes the steps under way and claims no more. */
+  /** Finishes what is claimed and claims no more. */
   stop(): Promise<void>;
   /** Claims and carries what is due until nothing is. For tests and tools; the loop does the same. */
   drain(): Promise<void>;
@@ -39,6 +39,8 @@ const IDLE_POLL_MS = 1000;
 export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker {
   const { bell, bellKey, maxConcurrent, idlePollMs = IDLE_POLL_MS } = options;
   const underWay = new Set<Promise<void>>();
+  /** Claimed, and waiting for a place: claiming one row at a time would cost more than carrying it. */
+  let backlog: Row[] = [];
   let running: Promise<void> | null = null;
   let stopping = false;
 
@@ -47,13 +49,13 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
     underWay.add(work);
   }
 
-  /** Fills the free places; says whether there was anything to claim. */
+  /** Fills the free places; says whether there was anything to do. */
   async function fill(): Promise<boolean> {
-    const free = maxConcurrent - underWay.size;
-    if (free <= 0) return false;
-    const claimed = await options.claim(free);
-    for (const row of claimed) launch(row);
-    return claimed.length > 0;
+    if (underWay.size >= maxConcurrent) return false;
+    if (backlog.length === 0) backlog = await options.claim(maxConcurrent);
+    const launched = backlog.splice(0, maxConcurrent - underWay.size);
+    for (const row of launched) launch(row);
+    return launched.length > 0;
   }
 
   async function loop(): Promise<void> {
@@ -68,6 +70,15 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
       }
       // Wait for a place, or for work: whichever is missing.
       await Promise.race(underWay.size >= maxConcurrent ? underWay : [rung, ...underWay]);
+    }
+    await carryBacklog();
+  }
+
+  /** What was claimed would otherwise lie until the claim runs out. */
+  async function carryBacklog(): Promise<void> {
+    while (backlog.length > 0) {
+      await Promise.all(underWay);
+      for (const row of backlog.splice(0, maxConcurrent)) launch(row);
     }
     await Promise.all(underWay);
   }

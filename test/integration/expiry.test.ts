@@ -140,7 +140,7 @@ describe('a run', () => {
     const run = await runOnce();
     expect(await countRun(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
     const failures = await listFailures(platform.dependencies, run.id);
-    expect(failures).toEqual([{ receiptId: bad?.id, reason: 'prepare refused by the test' }]);
+    expect(failures).toEqual([{ receiptId: bad?.id, reason: 'draft refused by the test' }]);
     for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
 

@@ -11,7 +11,7 @@ import { attempts, signingAccounts, submissions } from '../../src/db/schema/inde
 import type { NextSequences, SigningOrder, Slot } from '../../src/ledger/network/port.ts';
 import { decideAttempt } from '../../src/ledger/submission/attempts.ts';
 import { insertAttempt } from '../../src/ledger/submission/signAttempt.ts';
-import { countFreeSlots, SequenceAhead, takeSlot } from '../../src/ledger/submission/slots.ts';
+import { readSigningState, SequenceAhead, takeSlot } from '../../src/ledger/submission/slots.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 
 let database: TestDatabase;
@@ -88,7 +88,7 @@ describe('an account with many open transactions', () => {
     expect(given.sort((a, b) => Number(a - b))).toEqual(
       Array.from({ length: 40 }, (_, at) => 7n + BigInt(at)),
     );
-    expect(await countFreeSlots(database.handle.db, order)).toBe(0);
+    expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
   });
 
   it('gives away again what came back, before anything new', async () => {
@@ -125,7 +125,7 @@ describe('an account with many open transactions', () => {
       .update(signingAccounts)
       .set({ haltedBecause: 'for the test' })
       .where(eq(signingAccounts.address, source));
-    expect(await countFreeSlots(database.handle.db, order)).toBe(0);
+    expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
     expect(await sign(order, startingAt(5n))).toBeNull();
     await database.handle.db
       .update(signingAccounts)
@@ -178,7 +178,7 @@ describe('outbidding', () => {
     });
     const higher = await db.transaction((tx) => store(tx, first.slot, first.hash, submissionId));
     // One slot is taken, not two.
-    expect(await countFreeSlots(db, order)).toBe(1);
+    expect((await readSigningState(db, order)).freeSlots).toBe(1);
     const elsewhere = { ...first.slot, sequence: first.slot.sequence + 1n };
     await expect(db.transaction((tx) => store(tx, elsewhere, higher, submissionId))).rejects.toThrow();
     await expect(db.transaction((tx) => store(tx, first.slot, first.hash, submissionId))).rejects.toThrow();

@@ -76,7 +76,7 @@ async function createHolder(node: Anvil): Promise<Holder> {
       };
       return account.signTransaction({
         type: 'eip1559',
-        chainId: Number(call.chainId),
+        chainId: call.chainId,
         to: call.to,
         data: call.data,
         value: BigInt(call.value),

@@ -104,7 +104,8 @@ async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<voi
   if (!other) return;
   throw new DomainError(
     'CONFLICT',
-    `Transaction ${other.hash} of another act uses the same sequence (nonce) of ${signed.source}: sign again with the next.`,
+    `Transaction ${other.hash} of another act has the sequence (nonce) ${signed.sequence} of ${signed.source}: sign with ` +
+      'the next one, or prepare the act anew where the sequence is part of what was prepared.',
     { txHash: other.hash },
   );
 }

@@ -5,7 +5,7 @@
  * sequence that the network has not used and no live attempt holds. So a sequence that came back (its attempt died
  * without landing) is the next one given away, and no gap stays open in front of what waits behind it.
  */
-import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql } from 'drizzle-orm';
+import { and, eq, gte, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts } from '../../db/schema/index.ts';
 import type { Address, NextSequences, SigningOrder, Slot } from '../network/port.ts';
@@ -31,16 +31,26 @@ export class SequenceAhead extends Error {
 
 const openInSlot = and(eq(attempts.state, 'OPEN'), isNull(attempts.outbids));
 
-/** How many more attempts could be signed at this moment; none while one account is halted. */
-export async function countFreeSlots(db: Db, order: SigningOrder): Promise<number> {
-  if (await isHalted(db)) return 0;
-  const open = await db.$count(attempts, and(inArray(attempts.source, [...order.accounts]), openInSlot));
-  return Math.max(0, order.accounts.length * order.maxOpenPerAccount - open);
+export interface SigningState {
+  /** What one account's history hides may concern any call: so nothing is signed with the others either. */
+  isHalted: boolean;
+  /** How many more attempts could be signed at this moment. */
+  freeSlots: number;
 }
 
-/** What one account's history hides may concern any call: so nothing is signed with the others either. */
-export async function isHalted(db: Pick<Db, '$count'>): Promise<boolean> {
-  return (await db.$count(signingAccounts, isNotNull(signingAccounts.haltedBecause))) > 0;
+export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrder): Promise<SigningState> {
+  const [row] = await db
+    .select({
+      open: sql<number>`count(*) FILTER (WHERE ${inArray(attempts.source, [...order.accounts])})::integer`,
+      isHalted: sql<boolean>`EXISTS (SELECT 1 FROM ${signingAccounts}
+        WHERE ${signingAccounts.haltedBecause} IS NOT NULL)`,
+    })
+    .from(attempts)
+    .where(openInSlot);
+  if (!row) throw new Error('a count has no row');
+  const { open, isHalted } = row;
+  const all = order.accounts.length * order.maxOpenPerAccount;
+  return { isHalted, freeSlots: isHalted ? 0 : Math.max(0, all - open) };
 }
 
 /**
@@ -53,7 +63,7 @@ export async function takeSlot(
   order: SigningOrder,
   nextSequences: NextSequences,
 ): Promise<Slot | null> {
-  if (await isHalted(tx)) return null;
+  if ((await readSigningState(tx, order)).freeSlots === 0) return null;
   const candidates = new Set(order.accounts);
   while (candidates.size > 0) {
     const account = await lockAccount(tx, order, [...candidates], nextSequences);

@@ -26,11 +26,13 @@ import { effectsFor, intentOf, settle, type Submission } from './settle.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { outbidAttempt, signAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
-import { countFreeSlots, SequenceAhead } from './slots.ts';
+import { readSigningState, SequenceAhead } from './slots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** So many attempts can only die when something is wrong that signing again won't mend. */
 const MAX_ATTEMPTS = 20;
+/** A node may have dropped what it was sent, so it is sent again; the first look is always one of these. */
+const LOOKS_PER_SENDING = 4;
 
 /**
  * What a step achieved: `settled` (or no longer ours), `progress` (step again now), `waiting` for the network (look
@@ -39,18 +41,22 @@ const MAX_ATTEMPTS = 20;
 export type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
 
 export async function step(deps: SubmissionDependencies, submission: Submission): Promise<StepResult> {
+  const { signingOrder } = deps.network;
   const open = await findOpenAttempts(deps.db, submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
-    return (await conclude(deps, submission, open)) ?? sendAndAsk(deps, submission, await outbid(deps, open));
+    const concluded = await conclude(deps, submission, open);
+    if (concluded !== null) return concluded;
+    // Each look asks; a node that waits for its next ledger need not get the same bytes every time.
+    if (signingOrder && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
+    return sendAndAsk(deps, submission, await outbid(deps, open));
   }
   if (submission.signer === 'HOLDER') {
     await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
     return 'settled';
   }
-  const { signingOrder } = deps.network;
   // Known before anything is simulated: most of a long queue only waits.
-  if (signingOrder && (await countFreeSlots(deps.db, signingOrder)) === 0) return 'no-slot';
+  if (signingOrder && (await readSigningState(deps.db, signingOrder)).freeSlots === 0) return 'no-slot';
 
   const reason = await reasonForReview(deps, submission);
   if (reason !== null) {

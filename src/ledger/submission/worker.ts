@@ -7,7 +7,7 @@ import { attempts, submissions } from '../../db/schema/index.ts';
 import { messageOf } from '../../errors.ts';
 import { reviewHaltedSigning } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
-import { countFreeSlots } from './slots.ts';
+import { readSigningState } from './slots.ts';
 import { step } from './step.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -49,12 +49,12 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
 async function claimDue(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return claim(deps, limit);
-  await reviewHaltedSigning(deps);
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
   const underWay = await claim(deps, limit, isUnderWay);
-  const slots = await countFreeSlots(deps.db, signingOrder);
-  const fresh = Math.min(limit - underWay.length, slots);
+  const { isHalted, freeSlots } = await readSigningState(deps.db, signingOrder);
+  if (isHalted) await reviewHaltedSigning(deps);
+  const fresh = Math.min(limit - underWay.length, freeSlots);
   return fresh > 0 ? [...underWay, ...(await claim(deps, fresh, sql`NOT ${isUnderWay}`))] : underWay;
 }
 
