@@ -12,7 +12,7 @@ import { WrongSettings } from '../startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const MARKS = { right: pc.green('✓'), worse: pc.yellow('!'), wrong: pc.red('✗') };
-const SUBJECT_WIDTH = 16;
+const SUBJECT_WIDTH = 18;
 
 const command = new Command('ledger:check')
   .description(

@@ -32,7 +32,28 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
     if (identity.verdict === 'wrong') return;
   }
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
+  yield* checkFamily(ledger);
   yield await lookAt('settlement', () => checkSettlement(config, network));
+}
+
+/** What to do about what an adapter finds: it knows nothing of settings. */
+const REMEDIES: Readonly<Record<string, string>> = {
+  finality: 'Use a node that knows the final block, or set LEDGER_FINALITY to a number of confirmations.',
+  fees: 'Raise the cap (LEDGER_MAX_FEE_GWEI, LEDGER_MAX_INCLUSION_FEE_STROOPS), or wait.',
+  'token factory': 'Correct LEDGER_FACTORY_ADDRESS.',
+  'settlement factory': 'Correct LEDGER_SETTLEMENT_FACTORY_ADDRESS.',
+  'settlement roles':
+    'Give custody its roles at the settlement contract, or correct RAMP_SETTLEMENT_ADDRESS.',
+};
+
+/** What only the family's own adapter knows to look at. */
+async function* checkFamily(ledger: LedgerConfig): AsyncGenerator<Check> {
+  if (ledger.family !== 'evm') return;
+  const { checkEvmNetwork } = await import('../ledger/network/evm/checks.ts');
+  for await (const check of checkEvmNetwork(ledger)) {
+    const remedy = check.remedy ?? (check.verdict === 'right' ? undefined : REMEDIES[check.subject]);
+    yield remedy === undefined ? check : { ...check, remedy };
+  }
 }
 
 function checkTreasury(config: Config, network: LedgerNetwork): Check {
@@ -89,7 +110,7 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
       'settlement',
       'none: cash-outs are refused',
       (canDeploy ? '' : 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ') +
-        'Call the mutation deployRampSettlement once, and set RAMP_SETTLEMENT_ADDRESS to what it answers.',
+        'Set RAMP_SETTLEMENT_ADDRESS to what the mutation deployRampSettlement answers; it deploys one contract once.',
     );
   }
   const { address, treasury, paused } = settlement;
