@@ -8,7 +8,7 @@ import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sd
 import type { Transaction } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
-import { contractDataKey, instanceKey } from './addresses.ts';
+import { contractDataKey, instanceKey, normalizeAddress } from './addresses.ts';
 import { hostErrorOf } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
 import { hostFunctionOf } from './invocations.ts';
@@ -36,6 +36,8 @@ export interface ContractReads {
   exists(contract: Address): Promise<boolean>;
   /** A fact that contracts are not promised to tell: by one of these getters, from their storage, or null. */
   fact(contract: Address, fact: Fact): Promise<unknown>;
+  /** Who has a role, where the contract keeps that in its instance under the role's name; else null. */
+  roleHolder(contract: Address, role: string): Promise<Address | null>;
 }
 
 /** What only has to be simulated is never sent, so its fee and sequence mean nothing. */
@@ -72,6 +74,13 @@ export function createContractReads(
       const answers = await Promise.all(getters.map((getter) => ask(contract, getter)));
       const told = answers.find((answer) => answer.ok);
       return told ? plain(told.value) : findStored(node, contract, stored);
+    },
+    async roleHolder(contract, role) {
+      const { byKey } = await node.entries([instanceKey(contract)]);
+      const [instance] = byKey.values();
+      const found = storageOf(instance).find((entry) => [plain(entry.key())].flat(2).includes(role));
+      const holder = found ? plain(found.val()) : null;
+      return typeof holder === 'string' ? normalizeAddress(holder) : null;
     },
   };
 }
@@ -115,12 +124,21 @@ async function findStored(node: StellarNode, contract: Address, name: string): P
   const names = [xdr.ScVal.scvVec([symbol]), symbol];
   const keys = [instanceKey(contract), ...names.map((key) => contractDataKey(contract, key))];
   const { byKey } = await node.entries(keys);
-  const [instance, ...beside] = keys.map((key) => byKey.get(key.toXDR('base64'))?.contractData().val());
+  const [instance, ...beside] = keys.map((key) => byKey.get(key.toXDR('base64')));
   const wanted = names.map((key) => key.toXDR('base64'));
-  const inside =
-    (instance?.switch().name === 'scvContractInstance' ? instance.instance().storage() : null) ?? [];
   const found =
-    inside.find((entry) => wanted.includes(entry.key().toXDR('base64')))?.val() ??
-    beside.find((value) => value !== undefined);
+    storageOf(instance)
+      .find((entry) => wanted.includes(entry.key().toXDR('base64')))
+      ?.val() ??
+    beside
+      .find((entry) => entry !== undefined)
+      ?.contractData()
+      .val();
   return found ? plain(found) : null;
+}
+
+/** A contract's own map, which lives and is read with its instance. */
+function storageOf(instance: xdr.LedgerEntryData | undefined): xdr.ScMapEntry[] {
+  const value = instance?.contractData().val();
+  return value?.switch().name === 'scvContractInstance' ? (value.instance().storage() ?? []) : [];
 }

@@ -26,7 +26,7 @@ export async function outcomeOfFailure(
   call: LandedCall,
 ): Promise<Outcome> {
   const { ledger } = landed;
-  const code = failureCode(landed.result);
+  const code = innermostCode(landed.result);
   const dead = (why: string): Outcome => ({
     status: 'dead',
     proof: `It landed in ledger ${ledger} and failed without effect, not by the contract's word: ${why}`,
@@ -48,14 +48,18 @@ export async function outcomeOfFailure(
   return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };
 }
 
-/** The innermost code: of the operation where it got so far, else of the transaction. */
-function failureCode(result: xdr.TransactionResult): string {
+/** Why a transaction failed: the code of the operation that did, or the transaction's own. */
+export function innermostCode(result: xdr.TransactionResult): string {
   const outer = result.result();
   const name = outer.switch().name;
   const inner = name === 'txFeeBumpInnerFailed' ? outer.innerResultPair().result().result() : outer;
   if (inner.switch().name !== 'txFailed') return inner.switch().name;
-  const [operation] = inner.results();
-  if (operation?.switch().name !== 'opInner') return operation?.switch().name ?? 'txFailed';
+  const codes = inner.results().map(codeOf);
+  return codes.find((code) => !code.endsWith('Success')) ?? 'txFailed';
+}
+
+function codeOf(operation: xdr.OperationResult): string {
+  if (operation.switch().name !== 'opInner') return operation.switch().name;
   return operation.tr().value().switch().name;
 }
 

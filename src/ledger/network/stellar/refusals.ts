@@ -28,8 +28,8 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
   2: 'REFERENCE_ALREADY_USED',
   3: 'WRONG_STATUS',
 };
-/** OpenZeppelin's contracts for Stellar, of which tokens are commonly made. */
-const LIBRARY_ERRORS: Record<number, RefusalReason> = { 1000: 'PAUSED', 2000: 'UNAUTHORIZED' };
+/** Numbers that the deployed contracts share, but do not promise: a token's, also when another contract moves it. */
+const SHARED_ERRORS: Record<number, RefusalReason> = { 5: 'INSUFFICIENT_BALANCE', 11: 'PAUSED' };
 const DEPLOYS = new Set([
   'deploy_carbon_credit_token',
   'deploy_commodity_receipt_token',
@@ -76,7 +76,7 @@ async function explainByNumber(
   if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
   const isOwn = error.contract === null || error.contract === refused.contract;
   const own = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
-  const reason = own ?? LIBRARY_ERRORS[error.code];
+  const reason = own ?? SHARED_ERRORS[error.code];
   if (reason === undefined) return null;
   if (reason === 'INSUFFICIENT_BALANCE') {
     return (await explainBalance(context, refused)) ?? sayReason(reason, refused, error);

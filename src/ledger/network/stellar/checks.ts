@@ -1,0 +1,154 @@
+/**
+ * Looking at a configured Stellar network before it is worked with: what is there, who may do what, and for how
+ * many writes the lumens are enough.
+ */
+import { createHash } from 'node:crypto';
+import type { NetworkCall } from '../port.ts';
+import { lookAt, right, worse, wrong } from '../check.ts';
+import type { Check } from '../check.ts';
+import { readAccounts } from './accounts.ts';
+import { readChannels, showXlm } from './channels.ts';
+import type { ChannelState } from './channels.ts';
+import { simulateCall } from './drafting.ts';
+import type { DraftingDeps } from './drafting.ts';
+import { assembleParts } from './parts.ts';
+import type { StellarNetworkOptions } from './parts.ts';
+
+/** A retirement with room for others in its footprint costs about this much. */
+const STROOPS_PER_WRITE = 1_000_000n;
+/** What an account must keep: the network takes nothing of it. */
+const RESERVE_STROOPS = 10_000_000n;
+/** A day's work of a quiet platform. */
+const FEW_WRITES = 50n;
+
+interface Looking extends DraftingDeps {
+  options: StellarNetworkOptions;
+}
+
+/** @throws Error for keys and addresses that are none */
+export async function* checkStellarNetwork(options: StellarNetworkOptions): AsyncGenerator<Check> {
+  const looking: Looking = { ...assembleParts(options), options };
+  const looks: [string, (looking: Looking) => Promise<Check>][] = [
+    ['fees', lookAtFees],
+    ['funds', lookAtFunds],
+    ['channels', lookAtChannels],
+    ['token factory', lookAtFactory],
+    ['settlement factory', lookAtSettlementFactory],
+    ['settlement roles', lookAtRoles],
+  ];
+  for (const [subject, look] of looks) yield await lookAt(subject, () => look(looking));
+}
+
+async function lookAtFees({ node, maxInclusionFeeStroops: cap }: Looking): Promise<Check> {
+  const usual = await node.usualInclusionFeeStroops();
+  const found = `${usual} stroops are bid to be included, under a cap of ${cap}`;
+  if (usual <= cap) return right('fees', found);
+  return wrong('fees', `${usual} stroops are bid to be included, above the cap of ${cap}: writes wait`);
+}
+
+async function lookAtFunds({ node, keys }: Looking): Promise<Check> {
+  const custody = keys.custody.publicKey();
+  const account = (await readAccounts(node, [custody])).byAddress.get(custody);
+  if (!account) return wrong('funds', `the account ${custody} does not exist`, 'Send it XLM.');
+  const found = `${custody} has ${describeBalance(account.balanceStroops)}`;
+  return writesOf(account.balanceStroops) < FEW_WRITES
+    ? worse('funds', found, 'Send it more XLM.')
+    : right('funds', found);
+}
+
+async function lookAtChannels({ options }: Looking): Promise<Check> {
+  const channels = await readChannels(options);
+  if (channels.length === 0) {
+    return worse(
+      'channels',
+      'none: custody makes one write per ledger, about every five seconds',
+      'Configure channel accounts to make more at once.',
+    );
+  }
+  const missing = channels.filter(({ balanceStroops }) => balanceStroops === null);
+  if (missing.length > 0) {
+    return wrong(
+      'channels',
+      `${missing.length} of ${channels.length} do not exist, such as ${missing[0]?.address ?? ''}`,
+      'Make them with custody’s XLM, or leave them out.',
+    );
+  }
+  const poor = channels.filter((channel) => writesOf(channel.balanceStroops ?? 0n) < FEW_WRITES);
+  const found = `${channels.length}, with at least ${describeBalance(leastOf(channels))} each`;
+  if (poor.length === 0) return right('channels', found);
+  return worse('channels', found, `Send more XLM to ${poor.map(({ address }) => address).join(', ')}.`);
+}
+
+async function lookAtFactory(looking: Looking): Promise<Check> {
+  await simulateAsCustody(looking, TRIAL_DEPLOY);
+  return right('token factory', `${looking.contracts.factoryAddress} would deploy a token`);
+}
+
+async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
+  const { settlementFactoryAddress: factory } = looking.contracts;
+  if (factory === null) return right('settlement factory', 'none is configured');
+  const treasury = looking.keys.custody.publicKey();
+  await simulateAsCustody(looking, { kind: 'deployRampSettlement', salt: TRIAL_HASH, treasury });
+  return right('settlement factory', `${factory} would deploy a settlement contract`);
+}
+
+/** Custody has to be the settler, who releases deposits, and the manager, who returns them. */
+async function lookAtRoles({ reads, contracts, keys }: Looking): Promise<Check> {
+  const { settlementAddress } = contracts;
+  if (settlementAddress === null) return right('settlement roles', 'no settlement contract is configured');
+  const custody = keys.custody.publicKey();
+  for (const role of ['Settler', 'Manager']) {
+    const holder = await reads.roleHolder(settlementAddress, role);
+    if (holder === null) {
+      return worse(
+        'settlement roles',
+        `${settlementAddress} does not show who is its ${role}`,
+        'See for yourself that custody is its settler and manager.',
+      );
+    }
+    if (holder !== custody) {
+      return wrong('settlement roles', `the ${role} of ${settlementAddress} is ${holder}, not custody`);
+    }
+  }
+  return right('settlement roles', 'custody may confirm and refund deposits');
+}
+
+async function simulateAsCustody(looking: Looking, call: NetworkCall): Promise<void> {
+  await simulateCall(looking, call, looking.keys.custody.publicKey(), undefined);
+}
+
+function leastOf(channels: readonly ChannelState[]): bigint {
+  const balances = channels.map(({ balanceStroops }) => balanceStroops ?? 0n);
+  return balances.reduce((least, balance) => (balance < least ? balance : least));
+}
+
+function describeBalance(stroops: bigint): string {
+  return `${showXlm(stroops)} XLM, enough for about ${writesOf(stroops)} writes`;
+}
+
+function writesOf(stroops: bigint): bigint {
+  return stroops <= RESERVE_STROOPS ? 0n : (stroops - RESERVE_STROOPS) / STROOPS_PER_WRITE;
+}
+
+/** A salt that no asset has, and a hash of no document. */
+const TRIAL_HASH = `0x${createHash('sha256').update('a trial that is never sent').digest('hex')}`;
+
+/** Simulated only. */
+const TRIAL_DEPLOY: NetworkCall = {
+  kind: 'deployCarbonCredit',
+  salt: TRIAL_HASH,
+  name: 'Trial',
+  symbol: 'TRIAL',
+  assetId: 'trial',
+  countryCode: 'XX',
+  metadata: {
+    creditType: 'trial',
+    verificationBodyRef: 'trial',
+    vintageYear: 2024,
+    quantityCO2e: 1n,
+    projectLocation: 'nowhere',
+    projectType: 'trial',
+    verificationDocHash: TRIAL_HASH,
+    lastUpdated: 0n,
+  },
+};
