@@ -9,7 +9,7 @@ import { and, eq, inArray, isNull, max } from 'drizzle-orm';
 import type { Clock } from '../clock.ts';
 import type { Db, Tx } from '../db/connection.ts';
 import type { Doorbell } from '../db/doorbell.ts';
-import { feedHead, indexerEvents, retirementRecords, retirements } from '../db/schema/index.ts';
+import { feedHead, holderActs, indexerEvents, retirementRecords, retirements } from '../db/schema/index.ts';
 import {
   MAX_RECORDS_PER_READ,
   NetworkUnavailable,
@@ -120,9 +120,13 @@ async function knownHashes(
     .select({ index: retirements.recordIndex, txHash: retirements.txHash })
     .from(retirements)
     .where(and(eq(retirements.projectId, token.projectId), inArray(retirements.recordIndex, indexes)));
+  const byHolders = await tx
+    .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
+    .from(holderActs)
+    .where(and(eq(holderActs.projectId, token.projectId), inArray(holderActs.recordIndex, indexes)));
   const hashes = new Map<number, string>();
   // Our own knowledge comes last and so prevails: it was read from the network itself.
-  for (const { index, txHash } of [...told, ...own]) {
+  for (const { index, txHash } of [...told, ...own, ...byHolders]) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);
   }
   return hashes;

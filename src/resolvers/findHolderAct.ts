@@ -1,9 +1,9 @@
 /**
  * Finding what was prepared for holders with a wallet of their own, and what became of it.
  */
-import { asc, eq } from 'drizzle-orm';
+import { asc, desc, eq } from 'drizzle-orm';
 import { attempts, holderActs, submissions } from '../db/schema/index.ts';
-import type { CallResult, HolderCall, UnsignedTransaction } from '../ledger/network/port.ts';
+import type { HolderCall, UnsignedTransaction } from '../ledger/network/port.ts';
 import { decodeCall } from '../ledger/submission/callCodec.ts';
 import type { Submission } from '../ledger/submission/settle.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -16,20 +16,18 @@ export type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | '
 
 export interface HolderAct extends Pick<
   HolderActRow,
-  'id' | 'kind' | 'preparedBy' | 'cashOutSessionId' | 'preparedAtLedger' | 'createdAt'
+  'id' | 'kind' | 'preparedBy' | 'cashOutSessionId' | 'recordIndex' | 'preparedAtLedger' | 'createdAt'
 > {
   call: HolderCall;
   unsigned: UnsignedTransaction;
   state: HolderActState;
   /** What carries the signed transaction to the network; null until it came back. */
   submission: Submission | null;
-  /** Of the record that a landed retirement has in its token; null otherwise. */
-  recordIndex: number | null;
 }
 
 type Finder = Pick<Dependencies, 'db'>;
 
-/** A session lives for minutes, and gets a new act each minute at most. */
+/** A session gets a new act each minute at most; older ones than these can't land any more, or say nothing new. */
 const MAX_ACTS_OF_SESSION = 100;
 
 export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct | null> {
@@ -37,13 +35,13 @@ export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct
   return row ? actOf(row) : null;
 }
 
-/** What was prepared for a cash-out, oldest first. */
+/** What was prepared for a cash-out lately, oldest first. */
 export async function readHolderActs(deps: Finder, cashOutSessionId: string): Promise<HolderAct[]> {
   const rows = await selectActs(deps)
     .where(eq(holderActs.cashOutSessionId, cashOutSessionId))
-    .orderBy(asc(holderActs.createdAt), asc(holderActs.id))
+    .orderBy(desc(holderActs.createdAt), desc(holderActs.id))
     .limit(MAX_ACTS_OF_SESSION);
-  return rows.map(actOf);
+  return rows.map(actOf).reverse();
 }
 
 /** What came back signed for it, oldest first; a wallet replaces it a few times at most. */
@@ -70,13 +68,14 @@ function selectActs({ db }: Finder) {
 }
 
 function actOf({ act, submission }: { act: HolderActRow; submission: Submission | null }): HolderAct {
-  const { id, kind, preparedBy, cashOutSessionId, preparedAtLedger, createdAt } = act;
+  const { id, kind, preparedBy, cashOutSessionId, recordIndex, preparedAtLedger, createdAt } = act;
   const { format, payload, holder, validUntil } = act;
   return {
     id,
     kind,
     preparedBy,
     cashOutSessionId,
+    recordIndex,
     preparedAtLedger,
     createdAt,
     // The database's own rules keep it as it was encoded.
@@ -84,13 +83,7 @@ function actOf({ act, submission }: { act: HolderActRow; submission: Submission 
     unsigned: { format, payload, holder, validUntil },
     state: stateOf(submission),
     submission,
-    recordIndex: recordIndexOf(submission),
   };
-}
-
-function recordIndexOf(submission: Submission | null): number | null {
-  const result = submission?.result as CallResult | null | undefined;
-  return result?.kind === 'retired' ? result.retirementIndex : null;
 }
 
 function stateOf(submission: Submission | null): HolderActState {

@@ -3,6 +3,8 @@
  * here is what else follows: nothing in the books, which know nothing of a holder's own tokens, but a record in the
  * feed, and the way of a cash-out. Called by submission, inside the transaction that settles the call.
  */
+import { eq } from 'drizzle-orm';
+import { holderActs } from '../db/schema/index.ts';
 import type { Effects } from '../ledger/submission/effects.ts';
 import { CASH_OUTS, closeReview, lockCashOut, moveTo, opened, openReview } from './cashOutMoves.ts';
 import type { SettlementEffectsDependencies } from './settlementEffects.ts';
@@ -20,7 +22,18 @@ const NOTHING_FOLLOWS = {
 
 /** @param showInFeed what a landed retirement does, whoever signed it. */
 export function holderRetireEffects(showInFeed: Effects['afterSucceeded']): Effects {
-  return { ...NOTHING_FOLLOWS, ...(showInFeed ? { afterSucceeded: showInFeed } : {}) };
+  return {
+    ...NOTHING_FOLLOWS,
+    ...(showInFeed ? { afterSucceeded: showInFeed } : {}),
+    /** The token's record doesn't name its transaction; the feed finds it here. */
+    async succeeded(tx, { submissionId }, { result, txHash }) {
+      if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);
+      await tx
+        .update(holderActs)
+        .set({ recordIndex: result.retirementIndex, recordTxHash: txHash })
+        .where(eq(holderActs.submissionId, submissionId));
+    },
+  };
 }
 
 /** The deposit after it is signed by the holder, too: it is prepared when it is asked for. */

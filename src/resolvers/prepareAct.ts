@@ -16,8 +16,9 @@ export interface ActPlan {
   holder: Address;
   /** The subject who asks. */
   preparedBy: string;
-  /** The cash-out that it belongs to; null for a retirement. */
-  cashOutSessionId: string | null;
+  /** What it belongs to: a cash-out, or the project of a retirement. */
+  cashOutSessionId?: string;
+  projectId?: string;
 }
 
 /** @throws NetworkRefusal when the network would refuse it now; NetworkUnavailable */
@@ -25,16 +26,15 @@ export async function prepareAct(
   deps: Pick<Dependencies, 'network' | 'clock' | 'ids'>,
   plan: ActPlan,
 ): Promise<PreparedAct> {
-  const { call, holder, preparedBy, cashOutSessionId } = plan;
+  const { call, holder, ...rest } = plan;
   const { ledger: preparedAtLedger } = await deps.network.status();
   const unsigned = await deps.network.prepareForHolder(call, holder);
   return {
     ...unsigned,
+    ...rest,
     id: deps.ids.next(),
     kind: call.kind,
     call: encodeCall(call),
-    preparedBy,
-    cashOutSessionId,
     preparedAtLedger,
     createdAt: deps.clock.now(),
   };

@@ -32,7 +32,7 @@ export interface PreparedCashOut {
 const BEING_OPENED: ReadonlySet<CashOutState> = new Set(['OPENING']);
 /** A transaction with less time than this left is not worth signing. */
 const SHORTEST_VALIDITY_SECONDS = 30n;
-/** On networks where nothing expires: after this its fees and its nonce may be out of date. */
+/** After this its sequence (nonce) or its fees may be out of date. */
 const FRESH_MS = 60_000;
 
 /** @throws like beginCashOut; DomainError BAD_USER_INPUT */
@@ -98,8 +98,9 @@ async function prepare(
 async function isStillUsable(deps: Dependencies, act: HolderAct): Promise<boolean> {
   if (act.state === 'SUBMITTED') return true;
   if (act.state !== 'PREPARED') return false;
+  if (deps.clock.now().getTime() - act.createdAt.getTime() > FRESH_MS) return false;
   const { validUntil } = act.unsigned;
-  if (validUntil === null) return deps.clock.now().getTime() - act.createdAt.getTime() < FRESH_MS;
+  if (validUntil === null) return true;
   return validUntil > (await deps.network.status()).closedAt + SHORTEST_VALIDITY_SECONDS;
 }
 

@@ -48,7 +48,11 @@ async function prepare(
   request: IdempotentRequest,
   input: PrepareRetirementInput,
 ): Promise<string> {
-  const { tokenAddress } = await requireProjectByToken(deps, input.tokenAddress, 'input.tokenAddress');
+  const { id: projectId, tokenAddress } = await requireProjectByToken(
+    deps,
+    input.tokenAddress,
+    'input.tokenAddress',
+  );
   const holder = requireHolder(deps, input.holder);
   await requireBalance(deps, tokenAddress, holder, input.amountCO2e);
   const { beneficiary, note } = input;
@@ -56,7 +60,7 @@ async function prepare(
     call: { kind: 'retire', tokenAddress, amount: toBaseUnits(input.amountCO2e), beneficiary, note },
     holder,
     preparedBy: request.callerId,
-    cashOutSessionId: null,
+    projectId,
   });
   return deps.db.transaction(async (tx) => {
     const first = await reserveKey(tx, request, act.id, act.createdAt);

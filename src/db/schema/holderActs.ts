@@ -2,8 +2,9 @@
  * Acts of holders with a wallet of their own: what was prepared for them to sign.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
+import { projects } from './projects.ts';
 import { cashOutSessions } from './ramp.ts';
 import { submissions } from './submission.ts';
 
@@ -25,6 +26,11 @@ export const holderActs = pgTable(
     preparedBy: text('prepared_by').notNull(),
     /** The cash-out that it belongs to; null for a retirement. */
     cashOutSessionId: uuid('cash_out_session_id').references(() => cashOutSessions.id),
+    /** The project whose credits a retirement burns; null for a cash-out. */
+    projectId: uuid('project_id').references(() => projects.id),
+    /** Of a retirement that landed: the record in its token, and the transaction that made it. */
+    recordIndex: integer('record_index'),
+    recordTxHash: text('record_tx_hash'),
     /** What the wallet got. */
     format: text('format', { enum: ['embedded-payload', 'stellar-xdr', 'evm-call'] }).notNull(),
     payload: text('payload').notNull(),
@@ -38,8 +44,13 @@ export const holderActs = pgTable(
   },
   (t) => [
     uniqueIndex('holder_acts_submission').on(t.submissionId),
+    // The feed asks who made a record.
+    index('holder_acts_record')
+      .on(t.projectId, t.recordIndex)
+      .where(sql`record_index IS NOT NULL`),
     index('holder_acts_session').on(t.cashOutSessionId, t.createdAt, t.id),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (cash_out_session_id IS NULL)`),
+    check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
     check('holder_acts_kind', sql`kind IN ('retire', 'approve', 'initiateOffRamp')`),
   ],
 );
