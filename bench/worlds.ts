@@ -2,9 +2,10 @@
  * The networks that benchmarks run on, with ledgers that close at an interval like real ones.
  */
 import { startEvmWorld } from '../test/networks/evmWorld.ts';
+import { startStellarWorld } from '../test/networks/stellarWorld.ts';
 import type { NetworkWorld } from '../test/networks/world.ts';
 
-export const WORLDS = ['evm'] as const;
+export const WORLDS = ['evm', 'stellar'] as const;
 export type BenchWorld = (typeof WORLDS)[number];
 
 export function startBenchWorld(
@@ -14,5 +15,13 @@ export function startBenchWorld(
   switch (name) {
     case 'evm':
       return startEvmWorld({ mining: { everySeconds: options.blockSeconds } });
+    case 'stellar':
+      return startStellarWorld({
+        channels: options.channels,
+        simulator: {
+          closeEveryMs: options.blockSeconds * 1000,
+          closeSeconds: Math.ceil(options.blockSeconds),
+        },
+      });
   }
 }

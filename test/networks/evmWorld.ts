@@ -10,7 +10,11 @@ import { deployContracts } from '../evm/deploy.ts';
 import { startEvmIndexer } from '../evm/indexer.ts';
 import type { Holder, NetworkWorld } from './world.ts';
 
-const PAUSABLE = parseAbi(['function pause()', 'function unpause()']);
+const abi = parseAbi([
+  'function pause()',
+  'function unpause()',
+  'function transfer(address to, uint256 amount) returns (bool)',
+]);
 
 export interface EvmWorld extends NetworkWorld {
   ledger: EvmLedger;
@@ -45,10 +49,24 @@ export async function startEvmWorld(
     },
     indexerUrl: indexer.url,
     createHolder: () => createHolder(node),
-    async setPaused(to, paused) {
-      const data = encodeFunctionData({ abi: PAUSABLE, functionName: paused ? 'pause' : 'unpause' });
-      // The node holds custody's key itself.
-      await node.rpc('eth_sendTransaction', [{ from: custody.address, to, data }]);
+    setPaused: (to, paused) =>
+      sendAs(
+        node,
+        custody.address,
+        to,
+        encodeFunctionData({ abi, functionName: paused ? 'pause' : 'unpause' }),
+      ),
+    async transferFromCustody(tokenAddress, to, amount) {
+      const nonce = await node.rpc('eth_getTransactionCount', [custody.address, 'latest']);
+      const args = [to as Hex, amount] as const;
+      await sendAs(
+        node,
+        custody.address,
+        tokenAddress,
+        encodeFunctionData({ abi, functionName: 'transfer', args }),
+      );
+      // The product must not learn of it, and another signature would be one too many.
+      await node.rpc('anvil_setNonce', [custody.address, nonce]);
     },
     advanceClock: (seconds) => node.advanceTime(seconds),
     async close() {
@@ -56,6 +74,13 @@ export async function startEvmWorld(
       await node.stop();
     },
   };
+}
+
+/** The node holds custody's key itself. */
+async function sendAs(node: Anvil, from: string, to: string, data: Hex): Promise<void> {
+  const hash = await node.rpc('eth_sendTransaction', [{ from, to, data }]);
+  const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { status: string } | null;
+  if (receipt?.status !== '0x1') throw new Error(`${data.slice(0, 10)} at ${to} did not land`);
 }
 
 async function createHolder(node: Anvil): Promise<Holder> {

@@ -18,6 +18,8 @@ export interface NetworkWorld {
   createHolder(): Promise<Holder>;
   /** Pauses a contract of custody's with custody's own key, past the product. */
   setPaused(contractAddress: string, paused: boolean): Promise<void>;
+  /** Moves base units out of custody past the product, which then never learns of it. */
+  transferFromCustody(tokenAddress: string, to: string, amount: bigint): Promise<void>;
   /** Lets the network's time pass. */
   advanceClock(seconds: number): Promise<void>;
   close(): Promise<void>;
