@@ -12,6 +12,7 @@ import { createChain, storedEntry } from './soroban/chain.ts';
 import type { Chain } from './soroban/chain.ts';
 import { createLibrary } from './soroban/contracts/library.ts';
 import type { DepositAuth } from './soroban/contracts/settlements.ts';
+import { befriend } from './soroban/friendbot.ts';
 import { noFaults } from './soroban/faults.ts';
 import type { Faults } from './soroban/faults.ts';
 import { genesisOf, writeGenesis } from './soroban/genesis.ts';
@@ -117,12 +118,11 @@ export async function startSorobanSimulator(
     }),
   );
   const faults = noFaults();
-  const fund = funding(chain);
   let url: string | null = null;
   const node = await startHttpNode({
     faults,
     onError: options.onError ?? ((error) => console.error(error)),
-    befriend: (address) => befriend(chain, fund, address),
+    befriend: (address) => befriend(chain, genesis.root, address),
     call: (method, params) =>
       callMethod(
         {
@@ -149,7 +149,7 @@ export async function startSorobanSimulator(
     factoryAddress: genesis.factoryAddress,
     settlementFactory: genesis.settlementFactory,
     nativeAsset: genesis.nativeAsset,
-    fund,
+    fund: funding(chain),
     controls: { faults, ...closing, ...editing(chain), chain },
     async close() {
       closing.hold();
@@ -198,11 +198,4 @@ function funding(chain: Chain) {
       const data = xdr.LedgerEntryData.account(newAccount(address, balance, sequence));
       state.put(...storedEntry(key, data, ledger, null));
     });
-}
-
-function befriend(chain: Chain, fund: (address: string) => void, address: string): boolean {
-  const { sequence } = chain.history.latest();
-  if (chain.stateAt(sequence).get(idOf(accountKey(address)))) return false;
-  fund(address);
-  return true;
 }

@@ -104,7 +104,7 @@ export function createChain(options: ChainOptions): Chain {
       applicationOrder: order,
       isSuccess: landed.isSuccess,
       result: landed.result,
-      meta: transactionMeta(landed, overlay, options),
+      meta: transactionMeta(landed, options),
       events: landed.events,
       diagnostics: options.showsDiagnostics ? landed.diagnostics : [],
     });

@@ -1,8 +1,9 @@
 /**
- * The node's HTTP side: JSON-RPC 2.0 by POST, a friendbot by GET, and the faults of the wire.
+ * The node's HTTP side: JSON-RPC 2.0, a friendbot, and the faults of the wire.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { StrKey } from '@stellar/stellar-sdk';
 import { readBody } from '../../../src/http/readBody.ts';
 import { AnswerLost, RpcError } from './rpcErrors.ts';
 import type { Faults } from './faults.ts';
@@ -15,8 +16,8 @@ export interface HttpNode {
 export interface HttpNodeOptions {
   faults: Faults;
   call: (method: string, params: unknown) => unknown;
-  /** Gives an address lumens; false when it has some. */
-  befriend: (address: string) => boolean;
+  /** Makes an account with lumens, and gives the transaction's hash; null when there is one already. */
+  befriend: (address: string) => string | null;
   /** Told of what no client should be able to cause. */
   onError: (error: unknown) => void;
 }
@@ -44,8 +45,9 @@ async function answer(
   request: IncomingMessage,
   response: ServerResponse,
 ): Promise<void> {
-  if (request.method === 'GET') {
-    answerFriendbot(options, request, response);
+  const url = new URL(request.url ?? '/', 'http://node');
+  if (url.pathname === '/friendbot') {
+    answerFriendbot(options, url.searchParams.get('addr'), response);
     return;
   }
   const rawBody = await readBody(request, MAX_BODY_BYTES);
@@ -109,20 +111,14 @@ function truncate(response: ServerResponse, body: string): void {
   response.write(body.slice(0, body.length / 2), () => response.destroy());
 }
 
-function answerFriendbot(options: HttpNodeOptions, request: IncomingMessage, response: ServerResponse): void {
-  const url = new URL(request.url ?? '/', 'http://node');
-  const address = url.searchParams.get('addr');
-  if (url.pathname !== '/friendbot' || !address) {
-    respond(response, 404, JSON.stringify({ detail: 'not found' }));
-  } else if (options.befriend(address)) {
-    respond(response, 200, JSON.stringify({ successful: true }));
-  } else {
-    respond(
-      response,
-      400,
-      JSON.stringify({ detail: 'createAccountAlreadyExist (AAAAAAAAAGT/////AAAAAQAAAAAAAAAA/////AAAAAA=)' }),
-    );
+function answerFriendbot(options: HttpNodeOptions, address: string | null, response: ServerResponse): void {
+  if (address === null || !StrKey.isValidEd25519PublicKey(address)) {
+    respond(response, 400, JSON.stringify({ detail: 'addr is not a valid address' }));
+    return;
   }
+  const hash = options.befriend(address);
+  if (hash === null) respond(response, 400, JSON.stringify({ detail: 'createAccountAlreadyExist' }));
+  else respond(response, 200, JSON.stringify({ successful: true, hash }));
 }
 
 function respond(response: ServerResponse, status: number, body: string): void {

@@ -12,7 +12,7 @@ import type { InvocationDeps, Invoked } from './invocations.ts';
 import { accountKey, hasTimeToLive, idOf, isTemporary } from './ledgerKeys.ts';
 import type { EntryId } from './ledgerKeys.ts';
 import { createOverlay } from './ledgerState.ts';
-import type { EntryChanges, EntryReader, Overlay } from './ledgerState.ts';
+import type { EntryReader, Overlay, StoredEntry } from './ledgerState.ts';
 import {
   accountCreated,
   extended,
@@ -33,10 +33,16 @@ export interface Landed {
   returnValue: xdr.ScVal | null;
   events: xdr.ContractEvent[];
   diagnostics: xdr.DiagnosticEvent[];
-  /** Fee and sequence first, then what the operations did. */
-  feeChanges: EntryChanges;
-  operationChanges: EntryChanges;
-  refundChanges: EntryChanges;
+  /** Fee and sequence first, then what each operation did, then what came back. */
+  feeSteps: EntryStep[];
+  operationSteps: EntryStep[][];
+  refundSteps: EntryStep[];
+}
+
+/** One entry's change; null where there was none, or is none. */
+export interface EntryStep {
+  before: StoredEntry | null;
+  after: StoredEntry | null;
 }
 
 /** What one operation came to; its changes are in the overlay that it was given. */
@@ -63,13 +69,16 @@ export function land(
   const charged = feeOf(transaction, deps.inclusionPrice);
   const fees = createOverlay(state);
   spend(fees, transaction, charged, ledger.sequence);
-  state.merge(fees.changes());
+  const feeSteps = take(state, fees);
 
   const work = createOverlay(state);
   const applied: Applied[] = [];
+  const operationSteps: EntryStep[][] = [];
   for (const operation of transaction.operations) {
-    const one = applyOperation(deps, transaction, operation, ledger, work);
+    const own = createOverlay(work);
+    const one = applyOperation(deps, transaction, operation, ledger, own);
     applied.push(one);
+    operationSteps.push(take(work, own));
     if (!one.outcome.isSuccess) break;
   }
   const isSuccess = applied.every(({ outcome }) => outcome.isSuccess);
@@ -79,7 +88,7 @@ export function land(
   const refund = refundOf(transaction, spent, deps.protocolVersion);
   const refunds = createOverlay(state);
   credit(refunds, payerOf(transaction), refund, ledger.sequence);
-  state.merge(refunds.changes());
+  const refundSteps = take(state, refunds);
   const [first] = applied;
   return {
     isSuccess,
@@ -94,10 +103,17 @@ export function land(
     returnValue: isSuccess ? (first?.returnValue ?? null) : null,
     events: isSuccess ? (first?.events ?? []) : [],
     diagnostics: first?.diagnostics ?? [],
-    feeChanges: fees.changes(),
-    operationChanges: isSuccess ? work.changes() : new Map(),
-    refundChanges: refunds.changes(),
+    feeSteps,
+    operationSteps: isSuccess ? operationSteps : [],
+    refundSteps,
   };
+}
+
+/** Takes an overlay's changes over into what it lies on. */
+function take(below: Overlay, above: Overlay): EntryStep[] {
+  const steps = [...above.changes()].map(([id, after]) => ({ before: below.get(id), after }));
+  below.merge(above.changes());
+  return steps;
 }
 
 function feeOf(transaction: OpenedTransaction, inclusionPrice: bigint): bigint {

@@ -2,61 +2,73 @@
  * The metadata that a ledger keeps of a transaction: what it changed, what its contract said and returned.
  */
 import { xdr } from '@stellar/stellar-sdk';
-import type { Landed } from './landing.ts';
-import type { EntryChanges, EntryReader } from './ledgerState.ts';
+import { MEMORY_STATE_PROTOCOL } from './fees.ts';
+import type { EntryStep, Landed } from './landing.ts';
 import { ledgerEntry } from './simulation.ts';
 
 /** Version 4 since protocol 23, version 3 before. */
 export function transactionMeta(
   landed: Landed,
-  before: EntryReader,
   options: { protocolVersion: number; showsDiagnostics: boolean },
 ): xdr.TransactionMeta {
   const common = {
     ext: new xdr.ExtensionPoint(0),
-    txChangesBefore: entryChanges(landed.feeChanges, before),
-    txChangesAfter: entryChanges(landed.refundChanges, before),
+    txChangesBefore: landed.feeSteps.flatMap(entryChanges),
+    txChangesAfter: landed.refundSteps.flatMap(entryChanges),
   };
-  const changes = entryChanges(landed.operationChanges, before);
   const diagnosticEvents = options.showsDiagnostics ? landed.diagnostics : [];
-  const { events, returnValue } = landed;
-  const ext = new xdr.SorobanTransactionMetaExt(0);
-  if (options.protocolVersion >= 23) {
-    const operation = new xdr.OperationMetaV2({ ext: new xdr.ExtensionPoint(0), changes, events });
-    const sorobanMeta = returnValue ? new xdr.SorobanTransactionMetaV2({ ext, returnValue }) : null;
-    return new xdr.TransactionMeta(
-      4,
-      new xdr.TransactionMetaV4({
-        ...common,
-        operations: [operation],
-        sorobanMeta,
-        events: [],
-        diagnosticEvents,
-      }),
-    );
-  }
-  const sorobanMeta = returnValue
-    ? new xdr.SorobanTransactionMeta({ ext, events, returnValue, diagnosticEvents })
-    : null;
-  return new xdr.TransactionMeta(
-    3,
-    new xdr.TransactionMetaV3({
-      ...common,
-      operations: [new xdr.OperationMeta({ changes })],
-      sorobanMeta,
-    }),
-  );
+  return options.protocolVersion >= MEMORY_STATE_PROTOCOL
+    ? new xdr.TransactionMeta(4, metaV4(landed, common, diagnosticEvents))
+    : new xdr.TransactionMeta(3, metaV3(landed, common, diagnosticEvents));
 }
 
-function entryChanges(changes: EntryChanges, before: EntryReader): xdr.LedgerEntryChange[] {
-  return [...changes].flatMap(([id, after]) => {
-    const old = before.get(id);
-    const state = old ? [xdr.LedgerEntryChange.ledgerEntryState(ledgerEntry(old))] : [];
-    if (!after) return old ? [...state, xdr.LedgerEntryChange.ledgerEntryRemoved(old.key)] : [];
-    const entry = ledgerEntry(after);
-    return [
-      ...state,
-      old ? xdr.LedgerEntryChange.ledgerEntryUpdated(entry) : xdr.LedgerEntryChange.ledgerEntryCreated(entry),
-    ];
+interface Common {
+  ext: xdr.ExtensionPoint;
+  txChangesBefore: xdr.LedgerEntryChange[];
+  txChangesAfter: xdr.LedgerEntryChange[];
+}
+
+function metaV4(
+  { operationSteps, events, returnValue }: Landed,
+  common: Common,
+  diagnosticEvents: xdr.DiagnosticEvent[],
+): xdr.TransactionMetaV4 {
+  const ext = new xdr.SorobanTransactionMetaExt(0);
+  return new xdr.TransactionMetaV4({
+    ...common,
+    operations: operationSteps.map((steps, index) => {
+      const changes = steps.flatMap(entryChanges);
+      const own = index === 0 ? events : [];
+      return new xdr.OperationMetaV2({ ext: new xdr.ExtensionPoint(0), changes, events: own });
+    }),
+    sorobanMeta: returnValue ? new xdr.SorobanTransactionMetaV2({ ext, returnValue }) : null,
+    events: [],
+    diagnosticEvents,
   });
+}
+
+function metaV3(
+  { operationSteps, events, returnValue }: Landed,
+  common: Common,
+  diagnosticEvents: xdr.DiagnosticEvent[],
+): xdr.TransactionMetaV3 {
+  const ext = new xdr.SorobanTransactionMetaExt(0);
+  return new xdr.TransactionMetaV3({
+    ...common,
+    operations: operationSteps.map(
+      (steps) => new xdr.OperationMeta({ changes: steps.flatMap(entryChanges) }),
+    ),
+    sorobanMeta: returnValue
+      ? new xdr.SorobanTransactionMeta({ ext, events, returnValue, diagnosticEvents })
+      : null,
+  });
+}
+
+function entryChanges({ before, after }: EntryStep): xdr.LedgerEntryChange[] {
+  const state = before ? [xdr.LedgerEntryChange.ledgerEntryState(ledgerEntry(before))] : [];
+  if (!after) return before ? [...state, xdr.LedgerEntryChange.ledgerEntryRemoved(before.key)] : [];
+  const entry = ledgerEntry(after);
+  return before
+    ? [...state, xdr.LedgerEntryChange.ledgerEntryUpdated(entry)]
+    : [xdr.LedgerEntryChange.ledgerEntryCreated(entry)];
 }

@@ -1,0 +1,73 @@
+/**
+ * The double of a deployed indexer on Stellar: speaks its REST interface, and signs and sends its deliveries
+ * once, soon after an event's ledger; what it reads is the node's `getEvents` alone.
+ */
+import { randomBytes } from 'node:crypto';
+import { rpc, scValToNative } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import type { IndexedEvent } from '../../src/indexer/client.ts';
+import { serveIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
+import type { IndexerOptions, RunningIndexer } from '../../src/indexer/embedded/serveIndexer.ts';
+import { createIndexerMemory } from '../harness/indexerMemory.ts';
+import type { News } from '../harness/indexerMemory.ts';
+
+/** Often enough that a delivery comes within moments of its ledger. */
+const POLL_MS = 200;
+/** Events that the node is asked for at a time. */
+const PAGE = 1_000;
+
+export function startStellarIndexer(
+  node: { url: string },
+  options: Partial<Pick<IndexerOptions, 'bodyShape' | 'onError'>> = {},
+): Promise<RunningIndexer> {
+  const server = new rpc.Server(node.url, { allowHttp: true });
+  return serveIndexer({
+    store: createIndexerMemory(createEventReader(server)),
+    // Nobody rings: it looks again and again.
+    onNews: async () => async () => {},
+    randomBytes,
+    pollMs: POLL_MS,
+    onError: options.onError ?? (() => {}),
+    ...(options.bodyShape === undefined ? {} : { bodyShape: options.bodyShape }),
+  });
+}
+
+/** Begins at the oldest ledger that the node remembers; a closed ledger is never undone. */
+function createEventReader(server: rpc.Server): () => Promise<News> {
+  let read: { cursor: string; latestLedger: number } | null = null;
+  return async () => {
+    const { oldestLedger } = await server.getHealth();
+    // A node that forgot where the cursor stands refuses it: what is left is read from its beginning.
+    const isKnown = read !== null && read.latestLedger >= oldestLedger;
+    const from = read && isKnown ? { cursor: read.cursor } : { startLedger: oldestLedger };
+    const page: rpc.Api.GetEventsResponse = await server.getEvents({ ...from, filters: [], limit: PAGE });
+    read = page;
+    return { undoneFrom: null, events: page.events.map(toIndexedEvent) };
+  };
+}
+
+/** Positional, as the contract publishes it; the first topic is the event's name. */
+function toIndexedEvent(event: rpc.Api.EventResponse): IndexedEvent {
+  const [name, ...topics] = event.topic;
+  return {
+    id: event.id,
+    contract: event.contractId?.contractId() ?? '',
+    eventType: name ? String(wireValue(name)) : '',
+    ledger: event.ledger,
+    txHash: event.txHash,
+    timestamp: Date.parse(event.ledgerClosedAt) / 1000,
+    data: { topics: topics.map(wireValue), value: wireValue(event.value) },
+  };
+}
+
+function wireValue(value: xdr.ScVal): unknown {
+  return asJson(scValToNative(value));
+}
+
+/** Large integers are decimal strings, bytes hexadecimal; what fits a u32 stays a number. */
+function asJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return String(value);
+  if (value instanceof Uint8Array) return Buffer.from(value).toString('hex');
+  if (Array.isArray(value)) return value.map(asJson);
+  return value;
+}
