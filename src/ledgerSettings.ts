@@ -20,7 +20,7 @@ const REAL: readonly LedgerFamily[] = ['stellar', 'evm'];
 
 const WEI_PER_GWEI_DIGITS = 9;
 /** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
-const MAX_CHANNELS = 200;
+export const MAX_CHANNELS = 200;
 
 const stellarSecretKey = /^S[A-Z2-7]{55}$/;
 const evmSecretKey = /^0x[0-9a-fA-F]{64}$/;

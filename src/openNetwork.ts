@@ -30,7 +30,7 @@ export interface OpenedNetwork {
 /**
  * After the first start, a node that is away does not keep the server from starting: the books can be read, and
  * what was begun goes on when it is back.
- * @throws StartupError when the node is of another network, or the treasury not what the custody signer can burn from
+ * @throws WrongNetwork; StartupError when the treasury is not what the custody signer can burn from
  */
 export async function openConfiguredNetwork(
   config: Config,
@@ -82,7 +82,7 @@ export async function createRealNetwork(
   return { network, clockControl: undefined, checkIdentity: evmIdentityCheck(ledger) };
 }
 
-/** @throws StartupError when the node is of another network, or away before it was ever seen */
+/** @throws WrongNetwork; StartupError when the node is away before it was ever seen */
 async function lookAtNode(
   { network, checkIdentity }: { network: LedgerNetwork; checkIdentity: CheckIdentity },
   handle: DatabaseHandle,
@@ -91,7 +91,7 @@ async function lookAtNode(
   try {
     await checkIdentity();
   } catch (err) {
-    if (err instanceof WrongNetwork) throw new StartupError(err.message, { cause: err });
+    if (err instanceof WrongNetwork) throw err;
     if (!(await checkInstallation(handle.db, network))) throw neverSeen(err);
     log.warn({ err }, 'the ledger network does not answer; the server starts without it');
   }

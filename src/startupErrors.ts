@@ -3,6 +3,8 @@
  */
 import { WrongInstallation } from './ledger/network/claimInstallation.ts';
 import { messageOf } from './errors.ts';
+import { WrongNetwork } from './ledger/network/nodeIdentity.ts';
+import { NetworkUnavailable } from './ledger/network/port.ts';
 
 /** A start that can't go on, for a reason that the operator can mend. The message is all they see. */
 export class StartupError extends Error {
@@ -25,6 +27,7 @@ export class WrongSettings extends StartupError {
 /** @returns the sentence for a known cause, or null for a defect that deserves its stack trace. */
 export function explainStartupError(error: unknown): string | null {
   if (error instanceof StartupError || error instanceof WrongInstallation) return error.message;
+  if (error instanceof WrongNetwork || error instanceof NetworkUnavailable) return error.message;
   switch (codeOf(error)) {
     case 'EADDRINUSE':
       return `${addressOf(error)} is in use by another program. Stop it, or set PORT to a free one.`;

@@ -48,11 +48,20 @@ const REMEDIES: Readonly<Record<string, string>> = {
 
 /** What only the family's own adapter knows to look at. */
 async function* checkFamily(ledger: LedgerConfig): AsyncGenerator<Check> {
-  if (ledger.family !== 'evm') return;
-  const { checkEvmNetwork } = await import('../ledger/network/evm/checks.ts');
-  for await (const check of checkEvmNetwork(ledger)) {
+  for await (const check of familyChecks(ledger)) {
     const remedy = check.remedy ?? (check.verdict === 'right' ? undefined : REMEDIES[check.subject]);
     yield remedy === undefined ? check : { ...check, remedy };
+  }
+}
+
+async function* familyChecks(ledger: LedgerConfig): AsyncGenerator<Check> {
+  if (ledger.family === 'evm') {
+    const { checkEvmNetwork } = await import('../ledger/network/evm/checks.ts');
+    yield* checkEvmNetwork(ledger);
+  }
+  if (ledger.family === 'stellar') {
+    const { checkStellarNetwork } = await import('../ledger/network/stellar/checks.ts');
+    yield* checkStellarNetwork(ledger);
   }
 }
 

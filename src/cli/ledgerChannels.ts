@@ -1,0 +1,78 @@
+/**
+ * `npm run ledger:channels -- --count 20`: makes Stellar channel accounts with custody's XLM, for more writes at a
+ * time. Without --count it only shows those there are. Their keys go into a file, never to the terminal.
+ */
+import { randomBytes } from 'node:crypto';
+import { Command, InvalidArgumentError } from 'commander';
+import pc from 'picocolors';
+import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../channels/ensureChannels.ts';
+import { loadConfig } from '../config.ts';
+import { showXlm } from '../ledger/network/stellar/channels.ts';
+import { openConfiguredDatabase } from '../openDatabase.ts';
+import { MAX_CHANNELS } from '../ledgerSettings.ts';
+import { StartupError } from '../startupErrors.ts';
+import { runCommand } from './runCommand.ts';
+
+const STROOPS_DIGITS = 7;
+/** The network keeps 1 XLM of an account; the rest is for fees, of some hundredths a write. */
+const DEFAULT_FUNDS_XLM = '10';
+const LEAST_FUNDS_STROOPS = 20_000_000n;
+
+const command = new Command('ledger:channels')
+  .description('Shows the Stellar channel accounts, or makes them with the XLM of custody.')
+  .option('--count <number>', `how many there should be, at most ${MAX_CHANNELS}`, parseCount, 0)
+  .option('--funds <xlm>', 'XLM that each new one gets, at least 2', parseXlm, parseXlm(DEFAULT_FUNDS_XLM))
+  .action(async ({ count, funds }: { count: number; funds: bigint }) => {
+    print(await ensure({ count, fundsStroops: funds }));
+  });
+
+await runCommand(command);
+
+async function ensure(request: ChannelsRequest): Promise<EnsuredChannels> {
+  const config = await loadConfig();
+  const { ledger, DATA_DIR: dataDir } = config;
+  if (ledger.family !== 'stellar') {
+    throw new StartupError(
+      `LEDGER_NETWORK is ${config.LEDGER_NETWORK}: channels are accounts of Stellar, and other networks need none.`,
+    );
+  }
+  const database = await openConfiguredDatabase(config, { asItIs: true });
+  try {
+    const { db } = database.handle;
+    return await ensureChannels({ ledger, dataDir, db, random: randomBytes }, request);
+  } finally {
+    await database.stop();
+  }
+}
+
+function print({ channels, made, keys }: EnsuredChannels): void {
+  const lines = channels.map(({ address, balanceStroops }) => {
+    const state = balanceStroops === null ? pc.red('does not exist') : `${showXlm(balanceStroops)} XLM`;
+    return `${address}  ${state}${made.includes(address) ? pc.green('  made now') : ''}`;
+  });
+  lines.push(
+    channels.length === 0
+      ? 'No channels: custody writes once per ledger. Make some with npm run ledger:channels -- --count 20'
+      : `${channels.length} channels, ${made.length} of them made now.`,
+  );
+  if (keys.file !== null) {
+    lines.push(
+      `${pc.bold('Not configured yet:')} put the line in ${keys.file} into the environment of every instance, and ` +
+        'keep it as secret as custody’s own key. No key was printed here.',
+    );
+  }
+  process.stdout.write(`${lines.join('\n')}\n`);
+}
+
+function parseCount(text: string): number {
+  const count = Number(text);
+  if (/^\d{1,4}$/.test(text) && count >= 1 && count <= MAX_CHANNELS) return count;
+  throw new InvalidArgumentError(`Use a number from 1 to ${MAX_CHANNELS}.`);
+}
+
+function parseXlm(text: string): bigint {
+  const [, whole, fraction = ''] = /^(\d{1,9})(?:\.(\d{1,7}))?$/.exec(text) ?? [];
+  const stroops = whole === undefined ? 0n : BigInt(whole + fraction.padEnd(STROOPS_DIGITS, '0'));
+  if (stroops >= LEAST_FUNDS_STROOPS) return stroops;
+  throw new InvalidArgumentError('Use an amount of XLM from 2 on, such as 10 or 2.5.');
+}
