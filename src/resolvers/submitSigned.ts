@@ -87,20 +87,31 @@ async function commit(deps: Dependencies, act: HolderAct, signed: PreparedTransa
   const subjectId = call.kind === 'initiateOffRamp' && cashOutSessionId !== null ? cashOutSessionId : act.id;
   if (call.kind !== 'retire' && act.submission === null)
     await requireSettlementOf(deps.network, await sessionOf(deps, act));
-  await deps.db.transaction(async (tx) => {
+  const known = act.submission?.id ?? (await commitFirst(deps, act, subjectId, signed));
+  // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
+  if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed));
+  return subjectId;
+}
+
+/** @returns null, or the submission that was there before: nothing was written then. */
+async function commitFirst(
+  deps: Dependencies,
+  act: HolderAct,
+  subjectId: string,
+  signed: PreparedTransaction,
+): Promise<string | null> {
+  const { cashOutSessionId, call } = act;
+  return deps.db.transaction(async (tx) => {
     // The session before the act, as everywhere.
     const session = cashOutSessionId === null ? null : await lockCashOut(tx, cashOutSessionId);
     const submissionId = await lockAct(tx, act.id);
-    if (submissionId !== null) {
-      await addReplacement(tx, deps, submissionId, signed);
-      return;
-    }
+    if (submissionId !== null) return submissionId;
     if (session !== null) requireAwaited(deps, session);
     if (session !== null && call.kind === 'initiateOffRamp') await moveTo(tx, session, 'DEPOSITING');
     const created = await enqueueSigned(tx, deps, { subjectId, call }, signed);
     await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
+    return null;
   });
-  return subjectId;
 }
 
 async function sessionOf(deps: Dependencies, act: HolderAct): Promise<CashOut> {

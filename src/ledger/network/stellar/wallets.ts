@@ -145,8 +145,11 @@ function requireOneSignature(back: Transaction, holder: Address): void {
 
 function parse(payload: string, passphrase: string): Transaction | FeeBumpTransaction | null {
   if (payload.length > MAX_ENVELOPE_CHARACTERS) return null;
+  const base64 = payload.trim();
+  // A decoder stops at the padding: whatever comes after it would be swallowed unseen.
+  if (Buffer.from(base64, 'base64').toString('base64') !== base64) return null;
   try {
-    return TransactionBuilder.fromXDR(payload.trim(), passphrase);
+    return TransactionBuilder.fromXDR(base64, passphrase);
   } catch {
     return null;
   }
