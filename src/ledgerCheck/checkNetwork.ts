@@ -40,6 +40,7 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
 const REMEDIES: Readonly<Record<string, string>> = {
   finality: 'Use a node that knows the final block, or set LEDGER_FINALITY to a number of confirmations.',
   fees: 'Raise the cap (LEDGER_MAX_FEE_GWEI, LEDGER_MAX_INCLUSION_FEE_STROOPS), or wait.',
+  channels: '(npm run ledger:channels -- --count 20 makes them, and tops them up.)',
   'token factory': 'Correct LEDGER_FACTORY_ADDRESS.',
   'settlement factory': 'Correct LEDGER_SETTLEMENT_FACTORY_ADDRESS.',
   'settlement roles':
@@ -49,8 +50,9 @@ const REMEDIES: Readonly<Record<string, string>> = {
 /** What only the family's own adapter knows to look at. */
 async function* checkFamily(ledger: LedgerConfig): AsyncGenerator<Check> {
   for await (const check of familyChecks(ledger)) {
-    const remedy = check.remedy ?? (check.verdict === 'right' ? undefined : REMEDIES[check.subject]);
-    yield remedy === undefined ? check : { ...check, remedy };
+    const hints = [check.remedy, check.verdict === 'right' ? undefined : REMEDIES[check.subject]];
+    const remedy = hints.filter((hint) => hint !== undefined).join(' ');
+    yield remedy === '' ? check : { ...check, remedy };
   }
 }
 
