@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { CASH_OUT_CONTRADICTIONS } from './cashOutContradictions.ts';
 import type { Finding } from './finding.ts';
+import { HOLDER_CONTRADICTIONS } from './holderContradictions.ts';
 
 /** Findings of one kind beyond this say nothing new. */
 const MAX_FINDINGS_PER_QUERY = 50;
@@ -92,7 +93,11 @@ export async function auditBooks(db: Db): Promise<Finding[]> {
     async (tx) => {
       // These read whole tables; on a long history each takes as long as it takes.
       await tx.execute(sql`SET LOCAL statement_timeout = 0`);
-      for (const { invariant, query } of [...CONTRADICTIONS, ...CASH_OUT_CONTRADICTIONS]) {
+      for (const { invariant, query } of [
+        ...CONTRADICTIONS,
+        ...CASH_OUT_CONTRADICTIONS,
+        ...HOLDER_CONTRADICTIONS,
+      ]) {
         const rows = await tx.execute<{ message: string }>(
           sql.raw(`${query} LIMIT ${MAX_FINDINGS_PER_QUERY}`),
         );

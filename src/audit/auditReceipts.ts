@@ -101,7 +101,8 @@ async function compareCustody(
   const after = await readOpenDeposits(deps.db, receipt.id);
   // Between a landed call and its settling the two sides differ for a moment.
   const unsettledCalls = deps.isStill ? 0 : before.unsettledCalls + after.unsettledCalls;
-  const isSettled = unsettledCalls === 0 && before.openKg === after.openKg;
+  const isSettled =
+    unsettledCalls === 0 && before.byHolders + after.byHolders === 0 && before.openKg === after.openKg;
   if (!isSettled || held === toBaseUnits(after.openKg)) return { isSettled, findings: [] };
   const message = `${receipt.assetId}: the settlement contract holds ${held} base units, open cash-outs say ${toBaseUnits(after.openKg)}`;
   return { isSettled, findings: [{ invariant: 'I9', message }] };
@@ -118,5 +119,14 @@ async function readOpenDeposits(db: Db, receiptId: string) {
     submissions,
     and(inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']), inArray(submissions.subjectId, sessions)),
   );
-  return { openKg: BigInt(open?.kg ?? 0), unsettledCalls };
+  // Wallets may send what they signed at any moment, and without us.
+  const byHolders = await db.$count(
+    cashOutSessions,
+    and(
+      ofReceipt,
+      isNotNull(cashOutSessions.signUntil),
+      inArray(cashOutSessions.state, ['AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING']),
+    ),
+  );
+  return { openKg: BigInt(open?.kg ?? 0), unsettledCalls, byHolders };
 }

@@ -41,7 +41,7 @@ export async function readHolderActs(deps: Finder, cashOutSessionId: string): Pr
     .where(eq(holderActs.cashOutSessionId, cashOutSessionId))
     .orderBy(desc(holderActs.createdAt), desc(holderActs.id))
     .limit(MAX_ACTS_OF_SESSION);
-  return rows.map(actOf).reverse();
+  return rows.map(actOf).toReversed();
 }
 
 /** What came back signed for it, oldest first; a wallet replaces it a few times at most. */

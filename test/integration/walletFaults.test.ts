@@ -28,6 +28,7 @@ import { withFaults, type FaultPlan } from '../harness/faultyNetwork.ts';
 import { embeddedNetworkOn, openProject, platformOn } from '../harness/platform.ts';
 import {
   CALLER,
+  EVENTUALLY,
   depositInputOf,
   letSigningTimePass,
   prepareDeposit,
@@ -115,7 +116,7 @@ describe('a signed retirement', () => {
     await expect(killed).rejects.toThrow('killed');
     const submission = (await findHolderAct(platform.dependencies, act.id))?.submission;
     expect(submission).toMatchObject({ signer: 'HOLDER', kind: 'retire', subjectId: act.id });
-    await expect.poll(() => stateOf(act.id)).toBe('LANDED');
+    await expect.poll(() => stateOf(act.id), EVENTUALLY).toBe('LANDED');
     expect(await attemptsOf(submission?.id)).toMatchObject([{ number: 1, state: 'LANDED' }]);
     expect(await recordCount()).toBe(before + 1);
   });
@@ -137,7 +138,7 @@ describe('a signed retirement', () => {
     const signed = await holder.sign(act.unsigned);
     expect(await submitSigned(impatient(), act, signed)).toMatchObject({ state: 'SUBMITTED' });
     await network.advanceClock(3600);
-    await expect.poll(() => stateOf(act.id), { timeout: 30_000 }).toBe('EXPIRED');
+    await expect.poll(() => stateOf(act.id), EVENTUALLY).toBe('EXPIRED');
     faults = () => null;
     // The same bytes get the same answer.
     const current = await findHolderAct(platform.dependencies, act.id);
@@ -209,7 +210,10 @@ describe('a signed deposit', () => {
     ]);
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
     await providerSays(platform, session.providerSessionId ?? '', 'settled');
-    await reaches(platform, session.id, 'SETTLED');
+    const settled = await reaches(platform, session.id, 'SETTLED');
+    const { submission } = (await findHolderAct(platform.dependencies, act.id)) ?? {};
+    expect(settled.depositTxHash).toBe(submission?.txHash);
+    expect(await attemptsOf(submission?.id)).toMatchObject([{ state: 'LANDED' }]);
   });
 
   it('of two for one session lands once, and the other is not even sent', async () => {
@@ -298,7 +302,7 @@ describe('a session that waits for a signature', () => {
     const { session, act } = await prepareToDeposit();
     letSigningTimePass(world);
     await lookNow(session.id);
-    await expect.poll(() => looksAt(session.id), { timeout: 20_000 }).toBeGreaterThan(0);
+    await expect.poll(() => looksAt(session.id), EVENTUALLY).toBeGreaterThan(0);
     expect(await findCashOut(platform.dependencies, session.id)).toMatchObject({
       state: 'AWAITING_SIGNATURE',
     });

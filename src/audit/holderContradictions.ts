@@ -1,0 +1,34 @@
+/**
+ * Acts of holders with a wallet of their own against what was submitted for them and what the tokens recorded, in SQL
+ * alone, like the books' contradictions.
+ */
+
+/** Each query selects what contradicts its invariant, as a sentence. */
+export const HOLDER_CONTRADICTIONS: readonly { invariant: string; query: string }[] = [
+  {
+    invariant: 'I4',
+    query: `SELECT format('holder''s retirement %s claims record %s, which says otherwise', h.id, h.record_index) AS message
+      FROM holder_acts h JOIN retirement_records r ON r.project_id = h.project_id AND r.index = h.record_index
+      WHERE r.retired_by <> h.holder OR r.amount <> (h.call -> 'amount' ->> '$integer')::numeric
+        OR r.beneficiary <> h.call ->> 'beneficiary' OR r.note <> h.call ->> 'note'`,
+  },
+  {
+    invariant: 'I5',
+    query: `SELECT format('submission %s is signed by a holder, and no act that was prepared is submitted by it', s.id) AS message
+      FROM submissions s
+      WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h
+        WHERE h.submission_id = s.id AND h.kind = s.kind AND h.call = s.call)`,
+  },
+  {
+    invariant: 'I5',
+    query: `SELECT format('holder''s retirement %s has landed without a record', h.id) AS message
+      FROM holder_acts h JOIN submissions s ON s.id = h.submission_id
+      WHERE h.kind = 'retire' AND (s.state = 'SUCCEEDED') <> (h.record_index IS NOT NULL)`,
+  },
+  {
+    // Nobody but the holder may have signed, least of all custody.
+    invariant: 'I7',
+    query: `SELECT format('attempt %s for holder %s is signed by %s', a.hash, h.holder, a.source) AS message
+      FROM attempts a JOIN holder_acts h ON h.submission_id = a.submission_id WHERE a.source <> h.holder`,
+  },
+];
