@@ -8,7 +8,7 @@
  * may use that folder. The secrets are those of DATA_DIR, so `npm run demo` and `npm run token` need no settings.
  */
 import { constants } from 'node:fs';
-import { copyFile, mkdir, rm } from 'node:fs/promises';
+import { copyFile, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
@@ -74,10 +74,10 @@ async function start(options: {
   const onError = (message: string, err: unknown) => log.warn({ err }, message);
   const indexer = await startEvmIndexer(node, { onError });
   stops.push(indexer.stop);
-  const config = await loadConfig({
-    ...environment,
-    ...withoutOutside(),
-    DATA_DIR: await prepareFolder(options.config.DATA_DIR, rpcPort),
+  const folder = await prepareFolder(options.config.DATA_DIR, rpcPort);
+  const settings = {
+    PORT: String(options.config.PORT),
+    DATA_DIR: folder,
     LEDGER_NETWORK: 'evm',
     LEDGER_RPC_URL: node.url,
     LEDGER_CHAIN_ID: String(node.chainId),
@@ -87,7 +87,8 @@ async function start(options: {
     RAMP_SETTLEMENT_ADDRESS: contracts.settlementAddress,
     LEDGER_FINALITY: environment['LEDGER_FINALITY'] ?? DEFAULT_CONFIRMATIONS,
     INDEXER_URL: indexer.url,
-  });
+  };
+  const config = await loadConfig({ ...environment, ...withoutOutside(), ...settings });
   await openEmptyDatabase(config, stops);
   await serve({
     config,
@@ -96,7 +97,8 @@ async function start(options: {
     clockControl: { advanceClock: (seconds) => advanceClock(node, seconds) },
     watchesAtOnce: true,
   });
-  process.stdout.write(describeChain(node, contracts, holder));
+  const settingsFile = await writeSettings(folder, settings);
+  process.stdout.write(describeChain({ node, contracts, holder, settingsFile }));
 }
 
 /** Of what this command brings itself, nothing from outside counts. */
@@ -155,12 +157,31 @@ async function advanceClock(node: Anvil, seconds: number): Promise<bigint> {
   return BigInt(block.timestamp);
 }
 
-function describeChain(node: Anvil, contracts: DeployedContracts, holder: AnvilAccount): string {
+/** For the other commands, which would look at the embedded network. */
+async function writeSettings(folder: string, settings: Record<string, string>): Promise<string> {
+  const file = join(folder, 'settings.env');
+  const lines = Object.entries(settings).map(([name, value]) => `${name}=${value}\n`);
+  // The key in it is everybody's already.
+  await writeFile(file, lines.join(''));
+  return file;
+}
+
+function describeChain(chain: {
+  node: Anvil;
+  contracts: DeployedContracts;
+  holder: AnvilAccount;
+  settingsFile: string;
+}): string {
+  const { node, contracts, holder, settingsFile } = chain;
   const lines: [string, string][] = [
     ['Node', `${pc.cyan(node.url)}  chain id ${node.chainId}, a block every ${SECONDS_PER_BLOCK} s`],
     ['Factory', contracts.factoryAddress],
     ['Settlement', `${contracts.settlementAddress}, made by ${contracts.settlementFactoryAddress}`],
     ['A holder', `${holder.address}  ${pc.dim(`key ${holder.secretKey}, for a wallet on this chain alone`)}`],
+    [
+      'Commands',
+      `on this chain: ${pc.bold(`env $(cat ${settingsFile}) npm run audit`)}, ledger:check and others`,
+    ],
   ];
   return `${lines.map(([name, text]) => `${pc.bold(name.padEnd(10))} ${text}`).join('\n')}\n\n`;
 }
