@@ -40,7 +40,7 @@ export async function findLedgerProblems(read: ReadLedgerSettings): Promise<stri
     ...findForeignSettings(read, name),
     ...(family === 'embedded' ? [] : findMissing(read, name)),
     ...findOtherPassphrase(read, name),
-    ...(await (family === 'evm' ? findEvmProblems(read) : findStellarProblems(read))),
+    ...(await (family === 'evm' ? findEvmProblems(read) : findStellarProblems(read, family))),
     ...findUnsafeNode(read, name),
   ];
 }
@@ -80,7 +80,7 @@ function findOtherPassphrase({ values }: ReadLedgerSettings, network: LedgerNetw
 }
 
 /** The embedded network has Stellar's keys and addresses. */
-function findStellarProblems({ values }: ReadLedgerSettings): string[] {
+function findStellarProblems({ values }: ReadLedgerSettings, family: LedgerFamily): string[] {
   const problems: string[] = [];
   const key = values.LEDGER_SECRET_KEY;
   if (key !== undefined && !isSeed(key)) {
@@ -89,7 +89,7 @@ function findStellarProblems({ values }: ReadLedgerSettings): string[] {
     );
   }
   problems.push(...findChannelProblems(values.LEDGER_CHANNEL_SECRET_KEYS ?? [], key));
-  for (const name of CONTRACTS) {
+  for (const name of CONTRACTS.filter((name) => familiesOf(name).includes(family))) {
     const address = values[name];
     if (address !== undefined && decodeStrkey(address)?.kind !== 'contract') {
       problems.push(`${name} is ${JSON.stringify(address)}, which is no contract address (C…) of Stellar.`);

@@ -262,6 +262,11 @@ describe('contradictions', () => {
     expect(message).not.toContain('LEDGER_CHAIN_ID must be set');
   });
 
+  it('name a setting of another network once', async () => {
+    const message = await complaint({ DATA_DIR, LEDGER_FACTORY_ADDRESS: evmAddress });
+    expect(message.match(/LEDGER_FACTORY_ADDRESS/g)).toHaveLength(1);
+  });
+
   it('never repeat the key that a provider’s address holds', async () => {
     const message = await complaint(evm({ LEDGER_RPC_URL: 'wss://chain.example/v3/hunter2' }));
     expect(message).toContain('LEDGER_RPC_URL must be an http');
