@@ -438,7 +438,8 @@ describe('history', () => {
   it('lists transactions by ledger, page by page', async () => {
     const first = await stage.client.land(await retirement());
     const second = await stage.client.land(await retirement());
-    const startLedger = first.status === 'SUCCESS' ? first.ledger : 0;
+    if (first.status !== rpc.Api.GetTransactionStatus.SUCCESS) throw new Error(first.status);
+    const startLedger = first.ledger;
     const page = await stage.client.server.getTransactions({ startLedger, pagination: { limit: 1 } });
     expect(page.transactions.map(({ txHash }) => txHash)).toEqual([first.txHash]);
     const next = await stage.client.server.getTransactions({ pagination: { cursor: page.cursor } });

@@ -73,7 +73,7 @@ export function createStorage(options: StorageOptions): HostStorage {
     get: (key) => live(touch(key, false))?.data ?? null,
     put(key, data, ttl) {
       const id = touch(key, true);
-      const liveUntil = hasTimeToLive(key) ? extended(live(id)?.liveUntil ?? 0, ledger, ttl) : null;
+      const liveUntil = hasTimeToLive(key) ? extended(live(id)?.liveUntil ?? null, ledger, ttl) : null;
       overlay.put(id, { key, data, lastModified: ledger, liveUntil });
     },
     changes() {
@@ -96,8 +96,9 @@ export function createStorage(options: StorageOptions): HostStorage {
 }
 
 /** Contracts extend what they write, but leave it when that would add less than a day. */
-function extended(liveUntil: number, ledger: number, ttl: number): number {
-  return liveUntil - ledger < ttl - DAY_IN_LEDGERS ? ledger + ttl : liveUntil;
+function extended(liveUntil: number | null, ledger: number, ttl: number): number {
+  const isLongEnough = liveUntil !== null && liveUntil - ledger >= Math.max(0, ttl - DAY_IN_LEDGERS);
+  return isLongEnough ? liveUntil : ledger + ttl;
 }
 
 function outsideOfFootprint(key: xdr.LedgerKey): Error {
