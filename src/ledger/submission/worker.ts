@@ -13,7 +13,7 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
 const CLAIM_SECONDS = 30;
-const MAX_CONCURRENT_STEPS = 8;
+const MAX_CONCURRENT_STEPS = 12;
 const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
 /**
  * While the network works on it. Each wait is a seventh longer, so that what lands is noticed within about a seventh
