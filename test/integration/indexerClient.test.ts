@@ -96,4 +96,12 @@ describe('the indexer client', () => {
       message: expect.stringContaining('GET /health') as string,
     });
   });
+
+  it('that is not configured says how to configure one', async () => {
+    const client = createIndexerClient({ url: null, fetch, timeoutMs: 500 });
+    await expect(client.registerWebhook('http://localhost/', ['*'])).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('INDEXER_URL'),
+    });
+  });
 });

@@ -18,14 +18,17 @@ beforeAll(async () => {
 
 afterAll(() => rm(folder, { recursive: true }));
 
-async function said(environment: NodeJS.Dict<string>): Promise<string> {
+async function said(
+  environment: NodeJS.Dict<string>,
+  indexerUrl: string | null = 'http://127.0.0.1:1',
+): Promise<string> {
   const config = await loadConfig({ DATA_DIR: folder, ...environment });
   const facts = {
     config,
     port: config.PORT,
     database: { description: 'a database' },
     network: { name: 'embedded', custodyAddress: 'GCUSTODY' },
-    indexerUrl: 'http://127.0.0.1:1',
+    indexerUrl,
   };
   return stripVTControlCharacters(await welcome(facts));
 }
@@ -42,6 +45,13 @@ it('names neither the demo nor GraphiQL to those who have none of it', async () 
   expect(text).toContain('http://localhost:4000/graphql');
   expect(text).not.toContain('Next:');
   expect(text).not.toContain('Development tokens');
+});
+
+it('says whose the indexer is, and what is without one', async () => {
+  expect(await said({})).toContain('Indexer    embedded, http://127.0.0.1:1');
+  const url = 'https://indexer.example';
+  expect(await said({ INDEXER_URL: url }, url)).toContain(`Indexer    ${url}`);
+  expect(await said({}, null)).toContain('Indexer    none; the feed looks at the tokens every 30 s');
 });
 
 it.each([
