@@ -9,9 +9,10 @@ import { builder } from './platform.ts';
 const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').implement({
   description: "The ledger network that this platform's tokens live on.",
   fields: (t) => ({
-    name: t.exposeString('name', { description: 'Its configured name: embedded, ledger-testnet, …' }),
+    name: t.exposeString('name', { description: 'Its configured name: embedded, ledger-testnet, evm, …' }),
     networkId: t.exposeString('networkId', {
-      description: 'Tells it from every other network of its family.',
+      description:
+        'Tells it from every other network: a passphrase, or eip155:, the chain id and the first block.',
     }),
     custodyAddress: t.exposeString('custodyAddress', {
       description: "The platform's one signer, which signs every write and burns what buyers retire.",
@@ -21,7 +22,10 @@ const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').
       nullable: true,
       description: 'The ramp settlement contract, or null when there is none.',
     }),
-    latestLedger: t.expose('ledger', { type: 'LedgerNumber', description: 'The latest closed ledger.' }),
+    latestLedger: t.expose('ledger', {
+      type: 'LedgerNumber',
+      description: 'The latest ledger that is closed and final.',
+    }),
     latestLedgerClosedAt: t.expose('closedAt', {
       type: 'UnixTime',
       description: "When it closed, by the network's clock, in Unix seconds.",
