@@ -15,6 +15,8 @@ import type { News } from '../harness/indexerMemory.ts';
 const POLL_MS = 200;
 /** Events that the node is asked for at a time. */
 const PAGE = 1_000;
+/** Pages that one look reads; a page also ends after so many ledgers without events. The next look goes on. */
+const MAX_PAGES = 20;
 
 export function startStellarIndexer(
   node: { url: string },
@@ -34,16 +36,30 @@ export function startStellarIndexer(
 
 /** Begins at the oldest ledger that the node remembers; a closed ledger is never undone. */
 function createEventReader(server: rpc.Server): () => Promise<News> {
-  let read: { cursor: string; latestLedger: number } | null = null;
-  return async () => {
+  let read: rpc.Api.GetEventsResponse | null = null;
+
+  async function readPage(): Promise<rpc.Api.GetEventsResponse> {
     const { oldestLedger } = await server.getHealth();
     // A node that forgot where the cursor stands refuses it: what is left is read from its beginning.
-    const isKnown = read !== null && read.latestLedger >= oldestLedger;
+    const isKnown = read !== null && ledgerOf(read.cursor) >= oldestLedger;
     const from = read && isKnown ? { cursor: read.cursor } : { startLedger: oldestLedger };
-    const page: rpc.Api.GetEventsResponse = await server.getEvents({ ...from, filters: [], limit: PAGE });
-    read = page;
-    return { undoneFrom: null, events: page.events.map(toIndexedEvent) };
+    return server.getEvents({ ...from, filters: [], limit: PAGE });
+  }
+
+  return async () => {
+    const events: IndexedEvent[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      read = await readPage();
+      events.push(...read.events.map(toIndexedEvent));
+      if (read.events.length < PAGE && ledgerOf(read.cursor) >= read.latestLedger) break;
+    }
+    return { undoneFrom: null, events };
   };
+}
+
+/** A cursor begins with the place in the network's total order. */
+function ledgerOf(cursor: string): number {
+  return Number(BigInt(cursor.split('-')[0] ?? 0) >> 32n);
 }
 
 /** Positional, as the contract publishes it; the first topic is the event's name. */
