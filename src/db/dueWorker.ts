@@ -1,9 +1,7 @@
 /**
  * The loop behind work that lies in a table until it is due: claim some rows, carry each a step further, sleep
  * until the doorbell rings. Any number of instances may run one over the same table.
- *
- * A claim pushes a row's due time past the longest possible step, so that work which an instance takes to its
- * grave falls due again by itself. Due times are the database's, so instances need not agree on the time.
+ * What a claim is: claimDue.ts.
  */
 import type { Doorbell } from './doorbell.ts';
 import { messageOf } from '../errors.ts';

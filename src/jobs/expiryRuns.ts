@@ -3,6 +3,7 @@
  * carried on by another one when that instance dies.
  */
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
+import { claimDue } from '../db/claimDue.ts';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/schema/index.ts';
@@ -68,25 +69,15 @@ export function createExpiryWorker(deps: Dependencies): DueWorker {
     bellKey: EXPIRY_RUNS,
     // One sweep at a time is fast enough, and leaves the network to those who wait.
     maxConcurrent: 1,
-    claim: (limit) => claimDue(deps, limit),
+    claim: (limit) =>
+      claimDue(deps.db, expiryRuns, {
+        condition: isNull(expiryRuns.sweptAt),
+        limit,
+        claimSeconds: SWEEP_CLAIM_SECONDS,
+      }),
     carry: (run) => carry(deps, run),
     log: deps.log,
   });
-}
-
-async function claimDue(deps: Dependencies, limit: number): Promise<ExpiryRun[]> {
-  const due = deps.db
-    .select({ id: expiryRuns.id })
-    .from(expiryRuns)
-    .where(and(isNull(expiryRuns.sweptAt), sql`${expiryRuns.dueAt} <= now()`))
-    .orderBy(expiryRuns.dueAt)
-    .limit(limit)
-    .for('update', { skipLocked: true });
-  return deps.db
-    .update(expiryRuns)
-    .set({ dueAt: sql`now() + make_interval(secs => ${SWEEP_CLAIM_SECONDS})` })
-    .where(sql`${expiryRuns.id} IN (${due})`)
-    .returning();
 }
 
 async function carry(deps: Dependencies, run: ExpiryRun): Promise<void> {

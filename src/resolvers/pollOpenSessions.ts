@@ -2,7 +2,8 @@
  * pollOpenSessions: looks at cash-out sessions when they are due, so that webhooks which never come are made up
  * for. A hint only makes a session due at once. Any number of instances may run it.
  */
-import { and, eq, isNotNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
+import { claimDue } from '../db/claimDue.ts';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { cashOutSessions } from '../db/schema/index.ts';
 import { messageOf } from '../errors.ts';
@@ -31,32 +32,19 @@ export function createSessionPoller(deps: Dependencies): DueWorker {
     bell: deps.subjects,
     bellKey: CASH_OUTS,
     maxConcurrent: MAX_CONCURRENT_STEPS,
-    claim: (limit) => claimDue(deps, limit),
+    claim: (limit) => claim(deps, limit),
     carry: (session) => carry(deps, session),
     log: deps.log,
   });
 }
 
 /** Sessions of another provider wait until that one is configured again. */
-async function claimDue(deps: Dependencies, limit: number): Promise<CashOut[]> {
-  const due = deps.db
-    .select({ id: cashOutSessions.id })
-    .from(cashOutSessions)
-    .where(
-      and(
-        isNotNull(cashOutSessions.dueAt),
-        sql`${cashOutSessions.dueAt} <= now()`,
-        eq(cashOutSessions.providerName, deps.ramp.name),
-      ),
-    )
-    .orderBy(cashOutSessions.dueAt)
-    .limit(limit)
-    .for('update', { skipLocked: true });
-  return deps.db
-    .update(cashOutSessions)
-    .set({ dueAt: sql`now() + make_interval(secs => ${CLAIM_SECONDS})` })
-    .where(sql`${cashOutSessions.id} IN (${due})`)
-    .returning();
+function claim({ db, ramp }: Dependencies, limit: number): Promise<CashOut[]> {
+  return claimDue(db, cashOutSessions, {
+    condition: eq(cashOutSessions.providerName, ramp.name),
+    limit,
+    claimSeconds: CLAIM_SECONDS,
+  });
 }
 
 async function carry(deps: Dependencies, session: CashOut): Promise<void> {

@@ -2,6 +2,7 @@
  * The worker: claims due submissions and steps them until it is stopped. Any number of instances may run one.
  */
 import { and, eq, sql, type SQL } from 'drizzle-orm';
+import { claimDue } from '../../db/claimDue.ts';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
 import { attempts, submissions } from '../../db/schema/index.ts';
 import { messageOf } from '../../errors.ts';
@@ -35,7 +36,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     bell: deps.subjects,
     bellKey: NEW_SUBMISSION,
     maxConcurrent: MAX_CONCURRENT_STEPS,
-    claim: (limit) => claimDue(deps, limit),
+    claim: (limit) => claimInOrder(deps, limit),
     carry: (submission) => carry(deps, submission),
     ...(deps.network.signingOrder ? { idlePollMs: IDLE_POLL_MS } : {}),
     log: deps.log,
@@ -46,7 +47,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
  * Where slots are few, what is under way goes first, because it gives its slot back; and of what is not signed yet
  * only as many are claimed as there are slots.
  */
-async function claimDue(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
+async function claimInOrder(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return claim(deps, limit);
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
@@ -58,19 +59,12 @@ async function claimDue(deps: SubmissionDependencies, limit: number): Promise<Su
   return fresh > 0 ? [...underWay, ...(await claim(deps, fresh, sql`NOT ${isUnderWay}`))] : underWay;
 }
 
-async function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Promise<Submission[]> {
-  const due = deps.db
-    .select({ id: submissions.id })
-    .from(submissions)
-    .where(and(eq(submissions.state, 'PENDING'), sql`${submissions.dueAt} <= now()`, condition))
-    .orderBy(submissions.dueAt)
-    .limit(limit)
-    .for('update', { skipLocked: true });
-  return deps.db
-    .update(submissions)
-    .set({ dueAt: sql`now() + make_interval(secs => ${CLAIM_SECONDS})` })
-    .where(sql`${submissions.id} IN (${due})`)
-    .returning();
+function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Promise<Submission[]> {
+  return claimDue(deps.db, submissions, {
+    condition: and(eq(submissions.state, 'PENDING'), condition),
+    limit,
+    claimSeconds: CLAIM_SECONDS,
+  });
 }
 
 async function carry(deps: SubmissionDependencies, submission: Submission): Promise<void> {
