@@ -61,7 +61,12 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
   ): Promise<Map<Address, boolean>> {
     const reads = tokens.map((target): ContractRead => ({ target, data: otherTemplate.data }));
     const answers = await readAll(pin, reads);
-    return new Map(tokens.map((token, at) => [token, isWord(answers[at])]));
+    return new Map(
+      tokens.map((token, at) => {
+        const answer = answers[at];
+        return [token, isWord(answer) && BigInt(answer.data) <= otherTemplate.highest];
+      }),
+    );
   }
 
   async function readMany<T>(
@@ -146,15 +151,22 @@ interface View<T> {
   data: readonly Hex[];
   /** @throws when the answers are not what the template gives */
   decode: (answers: readonly Hex[]) => T;
-  otherTemplate: { name: string; data: Hex };
+  otherTemplate: { name: string; data: Hex; highest: bigint };
 }
 
 const retirementCountData = viewData(carbonTokenAbi, 'totalRetirements');
 const isExpiredData = viewData(commodityTokenAbi, 'isExpired');
-const carbon = { template: 'carbon-credit', otherTemplate: { name: 'commodity', data: isExpiredData } };
+const carbon = {
+  template: 'carbon-credit',
+  otherTemplate: { name: 'commodity', data: isExpiredData, highest: 1n },
+};
 const commodity = {
   template: 'commodity',
-  otherTemplate: { name: 'carbon-credit', data: retirementCountData },
+  otherTemplate: {
+    name: 'carbon-credit',
+    data: retirementCountData,
+    highest: BigInt(Number.MAX_SAFE_INTEGER),
+  },
 };
 
 const TOTALS: View<CarbonTotals> = {

@@ -119,9 +119,7 @@ async function signerOf(bytes: Hex, parsed: Parsed): Promise<Address> {
     throw differs('its signature is of the form that networks refuse (high s)');
   const signature = { r, s, ...(v === undefined ? { yParity: yParity ?? 0 } : { v, yParity }) } as Signature;
   // Bytes that say the same in another way have another hash, and no network takes them.
-  if (!isSame(serializeTransaction(unsignedOf(parsed), signature), bytes)) {
-    throw differs('its encoding is not the canonical one');
-  }
+  if (!isSame(written(parsed, signature), bytes)) throw differs('its encoding is not the canonical one');
   try {
     const serializedTransaction = bytes as Parameters<
       typeof recoverTransactionAddress
@@ -132,9 +130,13 @@ async function signerOf(bytes: Hex, parsed: Parsed): Promise<Address> {
   }
 }
 
-function unsignedOf(parsed: Parsed): Parsed {
+function written(parsed: Parsed, signature: Signature): Hex {
   const { r: _r, s: _s, v: _v, yParity: _yParity, ...unsigned } = parsed;
-  return unsigned;
+  try {
+    return serializeTransaction(unsigned as Parsed, signature);
+  } catch {
+    throw differs('its fields are not what a transaction can have');
+  }
 }
 
 function readHex(signed: string): Hex {
