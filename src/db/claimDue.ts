@@ -14,16 +14,17 @@ export async function claimDue<Table extends DueTable>(
   table: Table,
   claim: { condition: SQL | undefined; limit: number; claimSeconds: number },
 ): Promise<Table['$inferSelect'][]> {
+  const rows: DueTable = table;
   const due = db
-    .select({ id: table.id })
-    .from(table)
-    .where(and(claim.condition, sql`${table.dueAt} <= now()`))
-    .orderBy(table.dueAt)
+    .select({ id: rows.id })
+    .from(rows)
+    .where(and(claim.condition, sql`${rows.dueAt} <= now()`))
+    .orderBy(rows.dueAt)
     .limit(claim.limit)
     .for('update', { skipLocked: true });
   return db
-    .update(table as DueTable)
+    .update(rows)
     .set({ dueAt: sql`now() + make_interval(secs => ${claim.claimSeconds})` })
-    .where(sql`${table.id} IN (${due})`)
+    .where(sql`${rows.id} IN (${due})`)
     .returning();
 }
