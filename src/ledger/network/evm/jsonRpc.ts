@@ -66,7 +66,10 @@ const replySchema = z.object({
 });
 type Reply = z.infer<typeof replySchema>;
 
+/** @throws Error, without the url in its message, when that is none that can be asked */
 export function createJsonRpc(options: { url: string; timeoutMs: number }): JsonRpc {
+  requireUrl(options.url);
+
   /** @throws Error for everything but an answer in JSON */
   async function post(body: unknown): Promise<unknown> {
     const response = await fetch(options.url, {
@@ -121,6 +124,13 @@ export function createJsonRpc(options: { url: string; timeoutMs: number }): Json
       return answers;
     },
   };
+}
+
+/** What `fetch` would refuse with the whole url in its message. */
+function requireUrl(text: string): void {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('rpcUrl is no http or https url');
+  if (url.username !== '' || url.password !== '') throw new Error('rpcUrl must hold no user and password');
 }
 
 /** @throws RpcError when the answer is one */

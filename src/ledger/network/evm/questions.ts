@@ -33,7 +33,8 @@ export type Block = z.infer<typeof blockSchema>;
 const blockTransactionsSchema = z.object({
   number: quantity,
   hash,
-  transactions: z.array(z.object({ hash, from: address, nonce: quantity })),
+  /** Some chains have transactions of their own kind, without a nonce. */
+  transactions: z.array(z.object({ hash, from: address, nonce: quantity.optional() })),
 });
 export type BlockTransactions = z.infer<typeof blockTransactionsSchema>;
 

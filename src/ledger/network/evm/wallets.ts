@@ -21,6 +21,7 @@ import { estimateCall } from './draft.ts';
 import type { DraftDeps } from './draft.ts';
 import { encodeCall } from './encodeCall.ts';
 import type { EncodedCall } from './encodeCall.ts';
+import { valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './questions.ts';
 import { isSame } from './results.ts';
@@ -40,6 +41,8 @@ export interface EvmCallPayload {
 
 /** Half the order of secp256k1: of a signature and its mirror image, networks take the lower alone. */
 const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
+/** Nodes keep no more of an account's transactions that wait for earlier ones. */
+const MAX_NONCES_AHEAD = 64n;
 /** What wallets sign: EIP-1559, and its predecessors as long as they name the chain. */
 const TYPES: ReadonlySet<string> = new Set(['eip1559', 'eip2930', 'legacy']);
 
@@ -78,10 +81,18 @@ export async function openSigned(
   const wanted = encodeCall(deps.contracts, source, call);
   const bytes = readHex(signed);
   const nonce = await readAct(bytes, wanted, source, deps.chainId);
-  const latest = await deps.rpc.ask(ask.block('latest'));
+  const hash = keccak256(bytes);
+  const [blockAnswer, countAnswer, knownAnswer] = await deps.rpc.askTogether([
+    ask.block('latest'),
+    ask.transactionCount(source, 'latest'),
+    ask.transaction(hash),
+  ]);
+  const latest = valueOf(blockAnswer);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
+  // Wallets may send by themselves what they sign: then it is there already.
+  if (valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
   return {
-    hash: keccak256(bytes),
+    hash,
     signedBytes: hexToBytes(bytes),
     source,
     sequence: nonce,
@@ -108,6 +119,14 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
   const signer = await signerOf(bytes, parsed);
   if (!isSame(signer, holder)) throw differs(`it is signed by ${signer} instead of ${holder}`);
   return BigInt(nonce);
+}
+
+/** @throws NetworkRefusal for a nonce with which it would never land, or not before others that nobody knows */
+function requireUsable(nonce: bigint, next: bigint): void {
+  if (nonce < next) throw differs(`its nonce ${nonce} was used before; the account's next one is ${next}`);
+  if (nonce - next > MAX_NONCES_AHEAD) {
+    throw differs(`its nonce ${nonce} is too far ahead of the account's next one, ${next}`);
+  }
 }
 
 type Parsed = ReturnType<typeof parseTransaction>;
