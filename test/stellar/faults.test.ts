@@ -70,6 +70,16 @@ it('never answers', async () => {
   await expect(fetch(stage.simulator.url, { method: 'POST', body, signal })).rejects.toThrow('timeout');
 });
 
+it('takes its time', async () => {
+  faults().delayMs = 200;
+  const ask = (signal: AbortSignal) => {
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getHealth' });
+    return fetch(stage.simulator.url, { method: 'POST', body, signal });
+  };
+  await expect(ask(AbortSignal.timeout(50))).rejects.toThrow('timeout');
+  expect((await ask(AbortSignal.timeout(10_000))).status).toBe(200);
+});
+
 it('answers from some ledgers ago, but passes on what it is sent', async () => {
   const { client, simulator, custody, token } = stage;
   const balance = () => client.read(token, 'balance', [address(custody.publicKey())]);

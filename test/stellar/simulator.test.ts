@@ -176,6 +176,29 @@ describe('the contracts', () => {
     await expect(deploy()).rejects.toThrow('HostError: Error(Storage, ExistingValue)');
   });
 
+  it('pull a deployment fee in lumens, authorised with the deploy', async () => {
+    const dear = await setStage({ deploymentFee: 70_000_000n });
+    try {
+      const { simulator, client, custody } = dear;
+      expect(await client.read(simulator.nativeAsset, 'symbol')).toBe('native');
+      expect(await client.read(simulator.factoryAddress, 'deployment_fee')).toBe(70_000_000n);
+      const args = carbonDeployArguments(simulator, custody.publicKey(), `0x${'55'.repeat(32)}`);
+      const source = await client.server.getAccount(custody.publicKey());
+      const name = 'deploy_carbon_credit_token';
+      const built = client.build(source, simulator.factoryAddress, name, args);
+      const { result } = await client.simulate(built);
+      const [transfer] = result?.auth[0]?.rootInvocation().subInvocations() ?? [];
+      expect(transfer?.function().contractFn().functionName().toString()).toBe('transfer');
+      const lumens = async () =>
+        (await client.server.getAccountEntry(custody.publicKey())).balance().toBigInt();
+      const before = await lumens();
+      await client.call(custody, simulator.factoryAddress, name, args);
+      expect(before - (await lumens())).toBeGreaterThan(70_000_000n);
+    } finally {
+      await dear.simulator.close();
+    }
+  });
+
   it('expire a receipt by the ledger’s clock alone', async () => {
     const { simulator, client, custody } = stage;
     const { closedAt } = simulator.controls.chain.history.latest();

@@ -62,8 +62,11 @@ export interface SimulatorControls {
   dropWaiting(hash: string): boolean;
   /** How many transactions wait for a ledger. */
   waitingCount(): number;
-  /** Ends the life of an entry now. @throws when there is no such entry that can be archived */
-  archive(key: xdr.LedgerKey): void;
+  /**
+   * Ends the life of an entry now; with `evicted` so long ago that the node no longer says when.
+   * @throws when there is no such entry that can be archived
+   */
+  archive(key: xdr.LedgerKey, how?: 'evicted'): void;
   /** Removes an expired temporary entry, or an account, as if it had never been. */
   remove(key: xdr.LedgerKey): void;
   readonly chain: Chain;
@@ -178,11 +181,11 @@ function editing(chain: Chain) {
     setInclusionPrice: (stroops: number) => chain.setInclusionPrice(BigInt(stroops)),
     dropWaiting: (hash: string) => chain.queue.drop(hash),
     waitingCount: () => chain.queue.waiting().length,
-    archive: (key: xdr.LedgerKey) =>
+    archive: (key: xdr.LedgerKey, how?: 'evicted') =>
       chain.edit((state, ledger) => {
         const entry = state.get(idOf(key));
         if (!entry || !hasTimeToLive(key)) throw new Error(`There is nothing to archive at ${idOf(key)}`);
-        state.put(idOf(key), { ...entry, liveUntil: ledger - 1 });
+        state.put(idOf(key), { ...entry, liveUntil: how === 'evicted' ? 0 : ledger - 1 });
       }),
     remove: (key: xdr.LedgerKey) => chain.edit((state) => state.put(idOf(key), null)),
   };

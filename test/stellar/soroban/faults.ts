@@ -12,6 +12,8 @@ export interface Faults {
   loseSendAnswers: number;
   /** How requests fail, all of them, until it is set back to null. */
   unreachable: 'reset' | 'status-503' | 'truncated' | 'silent' | null;
+  /** Milliseconds that each answer takes longer. */
+  delayMs: number;
   /** The node answers from so many ledgers ago; what is sent to it gets through. */
   lagLedgers: number;
   /** Of so many of the next look-ups, the transaction is denied. */
@@ -25,6 +27,7 @@ export function noFaults(): Faults {
     sayBadSequence: 0,
     loseSendAnswers: 0,
     unreachable: null,
+    delayMs: 0,
     lagLedgers: 0,
     denyTransactions: 0,
   };

@@ -3,6 +3,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { StrKey } from '@stellar/stellar-sdk';
 import { readBody } from '../../../src/http/readBody.ts';
 import { AnswerLost, RpcError } from './rpcErrors.ts';
@@ -55,6 +56,7 @@ async function answer(
     respond(response, 413, 'request body is too large');
     return;
   }
+  if (options.faults.delayMs > 0) await delay(options.faults.delayMs);
   switch (options.faults.unreachable) {
     case 'reset':
       request.socket.resetAndDestroy();

@@ -2,30 +2,23 @@
  * Applying one transaction that a ledger took. Its sequence number and its fee are spent whatever comes of it.
  */
 import { xdr } from '@stellar/stellar-sdk';
-import { balanceOf, newAccount, withBalance, withSequence } from './accounts.ts';
-import { operationSource, plainAccount } from './envelopes.ts';
+import { withSequence } from './accounts.ts';
+import { operationSource } from './envelopes.ts';
 import type { OpenedTransaction } from './envelopes.ts';
 import { declaredResources, nonRefundableFee, refundableFee } from './fees.ts';
+import { extendEntries, restoreEntries } from './footprintOperations.ts';
 import type { LedgerInfo } from './host.ts';
 import { invoke } from './invocations.ts';
 import type { InvocationDeps, Invoked } from './invocations.ts';
-import { accountKey, hasTimeToLive, idOf, isTemporary } from './ledgerKeys.ts';
+import { accountKey, idOf, isTemporary } from './ledgerKeys.ts';
 import type { EntryId } from './ledgerKeys.ts';
 import { createOverlay } from './ledgerState.ts';
-import type { EntryReader, Overlay, StoredEntry } from './ledgerState.ts';
-import {
-  accountCreated,
-  extended,
-  invokeFailure,
-  invokeSuccess,
-  landedResult,
-  notSupported,
-  paid,
-  restored,
-} from './results.ts';
+import type { Overlay, StoredEntry } from './ledgerState.ts';
+import { createAccount, credit, pay } from './lumens.ts';
+import { invokeFailure, invokeSuccess, landedResult, notSupported } from './results.ts';
 import type { OperationOutcome } from './results.ts';
 import { isExpired } from './storage.ts';
-import { inclusionFee, MINIMUM_BALANCE, operationCount, payerOf, resourceFee } from './validity.ts';
+import { inclusionFee, operationCount, payerOf, resourceFee } from './validity.ts';
 
 export interface Landed {
   isSuccess: boolean;
@@ -132,17 +125,6 @@ function spend(state: Overlay, transaction: OpenedTransaction, fee: bigint, ledg
   state.put(id, { ...entry, data: xdr.LedgerEntryData.account(account), lastModified: ledger });
 }
 
-function credit(state: Overlay, address: string, amount: bigint, ledger: number): boolean {
-  const id = idOf(accountKey(address));
-  const entry = state.get(id);
-  if (!entry) return false;
-  if (amount === 0n) return true;
-  const account = entry.data.account();
-  const data = xdr.LedgerEntryData.account(withBalance(account, balanceOf(account) + amount));
-  state.put(id, { ...entry, data, lastModified: ledger });
-  return true;
-}
-
 /** What was paid for and not used comes back; a failed transaction used none of its refundable part. */
 function refundOf(transaction: OpenedTransaction, spent: bigint, protocolVersion: number): bigint {
   if (!transaction.sorobanData) return 0n;
@@ -165,14 +147,18 @@ function applyOperation(
   switch (type) {
     case 'invokeHostFunction':
       return applyInvocation(deps, transaction, body.invokeHostFunctionOp(), { source, ledger, work });
-    case 'restoreFootprint':
-      return { outcome: restoreEntries(deps, transaction, ledger, work) };
-    case 'extendFootprintTtl':
-      return { outcome: extendEntries(transaction, body.extendFootprintTtlOp().extendTo(), ledger, work) };
+    case 'restoreFootprint': {
+      const times = { ledger: ledger.sequence, ttl: deps.persistentTtl };
+      return { outcome: restoreEntries(transaction, times, work) };
+    }
+    case 'extendFootprintTtl': {
+      const extendTo = body.extendFootprintTtlOp().extendTo();
+      return { outcome: extendEntries(transaction, extendTo, ledger.sequence, work) };
+    }
     case 'createAccount':
-      return { outcome: createAccount(body.createAccountOp(), source, ledger, work) };
+      return { outcome: createAccount(body.createAccountOp(), source, ledger.sequence, work) };
     case 'payment':
-      return { outcome: pay(body.paymentOp(), source, ledger, work) };
+      return { outcome: pay(body.paymentOp(), source, ledger.sequence, work) };
     default:
       return { outcome: notSupported() };
   }
@@ -244,88 +230,4 @@ function restoringIds(data: xdr.SorobanTransactionData): ReadonlySet<EntryId> {
   const written = data.resources().footprint().readWrite();
   const indexes = data.ext().resourceExt().archivedSorobanEntries();
   return new Set(indexes.flatMap((index) => (written[index] ? [idOf(written[index])] : [])));
-}
-
-function restoreEntries(
-  deps: LandingDeps,
-  transaction: OpenedTransaction,
-  ledger: LedgerInfo,
-  work: Overlay,
-): OperationOutcome {
-  for (const [id, entry] of footprintEntries(transaction, 'readWrite', work)) {
-    if (!isExpired(entry, ledger.sequence) || isTemporary(entry.key)) continue;
-    const liveUntil = ledger.sequence + deps.persistentTtl;
-    work.put(id, { ...entry, lastModified: ledger.sequence, liveUntil });
-  }
-  return restored();
-}
-
-function extendEntries(
-  transaction: OpenedTransaction,
-  extendTo: number,
-  ledger: LedgerInfo,
-  work: Overlay,
-): OperationOutcome {
-  for (const [id, entry] of footprintEntries(transaction, 'readOnly', work)) {
-    if (isExpired(entry, ledger.sequence) || !hasTimeToLive(entry.key)) continue;
-    const liveUntil = Math.max(entry.liveUntil ?? 0, ledger.sequence + extendTo);
-    work.put(id, { ...entry, liveUntil });
-  }
-  return extended();
-}
-
-function footprintEntries(
-  transaction: OpenedTransaction,
-  part: 'readOnly' | 'readWrite',
-  state: EntryReader,
-) {
-  const keys = transaction.sorobanData?.resources().footprint()[part]() ?? [];
-  return keys.flatMap((key) => {
-    const entry = state.get(idOf(key));
-    return entry ? [[idOf(key), entry] as const] : [];
-  });
-}
-
-function createAccount(
-  operation: xdr.CreateAccountOp,
-  source: string,
-  ledger: LedgerInfo,
-  work: Overlay,
-): OperationOutcome {
-  const address = plainAddress(operation.destination());
-  const amount = operation.startingBalance().toBigInt();
-  const id = idOf(accountKey(address));
-  if (work.get(id)) return accountCreated('createAccountAlreadyExist');
-  if (amount < MINIMUM_BALANCE) return accountCreated('createAccountLowReserve');
-  if (!canPay(work, source, amount)) return accountCreated('createAccountUnderfunded');
-  credit(work, source, -amount, ledger.sequence);
-  // An account's numbers start where no earlier one of the same address can have used them.
-  const account = newAccount(address, amount, BigInt(ledger.sequence) << 32n);
-  work.put(id, {
-    key: accountKey(address),
-    data: xdr.LedgerEntryData.account(account),
-    lastModified: ledger.sequence,
-    liveUntil: null,
-  });
-  return accountCreated('createAccountSuccess');
-}
-
-function pay(operation: xdr.PaymentOp, source: string, ledger: LedgerInfo, work: Overlay): OperationOutcome {
-  const amount = operation.amount().toBigInt();
-  if (operation.asset().switch().name !== 'assetTypeNative' || amount <= 0n) return paid('paymentMalformed');
-  const to = plainAccount(operation.destination());
-  if (!work.get(idOf(accountKey(to)))) return paid('paymentNoDestination');
-  if (!canPay(work, source, amount)) return paid('paymentUnderfunded');
-  credit(work, source, -amount, ledger.sequence);
-  credit(work, to, amount, ledger.sequence);
-  return paid('paymentSuccess');
-}
-
-function canPay(state: EntryReader, address: string, amount: bigint): boolean {
-  const account = state.get(idOf(accountKey(address)))?.data.account();
-  return account !== undefined && balanceOf(account) - MINIMUM_BALANCE >= amount;
-}
-
-function plainAddress(accountId: xdr.AccountId): string {
-  return plainAccount(xdr.MuxedAccount.keyTypeEd25519(accountId.ed25519()));
 }

@@ -12,6 +12,7 @@ import { feeStats } from './feeStats.ts';
 import { ledgerCloseMeta, ledgerHash, ledgerHeader } from './history.ts';
 import type { ClosedLedger } from './history.ts';
 import { hasTimeToLive, idOf } from './ledgerKeys.ts';
+import { MAX_LAG } from './ledgerState.ts';
 import { rejectionResult } from './results.ts';
 import { AnswerLost, INVALID_PARAMS, METHOD_NOT_FOUND, RpcError } from './rpcErrors.ts';
 import { simulate } from './simulation.ts';
@@ -72,7 +73,7 @@ export function callMethod(deps: NodeDeps, method: string, params: unknown): unk
 /** The newest ledger that this node knows. */
 function visible({ chain, faults }: NodeDeps): ClosedLedger {
   const { sequence } = chain.history.latest();
-  const seen = Math.max(chain.history.oldest(sequence), sequence - faults.lagLedgers);
+  const seen = Math.max(chain.history.oldest(sequence), sequence - Math.min(faults.lagLedgers, MAX_LAG));
   return { sequence: seen, closedAt: chain.history.closedAt(seen) };
 }
 

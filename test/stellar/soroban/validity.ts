@@ -9,6 +9,7 @@ import type { OpenedTransaction } from './envelopes.ts';
 import { areWithinLimits, BASE_FEE, declaredResources, nonRefundableFee } from './fees.ts';
 import { accountKey, idOf } from './ledgerKeys.ts';
 import type { EntryReader } from './ledgerState.ts';
+import { MINIMUM_BALANCE } from './lumens.ts';
 import { innerRejectionResult, rejectionResult } from './results.ts';
 import type { Rejection } from './results.ts';
 
@@ -18,9 +19,6 @@ export interface ValidityContext {
   closedAt: bigint;
   protocolVersion: number;
 }
-
-/** Stroops that every account keeps: two base reserves. */
-export const MINIMUM_BALANCE = 10_000_000n;
 
 /** Null when the transaction could land. */
 export function rejectionOf(
