@@ -57,10 +57,10 @@ export function requireHolder(deps: Pick<Dependencies, 'network'>, text: string)
       field,
     });
   }
-  if (holder === network.custodyAddress) {
+  if (holder === network.custodyAddress || network.signingOrder?.accounts.includes(holder)) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `${holder} is the platform's custody signer: what it holds is retired with retire, and cashed out with cashOut.`,
+      `${holder} signs for the platform itself: what custody holds is retired with retire, and cashed out with cashOut.`,
       { field },
     );
   }

@@ -33,6 +33,7 @@ import { isAsAgreed, isByHolder, type CashOut } from './findCashOut.ts';
 import { unsealAccount } from './payoutAccount.ts';
 import {
   giveBack,
+  isReviewedAsForeign,
   isToBeGivenBack,
   mayBeDepositedLate,
   paidWithoutDeposit,
@@ -130,6 +131,7 @@ async function storeOpened(deps: Dependencies, id: string, rampSession: RampSess
 }
 
 async function closeAtProvider(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+  if (isByHolder(session) && (await isReviewedAsForeign(deps, session))) return;
   // Refused, but there all the same? Then it is to be treated as what it is.
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {

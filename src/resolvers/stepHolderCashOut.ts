@@ -24,6 +24,7 @@ import {
   type MoveDependencies,
   type OpenedCashOut,
 } from './cashOutMoves.ts';
+import { settlementMismatch } from './checkCashOut.ts';
 import type { Dependencies } from './dependencies.ts';
 import { isAsAgreed, isByHolder, type CashOut } from './findCashOut.ts';
 import { readHolderActs } from './findHolderAct.ts';
@@ -38,6 +39,7 @@ const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
 const LATE_LOOKS_MS = 365 * 24 * 60 * 60_000;
 
 export async function stepAwaitingSignature(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+  if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   const status = await deps.ramp.getStatus(session.providerSessionId);
   const isTimeOver = await isSigningOver(deps, session);
@@ -55,6 +57,17 @@ export async function stepAwaitingSignature(deps: Dependencies, session: OpenedC
       if (refusal !== null) await moveTo(tx, current, 'CLOSING', refusal);
     }
   });
+}
+
+/** The settlement contract in use can't tell whether something was deposited in the session's own. */
+export async function isReviewedAsForeign(deps: Dependencies, session: OpenedCashOut): Promise<boolean> {
+  const mismatch = await settlementMismatch(deps.network, session);
+  if (mismatch === null) return false;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockCashOut(tx, session.id);
+    if (current.state === session.state) await openReview(tx, deps, current, mismatch);
+  });
+  return true;
 }
 
 /** Submission sends and asks; here only what it can't know: that nobody waits any more, and that it was paid. */

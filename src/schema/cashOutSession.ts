@@ -201,7 +201,7 @@ builder.node(CashOutSessionRef, {
     }),
     refusalMessage: t.exposeString('refusalMessage', {
       nullable: true,
-      description: 'Why it was refused, in words; null otherwise.',
+      description: 'Why it was refused, or the last deposit that a holder signed, in words; null otherwise.',
     }),
     providerHistory: t.field({
       type: [ProviderStatusRef],

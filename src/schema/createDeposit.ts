@@ -19,8 +19,9 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
       required: true,
       validate: { schema: address },
       description:
-        "Where the kilograms are minted to. Cash-outs deposit what the platform's custody signer holds, so receipts " +
-        'that are to be cashed out here go to its address (`ledgerNetwork.custodyAddress`).',
+        'Where the kilograms are minted to: an address whose key the farmer has, who then cashes out by signing ' +
+        "(`prepareCashOutDeposit`), or the platform's custody signer (`ledgerNetwork.custodyAddress`), which deposits by " +
+        'itself what it holds (`cashOut`).',
     }),
     farmerId: t.string({
       validate: { schema: farmerId },

@@ -24,6 +24,16 @@ const SubmissionStateEnum = builder.enumType('SubmissionState', {
   },
 });
 
+const SubmissionSignerEnum = builder.enumType('SubmissionSigner', {
+  description: 'Whose key signs a contract call.',
+  values: {
+    CUSTODY: { description: "The platform's custody signer: again, when what was signed is dead." },
+    HOLDER: {
+      description: 'A holder with a wallet of their own: what is dead is REFUSED, and prepared anew.',
+    },
+  },
+});
+
 export const SubmissionRef = builder.objectRef<Submission>('Submission');
 
 builder.node(SubmissionRef, {
@@ -36,6 +46,7 @@ builder.node(SubmissionRef, {
     subjectId: t.exposeString('subjectId', {
       description: 'The UUID of what the call is for: a project, a retirement, …',
     }),
+    signer: t.expose('signer', { type: SubmissionSignerEnum, description: 'Whose key signs it.' }),
     state: t.expose('state', { type: SubmissionStateEnum, description: 'How far it is.' }),
     txHash: t.exposeString('txHash', {
       nullable: true,
