@@ -21,10 +21,12 @@ export interface EvmWorld extends NetworkWorld {
   node: Anvil;
 }
 
-export async function startEvmWorld(
-  options: { mining?: AnvilOptions['mining']; ledger?: Partial<EvmLedger> } = {},
-): Promise<EvmWorld> {
-  const node = await startAnvil(options.mining === undefined ? {} : { mining: options.mining });
+export interface EvmWorldOptions extends Pick<AnvilOptions, 'mining' | 'stateFile'> {
+  ledger?: Partial<EvmLedger>;
+}
+
+export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions = {}): Promise<EvmWorld> {
+  const node = await startAnvil(nodeOptions);
   const [deployer, custody] = node.accounts;
   if (!custody) throw new Error('the node has too few accounts');
   const contracts = await deployContracts(node, { deployer, custodyAddress: custody.address });
@@ -45,7 +47,7 @@ export async function startEvmWorld(
       maxFeePerGasCap: 500n * 10n ** 9n,
       maxOpenPerAccount: 32,
       requestTimeoutMs: 10_000,
-      ...options.ledger,
+      ...ledger,
     },
     indexerUrl: indexer.url,
     createHolder: () => createHolder(node),
