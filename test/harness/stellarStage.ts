@@ -19,6 +19,8 @@ export interface StellarStage {
   custody: Keypair;
   channels: Keypair[];
   settlementAddress: Address;
+  /** What `network` was made of. */
+  options: StellarNetworkOptions;
   /** Another adapter on the same network. */
   open: (overrides?: Partial<StellarNetworkOptions>) => Promise<LedgerNetwork>;
   freshAddress: () => Address;
@@ -57,10 +59,12 @@ export async function stageStellar(options: StageOptions): Promise<StellarStage>
     ...options.network,
   };
   const settlementAddress = await deploySettlement(common, custody.publicKey());
+  const complete = { ...common, settlementAddress };
   const open = (overrides: Partial<StellarNetworkOptions> = {}) =>
-    createStellarNetwork({ ...common, settlementAddress, ...overrides });
+    createStellarNetwork({ ...complete, ...overrides });
   return {
     simulator,
+    options: complete,
     network: await open(),
     twin: await open(),
     stranger: await open({ secretKey: other.secret(), channelSecretKeys: [] }),
@@ -93,11 +97,12 @@ export async function invoke(
   contract: Address,
   functionName: string,
   args: xdr.ScVal[] = [],
+  bidStroops = 100_000,
 ): Promise<void> {
   const server = new rpc.Server(simulator.url, { allowHttp: true });
   const account = await server.getAccount(signer.publicKey());
   const draft = new TransactionBuilder(new Account(signer.publicKey(), account.sequenceNumber()), {
-    fee: '100000',
+    fee: String(bidStroops),
     networkPassphrase: simulator.passphrase,
     timebounds: { minTime: 0, maxTime: 0 },
   })

@@ -80,10 +80,11 @@ export async function outbidLatest(
   const state = await deps.node.ledgerState();
   if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
   if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
-  const usual = await deps.node.usualInclusionFeeStroops();
-  if (usual <= bid) return null;
+  // Where a spike has just begun, what most paid lately says nothing of it yet.
+  const { highestStroops } = await deps.node.inclusionFees();
+  if (highestStroops <= bid) return null;
 
-  const wanted = usual > higher ? usual : higher;
+  const wanted = highestStroops > higher ? highestStroops : higher;
   const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
   const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
   const bump = TransactionBuilder.buildFeeBumpTransaction(deps.custody, String(fee), inner, deps.passphrase);

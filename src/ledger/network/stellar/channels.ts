@@ -1,10 +1,12 @@
 /**
- * Channel accounts: which exist, and making the missing ones with custody's lumens.
+ * Channel accounts: which exist, making the missing ones with custody's lumens, and giving more to those that have
+ * spent theirs.
  *
- * A channel only lends its sequence: it holds no tokens and may do nothing with custody's. Making one is a classic
- * CreateAccount, up to 100 in a transaction. It can be run again at any time: what exists is left as it is.
+ * A channel only lends its sequence, and pays the fees: it holds no tokens and may do nothing with custody's. Making
+ * one is a classic CreateAccount, topping up a Payment, up to 100 in a transaction. It can be run again at any time:
+ * what is there is looked at first.
  */
-import { Account, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
+import { Account, Asset, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
@@ -20,6 +22,8 @@ const MAX_OPERATIONS = 100;
 /** Each round sees what the ones before it made; two batches and some bad luck need no more. */
 const MAX_ROUNDS = 6;
 const POLL_EVERY_MS = 1_000;
+/** Longer than the time bounds, by any clock: a network that stands still is not waited for. */
+const MAX_POLLS = 300;
 const STROOPS_PER_XLM = 10_000_000n;
 
 export interface ChannelState {
@@ -29,10 +33,20 @@ export interface ChannelState {
 }
 
 export interface FundingOptions {
+  /** What each has afterwards. */
   startingBalanceStroops: bigint;
+  /** One with less is topped up; 0 by default, so none. */
+  topUpBelowStroops?: bigint;
   /** Told before each transaction is sent, as custody's sequence is used up by it. */
   beforeSending: (sequenceUsed: bigint) => Promise<void>;
   wait: (milliseconds: number) => Promise<void>;
+}
+
+/** A channel that needs lumens, and how many. */
+interface Need {
+  address: Address;
+  isMissing: boolean;
+  stroops: bigint;
 }
 
 /** In the order of the configured keys. @throws NetworkUnavailable */
@@ -41,8 +55,8 @@ export async function readChannels(options: StellarNetworkOptions): Promise<Chan
 }
 
 /**
- * Makes the channels that do not exist.
- * @returns the addresses of those that were made
+ * Makes the channels that do not exist, and tops up those that have too little.
+ * @returns the addresses of both
  * @throws Error when the network refuses it, NetworkUnavailable when it does not come to an end
  */
 export async function fundChannels(
@@ -50,13 +64,15 @@ export async function fundChannels(
   funding: FundingOptions,
 ): Promise<Address[]> {
   const deps = assembleParts(options);
-  const missing = missingOf(await statesOf(deps));
+  const needs = needsOf(await statesOf(deps), funding);
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const left = missingOf(await statesOf(deps));
-    if (left.length === 0) return missing;
-    await createAccounts(deps, left.slice(0, MAX_OPERATIONS), funding);
+    const left = needsOf(await statesOf(deps), funding);
+    if (left.length === 0) return needs.map(({ address }) => address);
+    await giveTo(deps, left.slice(0, MAX_OPERATIONS), funding);
   }
-  throw new NetworkUnavailable(`Channels are still missing after ${MAX_ROUNDS} transactions; run it again`);
+  throw new NetworkUnavailable(
+    `Channels are still missing or short after ${MAX_ROUNDS} transactions; run it again`,
+  );
 }
 
 async function statesOf({ node, keys }: DraftingDeps): Promise<ChannelState[]> {
@@ -69,15 +85,22 @@ async function statesOf({ node, keys }: DraftingDeps): Promise<ChannelState[]> {
   }));
 }
 
-function missingOf(states: readonly ChannelState[]): Address[] {
-  return states.flatMap(({ address, balanceStroops }) => (balanceStroops === null ? [address] : []));
+function needsOf(states: readonly ChannelState[], funding: FundingOptions): Need[] {
+  const { startingBalanceStroops: wanted, topUpBelowStroops = 0n } = funding;
+  return states
+    .filter(({ balanceStroops: has }) => has === null || (has < topUpBelowStroops && has < wanted))
+    .map(({ address, balanceStroops: has }) => ({
+      address,
+      isMissing: has === null,
+      stroops: wanted - (has ?? 0n),
+    }));
 }
 
 /** One transaction, followed until it landed, or can't any more: in both cases the next round sees what is there. */
-async function createAccounts(
+async function giveTo(
   deps: DraftingDeps,
-  addresses: readonly Address[],
-  { startingBalanceStroops, beforeSending, wait }: FundingOptions,
+  needs: readonly Need[],
+  { beforeSending, wait }: FundingOptions,
 ): Promise<void> {
   const { node, keys } = deps;
   const custody = keys.custody.publicKey();
@@ -94,9 +117,13 @@ async function createAccounts(
     networkPassphrase: deps.passphrase,
     timebounds: { minTime: 0, maxTime: String(validUntil) },
   });
-  const startingBalance = showXlm(startingBalanceStroops);
-  for (const destination of addresses) {
-    builder.addOperation(Operation.createAccount({ destination, startingBalance }));
+  for (const { address: destination, isMissing, stroops } of needs) {
+    const amount = showXlm(stroops);
+    builder.addOperation(
+      isMissing
+        ? Operation.createAccount({ destination, startingBalance: amount })
+        : Operation.payment({ destination, amount, asset: Asset.native() }),
+    );
   }
   const transaction = builder.build();
   transaction.sign(keys.custody);
@@ -112,21 +139,22 @@ async function seeThrough(
   wait: FundingOptions['wait'],
 ): Promise<void> {
   const hash = transaction.hash().toString('hex');
-  for (;;) {
+  for (let poll = 0; poll < MAX_POLLS; poll += 1) {
     const answer = await node.transaction(hash);
     if (answer.status === 'SUCCESS') return;
     if (answer.status === 'FAILED') {
       const code = innermostCode(answer.result);
       if (code === 'createAccountAlreadyExist') return;
-      throw new Error(`The network refused to make the channels: ${code}`);
+      throw new Error(`The network refused to fund the channels: ${code}`);
     }
     if (answer.closedAt > validUntil) return;
     const { status, errorCode } = await node.send(transaction);
     if (status === 'ERROR' && (await node.transaction(hash)).status === 'NOT_FOUND') {
-      throw new Error(`The node refused to make the channels: ${errorCode ?? 'it gives no reason'}`);
+      throw new Error(`The node refused to fund the channels: ${errorCode ?? 'it gives no reason'}`);
     }
     await wait(POLL_EVERY_MS);
   }
+  throw new NetworkUnavailable(`The transaction ${hash} did not come to an end; run it again later`);
 }
 
 export function showXlm(stroops: bigint): string {

@@ -40,7 +40,7 @@ export async function* checkStellarNetwork(options: StellarNetworkOptions): Asyn
 }
 
 async function lookAtFees({ node, maxInclusionFeeStroops: cap }: Looking): Promise<Check> {
-  const usual = await node.usualInclusionFeeStroops();
+  const { usualStroops: usual } = await node.inclusionFees();
   const found = `${usual} stroops are bid to be included, under a cap of ${cap}`;
   if (usual <= cap) return right('fees', found);
   return wrong('fees', `${usual} stroops are bid to be included, above the cap of ${cap}: writes wait`);

@@ -43,7 +43,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
 
 /** What most transactions of contracts lately bid, within the cap. */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
-  const usual = await node.usualInclusionFeeStroops();
+  const { usualStroops: usual } = await node.inclusionFees();
   const wanted = usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
   return wanted < capStroops ? wanted : capStroops;
 }

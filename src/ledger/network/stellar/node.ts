@@ -93,6 +93,12 @@ export interface LedgerEntries {
   byKey: Map<string, xdr.LedgerEntryData>;
 }
 
+export interface InclusionFees {
+  /** Nine of ten paid no more. */
+  usualStroops: bigint;
+  highestStroops: bigint;
+}
+
 export interface FactoryEvent {
   topics: xdr.ScVal[];
   value: xdr.ScVal;
@@ -108,8 +114,8 @@ export interface StellarNode {
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys. */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
-  /** What transactions of contracts bid to be included lately, in stroops: the 90th of 100. */
-  usualInclusionFeeStroops(): Promise<bigint>;
+  /** What transactions of contracts paid lately to be included, in stroops per operation. */
+  inclusionFees(): Promise<InclusionFees>;
   events(filter: {
     start: { ledger: bigint } | { cursor: string };
     contract: string;
@@ -189,9 +195,10 @@ export function createNode(options: NodeOptions): StellarNode {
       }));
     },
 
-    async usualInclusionFeeStroops() {
+    async inclusionFees() {
       const raw = await ask('getFeeStats', feeStatsAnswer, () => server.getFeeStats());
-      return raw.sorobanInclusionFee.p90;
+      const { p90: usualStroops, max: highestStroops } = raw.sorobanInclusionFee;
+      return { usualStroops, highestStroops };
     },
 
     async events({ start, contract, topics }) {

@@ -65,7 +65,9 @@ export const entriesAnswer = z.object({
     .transform((value) => value ?? []),
 });
 
-export const feeStatsAnswer = z.object({ sorobanInclusionFee: z.object({ p90: wholeNumber }) });
+export const feeStatsAnswer = z.object({
+  sorobanInclusionFee: z.object({ p90: wholeNumber, max: wholeNumber }),
+});
 
 export const eventsAnswer = z.object({
   events: z

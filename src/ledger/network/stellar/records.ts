@@ -9,9 +9,10 @@ import pLimit from 'p-limit';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../port.ts';
 import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
 import { retirementKey } from './addresses.ts';
+import { showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
-import { requireAtMost, valueOrRefusal } from './tokenReads.ts';
+import { requireAtMost } from './tokenReads.ts';
 import type { TokenReads } from './tokenReads.ts';
 
 /** Records that are not among the entries are asked for one by one, so many at a time. */
@@ -60,18 +61,16 @@ function indexesOf({ totalRetirements }: CarbonTotals, fromIndex: number, limit:
 }
 
 /**
- * An archived record is no longer among the ledger's entries, but a simulation still sees it, as if it were
- * restored.
+ * An archived record may no longer be among the ledger's entries, but a simulation still sees it, as if it were
+ * restored. The totals count it, so it exists: what does not answer is unknown, not missing.
  */
 async function readOne(deps: RecordDeps, token: Address, index: number): Promise<RetirementRecord> {
   const answer = await deps.tokens.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);
-  if (!answer.ok && answer.error.type === 'Storage') {
-    throw new NetworkUnavailable(
-      `The retirement record ${index} of ${token} can't be read: it is archived, and this node does not show ` +
-        'archived entries. Restore it (RestoreFootprint), or use a node of protocol 23 or later',
-    );
-  }
-  return recordOf(index, await valueOrRefusal(deps.tokens, token, 'get_retirement', answer));
+  if (answer.ok) return recordOf(index, answer.value);
+  throw new NetworkUnavailable(
+    `The retirement record ${index} of ${token} can't be read (${showError(answer.error)}): if it is archived, restore ` +
+      'it (RestoreFootprint), or use a node that shows archived entries',
+  );
 }
 
 function recordOf(index: number, value: xdr.ScVal): RetirementRecord {

@@ -52,7 +52,7 @@ export async function explainRefusal(
 
 /** A contract that isn't there, or is another one than the call needs. */
 export async function explainMissing(
-  { reads }: Pick<RefusalContext, 'reads'>,
+  { reads }: { reads: Pick<ContractReads, 'exists'> },
   contract: Address,
   functionName: string,
   error: HostError,

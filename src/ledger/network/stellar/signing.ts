@@ -24,13 +24,18 @@ export interface TransactionPlan {
 
 /** Fees of transactions are unsigned 32-bit numbers. */
 const MAX_FEE_STROOPS = 2n ** 32n - 1n;
+/** 20 XLM: far above what any call here costs, so a node that asks for more is wrong, or worse. */
+const MAX_RESOURCE_FEE_STROOPS = 200_000_000n;
 
-/** @throws NetworkUnavailable when the node's fee is beyond what a transaction can offer */
+/** @throws NetworkUnavailable when the node's fee is beyond reason */
 export function buildTransaction(plan: TransactionPlan, slot: Slot): Transaction {
   const { resources, inclusionFeeStroops } = plan;
-  const total = resources.feeStroops + inclusionFeeStroops;
-  if (total > MAX_FEE_STROOPS) {
-    throw new NetworkUnavailable(`The node asks for a fee of ${total} stroops; at most ${MAX_FEE_STROOPS}`);
+  const { feeStroops } = resources;
+  if (feeStroops > MAX_RESOURCE_FEE_STROOPS || feeStroops + inclusionFeeStroops > MAX_FEE_STROOPS) {
+    throw new NetworkUnavailable(
+      `The call would cost ${feeStroops} stroops of resources and ${inclusionFeeStroops} to be included, ` +
+        `which is beyond any of its kind: nothing was signed`,
+    );
   }
   // The builder adds one to the account's sequence, and the resource fee to the bid.
   return new TransactionBuilder(new Account(slot.source, String(slot.sequence - 1n)), {

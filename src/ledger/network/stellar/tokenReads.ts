@@ -100,8 +100,8 @@ interface Got {
 }
 
 /** @throws NetworkRefusal when the contract isn't there, or is of another kind, or refuses to tell */
-export async function valueOrRefusal(
-  reads: Pick<ContractReads, 'exists' | 'ask' | 'fact'>,
+async function valueOrRefusal(
+  reads: Pick<ContractReads, 'exists'>,
   token: Address,
   functionName: string,
   answer: Answer<xdr.ScVal>,

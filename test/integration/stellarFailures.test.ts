@@ -1,0 +1,109 @@
+/**
+ * Transactions that landed and failed on Stellar: the contract's word, the network's limits, and nodes that keep
+ * no reasons.
+ */
+import { afterEach, describe, expect, it } from 'vitest';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  land,
+  mintedCarbon,
+  prepare,
+  prepareAll,
+  retire,
+  TONNE,
+} from '../contract/calls.ts';
+import type { NetworkCall, Outcome, PreparedTransaction } from '../../src/ledger/network/port.ts';
+import { stageStellar } from '../harness/stellarStage.ts';
+import type { StellarStage } from '../harness/stellarStage.ts';
+
+let stage: StellarStage;
+afterEach(() => stage.close());
+
+async function landHeld(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
+  stage.simulator.controls.hold();
+  for (const prepared of all) {
+    expect(await stage.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  }
+  stage.simulator.controls.closeLedger();
+  const outcomes = await Promise.all(all.map((prepared) => stage.network.outcome(prepared)));
+  stage.simulator.controls.release();
+  return outcomes;
+}
+
+const refusalsIn = (outcomes: readonly Outcome[]) =>
+  outcomes.flatMap((outcome) => (outcome.status === 'refused' ? [outcome.refusal.reason] : []));
+
+describe('a node that keeps no diagnostics', () => {
+  const open = async (channels: number) => {
+    stage = await stageStellar({ channels, simulator: { showsDiagnostics: false } });
+  };
+
+  it('leaves the reason to a simulation of the same call: refused for good', async () => {
+    await open(2);
+    const tokenAddress = await mintedCarbon(stage.network, 10n);
+    const both = await prepareAll(stage.network, [
+      retire(tokenAddress, 6n * TONNE),
+      retire(tokenAddress, 6n * TONNE),
+    ]);
+    const outcomes = await landHeld(both);
+    expect(refusalsIn(outcomes)).toEqual(['INSUFFICIENT_BALANCE']);
+    const refused = outcomes.find((outcome) => outcome.status === 'refused');
+    expect(refused).toMatchObject({
+      refusal: { message: expect.stringContaining('found by simulating it again') as string },
+    });
+  });
+
+  it('is told dead, for a new attempt, when the same call would succeed now', async () => {
+    await open(1);
+    const tokenAddress = await mintedCarbon(stage.network, 10n);
+    const paused = await prepare(stage.network, retire(tokenAddress, TONNE));
+    await stage.setPaused(tokenAddress, true);
+    stage.simulator.controls.hold();
+    await stage.network.broadcast(paused.signedBytes);
+    stage.simulator.controls.closeLedger();
+    stage.simulator.controls.release();
+    await stage.setPaused(tokenAddress, false);
+    expect(await stage.network.outcome(paused)).toMatchObject({
+      status: 'dead',
+      proof: expect.stringContaining('the node tells no reason') as string,
+    });
+    expect(await land(stage.network, retire(tokenAddress, TONNE))).toEqual({
+      kind: 'retired',
+      retirementIndex: 0,
+    });
+  });
+});
+
+describe('the contract’s word', () => {
+  async function together(first: NetworkCall, second: NetworkCall): Promise<string[]> {
+    return refusalsIn(await landHeld(await prepareAll(stage.network, [first, second])));
+  }
+
+  it('is told from whose number it is, also of a token within a deposit', async () => {
+    stage = await stageStellar({ channels: 2 });
+    const { custody } = stage;
+    const receipt = await deploy(stage.network, deployReceipt(4_000_000_000n));
+    await land(stage.network, {
+      kind: 'mint',
+      tokenAddress: receipt,
+      to: custody.publicKey(),
+      amount: 100n,
+    });
+    const deposit = (sessionId: string, amount: bigint) =>
+      ({ kind: 'initiateOffRamp', sessionId, tokenAddress: receipt, amount }) as const;
+    expect(await together(deposit('a', 60n), deposit('b', 60n))).toEqual(['INSUFFICIENT_BALANCE']);
+    expect(await together(deposit('c', 1n), deposit('c', 2n))).toEqual(['REFERENCE_ALREADY_USED']);
+    const resolve = { sessionId: 'c' };
+    expect(
+      await together({ kind: 'confirmOffRampSettlement', ...resolve }, { kind: 'refundOffRamp', ...resolve }),
+    ).toEqual(['WRONG_STATUS']);
+  });
+
+  it('is told of a salt that another deploy used in the same ledger', async () => {
+    stage = await stageStellar({ channels: 2 });
+    const call = deployCarbon();
+    expect(await together(call, { ...call, name: 'Another' })).toEqual(['SALT_ALREADY_USED']);
+  });
+});

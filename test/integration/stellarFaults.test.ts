@@ -1,0 +1,198 @@
+/**
+ * The Stellar adapter against a node that misbehaves: what it says is a hint, what it does not say is unknown, and
+ * nothing is called dead that could have landed or still can.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../src/ledger/network/port.ts';
+import type { Address, PreparedTransaction } from '../../src/ledger/network/port.ts';
+import { mintedCarbon, prepare, retire, settled, TONNE } from '../contract/calls.ts';
+import { stageStellar } from '../harness/stellarStage.ts';
+import type { StellarStage } from '../harness/stellarStage.ts';
+
+const VALIDITY_SECONDS = 60;
+
+let stage: StellarStage;
+let tokenAddress: Address;
+
+beforeEach(async () => {
+  stage = await stageStellar({
+    channels: 2,
+    network: { validitySeconds: VALIDITY_SECONDS, requestTimeoutMs: 400 },
+  });
+  tokenAddress = await mintedCarbon(stage.network, 10n);
+  // From here on ledgers close by hand.
+  stage.simulator.controls.hold();
+});
+afterEach(() => stage.close());
+
+const retireOne = (note?: string) => prepare(stage.network, retire(tokenAddress, TONNE, note));
+const stringContaining = (text: string) => expect.stringContaining(text);
+
+async function retirements(): Promise<number> {
+  return (await stage.network.carbonTotals(tokenAddress)).totalRetirements;
+}
+
+function passBounds(prepared: PreparedTransaction): void {
+  const { controls } = stage.simulator;
+  controls.passTime(VALIDITY_SECONDS + 10);
+  controls.closeLedger();
+  expect(controls.chain.history.latest().closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
+}
+
+describe('what a node says to a broadcast', () => {
+  it('takes TRY_AGAIN_LATER for unknown: the same bytes are sent again, and land', async () => {
+    const prepared = await retireOne();
+    stage.simulator.controls.faults.tryAgainLater = 1;
+    expect(await stage.network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'unknown' });
+    expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
+    expect(await stage.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect(await retirements()).toBe(1);
+  });
+
+  it('takes DUPLICATE for accepted', async () => {
+    const prepared = await retireOne();
+    stage.simulator.controls.faults.sayDuplicate = 1;
+    expect(await stage.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('passes a wrong sequence on as a hint, and the attempt stays alive', async () => {
+    const prepared = await retireOne();
+    stage.simulator.controls.faults.sayBadSequence = 1;
+    expect(await stage.network.broadcast(prepared.signedBytes)).toMatchObject({
+      status: 'refused',
+      reason: stringContaining('txBadSeq'),
+    });
+    expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
+  });
+
+  it('says that what landed before was accepted, though its sequence is used up', async () => {
+    const prepared = await retireOne();
+    await stage.network.broadcast(prepared.signedBytes);
+    stage.simulator.controls.closeLedger();
+    expect(await stage.twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  });
+
+  it('knows nothing when the answer is lost, and finds what landed', async () => {
+    const prepared = await retireOne();
+    stage.simulator.controls.faults.loseSendAnswers = 1;
+    await expect(stage.network.broadcast(prepared.signedBytes)).rejects.toThrow(NetworkUnavailable);
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect(await retirements()).toBe(1);
+  });
+});
+
+describe('a node that does not answer', () => {
+  for (const fault of ['reset', 'status-503', 'truncated', 'silent'] as const) {
+    it(`throws NetworkUnavailable for everything when it fails by ${fault}, and works again after it`, async () => {
+      const { network } = stage;
+      const prepared = await retireOne();
+      stage.simulator.controls.faults.unreachable = fault;
+      for (const ask of [
+        () => network.status(),
+        () => network.nextSequences(),
+        () => network.draft(retire(tokenAddress, TONNE)),
+        () => network.broadcast(prepared.signedBytes),
+        () => network.outcome(prepared),
+        () => network.outbid(prepared),
+        () => network.retirementRecords(tokenAddress, 0, 1),
+        () => network.offRampDeposit('a session'),
+      ]) {
+        await expect(ask()).rejects.toThrow(NetworkUnavailable);
+      }
+      expect(await network.expiryOf([tokenAddress])).toEqual([
+        { tokenAddress, error: expect.any(NetworkUnavailable) as NetworkUnavailable },
+      ]);
+      stage.simulator.controls.faults.unreachable = null;
+      expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    });
+  }
+
+  it('never shows the url, which may hold a key', async () => {
+    const secret = 'a-key-in-the-path';
+    const network = await stage.open({ rpcUrl: `${stage.simulator.url}/${secret}` });
+    stage.simulator.controls.faults.unreachable = 'status-503';
+    const error: unknown = await network.status().catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(NetworkUnavailable);
+    expect(JSON.stringify([error, String(error), (error as Error).cause])).not.toContain(secret);
+  });
+});
+
+describe('death', () => {
+  it('is not told by a node that lags behind, whatever the time', async () => {
+    const prepared = await retireOne();
+    passBounds(prepared);
+    stage.simulator.controls.faults.lagLedgers = 1;
+    expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
+    stage.simulator.controls.faults.lagLedgers = 0;
+    expect(await stage.network.outcome(prepared)).toMatchObject({ status: 'dead' });
+  });
+
+  it('is not told of what landed, though the node denies it after its time', async () => {
+    const prepared = await retireOne();
+    await stage.network.broadcast(prepared.signedBytes);
+    stage.simulator.controls.closeLedger();
+    passBounds(prepared);
+    // The look-up and the look at what it found: both are denied.
+    stage.simulator.controls.faults.denyTransactions = 2;
+    expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
+    stage.simulator.controls.faults.denyTransactions = 1;
+    expect(await stage.network.outcome(prepared)).toMatchObject({
+      status: 'succeeded',
+      result: { kind: 'retired', retirementIndex: 0 },
+    });
+    expect(await retirements()).toBe(1);
+  });
+
+  it('is proved by the unused sequence, even when history no longer reaches back', async () => {
+    const prepared = await retireOne();
+    passBounds(prepared);
+    stage.simulator.controls.skipLedgers(20_000);
+    const { oldestLedger } = await stage.network.status();
+    expect(oldestLedger).toBeGreaterThan(prepared.preparedAtLedger);
+    expect(await stage.network.outcome(prepared)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(`never used ${prepared.sequence}`),
+    });
+  });
+
+  it('can’t be told when the sequence was used and history is gone', async () => {
+    const prepared = await retireOne();
+    await stage.network.broadcast(prepared.signedBytes);
+    stage.simulator.controls.closeLedger();
+    stage.simulator.controls.skipLedgers(20_000);
+    expect(await stage.network.outcome(prepared)).toMatchObject({
+      status: 'undeterminable',
+      reason: stringContaining(String(prepared.preparedAtLedger)),
+    });
+  });
+
+  it('is proved by the other transaction that used the sequence', async () => {
+    const [first, second] = [await retireOne(), await retireOne('another')];
+    expect([first.source, first.sequence]).toEqual([second.source, second.sequence]);
+    await stage.network.broadcast(first.signedBytes);
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(second)).toEqual({ status: 'pending' });
+    passBounds(second);
+    expect(await stage.network.outcome(second)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(first.hash),
+    });
+    expect(await stage.network.outcome(first)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('does not come when a node forgets a waiting transaction: it is sent again', async () => {
+    const prepared = await retireOne();
+    await stage.network.broadcast(prepared.signedBytes);
+    stage.simulator.controls.dropWaiting(prepared.hash);
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
+    stage.simulator.controls.release();
+    await stage.network.broadcast(prepared.signedBytes);
+    expect(await settled(stage.network, prepared)).toMatchObject({ status: 'succeeded' });
+  });
+});

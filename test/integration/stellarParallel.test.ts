@@ -1,0 +1,142 @@
+/**
+ * Many transactions of one custody signer in one ledger, through channels: each bound to its envelope, and each
+ * retirement with room in its footprint for those that land before it.
+ */
+import { Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { afterEach, expect, it } from 'vitest';
+import type { NetworkCall, Outcome, PreparedTransaction } from '../../src/ledger/network/port.ts';
+import { retirementKey } from '../../src/ledger/network/stellar/addresses.ts';
+import { land, mintedCarbon, prepare, prepareAll, retire, TONNE } from '../contract/calls.ts';
+import { stageStellar } from '../harness/stellarStage.ts';
+import type { StageOptions, StellarStage } from '../harness/stellarStage.ts';
+
+let stage: StellarStage;
+afterEach(() => stage.close());
+
+async function open(options: StageOptions): Promise<string> {
+  stage = await stageStellar(options);
+  const tokenAddress = await mintedCarbon(stage.network, 100n);
+  stage.simulator.controls.hold();
+  return tokenAddress;
+}
+
+function envelopeOf({ signedBytes }: PreparedTransaction): xdr.TransactionV1Envelope {
+  return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes)).v1();
+}
+
+function footprintOf(prepared: PreparedTransaction): string[] {
+  const data = envelopeOf(prepared).tx().ext().sorobanData();
+  return data
+    .resources()
+    .footprint()
+    .readWrite()
+    .map((key) => key.toXDR('base64'));
+}
+
+async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
+  for (const prepared of all) {
+    expect(await stage.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  }
+  stage.simulator.controls.closeLedger();
+  return Promise.all(all.map((prepared) => stage.network.outcome(prepared)));
+}
+
+it('retires one token through 20 channels in one ledger, each under its own index', async () => {
+  const tokenAddress = await open({ channels: 20 });
+  const calls = Array.from({ length: 20 }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
+  const outcomes = await landTogether(await prepareAll(stage.network, calls));
+  const landed = outcomes.map((outcome) => {
+    if (outcome.status !== 'succeeded' || outcome.result.kind !== 'retired') {
+      throw new Error(`It is ${outcome.status}`);
+    }
+    return { ledger: outcome.ledger, index: outcome.result.retirementIndex };
+  });
+  expect(new Set(landed.map(({ ledger }) => ledger)).size).toBe(1);
+  expect(landed.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
+    Array.from({ length: 20 }, (_, at) => at),
+  );
+  const { records } = await stage.network.retirementRecords(tokenAddress, 0, 200);
+  for (const [place, { index }] of landed.entries()) expect(records[index]?.note).toBe(`#${place}`);
+});
+
+it('calls a retirement dead, not refused, when more landed before it than it had room for', async () => {
+  const tokenAddress = await open({ channels: 1 });
+  const early = await stage.network.draft(retire(tokenAddress, TONNE, 'early'));
+  stage.simulator.controls.release();
+  for (let at = 0; at < 12; at += 1) await land(stage.network, retire(tokenAddress, TONNE, `#${at}`));
+  stage.simulator.controls.hold();
+  const [channel] = stage.channels;
+  if (!channel) throw new Error('There is no channel');
+  const sequence = (await stage.network.nextSequences()).get(channel.publicKey()) ?? 0n;
+  const late = await early.sign({ source: channel.publicKey(), sequence });
+  const [outcome] = await landTogether([late]);
+  expect(outcome).toMatchObject({
+    status: 'dead',
+    proof: expect.stringContaining('Error(Storage, ExceededLimit)') as string,
+  });
+  expect((await stage.network.carbonTotals(tokenAddress)).totalRetirements).toBe(12);
+  stage.simulator.controls.release();
+  await land(stage.network, retire(tokenAddress, TONNE, 'again'));
+});
+
+it('names the next indexes in the footprint, within the network’s limits', async () => {
+  const tokenAddress = await open({ channels: 3 });
+  const footprint = footprintOf(await prepare(stage.network, retire(tokenAddress, TONNE)));
+  const places = (index: number) => footprint.indexOf(retirementKey(tokenAddress, index).toXDR('base64'));
+  for (const index of [0, 1, 13]) expect(places(index)).toBeGreaterThanOrEqual(0);
+  expect(new Set(footprint).size).toBe(footprint.length);
+  const wide = await stage.open({
+    channelSecretKeys: Array.from({ length: 100 }, () => Keypair.random().secret()),
+  });
+  const [source] = wide.signingOrder?.accounts ?? [];
+  const many = await (
+    await wide.draft(retire(tokenAddress, TONNE))
+  ).sign({ source: source ?? '', sequence: 1n });
+  expect(footprintOf(many).length).toBeLessThanOrEqual(50);
+});
+
+it('binds custody’s authorisation to the envelope: no entry that anybody else could use', async () => {
+  const tokenAddress = await open({ channels: 2 });
+  const mint: NetworkCall = { kind: 'mint', tokenAddress, to: stage.freshAddress(), amount: 1n };
+  for (const call of [retire(tokenAddress, TONNE), mint]) {
+    const prepared = await prepare(stage.network, call);
+    const envelope = envelopeOf(prepared);
+    const text = Buffer.from(prepared.signedBytes).toString('base64');
+    const transaction = TransactionBuilder.fromXDR(text, stage.simulator.passphrase);
+    if (!('operations' in transaction) || !('source' in transaction)) throw new Error('It is a fee bump');
+    expect(transaction.source).toBe(stage.channels[0]?.publicKey());
+    const [operation] = transaction.operations;
+    if (operation?.type !== 'invokeHostFunction') throw new Error('It calls no contract');
+    expect(operation.source).toBe(stage.custody.publicKey());
+    for (const entry of operation.auth ?? []) {
+      expect(entry.credentials().switch().name).toBe('sorobanCredentialsSourceAccount');
+    }
+    const hints = envelope.signatures().map((signature) => signature.hint().toString('hex'));
+    const keys = [stage.channels[0], stage.custody].map((key) => key?.signatureHint().toString('hex'));
+    expect(hints).toEqual(keys);
+  }
+});
+
+it('signs with custody alone where there are no channels', async () => {
+  const tokenAddress = await open({ channels: 0 });
+  expect(stage.network.signingOrder).toEqual({
+    accounts: [stage.custody.publicKey()],
+    maxOpenPerAccount: 1,
+  });
+  const prepared = await prepare(stage.network, retire(tokenAddress, TONNE));
+  expect(prepared.source).toBe(stage.custody.publicKey());
+  expect(envelopeOf(prepared).signatures()).toHaveLength(1);
+  expect(envelopeOf(prepared).tx().operations()[0]?.sourceAccount()).toBeUndefined();
+  const [outcome] = await landTogether([prepared]);
+  expect(outcome).toMatchObject({ status: 'succeeded' });
+});
+
+it('signs the same bytes for the same draft and slot, and none for a slot of somebody else', async () => {
+  const tokenAddress = await open({ channels: 1 });
+  const draft = await stage.network.draft(retire(tokenAddress, TONNE));
+  const slot = { source: stage.channels[0]?.publicKey() ?? '', sequence: 7n };
+  expect(await draft.sign(slot)).toEqual(await draft.sign(slot));
+  expect((await draft.sign({ ...slot, sequence: 8n })).hash).not.toBe((await draft.sign(slot)).hash);
+  await expect(draft.sign({ ...slot, source: stage.freshAddress() })).rejects.toThrow('none of the accounts');
+  await expect(draft.sign(null)).rejects.toThrow('slot');
+});
