@@ -64,7 +64,7 @@ export async function resolveSessionReview(
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     const undecided = await undecidedSubmission(tx, current);
     if (decision === 'RETRY') {
-      if (undecided === null) await retry(tx, deps, current, held, at);
+      if (undecided === null) await retry(tx, deps, current, held, at, review);
       else await resumeWithin(tx, deps.submission, undecided);
     } else if (undecided !== null) throw undecidedFirst(undecided);
     else if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
@@ -117,13 +117,18 @@ async function retry(
   session: CashOut,
   held: OffRampDeposit | null,
   at: Date,
+  review: CashOutReview,
 ): Promise<void> {
   const known = opened(session);
   if (session.depositedAt === null) {
     // It is there and nobody noticed; or it is owed, because the provider has paid; or nothing is.
     if (held?.status === 'PENDING') await moveTo(tx, session, 'AWAITING_PAYOUT', { depositedAt: at });
     else if (session.providerStatus === 'settled') await owe(tx, deps, known);
-    else await moveTo(tx, session, 'CLOSING', { closedAt: null });
+    else {
+      // Whoever reads of its end learns why it was flagged, where nothing refused it.
+      const refusalMessage = session.refusalMessage ?? review.reason;
+      await moveTo(tx, session, 'CLOSING', { closedAt: null, refusalMessage });
+    }
   } else if (session.releasedAt !== null) {
     throw new DomainError(
       'CONFLICT',

@@ -223,6 +223,24 @@ describe('a session that waits for a signature', () => {
     await reaches(platform, session.id, 'SETTLED');
   });
 
+  it('goes to an operator while the server is pointed at another settlement contract', async () => {
+    const { session, act } = await prepareToDeposit();
+    const own = platform.dependencies.network;
+    const elsewhere = { address: network.factoryAddress, treasury: network.custodyAddress, paused: false };
+    platform.dependencies.network = { ...own, settlementContract: async () => elsewhere };
+    const signed = await holder.sign(act.unsigned);
+    await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() => {
+      platform.dependencies.network = own;
+    });
+    const decision = { cashOutId: session.id, decision: 'RETRY', note: 'pointed back' } as const;
+    await resolveSessionReview(platform.dependencies, 'operator', decision);
+    await reaches(platform, session.id, 'REFUSED');
+  });
+
   it('is one of twenty of its holder at most', async () => {
     const collector = createEmbeddedHolder();
     const own = await activeReceipt(platform, { farmerAddress: collector.address });
