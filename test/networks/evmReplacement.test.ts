@@ -76,11 +76,8 @@ it('replaces the first transaction, and lands once', async () => {
 
   // Sent by the worker before anything is mined.
   const pending = async () => {
-    const block = await world.node.rpc<{ transactions: string[] }>('eth_getBlockByNumber', [
-      'pending',
-      false,
-    ]);
-    return block.transactions;
+    const block = await world.node.rpc('eth_getBlockByNumber', ['pending', false]);
+    return (block as { transactions: string[] }).transactions;
   };
   await expect.poll(pending, EVENTUALLY).toContain(waiting[1]?.txHash);
   await world.node.rpc('evm_setAutomine', [true]);
