@@ -53,6 +53,7 @@ export function createDeployments(options: Options): Deployments {
   const search = createSearch(rpc);
   const remembered = new Map<Address, SeenToken>();
   const own = followOwnTokens(options, search);
+  let told: { settlement: Address; treasury: Address } | null = null;
 
   async function lookUp(address: Address, pin: Pin): Promise<DeployedToken | null> {
     const topics = tokenDeployedTopics({ tokenAddress: address });
@@ -83,6 +84,7 @@ export function createDeployments(options: Options): Deployments {
     },
     async treasuryOf(settlement, pin) {
       if (contracts.settlementFactory === null) return null;
+      if (told?.settlement === settlement) return told.treasury;
       const topics = encodeEventTopics({
         abi: settlementFactoryAbi,
         eventName: 'RampSettlementDeployed',
@@ -91,7 +93,9 @@ export function createDeployments(options: Options): Deployments {
       const range = { from: firstBlock, to: pin.final.number };
       const filter = { address: contracts.settlementFactory, topics };
       const [log] = await search(filter, range, { isOneEnough: true });
-      return log ? readTreasury(log) : null;
+      const treasury = log ? readTreasury(log) : null;
+      if (treasury) told = { settlement, treasury };
+      return treasury;
     },
   };
 }

@@ -45,10 +45,13 @@ export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
   return { maxFeePerGas, maxPriorityFeePerGas: smaller(priorityFee, maxFeePerGas) };
 }
 
-/** Whether the market would pass by what was offered. */
+/**
+ * Whether the market passes by what was offered: the base fee leaves it a tip that is a quarter below what
+ * producers expect. Less than that is the noise of the node's estimate, and no reason to pay more.
+ */
 export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
   const tip = smaller(offered.maxPriorityFeePerGas, offered.maxFeePerGas - market.baseFee);
-  return tip < market.priorityFee;
+  return tip * 4n < market.priorityFee * 3n;
 }
 
 /** Fees that take the place of `offered`; null when the cap leaves no room for the step. */

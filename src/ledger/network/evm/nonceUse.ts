@@ -19,7 +19,8 @@ const BLOCKS_BEFORE_SIGNING = 64n;
 const PROBES = 16n;
 /** Where old states are pruned, blocks are read instead: an hour of them, at a minute's worth of traffic. */
 const MAX_BLOCKS_READ = 320n;
-const BLOCKS_AT_ONCE = 8n;
+/** Full blocks are a few megabytes at most, in an answer that is bounded. */
+const BLOCKS_AT_ONCE = 4n;
 
 /**
  * @param search the node must have said that the nonce is used up at `finalBlock`

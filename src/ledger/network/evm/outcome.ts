@@ -46,11 +46,6 @@ export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promi
 type Numbered = SentTransaction & { sequence: bigint };
 
 async function decide(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outcome> {
-  if (pin.latest.number < sent.preparedAtLedger) {
-    throw new NetworkUnavailable(
-      `The node is behind: its latest block is ${pin.latest.number}, the transaction was signed at ${sent.preparedAtLedger}`,
-    );
-  }
   const hash = sent.hash as Hash;
   const source = sent.source as Address;
   const [receiptAnswer, transactionAnswer, countAnswer] = await deps.finality.askTogether(pin, [

@@ -35,7 +35,7 @@ const RECORDS_PER_MULTICALL = 50;
 const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'];
 
 export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
-  /** One decoded answer per token, or what is wrong with it. `T` must take one read of each of `views`. */
+  /** What `view` makes of each token's answers, or what is wrong with the token. */
   async function readTokens<T>(
     pin: Pin,
     tokens: readonly Address[],
