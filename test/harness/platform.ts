@@ -55,7 +55,10 @@ export function platformOn(
 }
 
 /** An open project with `quantityTonnes` in its inventory. */
-export async function openProject(platform: Platform, quantityTonnes: bigint): Promise<TokenizedProject> {
+export async function openProject(
+  platform: Pick<Platform, 'dependencies'>,
+  quantityTonnes: bigint,
+): Promise<TokenizedProject> {
   const project = await createProject(
     platform.dependencies,
     'developer',
