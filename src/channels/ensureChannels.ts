@@ -1,5 +1,6 @@
 /**
- * Channel accounts of the configured Stellar network: which there are, and making those that are missing.
+ * Channel accounts of the configured Stellar network: which there are, making those that are missing, and topping up
+ * those that have spent their fees.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Db } from '../db/connection.ts';
@@ -16,7 +17,7 @@ import { collectChannelKeys, type ChannelKeys } from './channelKeys.ts';
 export interface ChannelsRequest {
   /** How many there should be at least; 0 only looks at those there are. */
   count: number;
-  /** What each has after this, at least until it writes. */
+  /** What new ones get, and those with less than half of it are topped up to. */
   fundsStroops: bigint;
 }
 
@@ -24,6 +25,7 @@ export interface EnsuredChannels {
   channels: readonly ChannelState[];
   /** Addresses of accounts that did not exist before. */
   made: readonly string[];
+  toppedUp: readonly string[];
   keys: ChannelKeys;
 }
 
@@ -42,19 +44,28 @@ export async function ensureChannels(
   const options = { ...ledger, channelSecretKeys: keys.secretKeys };
   const custody = addressOfSecretKey(ledger.secretKey);
   const isKnown = await hasTable(db, 'signing_accounts');
-  const made =
-    count === 0
-      ? []
-      : await explained(
-          fundChannels(options, {
-            startingBalanceStroops: fundsStroops,
-            beforeSending: async (used) => {
-              if (isKnown) await noteSequence(db, custody, used);
-            },
-            wait: (ms) => delay(ms),
-          }),
-        );
-  return { channels: await readChannels(options), made, keys };
+  const before = await readChannels(options);
+  if (count === 0) return { channels: before, made: [], toppedUp: [], keys };
+
+  const isMissing = new Set(
+    before.filter(({ balanceStroops }) => balanceStroops === null).map(({ address }) => address),
+  );
+  const funded = await explained(
+    fundChannels(options, {
+      startingBalanceStroops: fundsStroops,
+      topUpBelowStroops: fundsStroops / 2n,
+      beforeSending: async (used) => {
+        if (isKnown) await noteSequence(db, custody, used);
+      },
+      wait: (ms) => delay(ms),
+    }),
+  );
+  return {
+    channels: await readChannels(options),
+    made: funded.filter((address) => isMissing.has(address)),
+    toppedUp: funded.filter((address) => !isMissing.has(address)),
+    keys,
+  };
 }
 
 /** What the network refuses here is for the operator to mend. */

@@ -1,6 +1,6 @@
 /**
  * `npm run ledger:channels -- --count 20`: makes Stellar channel accounts with custody's XLM, for more writes at a
- * time. Without --count it only shows those there are. Their keys go into a file, never to the terminal.
+ * time, and tops up those that have spent theirs. Without --count it only shows those there are. Their keys go into a file, never to the terminal.
  */
 import { randomBytes } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
@@ -19,7 +19,7 @@ const DEFAULT_FUNDS_XLM = '10';
 const LEAST_FUNDS_STROOPS = 20_000_000n;
 
 const command = new Command('ledger:channels')
-  .description('Shows the Stellar channel accounts, or makes them with the XLM of custody.')
+  .description('Shows the Stellar channel accounts, or makes and tops them up with the XLM of custody.')
   .option('--count <number>', `how many there should be, at most ${MAX_CHANNELS}`, parseCount, 0)
   .option('--funds <xlm>', 'XLM that each new one gets, at least 2', parseXlm, parseXlm(DEFAULT_FUNDS_XLM))
   .action(async ({ count, funds }: { count: number; funds: bigint }) => {
@@ -45,15 +45,17 @@ async function ensure(request: ChannelsRequest): Promise<EnsuredChannels> {
   }
 }
 
-function print({ channels, made, keys }: EnsuredChannels): void {
+function print({ channels, made, toppedUp, keys }: EnsuredChannels): void {
+  const what = (address: string) =>
+    made.includes(address) ? '  made now' : toppedUp.includes(address) ? '  topped up now' : '';
   const lines = channels.map(({ address, balanceStroops }) => {
     const state = balanceStroops === null ? pc.red('does not exist') : `${showXlm(balanceStroops)} XLM`;
-    return `${address}  ${state}${made.includes(address) ? pc.green('  made now') : ''}`;
+    return `${address}  ${state}${pc.green(what(address))}`;
   });
   lines.push(
     channels.length === 0
       ? 'No channels: custody writes once per ledger. Make some with npm run ledger:channels -- --count 20'
-      : `${channels.length} channels, ${made.length} of them made now.`,
+      : `${channels.length} channels: ${made.length} made now, ${toppedUp.length} topped up.`,
   );
   if (keys.file !== null) {
     lines.push(

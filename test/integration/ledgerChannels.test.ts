@@ -91,6 +91,22 @@ describe('making channels', () => {
     expect(last).toMatchObject({ made: [], keys: { file: null } });
   });
 
+  it('tops up those that have less than half, and no others', async () => {
+    const { channels } = await ensure(3);
+    const [rich, poor] = channels.map(({ address }) => address);
+    const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random: randomBytes };
+    const more = { count: 1, fundsStroops: 20n * XLM };
+    // 10 of 20 XLM is half; one of them gets below it.
+    simulator.fund(poor ?? '', -1n);
+    const topped = await ensureChannels(deps, more);
+    expect(topped).toMatchObject({ made: [], toppedUp: [poor] });
+    const balanceOf = (address = '') =>
+      topped.channels.find((channel) => channel.address === address)?.balanceStroops;
+    expect(balanceOf(poor)).toBe(20n * XLM);
+    expect(balanceOf(rich)).toBe(10n * XLM);
+    expect(await ensureChannels(deps, more)).toMatchObject({ made: [], toppedUp: [] });
+  });
+
   it('adds to configured keys that are in no file', async () => {
     const own = Keypair.random();
     const { keys, made } = await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: own.secret() });
