@@ -116,6 +116,15 @@ describe('what comes back', () => {
     );
   });
 
+  it('is checked for a depositor that is a contract as well, which has no transactions of its own', async () => {
+    const receipt = await deploy(stage.network, deployReceipt(4_000_000_000n));
+    await land(stage.network, { kind: 'mint', tokenAddress: receipt, to: tokenAddress, amount: 5n });
+    const deposit = { kind: 'initiateOffRamp', sessionId: 'vault', tokenAddress: receipt } as const;
+    await stage.network.checkDeposit({ ...deposit, amount: 5n }, tokenAddress);
+    const tooMuch = stage.network.checkDeposit({ ...deposit, amount: 6n }, tokenAddress);
+    expect((await refusalOf(tooMuch)).reason).toBe('INSUFFICIENT_BALANCE');
+  });
+
   const refused: [string, (unsigned: UnsignedTransaction) => string | Promise<string>, string][] = [
     ['nothing at all', () => '', 'no transaction envelope'],
     ['something else', () => 'not base64 of anything', 'no transaction envelope'],

@@ -1,6 +1,7 @@
 /**
  * The accounts that sign: which they are, and the sequence that the network expects of each next.
  */
+import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
 import { accountKey } from './addresses.ts';
@@ -10,6 +11,8 @@ import type { StellarNode } from './node.ts';
 export interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
+  /** The ledger in which `sequence` was used; null where the account does not tell. */
+  usedInLedger: bigint | null;
 }
 
 export interface AccountStates {
@@ -30,9 +33,17 @@ export async function readAccounts(node: StellarNode, addresses: readonly Addres
     byAddress.set(address, {
       sequence: entry.seqNum().toBigInt(),
       balanceStroops: entry.balance().toBigInt(),
+      usedInLedger: usedInLedgerOf(entry),
     });
   }
   return { latestLedger, byAddress };
+}
+
+/** Kept since protocol 19, in the third extension of the entry. */
+function usedInLedgerOf(entry: xdr.AccountEntry): bigint | null {
+  const first = entry.ext().switch() === 1 ? entry.ext().v1().ext() : null;
+  const second = first?.switch() === 2 ? first.v2().ext() : null;
+  return second?.switch() === 3 ? BigInt(second.v3().seqLedger()) : null;
 }
 
 /**

@@ -10,6 +10,7 @@ import { Operation } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, Slot } from '../port.ts';
+import { isAccount } from './addresses.ts';
 import { checkAuthorisation, signEntries } from './authorisation.ts';
 import type { AuthorisationForm } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
@@ -71,7 +72,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
 
 /** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
 export async function simulateCall(
-  deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase'>,
+  deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase' | 'keys'>,
   call: NetworkCall,
   caller: Address,
   channel: Address | undefined,
@@ -79,7 +80,8 @@ export async function simulateCall(
   const invocation = invocationOf(deps.contracts, call, caller);
   const transaction = unsentTransaction(invocation, {
     passphrase: deps.passphrase,
-    source: caller,
+    // A contract's call comes in somebody's transaction: only accounts have any.
+    source: isAccount(caller) ? caller : deps.keys.custody.publicKey(),
     ...(channel === undefined ? {} : { channel }),
   });
   const simulation = await simulateWithNested(deps.node, transaction, invocation);

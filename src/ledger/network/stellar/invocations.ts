@@ -39,6 +39,9 @@ export interface NestedTransfer {
  */
 const MAX_DEPLOYMENT_FEE_STROOPS = 100_000_000n;
 
+/** Among the arguments of every deploy. */
+export const SALT_PLACE = 2;
+
 type Deploy = Extract<NetworkCall, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>;
 
 /** @throws NetworkRefusal for arguments that no contract could take */

@@ -10,10 +10,11 @@ import {
 import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, CallResult } from '../port.ts';
-import { retirementKey } from './addresses.ts';
+import { deployedAddress, retirementKey } from './addresses.ts';
 import type { LandedTransaction } from './node.ts';
+import { SALT_PLACE } from './invocations.ts';
 import type { Refused } from './refusals.ts';
-import { asAddress, asList, asU32, plain } from './scvals.ts';
+import { asAddress, asHash32, asList, asU32, plain } from './scvals.ts';
 
 export type LandedCall =
   | (Refused & {
@@ -63,18 +64,34 @@ export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.Transactio
 }
 
 /** @throws NetworkUnavailable when the node does not show what the call returned */
-export function resultOf(landed: LandedTransaction, call: Extract<LandedCall, { kind: 'call' }>): CallResult {
+export function resultOf(
+  landed: LandedTransaction,
+  call: Extract<LandedCall, { kind: 'call' }>,
+  passphrase: string,
+): CallResult {
   if (call.functionName.startsWith('deploy_')) {
-    const { returnValue: returned } = landed.meta;
-    if (!returned) throw untold(landed, 'the address of the new contract');
-    return { kind: 'deployed', contractAddress: asAddress(plain(returned), 'the deployed address') };
+    return { kind: 'deployed', contractAddress: deployedBy(landed, call, passphrase) };
   }
   if (call.functionName === 'retire') {
     const retirementIndex = indexInEvents(landed, call.contract) ?? indexInChanges(landed, call.contract);
-    if (retirementIndex === null) throw untold(landed, 'the index of the retirement');
-    return { kind: 'retired', retirementIndex };
+    if (retirementIndex !== null) return { kind: 'retired', retirementIndex };
+    throw new NetworkUnavailable(
+      `The retirement landed in ledger ${landed.ledger}, but the node does not tell its index`,
+    );
   }
   return { kind: 'done' };
+}
+
+/** Without a returned value: where the factory puts this salt, as was seen before it was signed (drafting.ts). */
+function deployedBy(
+  { meta }: LandedTransaction,
+  { contract, args }: Extract<LandedCall, { kind: 'call' }>,
+  passphrase: string,
+): Address {
+  if (meta.returnValue) return asAddress(plain(meta.returnValue), 'the deployed address');
+  const salt = args[SALT_PLACE];
+  if (!salt) throw new NetworkUnavailable('The Stellar node shows a deploy without a salt');
+  return deployedAddress(passphrase, contract, asHash32(plain(salt), 'salt'));
 }
 
 /** `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
@@ -105,8 +122,4 @@ function indexInChanges({ meta }: LandedTransaction, token: Address): number | n
     if (isRecord) return index.u32();
   }
   return null;
-}
-
-function untold({ ledger }: LandedTransaction, what: string): NetworkUnavailable {
-  return new NetworkUnavailable(`The call landed in ledger ${ledger}, but the node does not tell ${what}`);
 }

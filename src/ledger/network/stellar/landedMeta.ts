@@ -1,7 +1,7 @@
 /**
  * What a landed transaction returned, told and changed: the same facts, which protocols keep in different places.
  */
-import type { xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
 
 export interface LandedMeta {
   returnValue: xdr.ScVal | null;
@@ -12,8 +12,13 @@ export interface LandedMeta {
 
 const NOTHING: LandedMeta = { returnValue: null, events: [], changes: [], diagnosticEvents: [] };
 
-/** Nothing for kinds of meta that no contract's transaction has. */
-export function readMeta(meta: xdr.TransactionMeta): LandedMeta {
+/**
+ * Nothing for meta that is missing, or of a later protocol than this library knows: what landed has landed, and
+ * its result is told elsewhere as well (landedCall.ts).
+ */
+export function readMeta(metaXdr: string | null): LandedMeta {
+  const meta = metaXdr === null ? null : decoded(metaXdr);
+  if (meta === null) return NOTHING;
   const version = meta.switch();
   if (version === 3) {
     const soroban = meta.v3().sorobanMeta();
@@ -37,4 +42,12 @@ export function readMeta(meta: xdr.TransactionMeta): LandedMeta {
     };
   }
   return NOTHING;
+}
+
+function decoded(metaXdr: string): xdr.TransactionMeta | null {
+  try {
+    return xdr.TransactionMeta.fromXDR(metaXdr, 'base64');
+  } catch {
+    return null;
+  }
 }

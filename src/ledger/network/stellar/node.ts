@@ -281,10 +281,13 @@ function stateOf(raw: z.output<typeof transactionAnswer>): LedgerState {
 function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransaction | LandedTransaction {
   if (raw.status === 'NOT_FOUND') return { status: 'NOT_FOUND' };
   const { ledger, createdAt, envelopeXdr, resultXdr, resultMetaXdr } = raw;
-  if (ledger === null || createdAt === null || !envelopeXdr || !resultXdr || !resultMetaXdr) {
-    throw new Error(`a transaction that is ${raw.status} lacks its ledger, time, envelope, result or meta`);
+  if (ledger === null || createdAt === null || !envelopeXdr || !resultXdr) {
+    throw new Error(`a transaction that is ${raw.status} lacks its ledger, time, envelope or result`);
   }
-  const meta = readMeta(xdr.TransactionMeta.fromXDR(resultMetaXdr, 'base64'));
+  const meta = readMeta(resultMetaXdr);
+  const events = (raw.events?.contractEventsXdr ?? [])
+    .flat()
+    .map((event) => xdr.ContractEvent.fromXDR(event, 'base64'));
   const given = raw.diagnosticEventsXdr.map((event) => xdr.DiagnosticEvent.fromXDR(event, 'base64'));
   return {
     status: raw.status,
@@ -292,7 +295,7 @@ function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransaction |
     createdAt,
     envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
     result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
-    meta,
+    meta: events.length > 0 ? { ...meta, events } : meta,
     // Nodes give them beside the meta, within it, or not at all.
     diagnosticEvents: given.length > 0 ? given : meta.diagnosticEvents,
   };

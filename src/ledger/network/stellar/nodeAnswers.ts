@@ -28,6 +28,7 @@ export const transactionAnswer = z.object({
   resultXdr: optional(text),
   resultMetaXdr: optional(text),
   diagnosticEventsXdr: texts,
+  events: optional(z.object({ contractEventsXdr: optional(z.array(texts)) })),
 });
 
 export const transactionPageAnswer = z.object({

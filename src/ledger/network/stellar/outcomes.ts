@@ -8,8 +8,8 @@
  *     not used up: nothing landed, nothing can                     → dead, whatever history is left
  *     used up by another transaction, which is found               → dead
  *     used up by this one after all: the node left it out          → as it landed
- *     used up, and by what is not found                            → pending (ask again), undeterminable
- *                                                                    when history no longer covers it
+ *     used up, and by what is not found                            → pending (ask again)
+ *     used up, and history does not reach back, or is too long     → undeterminable
  *
  * Close time, NOT_FOUND and the reach of history are from one answer of one node, and the sequence is of that
  * ledger or a later one: a node that lags behind can only say "pending".
@@ -24,8 +24,8 @@ import type { FailureDeps } from './failures.ts';
 import { accountOf, innerEnvelope, landedCallOf, resultOf } from './landedCall.ts';
 import type { LandedTransaction, LedgerState, TransactionAnswer } from './node.ts';
 
-/** 50,000 transactions: more than the time bounds of one can span. */
-const MAX_PAGES_SEARCHED = 250;
+/** 20,000 transactions: more than land within the time bounds of one, and no longer a search than one step may take. */
+const MAX_PAGES_SEARCHED = 100;
 
 /** @throws NetworkUnavailable */
 export async function outcomeOf(deps: FailureDeps, sent: SentTransaction): Promise<Outcome> {
@@ -55,7 +55,7 @@ async function outcomeOfLanded(
     };
   }
   const { ledger, createdAt: closedAt } = landed;
-  return { status: 'succeeded', ledger, closedAt, result: resultOf(landed, call) };
+  return { status: 'succeeded', ledger, closedAt, result: resultOf(landed, call, deps.passphrase) };
 }
 
 async function outcomeOfMissing(
@@ -70,7 +70,8 @@ async function outcomeOfMissing(
     );
   }
   const past = `Ledger ${state.latestLedger} closed at ${state.closedAt}, after the transaction's last moment ${sent.validUntil}`;
-  const used = byAddress.get(sent.source)?.sequence;
+  const account = byAddress.get(sent.source);
+  const used = account?.sequence;
   if (used !== undefined && used < sent.sequence) {
     return {
       status: 'dead',
@@ -85,8 +86,19 @@ async function outcomeOfMissing(
         `${state.oldestLedger} on only: the transaction was made at ledger ${sent.preparedAtLedger}`,
     };
   }
-  const user = await findUserOfSequence(deps, sent, state.latestLedger);
-  if (user === null) return { status: 'pending' };
+  // The account itself tells the ledger, unless it went on since.
+  const exactly = used === sent.sequence ? (account?.usedInLedger ?? null) : null;
+  const user = await findUserOfSequence(deps, sent, {
+    first: exactly ?? sent.preparedAtLedger + 1n,
+    last: exactly ?? state.latestLedger,
+  });
+  if (user === 'not found') return { status: 'pending' };
+  if (user === 'too long a search') {
+    return {
+      status: 'undeterminable',
+      reason: `Sequence ${sent.sequence} of ${sent.source} was used, and by what was not found in ${MAX_PAGES_SEARCHED} pages of transactions`,
+    };
+  }
   if (user.innerHash !== bareHash(sent.hash) && user.outerHash !== bareHash(sent.hash)) {
     return {
       status: 'dead',
@@ -97,26 +109,29 @@ async function outcomeOfMissing(
   return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
 }
 
-/** Looks through the ledgers in which the transaction could land for the one that used its sequence. */
+interface SequenceUser {
+  ledger: bigint;
+  innerHash: string;
+  outerHash: string;
+}
+
+/** Looks through ledgers for the transaction that used a sequence. */
 async function findUserOfSequence(
   { node, passphrase }: FailureDeps,
   sent: SentTransaction & { sequence: bigint },
-  latestLedger: bigint,
-): Promise<{ ledger: bigint; innerHash: string; outerHash: string } | null> {
-  const first = sent.preparedAtLedger + 1n;
-  let start: { ledger: bigint } | { cursor: string } = {
-    ledger: first < latestLedger ? first : latestLedger,
-  };
+  { first, last }: { first: bigint; last: bigint },
+): Promise<SequenceUser | 'not found' | 'too long a search'> {
+  let start: { ledger: bigint } | { cursor: string } = { ledger: first < last ? first : last };
   for (let page = 0; page < MAX_PAGES_SEARCHED; page += 1) {
     const { transactions, cursor } = await node.transactionsFrom(start);
     for (const { ledger, envelope } of transactions) {
       if (usesSequence(envelope, sent)) return { ledger, ...hashesOf(envelope, passphrase) };
     }
-    const last = transactions.at(-1);
-    if (!last || cursor === null || last.ledger > latestLedger) return null;
+    const end = transactions.at(-1);
+    if (!end || cursor === null || end.ledger > last) return 'not found';
     start = { cursor };
   }
-  return null;
+  return 'too long a search';
 }
 
 function usesSequence(

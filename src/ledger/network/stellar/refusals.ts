@@ -12,6 +12,7 @@ import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
+import { SALT_PLACE } from './invocations.ts';
 import type { Invocation } from './invocations.ts';
 import { addressVal, asAddress, asBigint, asEnumName, asHash32, plain } from './scvals.ts';
 
@@ -107,7 +108,7 @@ async function explainByState(context: RefusalContext, refused: Refused): Promis
 }
 
 async function explainDeploy(context: RefusalContext, { contract, args }: Refused): Promise<Refusal | null> {
-  const salt = asHash32(plainArg(args, 2), 'salt');
+  const salt = asHash32(plainArg(args, SALT_PLACE), 'salt');
   const address = deployedAddress(context.passphrase, contract, salt);
   if (!(await context.reads.exists(address))) return null;
   return {
