@@ -140,7 +140,11 @@ describe('an authorisation entry', () => {
   });
 
   it.each([
-    ['is not signed', async (entry: xdr.SorobanAuthorizationEntry) => entry, 'signature has expired'],
+    [
+      'is not signed',
+      async (entry: xdr.SorobanAuthorizationEntry) => entry,
+      'failed account authentication with error',
+    ],
     [
       'is signed by another key',
       async (entry: xdr.SorobanAuthorizationEntry) => {
@@ -213,7 +217,7 @@ describe('an authorisation entry', () => {
     expect(rpc.Api.isSimulationSuccess(await client.server.simulateTransaction(good))).toBe(true);
     const bad = await byChannel(account(), retireCall(), async (entry) => entry);
     const answer = await client.server.simulateTransaction(bad);
-    expect(rpc.Api.isSimulationError(answer) && answer.error).toContain('Error(Auth, InvalidInput)');
+    expect(rpc.Api.isSimulationError(answer) && answer.error).toContain('Error(Auth, InvalidAction)');
     const recording = await client.server.simulateTransaction(good, undefined, 'record');
     expect(rpc.Api.isSimulationError(recording) && recording.error).toContain(
       "cannot set authMode to 'record'",

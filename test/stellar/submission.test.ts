@@ -108,6 +108,23 @@ describe('a transaction that can land', () => {
     expect((await client.land(transaction)).status).toBe('SUCCESS');
     for (const pair of made) expect(await lumensOf(stage, pair)).toBe(50_000_000n);
   });
+
+  it('undoes what its first operations did when a later one fails', async () => {
+    const { client, simulator } = stage;
+    const made = Keypair.random().publicKey();
+    const builder = new TransactionBuilder(await client.server.getAccount(holder.keys.publicKey()), {
+      fee: '100',
+      networkPassphrase: simulator.passphrase,
+      timebounds: { minTime: 0, maxTime: 0 },
+    });
+    for (const destination of [made, holder.keys.publicKey()]) {
+      builder.addOperation(Operation.createAccount({ destination, startingBalance: '5' }));
+    }
+    const transaction = builder.build();
+    transaction.sign(holder.keys);
+    expect((await client.land(transaction)).status).toBe('FAILED');
+    await expect(client.server.getAccount(made)).rejects.toThrow('Account not found');
+  });
 });
 
 describe('a transaction is refused', () => {
