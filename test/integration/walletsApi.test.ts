@@ -48,6 +48,11 @@ const sign = ({ unsigned }: Act) =>
     validUntil: null,
   } satisfies UnsignedTransaction);
 
+function given(act: Act | null | undefined): Act {
+  if (!act) throw new Error('nothing to sign');
+  return act;
+}
+
 async function submit(act: Act, caller: TestCaller) {
   return market.send<{ submitSigned: { act: Act } }>(SUBMIT, { id: act.id, signed: await sign(act) }, caller);
 }
@@ -68,7 +73,7 @@ describe('a retirement', () => {
       { input },
       buyer,
     );
-    const act = prepared.data?.prepareRetirement.act as Act;
+    const act = given(prepared.data?.prepareRetirement.act);
     expect(act).toMatchObject({
       kind: 'RETIREMENT',
       state: 'PREPARED',
@@ -121,7 +126,7 @@ describe('a retirement', () => {
       { input },
       buyer,
     );
-    const { id } = prepared.data?.prepareRetirement.act as Act;
+    const { id } = given(prepared.data?.prepareRetirement.act);
     for (const signed of ['', 'no such thing', '<x>', 'A'.repeat(32_769), 'AAAA', 'ÄÄ==']) {
       const { errors } = await market.send(SUBMIT, { id, signed }, buyer);
       expect([signed.slice(0, 9), errors[0]?.extensions]).toMatchObject([
@@ -154,8 +159,8 @@ describe('a cash-out', () => {
       signUntil: expect.any(Number) as number,
     });
     expect(act).toMatchObject({ kind: 'DEPOSIT', beneficiary: null, cashOutSession: { id: session?.id } });
-    expect((await submit(act as Act, otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
-    expect((await submit(act as Act, farmer)).data?.submitSigned.act).toMatchObject({ state: 'LANDED' });
+    expect((await submit(given(act), otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    expect((await submit(given(act), farmer)).data?.submitSigned.act).toMatchObject({ state: 'LANDED' });
 
     await market.send(
       'mutation ($id: String!) { setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status } }',
