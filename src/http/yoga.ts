@@ -11,7 +11,7 @@ import type {
   GraphQLSchema,
   ValidationRule,
 } from 'graphql';
-import { NoSchemaIntrospectionCustomRule, validate } from 'graphql';
+import { execute, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../clock.ts';
@@ -96,6 +96,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
     plugins: [
+      useReferenceExecution,
       useGate(gate),
       useRequestRules(),
       useSchemaSecrecy(options.introspection),
@@ -133,6 +134,12 @@ function guardOf({ limits, rateLimits, credentialEnds, introspection }: Pipeline
     hideSuggestions: !introspection,
   };
 }
+
+/**
+ * Executed by graphql itself: yoga's own executor gives fields in the order in which they became known, and clients
+ * may rely on the query's order, as the specification says.
+ */
+const useReferenceExecution: Plugin = { onExecute: ({ setExecuteFn }) => setExecuteFn(execute) };
 
 /** Where the schema is nobody's business, neither introspection nor misspelt names give it away. */
 function useSchemaSecrecy(introspection: boolean): Plugin {

@@ -138,6 +138,13 @@ function testSchema() {
   builder.queryType({
     fields: (t) => ({
       hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
+      later: t.string({
+        authScopes: { public: true },
+        resolve: async () => {
+          await delay(20);
+          return 'at last';
+        },
+      }),
       tonnes: t.field({
         type: 'Tonnes',
         args: { amount: t.arg({ type: 'Tonnes', required: true }) },

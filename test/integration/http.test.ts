@@ -49,6 +49,11 @@ describe('GraphQL over HTTP', () => {
     expect(await response.json()).toMatchObject({ data: { hello: 'world' } });
   });
 
+  it('answers in the order of the query, also when a field takes its time', async () => {
+    const { data } = await ask('{ a: hello b: later c: hello d: later }');
+    expect(JSON.stringify(data)).toBe('{"a":"world","b":"at last","c":"world","d":"at last"}');
+  });
+
   it('answers queries by GET, and no mutations', async () => {
     expect(await (await get({ query: '{ hello }' })).json()).toMatchObject({ data: { hello: 'world' } });
     const mutation = await get({
