@@ -36,13 +36,15 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { config, log, stops } = options;
   const database = await openConfiguredDatabase(config);
   stops.push(database.stop);
-  const { network, clockControl } = await openConfiguredNetwork(config, database.handle, log);
+  const opened = await openConfiguredNetwork(config, database.handle, log);
+  const { network } = opened;
+  const clockControl = options.clockControl ?? opened.clockControl;
   const hasOwnIndexer = config.INDEXER_URL === undefined && config.ledger.family === 'embedded';
   const indexerUrl = hasOwnIndexer ? await startIndexer(database, log, stops) : (config.INDEXER_URL ?? null);
   const app = await buildApp({
     handle: database.handle,
     network,
-    clockControl: options.clockControl ?? clockControl,
+    clockControl,
     indexerUrl,
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
@@ -68,7 +70,9 @@ export async function serve(options: ServeOptions): Promise<void> {
   await app.start();
   if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
   else await tellOfMissingDeliveries(app, indexerUrl, config, log);
-  process.stdout.write(await welcome({ config, port, database, network, indexerUrl }));
+  process.stdout.write(
+    await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
+  );
 }
 
 async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops): Promise<string> {

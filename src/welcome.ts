@@ -17,8 +17,10 @@ export async function welcome(facts: {
   database: { description: string };
   network: Pick<LedgerNetwork, 'name' | 'custodyAddress'>;
   indexerUrl: string | null;
+  /** Whether the network's time can be moved, as the demo does. */
+  isTimeMovable: boolean;
 }): Promise<string> {
-  const { config, port, database, network, indexerUrl } = facts;
+  const { config, port, database, network, indexerUrl, isTimeMovable } = facts;
   const base = `http://${nameOf(config.HOST)}:${port}`;
   const lines = [
     '',
@@ -30,7 +32,7 @@ export async function welcome(facts: {
     '',
   ];
   if (config.hasDevelopmentTokens) lines.push(...(await tokenLines(config)), '');
-  const next = nextSteps(config, `${base}${GRAPHQL_PATH}`);
+  const next = nextSteps(config, `${base}${GRAPHQL_PATH}`, isTimeMovable);
   if (next.length > 0) lines.push(`Next: ${next.join(', or ')}.`, '');
   return `${lines.join('\n')}\n`;
 }
@@ -45,10 +47,15 @@ function nameOf(host: string): string {
   return isLoopback(host) ? 'localhost' : hostInUrl(host);
 }
 
-/** The demo acts for everybody, so it is for those who were shown everybody's tokens. */
-function nextSteps(config: Config, graphqlUrl: string): string[] {
+/**
+ * The demo acts for everybody, so it is for those who were shown everybody's tokens; and it ends half a year later,
+ * so it is for networks of one's own.
+ */
+function nextSteps(config: Config, graphqlUrl: string, isTimeMovable: boolean): string[] {
   return [
-    ...(config.hasDevelopmentTokens ? [`${pc.bold(demoCommand(config))} in a second terminal`] : []),
+    ...(config.hasDevelopmentTokens && isTimeMovable
+      ? [`${pc.bold(demoCommand(config))} in a second terminal`]
+      : []),
     ...(config.GRAPHIQL ? [`open ${pc.cyan(graphqlUrl)}`] : []),
   ];
 }

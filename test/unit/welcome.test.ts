@@ -21,6 +21,7 @@ afterAll(() => rm(folder, { recursive: true }));
 async function said(
   environment: NodeJS.Dict<string>,
   indexerUrl: string | null = 'http://127.0.0.1:1',
+  isTimeMovable = true,
 ): Promise<string> {
   const config = await loadConfig({ DATA_DIR: folder, ...environment });
   const facts = {
@@ -29,6 +30,7 @@ async function said(
     database: { description: 'a database' },
     network: { name: 'embedded', custodyAddress: 'GCUSTODY' },
     indexerUrl,
+    isTimeMovable,
   };
   return stripVTControlCharacters(await welcome(facts));
 }
@@ -45,6 +47,12 @@ it('names neither the demo nor GraphiQL to those who have none of it', async () 
   expect(text).toContain('http://localhost:4000/graphql');
   expect(text).not.toContain('Next:');
   expect(text).not.toContain('Development tokens');
+});
+
+it('names no demo where the demo could not move the time', async () => {
+  const text = await said({}, null, false);
+  expect(text).not.toContain('npm run demo');
+  expect(text).toContain('Next: open http://localhost:4000/graphql.');
 });
 
 it('says whose the indexer is, and what is without one', async () => {
