@@ -28,8 +28,8 @@ import { findHolderAct, type HolderAct } from './findHolderAct.ts';
  */
 export async function submitSigned(deps: Dependencies, act: HolderAct, signed: string): Promise<HolderAct> {
   const opened = await openSigned(deps, act, signed);
-  if (act.submission === null) await requireStillPossible(deps, act, opened);
-  const subjectId = await commit(deps, act, opened);
+  const isLanded = act.submission === null && (await hasLandedAlready(deps, act, opened));
+  const subjectId = await commit(deps, act, { opened, isLanded });
   await deps.submission.checkpoint('attempt-committed');
   deps.subjects.ring(NEW_SUBMISSION);
 
@@ -62,26 +62,37 @@ async function openSigned(deps: Dependencies, act: HolderAct, signed: string): P
   }
 }
 
-/** Too late to be sent; unless the wallet sent it in time, by itself. */
-async function requireStillPossible(
+/**
+ * Asked where it comes too late to be sent, or where nobody waits for it: the wallet may have sent it by itself.
+ * @throws DomainError LEDGER_REJECTED when its time is over, and it has not landed
+ */
+async function hasLandedAlready(
   deps: Dependencies,
   act: HolderAct,
   opened: PreparedTransaction,
-): Promise<void> {
+): Promise<boolean> {
   const { validUntil } = opened;
-  if (validUntil === null || (await deps.network.status()).closedAt <= validUntil) return;
+  const isPast = validUntil !== null && (await deps.network.status()).closedAt > validUntil;
+  if (!isPast && (act.cashOutSessionId === null || isAwaited(deps, await sessionOf(deps, act)))) return false;
   const { status } = await deps.network.outcome(opened);
-  if (status === 'dead' || status === 'undeterminable') {
+  if (isPast && (status === 'dead' || status === 'undeterminable')) {
     throw rejected(act, NEVER_SIGNED_AGAIN.reason, NEVER_SIGNED_AGAIN.message);
   }
+  return status === 'succeeded';
 }
 
 function rejected(act: HolderAct, reason: string | null, message: string): DomainError {
   return new DomainError('LEDGER_REJECTED', message, { actId: act.id, reason });
 }
 
+interface Signed {
+  opened: PreparedTransaction;
+  /** Then nothing is left to be prevented: it is only to be known. */
+  isLanded: boolean;
+}
+
 /** @returns the subject of the submission that carries it, for whoever waits. */
-async function commit(deps: Dependencies, act: HolderAct, signed: PreparedTransaction): Promise<string> {
+async function commit(deps: Dependencies, act: HolderAct, signed: Signed): Promise<string> {
   const { cashOutSessionId, call } = act;
   // An approval moves nothing of its session, and there may be several.
   const subjectId = call.kind === 'initiateOffRamp' && cashOutSessionId !== null ? cashOutSessionId : act.id;
@@ -89,7 +100,7 @@ async function commit(deps: Dependencies, act: HolderAct, signed: PreparedTransa
     await requireSettlementOf(deps.network, await sessionOf(deps, act));
   const known = act.submission?.id ?? (await commitFirst(deps, act, subjectId, signed));
   // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
-  if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed));
+  if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed.opened));
   return subjectId;
 }
 
@@ -98,7 +109,7 @@ async function commitFirst(
   deps: Dependencies,
   act: HolderAct,
   subjectId: string,
-  signed: PreparedTransaction,
+  { opened, isLanded }: Signed,
 ): Promise<string | null> {
   const { cashOutSessionId, call } = act;
   return deps.db.transaction(async (tx) => {
@@ -106,9 +117,11 @@ async function commitFirst(
     const session = cashOutSessionId === null ? null : await lockCashOut(tx, cashOutSessionId);
     const submissionId = await lockAct(tx, act.id);
     if (submissionId !== null) return submissionId;
-    if (session !== null) requireAwaited(deps, session);
-    if (session !== null && call.kind === 'initiateOffRamp') await moveTo(tx, session, 'DEPOSITING');
-    const created = await enqueueSigned(tx, deps, { subjectId, call }, signed);
+    if (session !== null && !isLanded && !isAwaited(deps, session)) throw notAwaited(session);
+    if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
+      await moveTo(tx, session, 'DEPOSITING');
+    }
+    const created = await enqueueSigned(tx, deps, { subjectId, call }, opened);
     await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
     return null;
   });
@@ -131,13 +144,15 @@ async function lockAct(tx: Tx, id: string): Promise<string | null> {
 }
 
 /** A deposit that nobody waits for would only have to be given back. */
-function requireAwaited(deps: Dependencies, session: CashOut): void {
-  const { state, signUntil } = session;
-  if (state === 'AWAITING_SIGNATURE' && signUntil !== null && deps.clock.now() <= signUntil) return;
-  const why = state === 'AWAITING_SIGNATURE' ? 'past the time that it had for the signature' : state;
-  throw new DomainError(
+function isAwaited(deps: Dependencies, { state, signUntil }: CashOut): boolean {
+  return state === 'AWAITING_SIGNATURE' && signUntil !== null && deps.clock.now() <= signUntil;
+}
+
+function notAwaited({ id, state }: CashOut): DomainError {
+  const where = state === 'AWAITING_SIGNATURE' ? 'past the time that it had for the signature' : state;
+  return new DomainError(
     'CONFLICT',
-    `The cash-out ${session.id} is ${why}: nothing more is signed for it. Begin another one.`,
+    `The cash-out ${id} is ${where}: nothing more is signed for it. Begin another one.`,
     { state },
   );
 }

@@ -110,6 +110,31 @@ describe('a signed deposit', () => {
     expect(await attemptsOf(submission?.id)).toMatchObject([{ state: 'LANDED' }]);
   });
 
+  it('that the wallet has sent is taken back late, and only makes its transaction known', async () => {
+    const { session, act } = await prepareToDeposit();
+    await sendPastUs(world, holder, act);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+    const landed = await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+    expect(landed).toMatchObject({ state: 'LANDED' });
+    const known = await findCashOut(platform.dependencies, session.id);
+    expect(known?.depositTxHash).toBe(landed.submission?.txHash);
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUNDED');
+  });
+
+  it('that the wallet has sent after the end is given back as soon as it is shown', async () => {
+    const { session, act } = await prepareToDeposit();
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUSED');
+    const signed = await holder.sign(act.unsigned);
+    await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    await sendPastUs(world, holder, act);
+    await submitSigned(platform.dependencies, act, signed);
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+  });
+
   it('of two for one session lands once, and the other is not even sent', async () => {
     const input = depositInputOf(receipt, holder);
     const first = await prepareDeposit(world, holder, input);

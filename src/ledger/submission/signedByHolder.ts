@@ -11,6 +11,7 @@ import { DomainError } from '../../errors.ts';
 import type { HolderCall, PreparedTransaction, Refusal } from '../network/port.ts';
 import { findOpenAttempts } from './attempts.ts';
 import { enqueueSubmission } from './enqueue.ts';
+import type { Submission } from './settle.ts';
 import { insertAttempt } from './signAttempt.ts';
 
 /** A wallet that raises its fee more often than this has another problem. */
@@ -24,6 +25,14 @@ export const NEVER_SIGNED_AGAIN: Refusal = {
     'sure that the wallet has not sent it in another way, such as sped up.',
 };
 
+/** What is said to other bytes of an act whose first ones can't land any more, by the state of their submission. */
+const OVER = {
+  SUCCEEDED: 'It has landed already, in another transaction.',
+  REFUSED: 'What was signed for it before is over: prepare it anew.',
+  NEEDS_REVIEW: 'Whether it landed in another transaction is for an operator to decide.',
+  PENDING: 'What was signed for it before is about to be given up: prepare it anew.',
+} as const satisfies Record<Submission['state'], string>;
+
 interface Dependencies {
   clock: Clock;
   ids: IdSource;
@@ -32,7 +41,7 @@ interface Dependencies {
 /**
  * Writes intent and attempt, in the transaction of what they are for.
  * @returns the submission's id.
- * @throws DomainError CONFLICT when the slot was used by another submission
+ * @throws DomainError CONFLICT when the slot was used by another submission, or the same is under way in another
  */
 export async function enqueueSigned(
   tx: Tx,
@@ -40,6 +49,7 @@ export async function enqueueSigned(
   intent: { subjectId: string; call: HolderCall },
   signed: PreparedTransaction,
 ): Promise<string> {
+  await requireFirst(tx, intent);
   await requireFreeSlot(tx, signed);
   const submissionId = await enqueueSubmission(tx, deps, { ...intent, signer: 'HOLDER' });
   await insertAttempt(tx, deps, submissionId, signed, null);
@@ -70,7 +80,7 @@ export async function addReplacement(
   const open = await findOpenAttempts(tx, submissionId);
   const latest = open.at(-1);
   if (submission?.state !== 'PENDING' || latest === undefined) {
-    throw new DomainError('CONFLICT', 'It was signed and sent before, in another transaction.');
+    throw new DomainError('CONFLICT', OVER[submission?.state ?? 'PENDING']);
   }
   const isSameSlot =
     signed.sequence !== null && signed.source === latest.source && signed.sequence === latest.sequence;
@@ -84,6 +94,19 @@ export async function addReplacement(
     );
   }
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
+}
+
+/** Of two acts that do the same for one subject. */
+async function requireFirst(tx: Tx, intent: { subjectId: string; call: HolderCall }): Promise<void> {
+  const { subjectId, call } = intent;
+  const ofKind = and(eq(submissions.subjectId, subjectId), eq(submissions.kind, call.kind));
+  const [other] = await tx
+    .select({ state: submissions.state })
+    .from(submissions)
+    .where(and(ofKind, ne(submissions.state, 'REFUSED')))
+    .limit(1);
+  if (other)
+    throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`);
 }
 
 /** The database's keys hold the same, also against somebody who signs at this very moment. */
