@@ -131,6 +131,8 @@ async function lockFreeAccount(
     .where(
       and(inArray(signingAccounts.address, [...candidates]), sql`${openCount} < ${order.maxOpenPerAccount}`),
     )
+    // A channel that can't pay keeps what it is given until that dies: the others must not wait behind it.
+    .orderBy(sql`random()`)
     .limit(1)
     .for('update', config);
   return account;
