@@ -129,7 +129,7 @@ function receiptFunctions(library: CodeLibrary): ContractCode {
   };
 }
 
-/** The status of a settlement is not a token's, so both kinds of contracts share this. */
+/** Tokens and settlement contracts pause alike. */
 export function pausing(library: CodeLibrary, paused: boolean): ContractFunction {
   return {
     arity: 0,
