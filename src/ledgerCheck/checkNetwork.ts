@@ -127,10 +127,12 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
   const { address, treasury, paused } = settlement;
   if (paused)
     return worse('settlement', `${address} is paused: cash-outs are refused`, 'Unpause the contract.');
-  return right(
-    'settlement',
-    `${address}, which releases to ${treasury === network.custodyAddress ? 'custody' : treasury}`,
-  );
+  return right('settlement', `${address}, which releases to ${nameOfTreasury(treasury, network)}`);
+}
+
+function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string {
+  if (treasury === null) return 'a treasury that it does not tell';
+  return treasury === network.custodyAddress ? 'custody' : treasury;
 }
 
 /** Of the node's address the host alone: its path may hold a key. */

@@ -242,7 +242,8 @@ export interface UnsignedTransaction {
 
 export interface SettlementContract {
   address: Address;
-  treasury: Address;
+  /** Null where the contract does not tell, and no event of its factory does. */
+  treasury: Address | null;
   paused: boolean;
 }
 

@@ -3,7 +3,7 @@
  *
  * Its interface promises no way to read the pause and the treasury. Both are asked for by their customary
  * names; a contract that does not know `paused()` counts as running (a simulated deposit tells the rest), and
- * one that does not know `treasury()` is looked up in the event of the factory that deployed it.
+ * one that does not know `treasury()` is looked up in the event of the configured factory, if that deployed it.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -15,7 +15,7 @@ import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts'
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
 import { encodeCall } from './encodeCall.ts';
-import type { Finality, Pin } from './finality.ts';
+import type { Finality } from './finality.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './questions.ts';
 import type { BlockReference } from './questions.ts';
@@ -60,7 +60,7 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
         ]);
         return {
           address: settlement,
-          treasury: addressIn(treasury) ?? (await treasuryByEvent(deps, settlement, pin)),
+          treasury: addressIn(treasury) ?? (await deps.deployments.treasuryOf(settlement, pin)),
           paused: isTrue(paused),
         };
       });
@@ -85,15 +85,6 @@ export function createSettlementReads(deps: SettlementReadDeps): SettlementReads
       await refuseFinally(finality, refusal, (state) => depositRefusalAt(deps, call, sender, state));
     },
   };
-}
-
-async function treasuryByEvent(deps: SettlementReadDeps, settlement: Address, pin: Pin): Promise<Address> {
-  const treasury = await deps.deployments.treasuryOf(settlement, pin);
-  if (treasury) return treasury;
-  throw new NetworkRefusal({
-    reason: 'OTHER',
-    message: `The settlement contract ${settlement} does not tell its treasury, and no event of the configured settlement factory does`,
-  });
 }
 
 function depositRead(settlement: Address, sessionId: string): ContractRead {
