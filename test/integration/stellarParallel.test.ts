@@ -7,6 +7,7 @@ import { afterEach, expect, it } from 'vitest';
 import type { NetworkCall, Outcome, PreparedTransaction } from '../../src/ledger/network/port.ts';
 import { retirementKey } from '../../src/ledger/network/stellar/addresses.ts';
 import { land, mintedCarbon, prepare, prepareAll, retire, TONNE } from '../contract/calls.ts';
+import { startRewritingProxy } from '../harness/rewritingProxy.ts';
 import { stageStellar } from '../harness/stellarStage.ts';
 import type { StageOptions, StellarStage } from '../harness/stellarStage.ts';
 
@@ -93,6 +94,26 @@ it('names the next indexes in the footprint, within the network’s limits', asy
     await wide.draft(retire(tokenAddress, TONNE))
   ).sign({ source: source ?? '', sequence: 1n });
   expect(footprintOf(many).length).toBeLessThanOrEqual(50);
+});
+
+it('leaves less room, and makes the call all the same, at a node that does not show the network’s settings', async () => {
+  const tokenAddress = await open({ channels: 20 });
+  const proxy = await startRewritingProxy(stage.simulator.url);
+  try {
+    const isSetting = (key: unknown) =>
+      xdr.LedgerKey.fromXDR(String(key), 'base64').switch().name === 'configSetting';
+    proxy.onAnswer = ({ method, params }, answer) => {
+      const keys = (params?.['keys'] ?? []) as unknown[];
+      if (method === 'getLedgerEntries' && keys.some(isSetting)) answer.result = {};
+    };
+    const network = await stage.open({ rpcUrl: proxy.url });
+    const prepared = await prepare(network, retire(tokenAddress, TONNE));
+    expect(footprintOf(prepared).length).toBe(25);
+    const [outcome] = await landTogether([prepared]);
+    expect(outcome).toMatchObject({ status: 'succeeded' });
+  } finally {
+    await proxy.close();
+  }
 });
 
 it('binds custody’s authorisation to the envelope: no entry that anybody else could use', async () => {

@@ -69,14 +69,31 @@ export function instanceKey(contract: Address): xdr.LedgerKey {
 
 /** A retirement record: the one entry of a token whose place is promised. */
 export function retirementKey(token: Address, index: number): xdr.LedgerKey {
-  const key = xdr.ScVal.scvVec([xdr.ScVal.scvSymbol('Retirement'), xdr.ScVal.scvU32(index)]);
-  return contractDataKey(token, key);
+  const [key] = retirementKeys(token, index, 1);
+  if (!key) throw new RangeError(`There is no place for retirement ${index}`);
+  return key;
+}
+
+/** The places of `count` records from `first` on. */
+export function retirementKeys(token: Address, first: number, count: number): xdr.LedgerKey[] {
+  // Reading an address is dear, and all are of one.
+  const contract = new SdkAddress(token).toScAddress();
+  return Array.from({ length: count }, (_, at) =>
+    persistentKey(
+      contract,
+      xdr.ScVal.scvVec([xdr.ScVal.scvSymbol('Retirement'), xdr.ScVal.scvU32(first + at)]),
+    ),
+  );
 }
 
 export function contractDataKey(contract: Address, key: xdr.ScVal): xdr.LedgerKey {
+  return persistentKey(new SdkAddress(contract).toScAddress(), key);
+}
+
+function persistentKey(contract: xdr.ScAddress, key: xdr.ScVal): xdr.LedgerKey {
   return xdr.LedgerKey.contractData(
     new xdr.LedgerKeyContractData({
-      contract: new SdkAddress(contract).toScAddress(),
+      contract,
       key,
       durability: xdr.ContractDataDurability.persistent(),
     }),

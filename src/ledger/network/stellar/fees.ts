@@ -2,6 +2,7 @@
  * What transactions cost: the bid to be included, and what further resources add.
  */
 import { xdr } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
 import type { StellarNode } from './node.ts';
 
 /** The least that the network takes for an operation. */
@@ -26,7 +27,7 @@ export interface ResourceSettings {
   maxFootprintEntries: number;
 }
 
-/** For nodes that don't show the settings: more than the public network has charged, less than it has allowed. */
+/** For nodes that don't show the settings, or not now: more than the public network has charged, less than it has allowed. */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
   feePerWriteEntry: 20_000n,
@@ -54,12 +55,19 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
   let known: { settings: ResourceSettings; ledger: bigint } | null = null;
   return async (latestLedger) => {
     if (known && latestLedger < known.ledger + SETTINGS_LAST_LEDGERS) return known.settings;
-    known = { settings: await readSettings(node), ledger: latestLedger };
-    return known.settings;
+    const settings = await readSettings(node).catch(notShown);
+    if (settings) known = { settings, ledger: latestLedger };
+    return settings ?? ASSUMED_SETTINGS;
   };
 }
 
-async function readSettings(node: StellarNode): Promise<ResourceSettings> {
+/** Only room for others depends on them, so a call can be made without. */
+function notShown(error: unknown): null {
+  if (error instanceof NetworkUnavailable) return null;
+  throw error;
+}
+
+async function readSettings(node: StellarNode): Promise<ResourceSettings | null> {
   const ids = {
     compute: xdr.ConfigSettingId.configSettingContractComputeV0(),
     cost: xdr.ConfigSettingId.configSettingContractLedgerCostV0(),
@@ -77,7 +85,7 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings> {
   const costExt = settingOf(ids.costExt)?.contractLedgerCostExt();
   const bandwidth = settingOf(ids.bandwidth)?.contractBandwidth();
   const history = settingOf(ids.history)?.contractHistoricalData();
-  if (!compute || !cost || !bandwidth || !history) return ASSUMED_SETTINGS;
+  if (!compute || !cost || !bandwidth || !history) return null;
   return {
     feePerInstructionIncrement: compute.feeRatePerInstructionsIncrement().toBigInt(),
     feePerWriteEntry: cost.feeWriteLedgerEntry().toBigInt(),

@@ -11,7 +11,7 @@
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { Address } from '../port.ts';
-import { retirementKey } from './addresses.ts';
+import { retirementKey, retirementKeys } from './addresses.ts';
 import type { ResourceSettings } from './fees.ts';
 import type { Resources } from './node.ts';
 
@@ -81,7 +81,7 @@ function furtherKeys(
     settings.maxFootprintEntries - named.length - footprint.readOnly().length,
   );
   const length = Math.max(0, Math.min(count, room));
-  return Array.from({ length }, (_, at) => retirementKey(token, index + 1 + at));
+  return retirementKeys(token, index + 1, length);
 }
 
 function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): bigint {

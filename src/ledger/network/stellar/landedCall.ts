@@ -14,7 +14,7 @@ import { deployedAddress, retirementKey } from './addresses.ts';
 import type { LandedTransaction } from './node.ts';
 import { SALT_PLACE } from './invocations.ts';
 import type { Refused } from './refusals.ts';
-import { asAddress, asHash32, asList, asU32, plain } from './scvals.ts';
+import { asAddress, asHash32, asU32, plain } from './scvals.ts';
 
 export type LandedCall =
   | (Refused & {
@@ -24,6 +24,9 @@ export type LandedCall =
     })
   /** Archived entries were restored, and nothing else was done (drafting.ts). */
   | { kind: 'restoration' };
+
+/** In the value of a retirement's event. */
+const INDEX_PLACE = 2;
 
 /** @throws NetworkUnavailable when the envelope is none that this adapter makes */
 export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
@@ -101,7 +104,8 @@ function indexInEvents({ meta }: LandedTransaction, token: Address): number | nu
     if (contractId === null || StrKey.encodeContract(contractId) !== token) continue;
     const [name] = event.body().v0().topics();
     if (!name || plain(name) !== 'retired') continue;
-    return asU32(asList(plain(event.body().v0().data()), 'a retirement event')[2], 'index');
+    const value = plain(event.body().v0().data());
+    if (Array.isArray(value)) return asU32(value[INDEX_PLACE], 'index');
   }
   return null;
 }

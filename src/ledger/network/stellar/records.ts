@@ -8,7 +8,7 @@ import { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../port.ts';
 import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
-import { retirementKey } from './addresses.ts';
+import { retirementKeys } from './addresses.ts';
 import { showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
@@ -37,7 +37,7 @@ export async function readRecords(
   const indexes = indexesOf(totals, fromIndex, limit);
   if (indexes.length === 0) return { totals, records: [] };
 
-  const keys = indexes.map((index) => retirementKey(token, index));
+  const keys = retirementKeys(token, fromIndex, indexes.length);
   const { latestLedger, byKey } = await deps.node.entries(keys);
   if (latestLedger < ledger) {
     throw new NetworkUnavailable(

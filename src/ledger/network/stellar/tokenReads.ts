@@ -70,8 +70,9 @@ export function createTokenReads(reads: ContractReads): TokenReads {
   }
 
   async function expiry(tokenAddress: Address): Promise<ExpiryAnswer> {
-    const isExpired = asBoolean((await get(tokenAddress, 'is_expired')).value, 'is_expired');
-    const name = asEnumName((await get(tokenAddress, 'status')).value, 'status');
+    const [expired, told] = await Promise.all([get(tokenAddress, 'is_expired'), get(tokenAddress, 'status')]);
+    const isExpired = asBoolean(expired.value, 'is_expired');
+    const name = asEnumName(told.value, 'status');
     const status = RECEIPT_STATUSES[name];
     if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a receipt`);
     return { tokenAddress, isExpired, status };
