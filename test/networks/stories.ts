@@ -67,6 +67,7 @@ export function describeStories(name: string, startWorld: () => Promise<NetworkW
       { timeout: STORY_TIMEOUT_MS },
       async () => {
         await tellWarehouseStory({ api, tell, tokenFor });
+        expect(told.some((fact) => fact.startsWith('EXPIRED'))).toBe(true);
       },
     );
 
