@@ -3,7 +3,8 @@
  */
 import { randomBytes } from 'node:crypto';
 import type { EmbeddedNetwork } from '../../src/ledger/network/embedded/embeddedNetwork.ts';
-import { generateSecretKey, keypairOf } from '../../src/ledger/network/embedded/strkey.ts';
+import { signPayload } from '../../src/ledger/network/embedded/holder.ts';
+import { addressOfSecretKey, generateSecretKey } from '../../src/ledger/network/embedded/strkey.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import type { Holder } from '../networks/world.ts';
 import { createTestDatabase, type TestDatabase } from './database.ts';
@@ -23,14 +24,10 @@ export interface EmbeddedWallets extends WalletWorld {
 
 export function createEmbeddedHolder(): EmbeddedHolder {
   const secretKey = generateSecretKey(randomBytes);
-  const keypair = keypairOf(secretKey);
   return {
     secretKey,
-    address: keypair.address,
-    async sign({ payload }) {
-      const bytes = Buffer.from(payload, 'utf8');
-      return Buffer.concat([keypair.sign(bytes), bytes]).toString('base64');
-    },
+    address: addressOfSecretKey(secretKey),
+    sign: async ({ payload }) => signPayload(secretKey, payload),
   };
 }
 

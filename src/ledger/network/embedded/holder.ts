@@ -12,7 +12,7 @@ import type { Invocation } from './invocation.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { freshTransaction, simulateCall } from './signer.ts';
 import type { SignerDeps } from './signer.ts';
-import { decodeStrkey } from './strkey.ts';
+import { decodeStrkey, keypairOf } from './strkey.ts';
 import { encodeTransaction, openTransaction } from './transaction.ts';
 
 /** A person reads what they sign, and looks for their key. */
@@ -39,6 +39,12 @@ export async function prepareForHolder(
     holder,
     validUntil,
   };
+}
+
+/** What a wallet of this network does. @throws Error when the key is no seed */
+export function signPayload(secretKey: string, payload: string): string {
+  const bytes = Buffer.from(payload, 'utf8');
+  return Buffer.concat([keypairOf(secretKey).sign(bytes), bytes]).toString('base64');
 }
 
 /** @throws NetworkRefusal NOT_AS_PREPARED */

@@ -1,0 +1,48 @@
+/**
+ * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for trying out the embedded network, which no other
+ * wallet knows. On real networks use a real one.
+ */
+import { randomBytes } from 'node:crypto';
+import { readFile, writeFile } from 'node:fs/promises';
+import { text } from 'node:stream/consumers';
+import { Command } from 'commander';
+import { messageOf } from '../errors.ts';
+import { signPayload } from '../ledger/network/embedded/holder.ts';
+import { addressOfSecretKey, generateSecretKey } from '../ledger/network/embedded/strkey.ts';
+import { StartupError } from '../startupErrors.ts';
+import { runCommand } from './runCommand.ts';
+
+const command = new Command('wallet').description('A wallet for trying out the embedded network.');
+
+command
+  .command('new')
+  .argument('<file>', 'where the secret key is kept; must not exist yet')
+  .description('Makes a wallet, and prints its address.')
+  .action(async (file: string) => {
+    const secretKey = generateSecretKey(randomBytes);
+    await told(writeFile(file, `${secretKey}\n`, { mode: 0o600, flag: 'wx' }));
+    process.stdout.write(`${addressOfSecretKey(secretKey)}\n`);
+  });
+
+command
+  .command('sign')
+  .argument('<file>', 'where "wallet new" has put the secret key')
+  .description(
+    "Reads an act's unsigned.payload from standard input, signs it, and prints what submitSigned takes.",
+  )
+  .action(async (file: string) => {
+    const secretKey = (await told(readFile(file, 'utf8'))).trim();
+    const payload = (await text(process.stdin)).trim();
+    process.stdout.write(`${await told(Promise.resolve().then(() => signPayload(secretKey, payload)))}\n`);
+  });
+
+await runCommand(command);
+
+/** In one sentence. */
+async function told<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new StartupError(messageOf(error), { cause: error });
+  }
+}
