@@ -12,7 +12,8 @@ import { hasDetachedAuthorisation } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { hostErrorOf, isNetworksOwn, showError } from './hostErrors.ts';
 import type { LandedCall } from './landedCall.ts';
-import type { LandedTransaction, StellarNode } from './node.ts';
+import type { StellarNode } from './node.ts';
+import type { LandedTransaction } from './nodeDecoding.ts';
 import { explainRefusal } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 

@@ -11,7 +11,7 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, CallResult } from '../port.ts';
 import { deployedAddress, retirementKey } from './addresses.ts';
-import type { LandedTransaction } from './node.ts';
+import type { LandedTransaction } from './nodeDecoding.ts';
 import { SALT_PLACE } from './invocations.ts';
 import type { Refused } from './refusals.ts';
 import { asAddress, asHash32, asU32, plain } from './scvals.ts';

@@ -22,7 +22,7 @@ import { readAccounts } from './accounts.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { accountOf, innerEnvelope, landedCallOf, resultOf } from './landedCall.ts';
-import type { LandedTransaction, LedgerState, TransactionAnswer } from './node.ts';
+import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
 
 /** 20,000 transactions: more than land within the time bounds of one, and no longer a search than one step may take. */
 const MAX_PAGES_SEARCHED = 100;

@@ -2,9 +2,10 @@
  * The settlement contract in use, and the deposits that it holds.
  *
  * Its interface promises `get_off_ramp` alone. Treasury and pause are read from getters of their names, or from what
- * the contract stores under `Treasury` and `Paused`, where contracts keep such settings.
+ * the contract stores under `Treasury` and `Paused`, where contracts keep such settings; what is not found there is not
+ * told: no treasury, and no pause.
  */
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal } from '../port.ts';
 import type { Address, OffRampDeposit, SettlementContract } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { FACTS } from './contractReads.ts';
@@ -48,13 +49,11 @@ export function createSettlementReads(
       reads.fact(settlementAddress, FACTS.treasury),
       reads.fact(settlementAddress, FACTS.paused),
     ]);
-    const address = typeof treasury === 'string' ? normalizeAddress(treasury) : null;
-    if (address === null) {
-      throw new NetworkUnavailable(
-        `The settlement contract ${settlementAddress} does not tell its treasury, neither by a getter nor in its storage`,
-      );
-    }
-    return { address: settlementAddress, treasury: address, paused: paused === true };
+    return {
+      address: settlementAddress,
+      treasury: typeof treasury === 'string' ? normalizeAddress(treasury) : null,
+      paused: paused === true,
+    };
   }
 
   return { settlementContract, offRampDeposit };

@@ -5,7 +5,7 @@ import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { PreparedTransaction, Slot, UnixSeconds } from '../port.ts';
-import type { Resources } from './node.ts';
+import type { Resources } from './nodeDecoding.ts';
 
 /** The keys that sign: custody, and channels that stand in for it as source of transactions. */
 export interface SigningKeys {

@@ -1,0 +1,118 @@
+/**
+ * A node's answers about transactions and simulations, decoded: every throw here means that an answer is none.
+ */
+import { xdr } from '@stellar/stellar-sdk';
+import type { z } from 'zod';
+import { readMeta } from './landedMeta.ts';
+import type { LandedMeta } from './landedMeta.ts';
+import type { simulationAnswer, transactionAnswer } from './nodeAnswers.ts';
+
+/** Where a node stands: its latest closed ledger, and how far back it remembers. */
+export interface LedgerState {
+  latestLedger: bigint;
+  closedAt: bigint;
+  oldestLedger: bigint;
+}
+
+export type TransactionAnswer = LedgerState & (MissingTransaction | LandedTransaction);
+
+export interface MissingTransaction {
+  status: 'NOT_FOUND';
+}
+
+export interface LandedTransaction {
+  status: 'SUCCESS' | 'FAILED';
+  ledger: bigint;
+  createdAt: bigint;
+  envelope: xdr.TransactionEnvelope;
+  result: xdr.TransactionResult;
+  meta: LandedMeta;
+  diagnosticEvents: xdr.DiagnosticEvent[];
+}
+
+export type Simulation =
+  | { status: 'failed'; latestLedger: bigint; error: string; events: xdr.DiagnosticEvent[] }
+  | {
+      status: 'succeeded';
+      latestLedger: bigint;
+      returnValue: xdr.ScVal;
+      auth: xdr.SorobanAuthorizationEntry[];
+      resources: Resources;
+      /** What has to be restored by a transaction of its own before the call can land. */
+      restore: Resources | null;
+    };
+
+export interface Resources {
+  data: xdr.SorobanTransactionData;
+  feeStroops: bigint;
+}
+
+export function stateOf(raw: z.output<typeof transactionAnswer>): LedgerState {
+  return {
+    latestLedger: raw.latestLedger,
+    closedAt: raw.latestLedgerCloseTime,
+    oldestLedger: raw.oldestLedger,
+  };
+}
+
+export function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransaction | LandedTransaction {
+  if (raw.status === 'NOT_FOUND') return { status: 'NOT_FOUND' };
+  const { ledger, createdAt, envelopeXdr, resultXdr, resultMetaXdr } = raw;
+  if (ledger === null || createdAt === null || !envelopeXdr || !resultXdr) {
+    throw new Error(`a transaction that is ${raw.status} lacks its ledger, time, envelope or result`);
+  }
+  const meta = readMeta(resultMetaXdr);
+  const events = (raw.events?.contractEventsXdr ?? [])
+    .flat()
+    .map((event) => xdr.ContractEvent.fromXDR(event, 'base64'));
+  const given = raw.diagnosticEventsXdr.map((event) => xdr.DiagnosticEvent.fromXDR(event, 'base64'));
+  return {
+    status: raw.status,
+    ledger,
+    createdAt,
+    envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
+    result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
+    meta: events.length > 0 ? { ...meta, events } : meta,
+    // Nodes give them beside the meta, within it, or not at all.
+    diagnosticEvents: given.length > 0 ? given : meta.diagnosticEvents,
+  };
+}
+
+export function simulationOf(raw: z.output<typeof simulationAnswer>): Simulation {
+  const { latestLedger } = raw;
+  if (raw.error !== null) {
+    const events = raw.events.map((event) => xdr.DiagnosticEvent.fromXDR(event, 'base64'));
+    return { status: 'failed', latestLedger, error: raw.error, events };
+  }
+  const [result] = raw.results;
+  if (!result || raw.transactionData === null || raw.minResourceFee === null) {
+    throw new Error('a simulation that succeeded lacks its result, resources or fee');
+  }
+  const { restorePreamble } = raw;
+  return {
+    status: 'succeeded',
+    latestLedger,
+    returnValue: xdr.ScVal.fromXDR(result.xdr, 'base64'),
+    auth: result.auth.map((entry) => xdr.SorobanAuthorizationEntry.fromXDR(entry, 'base64')),
+    resources: resourcesOf(raw.transactionData, raw.minResourceFee),
+    restore:
+      restorePreamble === null || restorePreamble.transactionData === ''
+        ? null
+        : resourcesOf(restorePreamble.transactionData, restorePreamble.minResourceFee),
+  };
+}
+
+function resourcesOf(dataXdr: string, minResourceFee: bigint): Resources {
+  const data = xdr.SorobanTransactionData.fromXDR(dataXdr, 'base64');
+  const declared = BigInt(data.resourceFee().toString());
+  return { data, feeStroops: declared > minResourceFee ? declared : minResourceFee };
+}
+
+/** Only shown to people, so what can't be read is said to be so. */
+export function errorCodeOf(resultXdr: string): string {
+  try {
+    return xdr.TransactionResult.fromXDR(resultXdr, 'base64').result().switch().name;
+  } catch {
+    return 'an unreadable result';
+  }
+}
