@@ -27,11 +27,14 @@ export interface FaultyNode {
   obey(...rules: Rule[]): void;
   /** Answers this instead of JSON-RPC, whatever is asked; null ends that. */
   answerAll(response: { status: number; body: string } | null): void;
+  /** Takes no more questions than these at once; null ends that. */
+  limitBatches(max: number | null): void;
   close(): Promise<void>;
 }
 
 export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
   let rules: readonly Rule[] = [];
+  let maxBatch: number | null = null;
   let fixed: { status: number; body: string } | null = null;
   const questions: RpcQuestion[] = [];
   const batchSizes: number[] = [];
@@ -43,6 +46,11 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
     const all = Array.isArray(asked) ? asked : [asked];
     questions.push(...all);
     batchSizes.push(all.length);
+    if (Array.isArray(asked) && maxBatch !== null && all.length > maxBatch) {
+      const error = { code: -32600, message: `Batch of more than ${maxBatch} requests are not allowed` };
+      response.writeHead(400).end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+      return;
+    }
     if (fixed) {
       response.writeHead(fixed.status).end(fixed.body);
       return;
@@ -78,6 +86,9 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
     },
     answerAll(response) {
       fixed = response;
+    },
+    limitBatches(max) {
+      maxBatch = max;
     },
     async close() {
       server.closeAllConnections();

@@ -266,14 +266,28 @@ describe('nodes that are not to be trusted', () => {
     expect((await old.carbonTotals(token)).totalRetirements).toBeGreaterThan(0);
   });
 
+  it('manages with a node that takes no batches', async () => {
+    stage.faulty.limitBatches(1);
+    const plain = await stage.open();
+    const prepared = await prepare(plain, retire(token, TONNE));
+    expect(await plain.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    expect(await plain.outcome(prepared)).toEqual({ status: 'pending' });
+    await stage.anvil.mine(3);
+    expect(await plain.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect((await plain.retirementRecords(token, 0, 200)).records.length).toBeGreaterThan(0);
+    stage.faulty.limitBatches(null);
+  });
+
   it('takes no answer for nothing but unknown', async () => {
     const prepared = await prepare(network, retire(token, TONNE));
     for (const response of [
       { status: 503, body: 'upstream is away' },
       { status: 200, body: '{"jsonrpc":"2.0","id":0,"resu' },
       { status: 200, body: '[]' },
+      { status: 200, body: '{}' },
+      { status: 200, body: 'null' },
       { status: 200, body: '{"jsonrpc":"2.0","id":null,"error":{"code":-32005,"message":"too many"}}' },
-      { status: 200, body: '[{"jsonrpc":"2.0","id":0,"error":{"code":-32603,"message":"internal error"}}]' },
+      { status: 200, body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"internal error"}}' },
     ]) {
       stage.faulty.answerAll(response);
       expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'unknown' });

@@ -57,6 +57,13 @@ export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerat
 
 async function lookAtBatches({ rpc }: Looking): Promise<Check> {
   await rpc.askTogether([ask.chainId(), ask.block('latest')]);
+  if (!rpc.takesBatches()) {
+    return worse(
+      'batches',
+      'the node answers one question at a time: all takes longer',
+      'Use a node, or a plan of its provider, that takes JSON-RPC batches.',
+    );
+  }
   return right('batches', 'the node answers several questions at once');
 }
 

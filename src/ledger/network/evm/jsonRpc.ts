@@ -42,6 +42,8 @@ export interface JsonRpc {
   ): Promise<AnswersTo<Questions>>;
   /** In as many batches as it takes. @throws NetworkUnavailable */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
+  /** False once the node refused to answer several questions at once. */
+  takesBatches(): boolean;
 }
 
 export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
@@ -50,6 +52,8 @@ export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
 
 /** Public nodes take from 50 questions in a batch on. */
 export const MAX_BATCH = 50;
+/** Of a node that takes no batches: as many connections as browsers open. */
+const MAX_SINGLES_AT_ONCE = 6;
 /** Batches of one list under way at once: enough to hide the distance, few enough for a node's rate limit. */
 const MAX_BATCHES_AT_ONCE = 4;
 /** The longest are full blocks, and records of 200 retirements with the longest notes. */
@@ -69,6 +73,7 @@ type Reply = z.infer<typeof replySchema>;
 /** @throws Error, without the url in its message, when that is none that can be asked */
 export function createJsonRpc(options: { url: string; timeoutMs: number }): JsonRpc {
   requireUrl(options.url);
+  let takesBatches = true;
 
   /** @throws Error for everything but an answer in JSON */
   async function post(body: unknown): Promise<unknown> {
@@ -93,26 +98,41 @@ export function createJsonRpc(options: { url: string; timeoutMs: number }): Json
     params: question.params,
   });
 
-  async function ask<T>(question: Question<T>): Promise<T> {
+  async function askAlone<T>(question: Question<T>): Promise<Answer<T>> {
     const reply = await heard(question.method, async () =>
       replySchema.parse(await post(request(question, 1))),
     );
-    return valueOf(readReply(question, reply));
+    return readReply(question, reply);
+  }
+
+  /** What the answers rest on is tied together by block hashes (finality.ts), so they may come one by one. */
+  async function askOneByOne<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
+    const answers: Answer<T>[] = [];
+    for (const together of chunksOf(questions, MAX_SINGLES_AT_ONCE)) {
+      answers.push(...(await Promise.all(together.map(askAlone))));
+    }
+    return answers;
   }
 
   async function askBatch<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
-    if (questions.length === 0) return [];
     if (questions.length > MAX_BATCH) {
       throw new RangeError(`${questions.length} questions in a batch; at most ${MAX_BATCH}`);
     }
-    const replies = await heard(`a batch of ${questions[0]?.method}`, async () =>
-      inOrder(await post(questions.map(request)), questions.length),
-    );
+    if (questions.length <= 1 || !takesBatches) return askOneByOne(questions);
+    const replies = await heard(`a batch of ${questions[0]?.method}`, async () => {
+      const body = await post(questions.map(request));
+      return Array.isArray(body) ? inOrder(body, questions.length) : refusalOfBatch(body);
+    });
+    if (replies === 'no batches') {
+      takesBatches = false;
+      return askOneByOne(questions);
+    }
     return questions.map((question, at) => readReply(question, replies[at]));
   }
 
   return {
-    ask,
+    ask: async (question) => valueOf(await askAlone(question)),
+    takesBatches: () => takesBatches,
     askTogether: (questions) => askBatch(questions) as Promise<never>,
     async askEach(questions) {
       const batches = chunksOf(questions, MAX_BATCH);
@@ -145,12 +165,15 @@ export function chunksOf<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** Replies of a batch may come in any order; one error for all of them is no answer. */
-function inOrder(body: unknown, count: number): Reply[] {
-  if (!Array.isArray(body)) {
-    const alone = replySchema.safeParse(body);
-    throw new Error(alone.data?.error?.message ?? 'it does not answer batches');
-  }
+/** @throws Error unless the one answer to all questions says that there are too many of them */
+function refusalOfBatch(body: unknown): 'no batches' {
+  const { error } = replySchema.safeParse(body).data ?? {};
+  if (error && /batch/i.test(error.message)) return 'no batches';
+  throw new Error(error?.message ?? 'it gave one answer to many questions');
+}
+
+/** Replies of a batch may come in any order. */
+function inOrder(body: readonly unknown[], count: number): Reply[] {
   const byId = new Map(body.map((item) => replySchema.parse(item)).map((reply) => [Number(reply.id), reply]));
   return Array.from({ length: count }, (_, id) => {
     const reply = byId.get(id);
@@ -162,7 +185,9 @@ function inOrder(body: unknown, count: number): Reply[] {
 function readReply<T>(question: Question<T>, reply: Reply | undefined): Answer<T> {
   if (reply?.error) return { error: new RpcError(question.method, reply.error) };
   try {
-    return { value: question.read(reply?.result) };
+    // Null is an answer; no result at all is none.
+    if (reply?.result === undefined) throw new Error('neither a result nor an error');
+    return { value: question.read(reply.result) };
   } catch (error) {
     throw new NetworkUnavailable(
       `The node answered ${question.method} with something else: ${brief(error)}`,

@@ -85,11 +85,6 @@ function question<T>(method: string, params: readonly unknown[], schema: z.ZodTy
   return { method, params, read: (result) => schema.parse(result) };
 }
 
-/** Nodes answer null for what they don't know; some leave the result out. */
-function nullable<T>(schema: z.ZodType<T>): z.ZodType<T | null> {
-  return schema.nullish().transform((value) => value ?? null);
-}
-
 function requestOf({ from, to, data, value }: CallRequest): Record<string, string> {
   return {
     ...(from === undefined ? {} : { from }),
@@ -105,12 +100,12 @@ export const ask = {
     question(
       'eth_getBlockByNumber',
       [typeof at === 'bigint' ? quantityOf(at) : at, false],
-      nullable(blockSchema),
+      blockSchema.nullable(),
     ),
   transactionsOf: (number: bigint) =>
-    question('eth_getBlockByNumber', [quantityOf(number), true], nullable(blockTransactionsSchema)),
-  receipt: (of: Hash) => question('eth_getTransactionReceipt', [of], nullable(receiptSchema)),
-  transaction: (of: Hash) => question('eth_getTransactionByHash', [of], nullable(transactionSchema)),
+    question('eth_getBlockByNumber', [quantityOf(number), true], blockTransactionsSchema.nullable()),
+  receipt: (of: Hash) => question('eth_getTransactionReceipt', [of], receiptSchema.nullable()),
+  transaction: (of: Hash) => question('eth_getTransactionByHash', [of], transactionSchema.nullable()),
   transactionCount: (of: Address, at: BlockReference) =>
     question('eth_getTransactionCount', [of, at], quantity),
   balance: (of: Address, at: BlockReference) => question('eth_getBalance', [of, at], quantity),
