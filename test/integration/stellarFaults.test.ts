@@ -185,6 +185,21 @@ describe('death', () => {
     expect(await stage.network.outcome(first)).toMatchObject({ status: 'succeeded' });
   });
 
+  it('is proved by searching the ledgers, when the account went on since', async () => {
+    const [first, second] = [await retireOne(), await retireOne('another')];
+    await stage.network.broadcast(first.signedBytes);
+    stage.simulator.controls.closeLedger();
+    const third = await retireOne('a third');
+    expect(third.source).toBe(first.source);
+    await stage.network.broadcast(third.signedBytes);
+    stage.simulator.controls.closeLedger();
+    passBounds(second);
+    expect(await stage.network.outcome(second)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(first.hash),
+    });
+  });
+
   it('does not come when a node forgets a waiting transaction: it is sent again', async () => {
     const prepared = await retireOne();
     await stage.network.broadcast(prepared.signedBytes);

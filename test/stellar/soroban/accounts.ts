@@ -14,7 +14,8 @@ export function newAccount(address: string, balance: bigint, sequence: bigint): 
     homeDomain: '',
     thresholds: Buffer.from([1, 0, 0, 0]),
     signers: [],
-    ext: new xdr.AccountEntryExt(0),
+    // As large as it will be once it has sent something: entries that grow cost more than a simulation said.
+    ext: usedIn({ sequence: 0, closedAt: 0n }),
   });
 }
 
@@ -24,10 +25,36 @@ export function withBalance(account: xdr.AccountEntry, balance: bigint): xdr.Acc
   return changed;
 }
 
-export function withSequence(account: xdr.AccountEntry, sequence: bigint): xdr.AccountEntry {
+/** The account tells where and when its sequence was used last, as it has since protocol 19. */
+export function withSequence(
+  account: xdr.AccountEntry,
+  sequence: bigint,
+  ledger: { sequence: number; closedAt: bigint },
+): xdr.AccountEntry {
   const changed = copyOf(account);
   changed.seqNum(new xdr.Int64(sequence));
+  changed.ext(usedIn(ledger));
   return changed;
+}
+
+/** The third extension of an entry, in those before it; nobody here lends, owes or sponsors. */
+function usedIn(ledger: { sequence: number; closedAt: bigint }): xdr.AccountEntryExt {
+  const third = new xdr.AccountEntryExtensionV3({
+    ext: new xdr.ExtensionPoint(0),
+    seqLedger: ledger.sequence,
+    seqTime: xdr.Uint64.fromString(String(ledger.closedAt)),
+  });
+  const second = new xdr.AccountEntryExtensionV2({
+    numSponsored: 0,
+    numSponsoring: 0,
+    signerSponsoringIDs: [],
+    ext: new xdr.AccountEntryExtensionV2Ext(3, third),
+  });
+  const first = new xdr.AccountEntryExtensionV1({
+    liabilities: new xdr.Liabilities({ buying: new xdr.Int64(0), selling: new xdr.Int64(0) }),
+    ext: new xdr.AccountEntryExtensionV1Ext(2, second),
+  });
+  return new xdr.AccountEntryExt(1, first);
 }
 
 export function sequenceOf(account: xdr.AccountEntry): bigint {

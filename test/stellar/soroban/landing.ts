@@ -61,7 +61,7 @@ export function land(
 ): Landed {
   const charged = feeOf(transaction, deps.inclusionPrice);
   const fees = createOverlay(state);
-  spend(fees, transaction, charged, ledger.sequence);
+  spend(fees, transaction, charged, ledger);
   const feeSteps = take(state, fees);
 
   const work = createOverlay(state);
@@ -116,13 +116,13 @@ function feeOf(transaction: OpenedTransaction, inclusionPrice: bigint): bigint {
 }
 
 /** The fee is the payer's, the sequence number always the source's. */
-function spend(state: Overlay, transaction: OpenedTransaction, fee: bigint, ledger: number): void {
-  credit(state, payerOf(transaction), -fee, ledger);
+function spend(state: Overlay, transaction: OpenedTransaction, fee: bigint, ledger: LedgerInfo): void {
+  credit(state, payerOf(transaction), -fee, ledger.sequence);
   const id = idOf(accountKey(transaction.source));
   const entry = state.get(id);
   if (!entry) throw new Error(`The source ${transaction.source} is gone: the transaction should not be here`);
-  const account = withSequence(entry.data.account(), transaction.sequence);
-  state.put(id, { ...entry, data: xdr.LedgerEntryData.account(account), lastModified: ledger });
+  const account = withSequence(entry.data.account(), transaction.sequence, ledger);
+  state.put(id, { ...entry, data: xdr.LedgerEntryData.account(account), lastModified: ledger.sequence });
 }
 
 /** What was paid for and not used comes back; a failed transaction used none of its refundable part. */
