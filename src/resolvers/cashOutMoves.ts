@@ -56,8 +56,8 @@ export const AFTERMATH_INTERVAL_SECONDS = 3600;
 
 /** What a holder may deposit late is looked for sooner than what a provider may take back. */
 const LATE_DEPOSIT_SECONDS = 60;
-/** The first look at what a holder signed: submission sees it land much sooner. */
-const HOLDER_DEPOSITING_SECONDS = 30;
+/** The first look at a deposit that a holder signed, or owes: submission sees it land much sooner. */
+const HOLDER_LOOK_SECONDS = 30;
 
 function firstLook(session: CashOut, state: CashOutState) {
   const inSeconds = (seconds: number) => sql`now() + make_interval(secs => ${seconds})`;
@@ -68,8 +68,10 @@ function firstLook(session: CashOut, state: CashOutState) {
     case 'CLOSING':
     case 'AWAITING_PAYOUT':
       return sql`now()`;
+    // Custody's deposit goes on by itself, and its review is for people.
     case 'DEPOSITING':
-      return isByHolder(session) ? inSeconds(HOLDER_DEPOSITING_SECONDS) : null;
+    case 'NEEDS_REVIEW':
+      return isByHolder(session) ? inSeconds(HOLDER_LOOK_SECONDS) : null;
     case 'REFUSED':
       return inSeconds(isByHolder(session) ? LATE_DEPOSIT_SECONDS : AFTERMATH_INTERVAL_SECONDS);
     case 'SETTLED':
@@ -77,7 +79,6 @@ function firstLook(session: CashOut, state: CashOutState) {
       return inSeconds(AFTERMATH_INTERVAL_SECONDS);
     case 'CONFIRMING':
     case 'REFUNDING':
-    case 'NEEDS_REVIEW':
       return null;
   }
 }

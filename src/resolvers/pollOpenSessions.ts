@@ -11,7 +11,7 @@ import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import { AFTERMATH_INTERVAL_SECONDS, CASH_OUTS } from './cashOutMoves.ts';
 import type { Dependencies } from './dependencies.ts';
 import { isByHolder, type CashOut } from './findCashOut.ts';
-import { lateDepositLookMs, mayBeDepositedLate } from './stepHolderCashOut.ts';
+import { isUndepositedReview, lateDepositLookMs, mayBeDepositedLate } from './stepHolderCashOut.ts';
 import { stepCashOut } from './stepCashOut.ts';
 
 /** Longer than any step: a few calls to the provider and the network, each with a time-out well below. */
@@ -102,8 +102,9 @@ function nextLookMs(deps: Dependencies, session: CashOut, fruitlessSteps: number
       return isByHolder(session) ? backoffMs(fruitlessSteps, PATIENT, random) : null;
     case 'CONFIRMING':
     case 'REFUNDING':
-    case 'NEEDS_REVIEW':
       return null;
+    case 'NEEDS_REVIEW':
+      return isUndepositedReview(session) ? backoffMs(fruitlessSteps, PATIENT, random) : null;
     case 'SETTLED':
     case 'REFUNDED':
     case 'REFUSED': {

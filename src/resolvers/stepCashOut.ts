@@ -35,11 +35,13 @@ import {
   giveBack,
   isReviewedAsForeign,
   isToBeGivenBack,
+  isUndepositedReview,
   mayBeDepositedLate,
   paidWithoutDeposit,
   stepAwaitingSignature,
   stepHolderDepositing,
   stepLateDeposit,
+  stepUndepositedReview,
 } from './stepHolderCashOut.ts';
 
 /** A provider that was asked just before the quote ran out may show the session a little later. */
@@ -55,6 +57,7 @@ export async function stepCashOut(deps: Dependencies, session: CashOut): Promise
     await stepHolderDepositing(deps, opened(session));
   else {
     if (mayBeDepositedLate(session)) await stepLateDeposit(deps, opened(session));
+    if (isUndepositedReview(session)) await stepUndepositedReview(deps, opened(session));
     await observe(deps, opened(session));
   }
 }

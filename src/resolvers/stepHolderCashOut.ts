@@ -5,6 +5,7 @@
  *   AWAITING_SIGNATURE  deposited → AWAITING_PAYOUT; time is over, or failed by the provider → CLOSING
  *   DEPOSITING          may wait for ever, and its time is over → CLOSING
  *   REFUSED             deposited all the same → REFUNDING
+ *   NEEDS_REVIEW        deposited → AWAITING_PAYOUT: what an operator was to decide, the network has decided
  *   the first two       paid by the provider, without the tokens in custody being certain → review
  */
 import { eq, sql } from 'drizzle-orm';
@@ -14,6 +15,7 @@ import type { OffRampDeposit } from '../ledger/network/port.ts';
 import type { RampStatus } from '../ramp/port.ts';
 import {
   CASH_OUTS,
+  closeReview,
   isAcknowledged,
   lockCashOut,
   moveTo,
@@ -91,6 +93,28 @@ export async function stepHolderDepositing(deps: Dependencies, session: OpenedCa
       });
     }
   });
+}
+
+/** What an operator waits for, most of all: the deposit that is paid for, or not known to have landed. */
+export async function stepUndepositedReview(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockCashOut(tx, session.id);
+    if (current.state !== 'NEEDS_REVIEW' || current.depositedAt !== null) return;
+    const at = deps.clock.now();
+    await closeReview(tx, session.id, at, null);
+    const noRefusal = { refusalCode: null, refusalMessage: null, closedAt: null };
+    await moveTo(tx, current, 'AWAITING_PAYOUT', { ...noRefusal, depositedAt: at });
+  });
+}
+
+/** Under review, and a deposit would end that. */
+export function isUndepositedReview(session: CashOut): boolean {
+  const { state, depositedAt, providerSessionId } = session;
+  return (
+    state === 'NEEDS_REVIEW' && isByHolder(session) && depositedAt === null && providerSessionId !== null
+  );
 }
 
 /** Deposited after the session was closed: whoever deposited gets it back, unless the provider has paid after all. */
