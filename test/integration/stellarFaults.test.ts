@@ -17,7 +17,7 @@ let tokenAddress: Address;
 beforeEach(async () => {
   stage = await stageStellar({
     channels: 2,
-    network: { validitySeconds: VALIDITY_SECONDS, requestTimeoutMs: 400 },
+    network: { validitySeconds: VALIDITY_SECONDS },
   });
   tokenAddress = await mintedCarbon(stage.network, 10n);
   // From here on ledgers close by hand.
@@ -89,7 +89,7 @@ describe('what a node says to a broadcast', () => {
 describe('a node that does not answer', () => {
   for (const fault of ['reset', 'status-503', 'truncated', 'silent'] as const) {
     it(`throws NetworkUnavailable for everything when it fails by ${fault}, and works again after it`, async () => {
-      const { network } = stage;
+      const network = await stage.open({ requestTimeoutMs: 300 });
       const prepared = await retireOne();
       stage.simulator.controls.faults.unreachable = fault;
       for (const ask of [
@@ -108,7 +108,7 @@ describe('a node that does not answer', () => {
         { tokenAddress, error: expect.any(NetworkUnavailable) as NetworkUnavailable },
       ]);
       stage.simulator.controls.faults.unreachable = null;
-      expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+      expect(await stage.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
     });
   }
 

@@ -4,6 +4,7 @@
 import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { Keypair, Transaction } from '@stellar/stellar-sdk';
 import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
+import { notShown } from './fees.ts';
 import type { StellarNode } from './node.ts';
 import { preparedFrom } from './signing.ts';
 
@@ -81,7 +82,7 @@ export async function outbidLatest(
   if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
   if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
   // Where a spike has just begun, what most paid lately says nothing of it yet.
-  const { highestStroops } = await deps.node.inclusionFees();
+  const highestStroops = (await deps.node.inclusionFees().catch(notShown))?.highestStroops ?? 0n;
   if (highestStroops <= bid) return null;
 
   const wanted = highestStroops > higher ? highestStroops : higher;

@@ -42,9 +42,9 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   maxFootprintEntries: 40,
 };
 
-/** What most transactions of contracts lately bid, within the cap. */
+/** What most transactions of contracts lately paid, within the cap; the least, at a node that does not tell. */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
-  const { usualStroops: usual } = await node.inclusionFees();
+  const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
   const wanted = usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
   return wanted < capStroops ? wanted : capStroops;
 }
@@ -61,8 +61,8 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
   };
 }
 
-/** Only room for others depends on them, so a call can be made without. */
-function notShown(error: unknown): null {
+/** A call can be made without: it has less room for others then, or waits longer. */
+export function notShown(error: unknown): null {
   if (error instanceof NetworkUnavailable) return null;
   throw error;
 }

@@ -29,6 +29,11 @@ export const MAX_ENTRIES_PER_ASK = 200;
 /** No transaction has this hash; the answer about it tells where the node stands. */
 const HASH_OF_NOTHING = '0'.repeat(64);
 const MAX_MESSAGE_LENGTH = 300;
+/** JSON-RPC's own code. */
+const METHOD_NOT_FOUND = -32_601;
+
+/** The node will never answer this: it is one of those that offer less. */
+export class MethodMissing extends NetworkUnavailable {}
 
 export interface NodeOptions {
   rpcUrl: string;
@@ -199,7 +204,8 @@ async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promi
     answer = await request();
   } catch (error) {
     // The cause stays behind: it holds the request with the node's url.
-    throw new NetworkUnavailable(`The Stellar node did not answer ${method}: ${messageOf(error)}`);
+    const message = `The Stellar node did not answer ${method}: ${messageOf(error)}`;
+    throw isUnknownMethod(error) ? new MethodMissing(message) : new NetworkUnavailable(message);
   }
   const parsed = schema.safeParse(answer);
   if (parsed.success) return parsed.data;
@@ -221,6 +227,10 @@ function decoded<T>(method: string, decode: () => T): T {
       { cause: error },
     );
   }
+}
+
+function isUnknownMethod(error: unknown): boolean {
+  return (error as { code?: unknown } | null)?.code === METHOD_NOT_FOUND;
 }
 
 /** JSON-RPC errors are thrown as plain `{ code, message }`. */

@@ -9,6 +9,7 @@
  *     used up by another transaction, which is found               → dead
  *     used up by this one after all: the node left it out          → as it landed
  *     used up, and by what is not found                            → pending (ask again)
+ *     used up, at a node that can't list transactions              → dead, if its history reaches back
  *     used up, and history does not reach back, or is too long     → undeterminable
  *
  * Close time, NOT_FOUND and the reach of history are from one answer of one node, and the sequence is of that
@@ -22,6 +23,7 @@ import { readAccounts } from './accounts.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { accountOf, innerEnvelope, landedCallOf, resultOf } from './landedCall.ts';
+import { MethodMissing } from './node.ts';
 import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
 
 /** 20,000 transactions: more than land within the time bounds of one, and no longer a search than one step may take. */
@@ -91,7 +93,14 @@ async function outcomeOfMissing(
   const user = await findUserOfSequence(deps, sent, {
     first: exactly ?? sent.preparedAtLedger + 1n,
     last: exactly ?? state.latestLedger,
-  });
+  }).catch(notListed);
+  if (user === 'not listed') {
+    return {
+      status: 'dead',
+      proof: `${past}, sequence ${sent.sequence} of ${sent.source} was used, and the history from ledger ${state.oldestLedger} on does not hold ${sent.hash}`,
+      usedBy: 'unknown',
+    };
+  }
   if (user === 'not found') return { status: 'pending' };
   if (user === 'too long a search') {
     return {
@@ -103,10 +112,17 @@ async function outcomeOfMissing(
     return {
       status: 'dead',
       proof: `${past}, and sequence ${sent.sequence} of ${sent.source} was used by ${user.outerHash} in ledger ${user.ledger}`,
+      usedBy: user.outerHash,
     };
   }
   const answer = await deps.node.transaction(user.outerHash);
   return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
+}
+
+/** A node that lists no transactions can't be asked a second way: then its history is believed. */
+function notListed(error: unknown): 'not listed' {
+  if (error instanceof MethodMissing) return 'not listed';
+  throw error;
 }
 
 interface SequenceUser {

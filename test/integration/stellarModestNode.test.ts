@@ -1,0 +1,61 @@
+/**
+ * A Stellar node that offers less: without fee statistics, lists of transactions or the network's settings, calls are
+ * made and told all the same.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LedgerNetwork } from '../../src/ledger/network/port.ts';
+import { land, mintedCarbon, prepare, retire, TONNE } from '../contract/calls.ts';
+import { startRewritingProxy } from '../harness/rewritingProxy.ts';
+import type { RewritingProxy } from '../harness/rewritingProxy.ts';
+import { stageStellar } from '../harness/stellarStage.ts';
+import type { StellarStage } from '../harness/stellarStage.ts';
+
+const UNKNOWN = new Set(['getFeeStats', 'getTransactions', 'getEvents', 'getHealth', 'getLatestLedger']);
+const VALIDITY_SECONDS = 60;
+
+let stage: StellarStage;
+let proxy: RewritingProxy;
+let modest: LedgerNetwork;
+let tokenAddress: string;
+
+beforeEach(async () => {
+  stage = await stageStellar({ channels: 1 });
+  proxy = await startRewritingProxy(stage.simulator.url);
+  proxy.onAnswer = ({ method }, answer) => {
+    if (!UNKNOWN.has(method ?? '')) return;
+    delete answer.result;
+    Object.assign(answer, { error: { code: -32_601, message: 'method not found' } });
+  };
+  modest = await stage.open({ rpcUrl: proxy.url, validitySeconds: VALIDITY_SECONDS });
+  tokenAddress = await mintedCarbon(modest, 10n);
+});
+afterEach(async () => {
+  await proxy.close();
+  await stage.close();
+});
+
+it('lands calls, and reads what they did', async () => {
+  expect(await land(modest, retire(tokenAddress, TONNE))).toEqual({ kind: 'retired', retirementIndex: 0 });
+  expect((await modest.retirementRecords(tokenAddress, 0, 200)).records).toHaveLength(1);
+  expect(await modest.tokenAt(tokenAddress)).toMatchObject({ template: 'carbon-credit' });
+});
+
+it('does not outbid what it knows no price for', async () => {
+  stage.simulator.controls.hold();
+  const prepared = await prepare(modest, retire(tokenAddress, TONNE));
+  stage.simulator.controls.skipLedgers(5);
+  expect(await modest.outbid(prepared)).toBeNull();
+});
+
+it('is believed that what is not in its history never landed, once the sequence went to something else', async () => {
+  stage.simulator.controls.hold();
+  const first = await prepare(modest, retire(tokenAddress, TONNE, 'first'));
+  const second = await prepare(modest, retire(tokenAddress, TONNE, 'second'));
+  await modest.broadcast(first.signedBytes);
+  stage.simulator.controls.closeLedger();
+  expect(await modest.outcome(second)).toEqual({ status: 'pending' });
+  stage.simulator.controls.passTime(VALIDITY_SECONDS + 10);
+  stage.simulator.controls.closeLedger();
+  expect(await modest.outcome(second)).toMatchObject({ status: 'dead' });
+  expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
+});
