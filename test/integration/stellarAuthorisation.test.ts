@@ -181,6 +181,15 @@ describe('a node that does not know the source of operations', () => {
     expect(warnings).toContainEqual(expect.stringContaining('authorisation entries'));
   });
 
+  it('gets no entry signed for a deposit’s transfer alone, which anybody could make without the deposit', async () => {
+    const receipt = await deploy(stage.network, deployReceipt(4_000_000_000n));
+    const custody = stage.custody.publicKey();
+    await land(stage.network, { kind: 'mint', tokenAddress: receipt, to: custody, amount: 100n });
+    const deposit = { kind: 'initiateOffRamp', sessionId: 's', tokenAddress: receipt, amount: 10n } as const;
+    await expect(behindProxy.draft(deposit)).rejects.toThrow(/asks for transfer .* nothing was signed/);
+    await land(stage.network, deposit);
+  });
+
   it('lets anybody use that entry: so a failure for it is never called dead', async () => {
     const prepared = await prepare(behindProxy, retire(tokenAddress, TONNE));
     await landElsewhere(prepared);

@@ -36,7 +36,7 @@ export function checkAuthorisation(
         message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
       });
     }
-    requireSameCall(entry.rootInvocation(), invocation);
+    requireSameCall(entry.rootInvocation(), invocation, address !== null);
     if (address !== null) form = 'entries';
   }
   return form;
@@ -64,10 +64,17 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
   return SdkAddress.fromScAddress(credentials.address().address()).toString();
 }
 
-/** The call itself with its one transfer below it, or (where the contract leaves it to the token) the transfer alone. */
-function requireSameCall(root: xdr.SorobanAuthorizedInvocation, invocation: Invocation): void {
+/**
+ * The call itself with its one transfer below it, or (where the contract leaves it to the token) the transfer alone;
+ * that only within the envelope, as an entry for it would let anybody make the transfer without the call.
+ */
+function requireSameCall(
+  root: xdr.SorobanAuthorizedInvocation,
+  invocation: Invocation,
+  isDetached: boolean,
+): void {
   const call = calledBy(root);
-  if (call && isTransfer(root, invocation.nestedTransfer)) return;
+  if (call && !isDetached && isTransfer(root, invocation.nestedTransfer)) return;
   const wanted = hostFunctionOf(invocation).invokeContract().toXDR('base64');
   if (call?.toXDR('base64') !== wanted) throw unwanted(invocation, call);
   for (const nested of root.subInvocations()) {
