@@ -3,9 +3,10 @@
  *
  *   OPENING          find or open the session at the provider, then deposit
  *   CLOSING          the deposit was refused: make sure that it is not there, then have the session closed
- *   deposits that a holder signs: stepHolderCashOut.ts
  *   AWAITING_PAYOUT  settled → confirm, failed → refund, refunded → review, anything else → look again later
  *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
+ *
+ * While a holder is to sign the deposit, stepHolderCashOut.ts looks first.
  *
  * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
  * reference, and each move is made once under the session's row lock.
@@ -35,13 +36,8 @@ import {
   giveBack,
   isReviewedAsForeign,
   isToBeGivenBack,
-  isUndepositedReview,
-  mayBeDepositedLate,
   paidWithoutDeposit,
-  stepAwaitingSignature,
-  stepHolderDepositing,
-  stepLateDeposit,
-  stepUndepositedReview,
+  stepHolderCashOut,
 } from './stepHolderCashOut.ts';
 
 /** A provider that was asked just before the quote ran out may show the session a little later. */
@@ -52,12 +48,7 @@ export async function stepCashOut(deps: Dependencies, session: CashOut): Promise
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) return;
   else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
-  else if (session.state === 'AWAITING_SIGNATURE') await stepAwaitingSignature(deps, opened(session));
-  else if (session.state === 'DEPOSITING' && isByHolder(session))
-    await stepHolderDepositing(deps, opened(session));
-  else {
-    if (mayBeDepositedLate(session)) await stepLateDeposit(deps, opened(session));
-    if (isUndepositedReview(session)) await stepUndepositedReview(deps, opened(session));
+  else if (!isByHolder(session) || !(await stepHolderCashOut(deps, opened(session)))) {
     await observe(deps, opened(session));
   }
 }

@@ -40,7 +40,17 @@ const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
 /** for a year. After that only who asks about the session again makes it looked at. */
 const LATE_LOOKS_MS = 365 * 24 * 60 * 60_000;
 
-export async function stepAwaitingSignature(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+/** @returns whether the provider was asked as well, so that nothing is left to ask. */
+export async function stepHolderCashOut(deps: Dependencies, session: OpenedCashOut): Promise<boolean> {
+  const { state } = session;
+  if (state === 'AWAITING_SIGNATURE') await stepAwaitingSignature(deps, session);
+  else if (state === 'DEPOSITING') await stepDepositing(deps, session);
+  else if (isUndepositedReview(session)) await stepUndepositedReview(deps, session);
+  else if (mayBeDepositedLate(session)) await stepLateDeposit(deps, session);
+  return state === 'AWAITING_SIGNATURE' || state === 'DEPOSITING';
+}
+
+async function stepAwaitingSignature(deps: Dependencies, session: OpenedCashOut): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   const status = await deps.ramp.getStatus(session.providerSessionId);
@@ -73,7 +83,7 @@ export async function isReviewedAsForeign(deps: Dependencies, session: OpenedCas
 }
 
 /** Submission sends and asks; here only what it can't know: that nobody waits any more, and that it was paid. */
-export async function stepHolderDepositing(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+async function stepDepositing(deps: Dependencies, session: OpenedCashOut): Promise<void> {
   const status = await deps.ramp.getStatus(session.providerSessionId);
   const acts = await readHolderActs(deps, session.id);
   const mayWaitForEver = acts.some(
@@ -96,7 +106,7 @@ export async function stepHolderDepositing(deps: Dependencies, session: OpenedCa
 }
 
 /** What an operator waits for, most of all: the deposit that is paid for, or not known to have landed. */
-export async function stepUndepositedReview(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+async function stepUndepositedReview(deps: Dependencies, session: OpenedCashOut): Promise<void> {
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
   await deps.db.transaction(async (tx) => {
@@ -118,7 +128,7 @@ export function isUndepositedReview(session: CashOut): boolean {
 }
 
 /** Deposited after the session was closed: whoever deposited gets it back, unless the provider has paid after all. */
-export async function stepLateDeposit(deps: Dependencies, session: OpenedCashOut): Promise<void> {
+async function stepLateDeposit(deps: Dependencies, session: OpenedCashOut): Promise<void> {
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (!isToBeGivenBack(session, found)) return;
   await deps.db.transaction(async (tx) => {
