@@ -2,6 +2,7 @@
  * The product on a real EVM chain: anvil with the test contracts, and the double of an indexer.
  */
 import { randomBytes } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { bytesToHex, encodeFunctionData, parseAbi, parseEther, toHex, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmLedger } from '../../src/ledgerConfig.ts';
@@ -9,6 +10,10 @@ import { startAnvil, type Anvil, type AnvilOptions } from '../evm/anvil.ts';
 import { deployContracts } from '../evm/deploy.ts';
 import { startEvmIndexer } from '../evm/indexer.ts';
 import type { Holder, NetworkWorld } from './world.ts';
+
+/** A block is there within a second or two. */
+const MAX_LOOKS = 200;
+const LOOK_EVERY_MS = 50;
 
 const abi = parseAbi([
   'function pause()',
@@ -81,8 +86,13 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
 /** The node holds custody's key itself. */
 async function sendAs(node: Anvil, from: string, to: string, data: Hex): Promise<void> {
   const hash = await node.rpc('eth_sendTransaction', [{ from, to, data }]);
-  const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { status: string } | null;
-  if (receipt?.status !== '0x1') throw new Error(`${data.slice(0, 10)} at ${to} did not land`);
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { status: string } | null;
+    if (receipt?.status === '0x1') return;
+    if (receipt) break;
+    await delay(LOOK_EVERY_MS);
+  }
+  throw new Error(`${data.slice(0, 10)} at ${to} did not land`);
 }
 
 async function createHolder(node: Anvil): Promise<Holder> {

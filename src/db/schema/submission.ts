@@ -42,6 +42,8 @@ export const submissions = pgTable(
     state: submissionState('state').notNull(),
     /** When the next step is due; claims push it forward, so a crashed instance's work comes back by itself. */
     dueAt: moment('due_at').notNull(),
+    /** How often it was signed when an operator resumed it last: what died before counts no more against it. */
+    attemptsBeforeResume: integer('attempts_before_resume').notNull().default(0),
     /** Consecutive steps that learnt nothing; drives the back-off. */
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
     /** For SUCCEEDED: the landed hash and the call's result; for the others why. */

@@ -175,7 +175,12 @@ export type Outcome =
    * Proved unable to have an effect, now or later, for a reason that is not the contract's: a new attempt is safe.
    * It never landed, or it landed without effect because of the network's own limits (fees, gas, footprint).
    */
-  | { status: 'dead'; proof: string }
+  | {
+      status: 'dead';
+      proof: string;
+      /** Set when another transaction took its slot: that one, or 'unknown' when it can't be told which. */
+      usedBy?: TransactionHash | 'unknown';
+    }
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };
 
@@ -266,8 +271,11 @@ export interface LedgerNetwork {
 
   /** Null where transactions of one account land in any order, without numbers. */
   readonly signingOrder: SigningOrder | null;
-  /** Of each signing account, the sequence that the network expects next; empty where there is no order. */
-  nextSequences(): Promise<NextSequences>;
+  /**
+   * Of each signing account, the sequence that the network expects next; empty where there is no order. By the latest
+   * ledger, or by the one that reads are of: what is between the two, no read shows yet.
+   */
+  nextSequences(by?: 'latest' | 'final'): Promise<NextSequences>;
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;

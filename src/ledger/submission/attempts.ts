@@ -1,7 +1,7 @@
 /**
  * Reading and deciding attempts.
  */
-import { and, asc, eq, inArray } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts } from '../../db/schema/index.ts';
 
@@ -17,6 +17,11 @@ export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: str
     .from(attempts)
     .where(and(eq(attempts.submissionId, submissionId), eq(attempts.state, 'OPEN')))
     .orderBy(asc(attempts.number));
+}
+
+/** How often it was signed, bids for the same slot not counted. */
+export async function countSigned(db: Pick<Db, '$count'>, submissionId: string): Promise<number> {
+  return db.$count(attempts, and(eq(attempts.submissionId, submissionId), isNull(attempts.outbids)));
 }
 
 /** Records the one decision about an attempt; a trigger refuses a second one. */

@@ -32,6 +32,11 @@ export interface Effects {
    * @throws NetworkUnavailable when it can't be told; the step is then tried later.
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
+  /**
+   * Asked before an operator gives a call up: does the network show that it was made after all? The answer is what
+   * it shows, or null. @throws NetworkUnavailable
+   */
+  reasonAgainstGivingUp?(intent: Intent): Promise<string | null>;
   /** The call landed, finally. */
   succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
   /** After the success was committed; what it does may be lost in a crash, so others must make it good. */

@@ -8,7 +8,7 @@ import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/schema/index.ts';
 import { DomainError } from '../../errors.ts';
-import { buryAttempts, findOpenAttempts } from './attempts.ts';
+import { countSigned, findOpenAttempts } from './attempts.ts';
 import { effectsFor, intentOf, settle } from './settle.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
@@ -32,7 +32,14 @@ export async function resumeWithin(
 ): Promise<string> {
   const [resumed] = await tx
     .update(submissions)
-    .set({ state: 'PENDING', dueAt: sql`now()`, fruitlessSteps: 0, message: null, refusalReason: null })
+    .set({
+      state: 'PENDING',
+      dueAt: sql`now()`,
+      fruitlessSteps: 0,
+      attemptsBeforeResume: await countSigned(tx, submissionId),
+      message: null,
+      refusalReason: null,
+    })
     .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
     .returning();
   if (!resumed) throw await notUnderReview(deps, submissionId);
@@ -73,14 +80,17 @@ export async function giveUpSubmission(
         { txHash: attemptHash },
       );
     }
-    const hashes = open.map(({ hash }) => hash);
-    await buryAttempts(deps.db, hashes, message, deps.clock.now());
   }
-  await settle(deps, submissionId, {
-    kind: 'refused',
+  const reasonAgainst = await effectsFor(deps, submission.kind).reasonAgainstGivingUp?.(intentOf(submission));
+  if (reasonAgainst) throw new DomainError('CONFLICT', reasonAgainst);
+  const isGivenUp = await settle(deps, submissionId, {
+    kind: 'givenUp',
     attemptHash: null,
+    buried: open.map(({ hash }) => hash),
     refusal: { reason: 'OTHER', message },
   });
+  if (!isGivenUp)
+    throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
 }
 
 async function notUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<DomainError> {

@@ -17,6 +17,8 @@ export type Submission = typeof submissions.$inferSelect;
 export type Verdict =
   | { kind: 'succeeded'; attemptHash: string; landed: Omit<Landed, 'at' | 'txHash'> }
   | { kind: 'refused'; attemptHash: string | null; refusal: Refusal }
+  /** By an operator, of a submission under review; `buried` is what was open, and can't be told to land any more. */
+  | { kind: 'givenUp'; attemptHash: null; buried: readonly string[]; refusal: Refusal }
   | { kind: 'needsReview'; attemptHash: string | null; reason: string };
 
 export function intentOf(submission: Submission): Intent {
@@ -48,7 +50,7 @@ export async function settle(
       .where(eq(submissions.id, submissionId))
       .for('update');
     if (!submission || submission.state === 'SUCCEEDED' || submission.state === 'REFUSED') return null;
-    if (await contradictsOpenAttempt(tx, submission, verdict)) return null;
+    if (await isOutdated(tx, submission, verdict)) return null;
     await applyVerdict(tx, deps, submission, verdict, at);
     await deps.checkpoint('settlement-uncommitted');
     return submission;
@@ -66,13 +68,18 @@ export async function settle(
 }
 
 /**
- * What was found before anything was signed says nothing about bytes that another instance has signed meanwhile:
- * those may still land, so returning what is reserved would give it away twice, and the network, not an operator,
- * will decide them.
+ * What was found says nothing about bytes that another instance has signed since: those may still land, so returning
+ * what is reserved would give it away twice, and the network, not an operator, will decide them. What the network
+ * said of bytes that landed stands whatever else is open.
  */
-async function contradictsOpenAttempt(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
-  if (verdict.attemptHash !== null) return false;
-  return (await findOpenAttempts(tx, submission.id)).length > 0;
+async function isOutdated(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
+  const { attemptHash, kind } = verdict;
+  if (attemptHash !== null && kind !== 'needsReview') return false;
+  const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
+  if (kind === 'givenUp') {
+    return submission.state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.buried.includes(hash));
+  }
+  return attemptHash === null ? open.length > 0 : !open.includes(attemptHash);
 }
 
 async function applyVerdict(
@@ -95,8 +102,10 @@ async function applyVerdict(
       await effects.succeeded(tx, intent, { ...landed, txHash, at });
       return;
     }
+    case 'givenUp':
     case 'refused': {
       const { attemptHash, refusal } = verdict;
+      if (verdict.kind === 'givenUp') await buryAttempts(tx, verdict.buried, refusal.message, at);
       if (attemptHash !== null)
         await decideSlot(tx, submission.id, attemptHash, 'REFUSED', refusal.message, at);
       const state = await effects.refused(tx, intent, refusal, at);

@@ -7,7 +7,7 @@
  */
 import { and, eq, gte, inArray, isNull, ne, or, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
-import { attempts, signingAccounts } from '../../db/schema/index.ts';
+import { attempts, signingAccounts, submissions } from '../../db/schema/index.ts';
 import type { Address, NextSequences, SigningOrder, Slot } from '../network/port.ts';
 
 /**
@@ -17,19 +17,23 @@ import type { Address, NextSequences, SigningOrder, Slot } from '../network/port
 export class SequenceAhead extends Error {
   override readonly name = 'SequenceAhead';
   readonly address: Address;
-  readonly expected: bigint;
 
-  constructor(address: Address, expected: bigint, ours: bigint) {
-    super(
-      `the network expects sequence ${expected} of ${address}, but this database has given away none from ${ours} on: ` +
-        'the key was used elsewhere, or the database is an old copy',
-    );
+  constructor(address: Address, message: string) {
+    super(`${message}: the key was used elsewhere, or the database is an old copy`);
     this.address = address;
-    this.expected = expected;
   }
 }
 
-const openInSlot = and(eq(attempts.state, 'OPEN'), isNull(attempts.outbids));
+/**
+ * Takes up a slot: not decided, first in its slot, and not under review. What is under review can't land any more, or it
+ * could be decided; it must not keep everything behind it waiting for an operator.
+ */
+export const takesUpSlot = and(
+  eq(attempts.state, 'OPEN'),
+  isNull(attempts.outbids),
+  sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${submissions.id} = ${attempts.submissionId}
+    AND ${submissions.state} = 'NEEDS_REVIEW')`,
+);
 
 export interface SigningState {
   /** What one account's history hides may concern any call: so nothing is signed with the others either. */
@@ -46,7 +50,7 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
         WHERE ${signingAccounts.haltedBecause} IS NOT NULL)`,
     })
     .from(attempts)
-    .where(openInSlot);
+    .where(takesUpSlot);
   if (!row) throw new Error('a count has no row');
   const { open, isHalted } = row;
   const all = order.accounts.length * order.maxOpenPerAccount;
@@ -55,7 +59,7 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
 
 /**
  * Holds the account's row until the transaction ends, so that nobody else gets the same slot.
- * @returns null when every account has as many transactions open as the network allows
+ * @returns null when every account has as many transactions open as the network allows, or signing is halted
  * @throws SequenceAhead
  */
 export async function takeSlot(
@@ -64,11 +68,14 @@ export async function takeSlot(
   nextSequences: NextSequences,
 ): Promise<Slot | null> {
   if ((await readSigningState(tx, order)).freeSlots === 0) return null;
+  if (!(await areAllKnown(tx, order, nextSequences))) return null;
   const candidates = new Set(order.accounts);
   while (candidates.size > 0) {
-    const account = await lockAccount(tx, order, [...candidates], nextSequences);
+    const account =
+      (await lockFreeAccount(tx, order, [...candidates], { skipLocked: true })) ??
+      (await lockFreeAccount(tx, order, [...candidates], undefined));
     if (!account) return null;
-    const slot = await takeSlotOf(tx, order, account, nextSequences.get(account.address));
+    const slot = await takeSlotOf(tx, order, account, expectedOf(nextSequences, account.address));
     if (slot) return slot;
     // Someone else has just taken its last one.
     candidates.delete(account.address);
@@ -78,18 +85,47 @@ export async function takeSlot(
 
 type SigningAccount = typeof signingAccounts.$inferSelect;
 
-/** One that seems to have a free slot; one that nobody holds, if there is any. */
-async function lockAccount(
-  tx: Tx,
-  order: SigningOrder,
-  candidates: readonly Address[],
-  nextSequences: NextSequences,
-): Promise<SigningAccount | undefined> {
-  return (
-    (await lockFreeAccount(tx, order, candidates, { skipLocked: true })) ??
-    (await enrolAndLock(tx, order, nextSequences)) ??
-    (await lockFreeAccount(tx, order, candidates, undefined))
-  );
+/**
+ * All accounts are looked at, whichever signs next: what was sent with one of them may be what is to be signed now.
+ * The network was asked before the rows are read, and they only go up, so nothing of our own seems to be ahead.
+ * @returns false when signing was halted here, over accounts whose history this database doesn't know
+ * @throws SequenceAhead
+ */
+async function areAllKnown(tx: Tx, order: SigningOrder, nextSequences: NextSequences): Promise<boolean> {
+  const rows = await tx.select().from(signingAccounts);
+  const known = new Map(rows.map((row) => [row.address, row.nextSequence]));
+  const strangers: Address[] = [];
+  for (const address of order.accounts) {
+    const ours = known.get(address);
+    const expected = expectedOf(nextSequences, address);
+    if (ours === undefined) strangers.push(address);
+    else if (expected > ours) {
+      throw new SequenceAhead(
+        address,
+        `the network expects sequence ${expected} of ${address}, but this database has given away none from ${ours} on`,
+      );
+    }
+  }
+  if (strangers.length === 0) return true;
+  // The first accounts of a new database have no history that matters; later ones may have signed for a newer copy.
+  const isFirst = rows.length === 0;
+  await tx
+    .insert(signingAccounts)
+    .values(
+      strangers.map((address) => ({
+        address,
+        nextSequence: expectedOf(nextSequences, address),
+        ...(isFirst ? {} : { haltedBecause: `${address} is new to this database`, reviewDueAt: sql`now()` }),
+      })),
+    )
+    .onConflictDoNothing();
+  return isFirst;
+}
+
+function expectedOf(nextSequences: NextSequences, address: Address): bigint {
+  const expected = nextSequences.get(address);
+  if (expected === undefined) throw new Error(`the network told no sequence of ${address}`);
+  return expected;
 }
 
 /** The caller holds the account's row. Null when no slot of it is free after all. */
@@ -97,12 +133,8 @@ async function takeSlotOf(
   tx: Tx,
   order: SigningOrder,
   account: SigningAccount,
-  expected: bigint | undefined,
+  expected: bigint,
 ): Promise<Slot | null> {
-  if (expected === undefined) throw new Error(`the network told no sequence of ${account.address}`);
-  if (expected > account.nextSequence)
-    throw new SequenceAhead(account.address, expected, account.nextSequence);
-
   // Read after the lock was granted: what others committed before is seen.
   const live = await readLiveSequences(tx, account.address, expected);
   if (live.open >= order.maxOpenPerAccount) return null;
@@ -124,7 +156,7 @@ async function lockFreeAccount(
   config: { skipLocked: true } | undefined,
 ): Promise<SigningAccount | undefined> {
   const openCount = sql`(SELECT count(*) FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address}
-    AND ${attempts.state} = 'OPEN' AND ${attempts.outbids} IS NULL)`;
+    AND ${takesUpSlot})`;
   const [account] = await tx
     .select()
     .from(signingAccounts)
@@ -138,20 +170,9 @@ async function lockFreeAccount(
   return account;
 }
 
-/** An account that signs for the first time starts where the network says. */
-async function enrolAndLock(tx: Tx, order: SigningOrder, nextSequences: NextSequences) {
-  const rows = order.accounts.flatMap((address) => {
-    const nextSequence = nextSequences.get(address);
-    return nextSequence === undefined ? [] : [{ address, nextSequence }];
-  });
-  if (rows.length === 0) return undefined;
-  const enrolled = await tx.insert(signingAccounts).values(rows).onConflictDoNothing().returning();
-  return enrolled[0];
-}
-
 async function readLiveSequences(tx: Tx, address: Address, from: bigint) {
   const rows = await tx
-    .select({ sequence: attempts.sequence, state: attempts.state, outbids: attempts.outbids })
+    .select({ sequence: attempts.sequence, takesUpSlot: sql<boolean>`${takesUpSlot}` })
     .from(attempts)
     .where(
       and(
@@ -161,7 +182,7 @@ async function readLiveSequences(tx: Tx, address: Address, from: bigint) {
       ),
     );
   return {
-    open: rows.filter((row) => row.state === 'OPEN' && row.outbids === null).length,
+    open: rows.filter((row) => row.takesUpSlot).length,
     sequences: new Set(rows.map((row) => row.sequence)),
   };
 }

@@ -17,10 +17,10 @@
  *
  * A broken connection or a time-out at any point changes nothing: the next step looks again.
  */
-import { and, count, eq, isNull } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { attempts } from '../../db/schema/index.ts';
-import { NetworkRefusal } from '../network/port.ts';
-import { buryAttempts, findOpenAttempts, type Attempt } from './attempts.ts';
+import { NetworkRefusal, type Outcome } from '../network/port.ts';
+import { buryAttempts, countSigned, findOpenAttempts, type Attempt } from './attempts.ts';
 import { haltSigning } from './haltedSigning.ts';
 import { effectsFor, intentOf, settle, type Submission } from './settle.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
@@ -68,11 +68,8 @@ export async function step(deps: SubmissionDependencies, submission: Submission)
 }
 
 async function reasonForReview(deps: SubmissionDependencies, submission: Submission): Promise<string | null> {
-  const [row] = await deps.db
-    .select({ attempts: count() })
-    .from(attempts)
-    .where(and(eq(attempts.submissionId, submission.id), isNull(attempts.outbids)));
-  if ((row?.attempts ?? 0) >= MAX_ATTEMPTS) {
+  const signed = await countSigned(deps.db, submission.id);
+  if (signed - submission.attemptsBeforeResume >= MAX_ATTEMPTS) {
     return `${MAX_ATTEMPTS} signed attempts died without landing`;
   }
   const effects = effectsFor(deps, submission.kind);
@@ -86,7 +83,7 @@ async function sign(deps: SubmissionDependencies, submission: Submission): Promi
     return signed.length === 0 ? 'settled' : signed;
   } catch (error) {
     if (error instanceof SequenceAhead) {
-      await haltSigning(deps, error);
+      await haltSigning(deps, deps.db, error);
       return 'no-slot';
     }
     if (!(error instanceof NetworkRefusal)) throw error;
@@ -138,7 +135,7 @@ async function conclude(
       await settle(deps, submission.id, { kind: 'refused', attemptHash, refusal: outcome.refusal });
       return 'settled';
     case 'dead':
-      await bury(deps, submission, open, outcome.proof);
+      await bury(deps, submission, open, outcome);
       return 'progress';
     case 'undeterminable':
       await settle(deps, submission.id, { kind: 'needsReview', attemptHash, reason: outcome.reason });
@@ -146,13 +143,23 @@ async function conclude(
   }
 }
 
+/**
+ * Dead bytes may be signed again, unless their slot was taken by a transaction that this database knows nothing of:
+ * that may have been the very same call, signed for a newer copy. Nothing is signed then before it is looked at.
+ */
 async function bury(
   deps: SubmissionDependencies,
   submission: Submission,
   open: readonly Attempt[],
-  proof: string,
+  { proof, usedBy }: Extract<Outcome, { status: 'dead' }>,
 ): Promise<void> {
   const hashes = open.map((attempt) => attempt.hash);
-  await buryAttempts(deps.db, hashes, proof, deps.clock.now());
+  const [address] = open.map((attempt) => attempt.source);
+  await deps.db.transaction(async (tx) => {
+    await buryAttempts(tx, hashes, proof, deps.clock.now());
+    if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
+    if ((await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
+    await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });
+  });
   deps.log.warn({ submissionId: submission.id, hashes, proof }, 'attempts proved dead');
 }

@@ -15,6 +15,8 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 /** Longer than any step: a step's network calls have time-outs of their own well below it. */
 const CLAIM_SECONDS = 30;
 const MAX_CONCURRENT_STEPS = 12;
+/** The same for a holder's: nobody here can hurry it, and on some networks it never ends by itself. */
+const WHILE_HOLDER_PENDING = { firstMs: 250, longestMs: 15 * 60_000, factor: 1.32 };
 const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
 /**
  * While the network works on it. Each wait is a seventh longer, so that what lands is noticed within about a seventh
@@ -44,19 +46,24 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
 }
 
 /**
- * Where slots are few, what is under way goes first, because it gives its slot back; and of what is not signed yet
- * only as many are claimed as there are slots.
+ * Each kind of work has a share of every claim, so that none keeps the others waiting: what custody has under way, which
+ * gives its slots back; what is not signed yet, as far as there are slots; and what holders signed, which is theirs to
+ * hurry and may stay open for ever.
  */
 async function claimInOrder(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return claim(deps, limit);
+  const byCustody = eq(submissions.signer, 'CUSTODY');
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
-  const underWay = await claim(deps, limit, isUnderWay);
+  const underWay = await claim(deps, Math.ceil(limit / 2), and(byCustody, isUnderWay));
   const { isHalted, freeSlots } = await readSigningState(deps.db, signingOrder);
-  if (isHalted) await reviewHaltedSigning(deps);
-  const fresh = Math.min(limit - underWay.length, freeSlots);
-  return fresh > 0 ? [...underWay, ...(await claim(deps, fresh, sql`NOT ${isUnderWay}`))] : underWay;
+  if (isHalted) void reviewHaltedSigning(deps);
+  const quarter = Math.ceil(limit / 4);
+  const fresh = Math.min(limit - underWay.length - quarter, freeSlots);
+  const unsigned = fresh > 0 ? await claim(deps, fresh, and(byCustody, sql`NOT ${isUnderWay}`)) : [];
+  const ofHolders = await claim(deps, quarter, eq(submissions.signer, 'HOLDER'));
+  return [...underWay, ...unsigned, ...ofHolders];
 }
 
 function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Promise<Submission[]> {
@@ -68,7 +75,8 @@ function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Pr
 }
 
 async function carry(deps: SubmissionDependencies, submission: Submission): Promise<void> {
-  let backoff: Parameters<typeof backoffMs>[1] = WHILE_PENDING;
+  let backoff: Parameters<typeof backoffMs>[1] =
+    submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, submission);

@@ -95,12 +95,16 @@ export async function estimateCall(
  * By what has landed: what is waiting is known to the database alone, as a node counts only what it has seen and
  * not yet forgotten.
  */
-export async function readNextSequences({
-  rpc,
-  signer,
-}: Pick<DraftDeps, 'rpc' | 'signer'>): Promise<NextSequences> {
-  const count = await rpc.ask(ask.transactionCount(signer.address, 'latest'));
-  return new Map([[signer.address, count]]);
+export async function readNextSequences(
+  { rpc, finality, signer }: Pick<DraftDeps, 'rpc' | 'finality' | 'signer'>,
+  by: 'latest' | 'final' = 'latest',
+): Promise<NextSequences> {
+  const { address } = signer;
+  if (by === 'latest') return new Map([[address, await rpc.ask(ask.transactionCount(address, 'latest'))]]);
+  return finality.onFinalBlock(async (pin) => {
+    const [count] = await finality.askTogether(pin, [ask.transactionCount(address, pin.state)]);
+    return new Map([[address, valueOf(count)]]);
+  });
 }
 
 /** A factory without a `deploymentFee()` asks for none. */

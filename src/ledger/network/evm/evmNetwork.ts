@@ -82,7 +82,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
       accounts: [signer.address],
       maxOpenPerAccount: options.maxOpenPerAccount ?? DEFAULT_MAX_OPEN,
     },
-    nextSequences: () => answered(readNextSequences(drafting)),
+    nextSequences: (by) => answered(readNextSequences(drafting, by)),
     draft: (call) => answered(draftCall(drafting, call)),
     broadcast: (signedBytes) => answered(broadcastBytes(rpc, signedBytes)),
     outcome: (sent) => answered(outcomeOf({ rpc, finality, contracts }, sent)),

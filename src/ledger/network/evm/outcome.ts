@@ -117,6 +117,7 @@ async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<
   return {
     status: 'dead',
     proof: `Nonce ${sequence} of ${source} was used by ${use.hash} in block ${use.block}; block ${pin.final.number} is final`,
+    usedBy: use.hash,
   };
 }
 

@@ -1,0 +1,1 @@
+ALTER TABLE "submissions" ADD COLUMN "attempts_before_resume" integer DEFAULT 0 NOT NULL;
