@@ -34,7 +34,7 @@ async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
     yield wrong(
       'signing',
       `stopped for ${address}: ${haltedBecause}`,
-      'It goes on by itself when nothing is under way and npm run audit finds nothing: see docs/networks.md.',
+      'It goes on by itself when nothing is under way and npm run audit finds nothing; else an operator calls resumeSigning.',
     );
   }
 }

@@ -11,6 +11,7 @@ import { returnPosting, settlePosting } from '../ledger/books/postings.ts';
 import { postTransfers } from '../ledger/books/postTransfers.ts';
 import type { Effects } from '../ledger/submission/effects.ts';
 import { findProjectByToken } from './findProject.ts';
+import { findUnclaimedRecord } from './findUnclaimedRecord.ts';
 import type { Retirement } from './findRetirement.ts';
 
 interface RetirementEffectsDependencies {
@@ -41,6 +42,15 @@ export function retireEffects(deps: RetirementEffectsDependencies): Effects {
       if (!project) return;
       deps.healer.nudge({ projectId: project.id, tokenAddress: project.tokenAddress });
       await completeHash(deps.feed.db, project.tokenAddress, result.retirementIndex, txHash);
+    },
+    /** Credits that were burned must not be returned: a record of custody's that nobody claims may be this one. */
+    async reasonAgainstGivingUp({ call }) {
+      if (call.kind !== 'retire') throw new Error(`retirement effects were asked about ${call.kind}`);
+      const index = await findUnclaimedRecord(deps.feed, call);
+      return index === null
+        ? null
+        : `Record ${index} of token ${call.tokenAddress} was made by custody, is the same and belongs to no retirement ` +
+            'here: this one may have landed. Its credits are not returned before that is cleared up.';
     },
     async refused(tx, intent, refusal, at) {
       const retirement = await update(tx, intent.subjectId, {

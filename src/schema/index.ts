@@ -28,6 +28,7 @@ import './receipts.ts';
 import './reconciliation.ts';
 import './registry.ts';
 import './resolveReview.ts';
+import './resumeSigning.ts';
 import './resolveSessionReview.ts';
 import './retire.ts';
 import './retirement.ts';

@@ -174,6 +174,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
       input: { submissionId: unknownId('Submission'), decision: 'RESUME', reason: 'try' },
     }),
   },
+  resumeSigning: {
+    who: ['operator'],
+    query: mutation('resumeSigning', 'ResumeSigningInput'),
+    variables: () => ({ input: { reason: 'try' } }),
+  },
   resolveSessionReview: {
     who: ['operator'],
     query: mutation('resolveSessionReview', 'ResolveSessionReviewInput'),

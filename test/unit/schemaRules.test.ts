@@ -132,6 +132,7 @@ describe('the contract', () => {
       'createApiKey',
       'expireReceipts',
       'resolveReview',
+      'resumeSigning',
       'resolveSessionReview',
       'revokeApiKey',
       'setManualSessionStatus',

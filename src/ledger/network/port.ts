@@ -178,8 +178,8 @@ export type Outcome =
   | {
       status: 'dead';
       proof: string;
-      /** Set when another transaction took its slot: that one, or 'unknown' when it can't be told which. */
-      usedBy?: TransactionHash | 'unknown';
+      /** Set when another transaction took its slot: that one, or null when it can't be told which. */
+      usedBy?: TransactionHash | null;
     }
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };

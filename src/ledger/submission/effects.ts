@@ -54,6 +54,7 @@ export function bySigner(custody: Effects, holder: Effects): Effects {
   const of = ({ signer }: Intent) => (signer === 'HOLDER' ? holder : custody);
   return {
     reasonForReview: async (intent) => (await of(intent).reasonForReview?.(intent)) ?? null,
+    reasonAgainstGivingUp: async (intent) => (await of(intent).reasonAgainstGivingUp?.(intent)) ?? null,
     succeeded: (tx, intent, landed) => of(intent).succeeded(tx, intent, landed),
     afterSucceeded: async (intent, landed) => of(intent).afterSucceeded?.(intent, landed),
     refused: (tx, intent, refusal, at) => of(intent).refused(tx, intent, refusal, at),

@@ -158,7 +158,7 @@ async function bury(
   await deps.db.transaction(async (tx) => {
     await buryAttempts(tx, hashes, proof, deps.clock.now());
     if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
-    if ((await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
+    if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
     await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });
   });
   deps.log.warn({ submissionId: submission.id, hashes, proof }, 'attempts proved dead');
