@@ -288,6 +288,19 @@ describe('review', () => {
     expect(await positionOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
   });
 
+  it('returns no credits while custody has a record like theirs that nobody claims', async () => {
+    const project = await boughtProject(10n);
+    const { submissionId } = await undecided(project, true);
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    await expect(review(submissionId, 'GIVE_UP')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringMatching(/^Record 0 of token/),
+    });
+    faults = () => null;
+    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n });
+    expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'SUCCEEDED' });
+  });
+
   it('resumes a retirement, which then burns once', async () => {
     const project = await boughtProject(10n);
     const { submissionId, retirementId } = await undecided(project, false);
