@@ -22,6 +22,7 @@ import {
   land,
   mintedCarbon,
   prepare,
+  prepareAll,
   retire,
   settled,
   TONNE,
@@ -197,6 +198,108 @@ describe('a node that does not know the source of operations', () => {
     expect(await behindProxy.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
     // Signing the call again would burn a second time.
     expect(await settled(behindProxy, prepared)).toMatchObject({ status: 'undeterminable' });
+  });
+
+  describe('and a transaction that did not land in its time', () => {
+    let prepared: PreparedTransaction;
+    beforeEach(async () => {
+      prepared = await prepare(behindProxy, retire(tokenAddress, TONNE));
+      stage.simulator.controls.hold();
+      await stage.advanceClock(400);
+      expect((await behindProxy.status()).closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
+    });
+
+    it('is not dead before nobody can use its entry any more, and then a new one is safe', async () => {
+      expect(await behindProxy.outcome(prepared)).toEqual({ status: 'pending' });
+      stage.simulator.controls.skipLedgers(100);
+      expect(await behindProxy.outcome(prepared)).toMatchObject({ status: 'dead' });
+      stage.simulator.controls.release();
+      expect(await land(behindProxy, retire(tokenAddress, TONNE))).toEqual({
+        kind: 'retired',
+        retirementIndex: 0,
+      });
+    });
+
+    it('is never dead when somebody used its entry', async () => {
+      stage.simulator.controls.release();
+      await landElsewhere(prepared);
+      expect(await settled(behindProxy, prepared)).toMatchObject({
+        status: 'undeterminable',
+        reason: expect.stringContaining('somebody did') as string,
+      });
+      expect((await stage.network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    });
+
+    it('is left to people when the ledger need not show any more whether somebody did', async () => {
+      stage.simulator.controls.skipLedgers(17_400);
+      expect(await behindProxy.outcome(prepared)).toMatchObject({ status: 'undeterminable' });
+    });
+  });
+
+  it('lets its entry be used after the contract refused the transaction too: so that waits as well', async () => {
+    const [first, second] = await prepareAll(behindProxy, [
+      retire(tokenAddress, 6n * TONNE, 'first'),
+      retire(tokenAddress, 6n * TONNE, 'second'),
+    ]);
+    await behindProxy.broadcast(first.signedBytes);
+    expect(await settled(behindProxy, first)).toMatchObject({ status: 'succeeded' });
+    stage.simulator.controls.hold();
+    await behindProxy.broadcast(second.signedBytes);
+    stage.simulator.controls.closeLedger();
+    expect(await behindProxy.outcome(second)).toEqual({ status: 'pending' });
+    stage.simulator.controls.skipLedgers(100);
+    expect(await behindProxy.outcome(second)).toMatchObject({
+      status: 'refused',
+      refusal: { reason: 'INSUFFICIENT_BALANCE' },
+    });
+  });
+});
+
+describe('a node that asks for entries of the transaction’s own source as well', () => {
+  beforeEach(() => {
+    tamper((entry) => {
+      const address = new Address(asked).toScAddress();
+      const nonce = xdr.Int64.fromString('7');
+      const signature = xdr.ScVal.scvVoid();
+      entry.credentials(
+        xdr.SorobanCredentials.sorobanCredentialsAddress(
+          new xdr.SorobanAddressCredentials({ address, nonce, signatureExpirationLedger: 0, signature }),
+        ),
+      );
+    });
+  });
+  let asked: string;
+
+  const detachedIn = (envelope: xdr.TransactionEnvelope) =>
+    envelope
+      .v1()
+      .tx()
+      .operations()
+      .flatMap((operation) => operation.body().invokeHostFunctionOp().auth())
+      .filter((entry) => entry.credentials().switch().name !== 'sorobanCredentialsSourceAccount');
+
+  it('gets custody’s envelope where custody has no channels, and nothing that works outside of it', async () => {
+    asked = stage.custody.publicKey();
+    const alone = await stage.open({ rpcUrl: proxy.url, channelSecretKeys: [] });
+    const prepared = await prepare(alone, retire(tokenAddress, TONNE));
+    expect(detachedIn(xdr.TransactionEnvelope.fromXDR(Buffer.from(prepared.signedBytes)))).toEqual([]);
+    await alone.broadcast(prepared.signedBytes);
+    expect(await settled(alone, prepared)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('gets a holder’s envelope', async () => {
+    const holder = Keypair.random();
+    asked = holder.publicKey();
+    stage.simulator.fund(asked);
+    await land(stage.network, { kind: 'mint', tokenAddress, to: asked, amount: TONNE });
+    const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
+    const unsigned = await behindProxy.prepareForHolder(act, asked);
+    const transaction = TransactionBuilder.fromXDR(unsigned.payload, stage.simulator.passphrase);
+    expect(detachedIn(transaction.toEnvelope())).toEqual([]);
+    transaction.sign(holder);
+    const prepared = await behindProxy.openSigned(act, unsigned, transaction.toXDR());
+    await behindProxy.broadcast(prepared.signedBytes);
+    expect(await settled(behindProxy, prepared)).toMatchObject({ status: 'succeeded' });
   });
 });
 

@@ -356,6 +356,7 @@ describe('headroom', () => {
     maxReadBytes: 10_000,
     maxWriteEntries: 4,
     maxFootprintEntries: 10,
+    minTemporaryTtlLedgers: 16n,
   };
 
   it('stays within what the network allows, and pays for what it adds', () => {

@@ -162,7 +162,9 @@ export type CallResult =
 export type SentTransaction = Pick<
   PreparedTransaction,
   'hash' | 'source' | 'sequence' | 'validUntil' | 'preparedAtLedger'
->;
+> &
+  /** Tell what else the bytes gave away, where they hold what works outside of their transaction. */
+  Partial<Pick<PreparedTransaction, 'signedBytes'>>;
 
 /** The network's word about an attempt. */
 export type Outcome =

@@ -6,6 +6,7 @@
  * tree's own branches match. An entry is authenticated when its root is matched, and used once.
  */
 import { Address, hash, StrKey, xdr } from '@stellar/stellar-sdk';
+import { MIN_TEMPORARY_TTL_LEDGERS } from './configSettings.ts';
 import { verify } from './ed25519.ts';
 import { hostFailure } from './hostErrors.ts';
 import { accountKey, nonceKey } from './ledgerKeys.ts';
@@ -217,7 +218,7 @@ function authenticate(tracker: Tracker, options: AuthorizationOptions): void {
   if (expiration > ledger + MAX_TTL_LEDGERS - 1) {
     throw hostFailure('Auth', 'InvalidInput', 'signature expiration is too late', details);
   }
-  consumeNonce(address, credentials, storage, expiration - ledger);
+  consumeNonce(address, credentials, storage, Math.max(expiration - ledger, MIN_TEMPORARY_TTL_LEDGERS - 1));
 }
 
 function consumeNonce(

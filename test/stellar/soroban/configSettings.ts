@@ -7,7 +7,8 @@ import { FEES, LIMITS, MEMORY_STATE_PROTOCOL } from './fees.ts';
 /** How many transactions' worth of everything a ledger takes. */
 const LEDGER_FACTOR = 100;
 const MAX_TTL_LEDGERS = 3_110_400;
-const MIN_TEMPORARY_TTL_LEDGERS = 17_280;
+/** No temporary entry lives shorter, a used nonce either. */
+export const MIN_TEMPORARY_TTL_LEDGERS = 17_280;
 
 export function configSettings(options: {
   protocolVersion: number;

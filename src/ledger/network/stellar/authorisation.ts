@@ -5,12 +5,14 @@
  * to this one transaction. A signed authorisation entry would not be bound: it is good in anybody's transaction
  * until it expires, so whoever saw it could burn the credits under a hash that we don't know, and our own
  * transaction would look dead. Real nodes know the operation's source. One that does not asks for an entry; it gets
- * one, and a transaction that failed for its authorisation is then never called dead (failures.ts).
+ * one, and the transaction is then not called dead before that can't be used any more (detachedEntries.ts). Where the
+ * caller is the source of the transaction, the envelope is enough, whatever the node asks for.
  */
-import { authorizeEntry, Address as SdkAddress } from '@stellar/stellar-sdk';
-import type { Keypair, xdr } from '@stellar/stellar-sdk';
+import { authorizeEntry, Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
+import type { Keypair } from '@stellar/stellar-sdk';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
+import { isAccount } from './addresses.ts';
 import { hostFunctionOf } from './invocations.ts';
 import type { Invocation, NestedTransfer } from './invocations.ts';
 import { asAddress, asBigint, plain } from './scvals.ts';
@@ -36,15 +38,33 @@ export function checkAuthorisation(
         message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
       });
     }
-    requireSameCall(entry.rootInvocation(), invocation, address !== null);
+    // For a contract nothing is signed: it authorises by making the call.
+    requireSameCall(entry.rootInvocation(), invocation, address !== null && isAccount(caller));
     if (address !== null) form = 'entries';
   }
   return form;
 }
 
-/** True when the transaction holds an authorisation that could have been used outside of it. */
-export function hasDetachedAuthorisation(entries: readonly xdr.SorobanAuthorizationEntry[]): boolean {
-  return entries.some((entry) => addressOf(entry) !== null);
+/** What is asked of the transaction's own source is given with its signature on the envelope. */
+export function boundToSource(
+  entries: readonly xdr.SorobanAuthorizationEntry[],
+  source: Address,
+): xdr.SorobanAuthorizationEntry[] {
+  return entries.map((entry) =>
+    addressOf(entry) === source
+      ? new xdr.SorobanAuthorizationEntry({
+          credentials: xdr.SorobanCredentials.sorobanCredentialsSourceAccount(),
+          rootInvocation: entry.rootInvocation(),
+        })
+      : entry,
+  );
+}
+
+/** Authorisations that can be used outside of the transaction that holds them. */
+export function detachedCredentials(
+  entries: readonly xdr.SorobanAuthorizationEntry[],
+): xdr.SorobanAddressCredentials[] {
+  return entries.flatMap((entry) => (addressOf(entry) === null ? [] : [entry.credentials().address()]));
 }
 
 export async function signEntries(

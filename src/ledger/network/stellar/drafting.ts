@@ -11,7 +11,7 @@ import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Draft, NetworkCall, PreparedTransaction, Slot } from '../port.ts';
 import { isAccount } from './addresses.ts';
-import { checkAuthorisation, signEntries } from './authorisation.ts';
+import { boundToSource, checkAuthorisation, signEntries } from './authorisation.ts';
 import type { AuthorisationForm } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { inclusionFeeStroops } from './fees.ts';
@@ -38,9 +38,12 @@ export interface DraftingDeps extends RefusalContext {
   warn: (message: string) => void;
 }
 
-/** Ledgers close a second apart at the least, so an entry lives past the time bounds in any case. */
-const LEDGERS_PER_SECOND = 1n;
-const LEDGERS_TO_SPARE = 10n;
+/**
+ * A signed entry is to live as long as the time bounds, and no longer: while it does, nothing is called dead. Ledgers
+ * close about five seconds apart, and seldom faster than this.
+ */
+const LEAST_LEDGER_SECONDS = 4n;
+const LEDGERS_TO_SPARE = 2n;
 /** Retirements of other holders, whom we don't know, may land before ours too. */
 const SPARE_RETIREMENTS_OF_OTHERS = 8;
 /** Each channel may have one ahead of ours now, and one more when ours has to wait. */
@@ -90,8 +93,10 @@ export async function simulateCall(
     throw new NetworkRefusal(await explainRefusal(deps, invocation, errorOrUnavailable(simulation)));
   }
   requirePredicted(deps.contracts, call, simulation);
-  const form = checkAuthorisation(simulation.auth, invocation, caller);
-  const { auth, resources, restore } = simulation;
+  const { resources, restore } = simulation;
+  const isSource = isAccount(caller) && (channel ?? caller) === caller;
+  const auth = isSource ? boundToSource(simulation.auth, caller) : simulation.auth;
+  const form = checkAuthorisation(auth, invocation, caller);
   return { invocation, auth, form, resources, restore };
 }
 
@@ -181,6 +186,6 @@ async function authorised(
   state: LedgerState,
 ): Promise<xdr.SorobanAuthorizationEntry[]> {
   if (call.form === 'envelope') return call.auth;
-  const ledger = state.latestLedger + BigInt(deps.validitySeconds) * LEDGERS_PER_SECOND + LEDGERS_TO_SPARE;
+  const ledger = state.latestLedger + BigInt(deps.validitySeconds) / LEAST_LEDGER_SECONDS + LEDGERS_TO_SPARE;
   return signEntries(call.auth, deps.keys.custody, { ledger, passphrase: deps.passphrase });
 }

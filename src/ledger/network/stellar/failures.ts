@@ -3,12 +3,12 @@
  *
  *   the contract's own word (an error of its own, a panic, a salt that was used)     → refused
  *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
- *   authorisation, when it could have been used outside of this transaction           → undeterminable
  *   no reason given                                                                   → simulated again: refused, or dead
+ *
+ * An authorisation that could be used outside of the transaction may postpone each of these (detachedEntries.ts).
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';
-import { hasDetachedAuthorisation } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { hostErrorOf, isNetworksOwn, showError } from './hostErrors.ts';
 import type { LandedCall } from './landedCall.ts';
@@ -38,12 +38,6 @@ export async function outcomeOfFailure(
   if (error === null) {
     const refusal = await refusedNow(deps, call);
     return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node tells no reason`);
-  }
-  if (error.type === 'Auth' && hasDetachedAuthorisation(call.auth)) {
-    return {
-      status: 'undeterminable',
-      reason: `It landed in ledger ${ledger} and failed for its authorisation (${showError(error)}), which somebody else may have used`,
-    };
   }
   if (isNetworksOwn(error)) return dead(showError(error));
   return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };

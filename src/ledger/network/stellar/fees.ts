@@ -25,9 +25,14 @@ export interface ResourceSettings {
   maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
+  /** Every temporary entry lives at least so long. */
+  minTemporaryTtlLedgers: bigint;
 }
 
-/** For nodes that don't show the settings, or not now: more than the public network has charged, less than it has allowed. */
+/**
+ * For nodes that don't show the settings, or not now: more than the public network has charged, less than it has
+ * allowed, and the least time to live of public networks.
+ */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
   feePerWriteEntry: 20_000n,
@@ -40,6 +45,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   maxReadBytes: 131_072,
   maxWriteEntries: 25,
   maxFootprintEntries: 40,
+  minTemporaryTtlLedgers: 17_280n,
 };
 
 /** What most transactions of contracts lately paid, within the cap; the least, at a node that does not tell. */
@@ -74,6 +80,7 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     costExt: xdr.ConfigSettingId.configSettingContractLedgerCostExtV0(),
     bandwidth: xdr.ConfigSettingId.configSettingContractBandwidthV0(),
     history: xdr.ConfigSettingId.configSettingContractHistoricalDataV0(),
+    archival: xdr.ConfigSettingId.configSettingStateArchival(),
   };
   const keyOf = (id: xdr.ConfigSettingId) =>
     xdr.LedgerKey.configSetting(new xdr.LedgerKeyConfigSetting({ configSettingId: id }));
@@ -85,6 +92,7 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
   const costExt = settingOf(ids.costExt)?.contractLedgerCostExt();
   const bandwidth = settingOf(ids.bandwidth)?.contractBandwidth();
   const history = settingOf(ids.history)?.contractHistoricalData();
+  const archival = settingOf(ids.archival)?.stateArchivalSettings();
   if (!compute || !cost || !bandwidth || !history) return null;
   return {
     feePerInstructionIncrement: compute.feeRatePerInstructionsIncrement().toBigInt(),
@@ -99,5 +107,6 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     maxReadBytes: cost.txMaxDiskReadBytes(),
     maxWriteEntries: cost.txMaxWriteLedgerEntries(),
     maxFootprintEntries: costExt?.txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
+    minTemporaryTtlLedgers: BigInt(archival?.minTemporaryTtl() ?? ASSUMED_SETTINGS.minTemporaryTtlLedgers),
   };
 }

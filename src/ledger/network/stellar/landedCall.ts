@@ -20,7 +20,6 @@ export type LandedCall =
   | (Refused & {
       kind: 'call';
       caller: Address;
-      auth: xdr.SorobanAuthorizationEntry[];
     })
   /** Archived entries were restored, and nothing else was done (drafting.ts). */
   | { kind: 'restoration' };
@@ -47,7 +46,6 @@ export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
     functionName: String(call.functionName()),
     args: call.args(),
     caller: accountOf(operation?.sourceAccount() ?? transaction.sourceAccount()),
-    auth: invocation.auth(),
   };
 }
 

@@ -15,11 +15,12 @@
  * Close time, NOT_FOUND and the reach of history are from one answer of one node, and the sequence is of that
  * ledger or a later one: a node that lags behind can only say "pending".
  */
-import type { xdr } from '@stellar/stellar-sdk';
-import { FeeBumpTransaction, TransactionBuilder } from '@stellar/stellar-sdk';
+import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
+import { detachedIn, onceUnusable } from './detachedEntries.ts';
+import type { DetachedDeps } from './detachedEntries.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
 import { accountOf, innerEnvelope, landedCallOf, resultOf } from './landedCall.ts';
@@ -29,9 +30,27 @@ import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDe
 /** 20,000 transactions: more than land within the time bounds of one, and no longer a search than one step may take. */
 const MAX_PAGES_SEARCHED = 100;
 
+export interface OutcomeDeps extends FailureDeps, DetachedDeps {}
+
 /** @throws NetworkUnavailable */
-export async function outcomeOf(deps: FailureDeps, sent: SentTransaction): Promise<Outcome> {
+export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
   const answer = await deps.node.transaction(bareHash(sent.hash));
+  const { signedBytes, preparedAtLedger } = sent;
+  const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
+  const credentials = envelope ? detachedIn(envelope) : [];
+  const verdict = await verdictOf(deps, sent, answer);
+  return onceUnusable(deps, { credentials, preparedAtLedger }, verdict);
+}
+
+function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
+  return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
+}
+
+async function verdictOf(
+  deps: FailureDeps,
+  sent: SentTransaction,
+  answer: TransactionAnswer,
+): Promise<Outcome> {
   if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
   const { validUntil, sequence } = sent;
   if (validUntil === null || sequence === null) {
@@ -98,7 +117,7 @@ async function outcomeOfMissing(
     return {
       status: 'dead',
       proof: `${past}, sequence ${sent.sequence} of ${sent.source} was used, and the history from ledger ${state.oldestLedger} on does not hold ${sent.hash}`,
-      usedBy: 'unknown',
+      usedBy: null,
     };
   }
   if (user === 'not found') return { status: 'pending' };

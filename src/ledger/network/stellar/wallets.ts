@@ -6,7 +6,7 @@
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal } from '../port.ts';
 import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
@@ -40,11 +40,6 @@ export async function prepareForHolder(
   const account = accounts.byAddress.get(holder);
   if (!account) {
     throw refusal('OTHER', `The account ${holder} does not exist on the network yet: it needs XLM for fees`);
-  }
-  if (simulated.form !== 'envelope') {
-    throw new NetworkUnavailable(
-      'The Stellar node does not take the source of a transaction as its authoriser',
-    );
   }
   if (simulated.restore) {
     throw refusal('OTHER', `Entries that ${call.kind} needs are archived: they have to be restored first`);
