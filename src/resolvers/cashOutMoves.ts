@@ -115,18 +115,6 @@ function isEnd(status: RampStatus | null): boolean {
   return status === 'settled' || status === 'failed' || status === 'refunded';
 }
 
-/** The tokens are to go to the settlement contract, for the first time or again. */
-export async function deposit(
-  tx: Tx,
-  deps: MoveDependencies,
-  session: OpenedCashOut,
-  values: Partial<typeof cashOutSessions.$inferInsert> = {},
-): Promise<void> {
-  await moveTo(tx, session, 'DEPOSITING', values);
-  const call = deps.network.depositsNeedApproval ? approvalCall(session) : depositCall(session);
-  await enqueueSubmission(tx, deps, { subjectId: session.id, call });
-}
-
 /** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
 export function approvalCall(session: OpenedCashOut): HolderCall {
   const { tokenAddress } = session;
@@ -152,6 +140,22 @@ export async function resolve(
   await moveTo(tx, session, state, { ...values, resolution });
   const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
   await enqueueSubmission(tx, deps, { subjectId, call: { kind, sessionId } });
+}
+
+/** What was deposited after its session was closed. */
+export async function giveBack(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OpenedCashOut,
+  values: Partial<typeof cashOutSessions.$inferInsert> = {},
+): Promise<void> {
+  const deposited = { ...values, depositedAt: deps.clock.now() };
+  if (session.providerStatus === 'failed') {
+    await resolve(tx, deps, session, 'REFUND', { ...deposited, closedAt: null });
+    return;
+  }
+  const reason = `deposited after it was closed, while the provider says "${session.providerStatus}"`;
+  await openReview(tx, deps, session, reason, deposited);
 }
 
 /** Flags the session for an operator. Nothing is lost: what is in custody stays there. */

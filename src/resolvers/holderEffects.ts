@@ -6,9 +6,8 @@
 import { eq } from 'drizzle-orm';
 import { holderActs } from '../db/schema/index.ts';
 import type { Effects } from '../ledger/submission/effects.ts';
-import { CASH_OUTS, closeReview, lockCashOut, moveTo, opened, openReview } from './cashOutMoves.ts';
+import { CASH_OUTS, closeReview, giveBack, lockCashOut, moveTo, opened, openReview } from './cashOutMoves.ts';
 import type { SettlementEffectsDependencies } from './settlementEffects.ts';
-import { giveBack } from './stepHolderCashOut.ts';
 
 /** For acts that change nothing here: only the network's own record of them counts. */
 const NOTHING_FOLLOWS = {

@@ -98,8 +98,10 @@ function nextLookMs(deps: Dependencies, session: CashOut, fruitlessSteps: number
     case 'AWAITING_SIGNATURE':
       return backoffMs(fruitlessSteps, SIGNING, random);
     case 'DEPOSITING':
-      // What a holder signed may wait for ever; custody's deposit goes on by itself.
-      return isByHolder(session) ? backoffMs(fruitlessSteps, PATIENT, random) : null;
+      // What a holder signed may wait for ever, and custody's deposit for its turn; else it goes on by itself.
+      return isByHolder(session) || deps.network.depositsNeedApproval
+        ? backoffMs(fruitlessSteps, PATIENT, random)
+        : null;
     case 'CONFIRMING':
     case 'REFUNDING':
       return null;

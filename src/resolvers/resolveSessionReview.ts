@@ -6,7 +6,7 @@
  *   REFUND   the tokens in custody go back to the depositor
  *   ACCEPT   it stays as the network shows it: released, refunded, or never deposited
  */
-import { and, desc, eq, isNull } from 'drizzle-orm';
+import { and, desc, eq, isNull, or } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { cashOutReviews, submissions } from '../db/schema/index.ts';
 import { DomainError } from '../errors.ts';
@@ -16,13 +16,13 @@ import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import {
   CASH_OUTS,
   closeReview,
-  deposit,
   lockCashOut,
   moveTo,
   opened,
   resolve,
   type OpenedCashOut,
 } from './cashOutMoves.ts';
+import { deposit } from './custodyDeposits.ts';
 import type { Dependencies } from './dependencies.ts';
 import { findCashOut, isAsAgreed, isByHolder, type CashOut, type CashOutReview } from './findCashOut.ts';
 import { isToBeGivenBack } from './stepHolderCashOut.ts';
@@ -63,10 +63,11 @@ export async function resolveSessionReview(
     await closeReview(tx, cashOutId, at, { decision, decidedBy: operatorId, note });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     const undecided = await undecidedSubmission(tx, current);
+    if (undecided?.state === 'PENDING') throw underWay(undecided.id);
     if (decision === 'RETRY') {
       if (undecided === null) await retry(tx, deps, current, held, at, review);
-      else await resumeWithin(tx, deps.submission, undecided);
-    } else if (undecided !== null) throw undecidedFirst(undecided);
+      else await resumeWithin(tx, deps.submission, undecided.id);
+    } else if (undecided !== null) throw undecidedFirst(undecided.id);
     else if (decision === 'ACCEPT') await accept(tx, current, held, at, review);
     else
       await release(
@@ -94,13 +95,28 @@ async function openReviewOf(tx: Tx, session: CashOut): Promise<CashOutReview> {
   throw new DomainError('CONFLICT', `Cash-out session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
 }
 
-/** A network call of this session that itself waits for an operator. */
-async function undecidedSubmission(tx: Tx, session: CashOut): Promise<string | null> {
+/**
+ * A network call of this session that itself waits for an operator, or that custody has under way. What a holder has
+ * under way may stay so for ever, and what it deposits late is given back.
+ */
+async function undecidedSubmission(tx: Tx, session: CashOut): Promise<Undecided | null> {
+  const { id, state, signer, subjectId } = submissions;
+  const isUndecided = or(eq(state, 'NEEDS_REVIEW'), and(eq(state, 'PENDING'), eq(signer, 'CUSTODY')));
   const [undecided] = await tx
-    .select({ id: submissions.id })
+    .select({ id, state })
     .from(submissions)
-    .where(and(eq(submissions.subjectId, session.id), eq(submissions.state, 'NEEDS_REVIEW')));
-  return undecided?.id ?? null;
+    .where(and(eq(subjectId, session.id), isUndecided));
+  return undecided ?? null;
+}
+
+type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state'>;
+
+function underWay(submissionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `Submission ${submissionId} of this session is under way: decide when the network has decided it.`,
+    { submissionId },
+  );
 }
 
 function undecidedFirst(submissionId: string): DomainError {

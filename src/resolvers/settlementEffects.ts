@@ -15,6 +15,7 @@ import {
   closeReview,
   contradiction,
   depositCall,
+  giveBack,
   isAcknowledged,
   lockCashOut,
   moveTo,
@@ -23,7 +24,8 @@ import {
   type MoveDependencies,
 } from './cashOutMoves.ts';
 import { settlementMismatch } from './checkCashOut.ts';
-import { findCashOut } from './findCashOut.ts';
+import { passTurn } from './custodyDeposits.ts';
+import { findCashOut, type CashOut } from './findCashOut.ts';
 
 export interface SettlementEffectsDependencies extends MoveDependencies {
   db: Db;
@@ -31,15 +33,21 @@ export interface SettlementEffectsDependencies extends MoveDependencies {
   subjects: Pick<Doorbell, 'ring'>;
 }
 
-/** A deposit is approved again when another one of the same token has put its own approval in its place. */
+/**
+ * A deposit is approved again when something has put another approval in the place of its own. Custody's own don't,
+ * because they take turns (custodyDeposits.ts); whoever has its key could.
+ */
 const MAX_APPROVALS = 10;
 
 /** Where a deposit needs one: the settlement contract may take exactly what the deposit will. */
 export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
   return {
-    async succeeded(tx, { subjectId }) {
-      const call = depositCall(opened(await lockCashOut(tx, subjectId)));
-      await enqueueSubmission(tx, deps, { subjectId, call });
+    async succeeded(tx, { subjectId, submissionId }, { at }) {
+      const session = opened(await lockCashOut(tx, subjectId));
+      // Decided otherwise meanwhile: nothing is taken, and the next approval overwrites this one.
+      if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
+      await goOn(tx, session, at);
+      await enqueueSubmission(tx, deps, { subjectId, call: depositCall(session) });
     },
     refused: (tx, intent, refusal, at) => depositRefused(tx, deps, intent, refusal, at),
     ...reviewEffects(deps, 'DEPOSITING'),
@@ -49,25 +57,30 @@ export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
 export function depositEffects(deps: SettlementEffectsDependencies): Effects {
   return {
     reasonForReview: (intent) => foreignSettlement(deps, intent),
-    async succeeded(tx, { subjectId }, { txHash, at }) {
-      const session = await lockCashOut(tx, subjectId);
-      await closeReview(tx, subjectId, at, null);
-      await moveTo(tx, session, 'AWAITING_PAYOUT', {
-        depositTxHash: txHash,
-        depositedAt: at,
-        refusalCode: null,
-        refusalMessage: null,
-      });
+    async succeeded(tx, { subjectId, submissionId }, { txHash, at }) {
+      const session = opened(await lockCashOut(tx, subjectId));
+      if (session.depositedAt !== null) {
+        // Found before by a look at the settlement contract; now its transaction is known.
+        await moveTo(tx, session, session.state, { depositTxHash: txHash });
+      } else if (session.state === 'REFUSED') {
+        // Nobody waited any more.
+        await giveBack(tx, deps, session, { depositTxHash: txHash });
+      } else {
+        await closeReview(tx, subjectId, at, null);
+        const landed = { depositTxHash: txHash, refusalCode: null, refusalMessage: null };
+        await moveTo(tx, session, 'AWAITING_PAYOUT', { ...landed, depositedAt: at });
+      }
+      await passTurn(tx, deps, session, submissionId);
     },
     // Whatever the provider said meanwhile is acted on now.
     afterSucceeded: async () => deps.subjects.ring(CASH_OUTS),
     async refused(tx, intent, refusal, at) {
-      if (
-        refusal.reason === 'INSUFFICIENT_ALLOWANCE' &&
-        (await mayApproveAgain(tx, deps, intent.subjectId))
-      ) {
-        const call = approvalCall(opened(await lockCashOut(tx, intent.subjectId)));
-        await enqueueSubmission(tx, deps, { subjectId: intent.subjectId, call });
+      const { subjectId } = intent;
+      const session = opened(await lockCashOut(tx, subjectId));
+      const isUnapproved = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
+      if (isUnapproved && isToBeDeposited(session) && (await mayApproveAgain(tx, deps, subjectId))) {
+        await goOn(tx, session, at);
+        await enqueueSubmission(tx, deps, { subjectId, call: approvalCall(session) });
         return 'REFUSED';
       }
       return depositRefused(tx, deps, intent, refusal, at);
@@ -76,22 +89,35 @@ export function depositEffects(deps: SettlementEffectsDependencies): Effects {
   };
 }
 
+/** Still waited for, whether or not an operator is to look at it. */
+function isToBeDeposited({ state, depositedAt }: CashOut): boolean {
+  return state === 'DEPOSITING' || (state === 'NEEDS_REVIEW' && depositedAt === null);
+}
+
+/** What was under review has been decided by the network. */
+async function goOn(tx: Tx, session: CashOut, at: Date): Promise<void> {
+  if (session.state !== 'NEEDS_REVIEW') return;
+  await closeReview(tx, session.id, at, null);
+  await moveTo(tx, session, 'DEPOSITING');
+}
+
 async function depositRefused(
   tx: Tx,
   deps: SettlementEffectsDependencies,
-  { subjectId }: Intent,
+  { subjectId, submissionId }: Intent,
   refusal: Refusal,
   at: Date,
 ): Promise<'REFUSED'> {
   const session = await lockCashOut(tx, subjectId);
   const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };
-  if (session.providerStatus === 'settled') {
+  if (isToBeDeposited(session) && session.providerStatus === 'settled') {
     const reason = `the provider has paid, but the deposit was refused: ${refusal.message}`;
     await openReview(tx, deps, session, reason, refused);
-    return 'REFUSED';
+  } else if (isToBeDeposited(session)) {
+    await closeReview(tx, subjectId, at, null);
+    await moveTo(tx, session, 'CLOSING', refused);
   }
-  await closeReview(tx, subjectId, at, null);
-  await moveTo(tx, session, 'CLOSING', refused);
+  await passTurn(tx, deps, session, submissionId);
   return 'REFUSED';
 }
 

@@ -4,6 +4,7 @@
  *   OPENING          find or open the session at the provider, then deposit
  *   CLOSING          the deposit was refused: make sure that it is not there, then have the session closed
  *   AWAITING_PAYOUT  settled → confirm, failed → refund, refunded → review, anything else → look again later
+ *   DEPOSITING       one that waits for its turn to deposit takes it when it has come
  *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
  *
  * While a holder is to sign the deposit, stepHolderCashOut.ts looks first.
@@ -17,7 +18,7 @@ import { DomainError } from '../errors.ts';
 import type { RampSession } from '../ramp/port.ts';
 import {
   contradiction,
-  deposit,
+  giveBack,
   isOver,
   lockCashOut,
   moveTo,
@@ -28,12 +29,12 @@ import {
   type OpenedCashOut,
 } from './cashOutMoves.ts';
 import { checkCashOut } from './checkCashOut.ts';
+import { deposit, stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from './createDeposit.ts';
 import type { Dependencies } from './dependencies.ts';
 import { isAsAgreed, isByHolder, type CashOut } from './findCashOut.ts';
 import { unsealAccount } from './payoutAccount.ts';
 import {
-  giveBack,
   isReviewedAsForeign,
   isToBeGivenBack,
   paidWithoutDeposit,
@@ -49,6 +50,7 @@ export async function stepCashOut(deps: Dependencies, session: CashOut): Promise
   else if (session.providerSessionId === null) return;
   else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
   else if (!isByHolder(session) || !(await stepHolderCashOut(deps, opened(session)))) {
+    if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
     await observe(deps, opened(session));
   }
 }

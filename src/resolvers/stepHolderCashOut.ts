@@ -17,13 +17,12 @@ import {
   CASH_OUTS,
   closeReview,
   isAcknowledged,
+  giveBack,
   lockCashOut,
   moveTo,
   opened,
   openReview,
   recordStatus,
-  resolve,
-  type MoveDependencies,
   type OpenedCashOut,
 } from './cashOutMoves.ts';
 import { settlementMismatch } from './checkCashOut.ts';
@@ -140,21 +139,6 @@ async function stepLateDeposit(deps: Dependencies, session: OpenedCashOut): Prom
 /** Of a session that is closed at the provider. What is not of the receipt's token is nothing of ours. */
 export function isToBeGivenBack(session: CashOut, found: OffRampDeposit | null): found is OffRampDeposit {
   return isByHolder(session) && found?.status === 'PENDING' && found.tokenAddress === session.tokenAddress;
-}
-
-export async function giveBack(
-  tx: Tx,
-  deps: MoveDependencies,
-  session: OpenedCashOut,
-  values: Partial<typeof cashOutSessions.$inferInsert> = {},
-): Promise<void> {
-  const deposited = { ...values, depositedAt: deps.clock.now() };
-  if (session.providerStatus === 'failed') {
-    await resolve(tx, deps, session, 'REFUND', { ...deposited, closedAt: null });
-    return;
-  }
-  const reason = `deposited after it was closed, while the provider says "${session.providerStatus}"`;
-  await openReview(tx, deps, session, reason, deposited);
 }
 
 /** Whether something may still be deposited that nobody waits for: whoever has the reference can do so. */
