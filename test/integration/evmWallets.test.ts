@@ -189,6 +189,18 @@ describe('what a wallet gives back', () => {
     expect(await refused(far)).toContain('too far ahead');
   });
 
+  it('must not be one that landed before this one was prepared, though it says the same', async () => {
+    const before = await toSign(retirement);
+    const signed = await wallet().signTransaction(before.transaction);
+    await stage.anvil.rpc('eth_sendRawTransaction', [signed]);
+    await expect.poll(() => stage.anvil.rpc('eth_getTransactionReceipt', [keccak256(signed)])).not.toBeNull();
+    expect(await refused(signed)).toContain('was used before that was prepared');
+    // Of what was prepared then it is the one.
+    expect(await network.openSigned(retirement, before.unsigned, signed)).toMatchObject({
+      hash: keccak256(signed),
+    });
+  });
+
   it('must be the holder’s signature, in the form that networks take', async () => {
     const { transaction } = await toSign(retirement);
     const stolen = await privateKeyToAccount(stage.custody.secretKey).signTransaction(transaction);

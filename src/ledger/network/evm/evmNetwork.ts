@@ -88,8 +88,8 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     outcome: (sent) => answered(outcomeOf({ rpc, finality, contracts }, sent)),
     outbid: (latest) => answered(outbid(drafting, latest)),
     prepareForHolder: (call, holder) => answered(prepareForHolder({ ...drafting, chainId }, call, holder)),
-    openSigned: (call, { holder }, signed) =>
-      answered(openSigned({ rpc, contracts, chainId }, call, holder, signed)),
+    openSigned: (call, unsigned, signed) =>
+      answered(openSigned({ rpc, contracts, chainId }, call, unsigned, signed)),
     hashAssetId: hashText,
     // Where a contract will stand depends on all that the factory deployed before.
     predictTokenAddress: () => null,

@@ -74,13 +74,14 @@ export async function prepareForHolder(
 export async function openSigned(
   deps: { rpc: JsonRpc; contracts: ContractAddresses; chainId: number },
   call: HolderCall,
-  holder: string,
+  unsigned: UnsignedTransaction,
   signed: string,
 ): Promise<PreparedTransaction> {
-  const source = requireAddress(holder, 'OTHER');
+  const source = requireAddress(unsigned.holder, 'OTHER');
   const wanted = encodeCall(deps.contracts, source, call);
   const bytes = readHex(signed);
   const nonce = await readAct(bytes, wanted, source, deps.chainId);
+  requireNotEarlier(nonce, unsigned);
   const hash = keccak256(bytes);
   const [blockAnswer, countAnswer, knownAnswer] = await deps.rpc.askTogether([
     ask.block('latest'),
@@ -119,6 +120,17 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
   const signer = await signerOf(bytes, parsed);
   if (!isSame(signer, holder)) throw differs(`it is signed by ${signer} instead of ${holder}`);
   return BigInt(nonce);
+}
+
+/**
+ * The nonce that was prepared was the account's next one, so whatever used a lower one had landed by then: another
+ * act, even where it says the same.
+ * @throws NetworkRefusal
+ */
+function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): void {
+  const prepared = BigInt((JSON.parse(payload) as EvmCallPayload).nonce);
+  if (nonce >= prepared) return;
+  throw differs(`its nonce ${nonce} was used before that was prepared, for the nonce ${prepared} or a later one`);
 }
 
 /** @throws NetworkRefusal for a nonce with which it would never land, or not before others that nobody knows */
