@@ -2,10 +2,12 @@
  * The Stellar adapter against a node that misbehaves: what it says is a hint, what it does not say is unknown, and
  * nothing is called dead that could have landed or still can.
  */
+import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../src/ledger/network/port.ts';
 import type { Address, PreparedTransaction } from '../../src/ledger/network/port.ts';
-import { mintedCarbon, prepare, retire, settled, TONNE } from '../contract/calls.ts';
+import { land, landAll, mintedCarbon, prepare, retire, settled, TONNE } from '../contract/calls.ts';
+import { startRewritingProxy } from '../harness/rewritingProxy.ts';
 import { stageStellar } from '../harness/stellarStage.ts';
 import type { StellarStage } from '../harness/stellarStage.ts';
 
@@ -137,14 +139,16 @@ describe('death', () => {
     await stage.network.broadcast(prepared.signedBytes);
     stage.simulator.controls.closeLedger();
     passBounds(prepared);
-    // The look-up and the look at what it found: both are denied.
-    stage.simulator.controls.faults.denyTransactions = 2;
+    // The look-up, the second look, and the look at what the search found: all are denied.
+    stage.simulator.controls.faults.denyTransactions = 3;
     expect(await stage.network.outcome(prepared)).toEqual({ status: 'pending' });
-    stage.simulator.controls.faults.denyTransactions = 1;
-    expect(await stage.network.outcome(prepared)).toMatchObject({
-      status: 'succeeded',
-      result: { kind: 'retired', retirementIndex: 0 },
-    });
+    for (const denied of [1, 2]) {
+      stage.simulator.controls.faults.denyTransactions = denied;
+      expect(await stage.network.outcome(prepared)).toMatchObject({
+        status: 'succeeded',
+        result: { kind: 'retired', retirementIndex: 0 },
+      });
+    }
     expect(await retirements()).toBe(1);
   });
 
@@ -209,5 +213,57 @@ describe('death', () => {
     stage.simulator.controls.release();
     await stage.network.broadcast(prepared.signedBytes);
     expect(await settled(stage.network, prepared)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('is proved by a search that takes several steps, and one of a holder’s ends with its time', async () => {
+    const holder = Keypair.random();
+    const to = holder.publicKey();
+    stage.simulator.fund(to);
+    stage.simulator.controls.release();
+    const proxy = await startRewritingProxy(stage.simulator.url);
+    try {
+      // As many pages as a busy network's.
+      proxy.onRequest = ({ method, params }) => {
+        if (method === 'getTransactions' && params) {
+          params['pagination'] = { ...(params['pagination'] as object), limit: 1 };
+        }
+      };
+      let pages = 0;
+      proxy.onAnswer = ({ method }) => {
+        if (method === 'getTransactions') pages += 1;
+      };
+      const busy = await stage.open({ rpcUrl: proxy.url });
+      const mint = { kind: 'mint', tokenAddress, to, amount: 10n * TONNE } as const;
+      await land(stage.network, mint);
+      const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
+      const byHolder = async () => {
+        const unsigned = await busy.prepareForHolder(act, to);
+        const transaction = TransactionBuilder.fromXDR(unsigned.payload, stage.simulator.passphrase);
+        transaction.sign(holder);
+        return busy.openSigned(act, unsigned, transaction.toXDR());
+      };
+      const ours = await prepare(stage.network, retire(tokenAddress, TONNE, 'never sent'));
+      const theirs = await byHolder();
+      const others = Array.from({ length: 60 }, (_, at) => ({ ...mint, amount: BigInt(at + 1) }));
+      await landAll([stage.network], others);
+      await stage.advanceClock(700);
+      // Both accounts went on, and twice: they no longer tell where they used what.
+      for (let times = 0; times < 2; times += 1) {
+        await busy.broadcast((await byHolder()).signedBytes);
+        await stage.advanceClock(1);
+        await landAll([stage.network], [mint, mint]);
+      }
+      pages = 0;
+      expect(await busy.outcome(theirs)).toEqual({ status: 'pending' });
+      expect(pages).toBe(50);
+      expect(await busy.outcome(theirs)).toMatchObject({ status: 'dead', usedBy: null });
+      expect(pages).toBeGreaterThan(55);
+      expect(await busy.outcome(ours)).toMatchObject({
+        status: 'dead',
+        usedBy: expect.any(String) as string,
+      });
+    } finally {
+      await proxy.close();
+    }
   });
 });

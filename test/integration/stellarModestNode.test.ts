@@ -2,6 +2,7 @@
  * A Stellar node that offers less: without fee statistics, lists of transactions or the network's settings, calls are
  * made and told all the same.
  */
+import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { LedgerNetwork } from '../../src/ledger/network/port.ts';
 import { land, mintedCarbon, prepare, retire, TONNE } from '../contract/calls.ts';
@@ -47,7 +48,18 @@ it('does not outbid what it knows no price for', async () => {
   expect(await modest.outbid(prepared)).toBeNull();
 });
 
-it('is believed that what is not in its history never landed, once the sequence went to something else', async () => {
+it('is not believed when it says once that what landed did not', async () => {
+  stage.simulator.controls.hold();
+  const prepared = await prepare(modest, retire(tokenAddress, TONNE));
+  await modest.broadcast(prepared.signedBytes);
+  stage.simulator.controls.closeLedger();
+  stage.simulator.controls.passTime(VALIDITY_SECONDS + 10);
+  stage.simulator.controls.closeLedger();
+  stage.simulator.controls.faults.denyTransactions = 1;
+  expect(await modest.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+});
+
+it('leaves to people what used a sequence of ours: nobody but us can have', async () => {
   stage.simulator.controls.hold();
   const first = await prepare(modest, retire(tokenAddress, TONNE, 'first'));
   const second = await prepare(modest, retire(tokenAddress, TONNE, 'second'));
@@ -56,6 +68,28 @@ it('is believed that what is not in its history never landed, once the sequence 
   expect(await modest.outcome(second)).toEqual({ status: 'pending' });
   stage.simulator.controls.passTime(VALIDITY_SECONDS + 10);
   stage.simulator.controls.closeLedger();
-  expect(await modest.outcome(second)).toMatchObject({ status: 'dead' });
+  expect(await modest.outcome(second)).toMatchObject({ status: 'undeterminable' });
+  expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
+});
+
+it('is believed of a holder’s act, once the holder used the sequence for something else', async () => {
+  const holder = Keypair.random();
+  stage.simulator.fund(holder.publicKey());
+  const to = holder.publicKey();
+  await land(modest, { kind: 'mint', tokenAddress, to, amount: 10n * TONNE });
+  const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
+  const [first, second] = await Promise.all(
+    [act, { ...act, note: 'another' }].map(async (each) => {
+      const unsigned = await modest.prepareForHolder(each, to);
+      const transaction = TransactionBuilder.fromXDR(unsigned.payload, stage.simulator.passphrase);
+      transaction.sign(holder);
+      return modest.openSigned(each, unsigned, transaction.toXDR());
+    }),
+  );
+  if (!first || !second) throw new Error('not reached');
+  stage.simulator.controls.hold();
+  await modest.broadcast(first.signedBytes);
+  await stage.advanceClock(700);
+  expect(await modest.outcome(second)).toMatchObject({ status: 'dead', usedBy: null });
   expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
 });

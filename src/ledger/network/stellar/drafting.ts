@@ -25,9 +25,10 @@ import { explainRefusal } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
 import { buildTransaction, preparedFrom, sourceKey } from './signing.ts';
+import type { SearchDeps } from './sequenceSearch.ts';
 import type { SigningKeys } from './signing.ts';
 
-export interface DraftingDeps extends RefusalContext {
+export interface DraftingDeps extends RefusalContext, SearchDeps {
   node: StellarNode;
   contracts: Contracts;
   keys: SigningKeys;

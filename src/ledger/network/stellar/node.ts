@@ -41,7 +41,12 @@ export interface NodeOptions {
 }
 
 export interface TransactionPage {
-  transactions: { ledger: bigint; envelope: xdr.TransactionEnvelope; hash: string | null }[];
+  transactions: {
+    ledger: bigint;
+    closedAt: bigint | null;
+    envelope: xdr.TransactionEnvelope;
+    hash: string | null;
+  }[];
   latestLedger: bigint;
   cursor: string | null;
 }
@@ -125,8 +130,9 @@ export function createNode(options: NodeOptions): StellarNode {
       return decoded('getTransactions', () => ({
         latestLedger: raw.latestLedger,
         cursor: raw.cursor,
-        transactions: raw.transactions.map(({ ledger, envelopeXdr, txHash }) => ({
+        transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr, txHash }) => ({
           ledger,
+          closedAt: createdAt,
           envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
           hash: txHash,
         })),

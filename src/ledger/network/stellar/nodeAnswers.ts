@@ -33,7 +33,14 @@ export const transactionAnswer = z.object({
 
 export const transactionPageAnswer = z.object({
   transactions: z
-    .array(z.object({ ledger: wholeNumber, envelopeXdr: text, txHash: optional(text) }))
+    .array(
+      z.object({
+        ledger: wholeNumber,
+        createdAt: optional(wholeNumber),
+        envelopeXdr: text,
+        txHash: optional(text),
+      }),
+    )
     .nullish()
     .transform((value) => value ?? []),
   latestLedger: wholeNumber,

@@ -6,16 +6,20 @@
  *   NOT_FOUND, latest ledger closed within the time bounds         → pending
  *   NOT_FOUND, closed past them, and of the source's sequence:
  *     not used up: nothing landed, nothing can                     → dead, whatever history is left
+ *     used up before this one was made                             → dead
+ *     used up, and at a second look this one landed                → as it landed
+ *     used up, and history does not reach back                     → undeterminable
  *     used up by another transaction, which is found               → dead
  *     used up by this one after all: the node left it out          → as it landed
- *     used up, and by what is not found                            → pending (ask again)
- *     used up, at a node that can't list transactions              → dead, if its history reaches back
- *     used up, and history does not reach back, or is too long     → undeterminable
+ *     used up, and by what is still searched for                   → pending (ask again)
+ *     used up, by what is not found or can't be searched for       → of a holder's: dead; of our own: undeterminable
  *
- * Close time, NOT_FOUND and the reach of history are from one answer of one node, and the sequence is of that
- * ledger or a later one: a node that lags behind can only say "pending".
+ * Close time and NOT_FOUND come in one answer, but need not be of one moment: so nothing is concluded from a single
+ * NOT_FOUND. The unused sequence is of the ledger told, or a later one: a node that lags behind can only say
+ * "pending". Our own accounts' sequences are used by our own keys alone: where one is used, and by what is not found,
+ * it is likely that this transaction landed; a holder may have used theirs for anything.
  */
-import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
@@ -23,14 +27,18 @@ import { detachedIn, onceUnusable } from './detachedEntries.ts';
 import type { DetachedDeps } from './detachedEntries.ts';
 import { outcomeOfFailure } from './failures.ts';
 import type { FailureDeps } from './failures.ts';
-import { accountOf, innerEnvelope, landedCallOf, resultOf } from './landedCall.ts';
-import { MethodMissing } from './node.ts';
+import { landedCallOf, resultOf } from './landedCall.ts';
 import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
+import { findUserOfSequence } from './sequenceSearch.ts';
+import type { SearchDeps, SearchRange } from './sequenceSearch.ts';
+import type { SigningKeys } from './signing.ts';
 
-/** 20,000 transactions: more than land within the time bounds of one, and no longer a search than one step may take. */
-const MAX_PAGES_SEARCHED = 100;
+/** One with time bounds and a place in its source's order, as all have that are made here. */
+type Bounded = SentTransaction & { validUntil: bigint; sequence: bigint };
 
-export interface OutcomeDeps extends FailureDeps, DetachedDeps {}
+export interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
+  keys: SigningKeys;
+}
 
 /** @throws NetworkUnavailable */
 export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
@@ -47,7 +55,7 @@ function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
 }
 
 async function verdictOf(
-  deps: FailureDeps,
+  deps: OutcomeDeps,
   sent: SentTransaction,
   answer: TransactionAnswer,
 ): Promise<Outcome> {
@@ -79,11 +87,7 @@ async function outcomeOfLanded(
   return { status: 'succeeded', ledger, closedAt, result: resultOf(landed, call, deps.passphrase) };
 }
 
-async function outcomeOfMissing(
-  deps: FailureDeps,
-  sent: SentTransaction & { validUntil: bigint; sequence: bigint },
-  state: LedgerState,
-): Promise<Outcome> {
+async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerState): Promise<Outcome> {
   const { latestLedger, byAddress } = await readAccounts(deps.node, [sent.source]);
   if (latestLedger < state.latestLedger) {
     throw new NetworkUnavailable(
@@ -92,100 +96,72 @@ async function outcomeOfMissing(
   }
   const past = `Ledger ${state.latestLedger} closed at ${state.closedAt}, after the transaction's last moment ${sent.validUntil}`;
   const account = byAddress.get(sent.source);
-  const used = account?.sequence;
-  if (used !== undefined && used < sent.sequence) {
+  if (account && account.sequence < sent.sequence) {
     return {
       status: 'dead',
-      proof: `${past}, and ${sent.source} stands at sequence ${used}: it never used ${sent.sequence}`,
+      proof: `${past}, and ${sent.source} stands at sequence ${account.sequence}: it never used ${sent.sequence}`,
     };
   }
-  if (state.oldestLedger > sent.preparedAtLedger) {
-    return {
-      status: 'undeterminable',
-      reason:
-        `Sequence ${sent.sequence} of ${sent.source} was used, and the node remembers ledgers from ` +
-        `${state.oldestLedger} on only: the transaction was made at ledger ${sent.preparedAtLedger}`,
-    };
-  }
+  // Most likely by this one: what the node said first may have been of a moment before it landed.
+  const again = await deps.node.transaction(bareHash(sent.hash));
+  if (again.status !== 'NOT_FOUND') return outcomeOfLanded(deps, again);
+  if (again.latestLedger < latestLedger) return { status: 'pending' };
+  const used = `${past}, and sequence ${sent.sequence} of ${sent.source} was used`;
   // The account itself tells the ledger, unless it went on since.
-  const exactly = used === sent.sequence ? (account?.usedInLedger ?? null) : null;
-  const user = await findUserOfSequence(deps, sent, {
-    first: exactly ?? sent.preparedAtLedger + 1n,
-    last: exactly ?? state.latestLedger,
-  }).catch(notListed);
-  if (user === 'not listed') {
+  const usedIn = account?.sequence === sent.sequence ? account.usedInLedger : null;
+  if (usedIn !== null && usedIn <= sent.preparedAtLedger) {
     return {
       status: 'dead',
-      proof: `${past}, sequence ${sent.sequence} of ${sent.source} was used, and the history from ledger ${state.oldestLedger} on does not hold ${sent.hash}`,
+      proof: `${used} in ledger ${usedIn}, before the transaction was made`,
       usedBy: null,
     };
   }
-  if (user === 'not found') return { status: 'pending' };
-  if (user === 'too long a search') {
+  if (again.oldestLedger > sent.preparedAtLedger) {
     return {
       status: 'undeterminable',
-      reason: `Sequence ${sent.sequence} of ${sent.source} was used, and by what was not found in ${MAX_PAGES_SEARCHED} pages of transactions`,
+      reason: `${used}; the node remembers ledgers from ${again.oldestLedger} on only, and the transaction was made at ledger ${sent.preparedAtLedger}`,
     };
   }
-  if (user.innerHash !== bareHash(sent.hash) && user.outerHash !== bareHash(sent.hash)) {
+  return outcomeOfUsed(deps, sent, used, {
+    first: usedIn ?? sent.preparedAtLedger + 1n,
+    last: usedIn ?? state.latestLedger,
+    // What a holder did after its time is no concern of ours; nobody but us can have used our own accounts.
+    closedUntil: usedIn === null && !deps.keys.sources.has(sent.source) ? sent.validUntil : null,
+  });
+}
+
+/** Its sequence is used, and its own hash was not found. */
+async function outcomeOfUsed(
+  deps: OutcomeDeps,
+  sent: Bounded,
+  used: string,
+  range: SearchRange,
+): Promise<Outcome> {
+  const hash = bareHash(sent.hash);
+  const { source, sequence } = sent;
+  const isOurs = deps.keys.sources.has(source);
+  const searched = await findUserOfSequence(deps, { hash, source, sequence }, range);
+  if (searched.status === 'unfinished') return { status: 'pending' };
+  if (searched.status !== 'found') {
+    const unseen = `${used}, by what is not found`;
+    return isOurs
+      ? { status: 'undeterminable', reason: `${unseen}, though only our keys could` }
+      : {
+          status: 'dead',
+          proof: `${unseen}; but not by ${hash}, which the history does not hold`,
+          usedBy: null,
+        };
+  }
+  const { user } = searched;
+  if (user.innerHash !== hash && user.outerHash !== hash) {
     return {
       status: 'dead',
-      proof: `${past}, and sequence ${sent.sequence} of ${sent.source} was used by ${user.outerHash} in ledger ${user.ledger}`,
+      proof: `${used} by ${user.outerHash} in ledger ${user.ledger}`,
       usedBy: user.outerHash,
     };
   }
   const answer = await deps.node.transaction(user.outerHash);
   return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
-}
-
-/** A node that lists no transactions can't be asked a second way: then its history is believed. */
-function notListed(error: unknown): 'not listed' {
-  if (error instanceof MethodMissing) return 'not listed';
-  throw error;
-}
-
-interface SequenceUser {
-  ledger: bigint;
-  innerHash: string;
-  outerHash: string;
-}
-
-/** Looks through ledgers for the transaction that used a sequence. */
-async function findUserOfSequence(
-  { node, passphrase }: FailureDeps,
-  sent: SentTransaction & { sequence: bigint },
-  { first, last }: { first: bigint; last: bigint },
-): Promise<SequenceUser | 'not found' | 'too long a search'> {
-  let start: { ledger: bigint } | { cursor: string } = { ledger: first < last ? first : last };
-  for (let page = 0; page < MAX_PAGES_SEARCHED; page += 1) {
-    const { transactions, cursor } = await node.transactionsFrom(start);
-    for (const { ledger, envelope } of transactions) {
-      if (usesSequence(envelope, sent)) return { ledger, ...hashesOf(envelope, passphrase) };
-    }
-    const end = transactions.at(-1);
-    if (!end || cursor === null || end.ledger > last) return 'not found';
-    start = { cursor };
-  }
-  return 'too long a search';
-}
-
-function usesSequence(
-  envelope: xdr.TransactionEnvelope,
-  sent: SentTransaction & { sequence: bigint },
-): boolean {
-  if (envelope.switch().name === 'envelopeTypeTxV0') return false;
-  const transaction = innerEnvelope(envelope).tx();
-  if (transaction.seqNum().toBigInt() !== sent.sequence) return false;
-  return accountOf(transaction.sourceAccount()) === sent.source;
-}
-
-function hashesOf(
-  envelope: xdr.TransactionEnvelope,
-  passphrase: string,
-): { innerHash: string; outerHash: string } {
-  const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
-  const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
-  return { innerHash: inner.hash().toString('hex'), outerHash: transaction.hash().toString('hex') };
 }
 
 /** The node wants hashes bare; the database may hold them as they are written elsewhere. */

@@ -53,6 +53,7 @@ export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
     validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
     maxInclusionFeeStroops: BigInt(options.maxInclusionFeeStroops),
     resourceSettings: createResourceSettings(node),
+    unfinishedSearches: new Map(),
     warn: warnOnce(options.log),
   };
 }
