@@ -6,6 +6,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { retirementRecords, retirements, submissions } from '../db/schema/index.ts';
 import { countStored, fillToken, type FeedDependencies } from '../feed/fillToken.ts';
+import { findUnclaimedRecords } from '../feed/unclaimedRecords.ts';
 import { readPositions, type ProjectPosition } from '../ledger/books/readBalances.ts';
 import type { CarbonTotals, LedgerNetwork } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
@@ -150,35 +151,22 @@ async function compareRecords(deps: ReconcileDependencies, project: ReconciledPr
       ),
     )
     .limit(MAX_UNMATCHED);
-  const unclaimed = await deps.db
-    .select({ index: retirementRecords.index })
-    .from(retirementRecords)
-    .leftJoin(
-      retirements,
-      and(
-        eq(retirements.projectId, retirementRecords.projectId),
-        eq(retirements.recordIndex, retirementRecords.index),
-      ),
-    )
-    .where(
-      and(
-        eq(retirementRecords.projectId, project.id),
-        eq(retirementRecords.retiredBy, deps.network.custodyAddress),
-        sql`${retirements.id} IS NULL`,
-        // A burn that landed but is not settled yet has its record already.
-        deps.isStill
-          ? undefined
-          : sql`NOT EXISTS (SELECT 1 FROM ${retirements} r
-              WHERE r.project_id = ${project.id} AND r.state IN ('PENDING', 'NEEDS_REVIEW'))`,
-      ),
-    )
-    .limit(MAX_UNMATCHED);
+  const unclaimed = await findUnclaimedRecords(deps.db, {
+    projectId: project.id,
+    custodyAddress: deps.network.custodyAddress,
+    // A burn that landed but is not settled yet has its record already.
+    condition: deps.isStill
+      ? undefined
+      : sql`NOT EXISTS (SELECT 1 FROM ${retirements} r
+          WHERE r.project_id = ${project.id} AND r.state IN ('PENDING', 'NEEDS_REVIEW'))`,
+    limit: MAX_UNMATCHED,
+  });
   return [
     ...unmatched.map(({ id, recordIndex }) => ({
       invariant: 'I4',
       message: `${project.assetId}: retirement ${id} claims record ${recordIndex}, which says otherwise or is missing`,
     })),
-    ...unclaimed.map(({ index }) => ({
+    ...unclaimed.map((index) => ({
       invariant: 'I4',
       message: `${project.assetId}: custody's retirement record ${index} belongs to no retirement of this platform`,
     })),
