@@ -16,8 +16,9 @@ export const HOLDER_CONTRADICTIONS: readonly { invariant: string; query: string 
     invariant: 'I5',
     query: `SELECT format('submission %s is signed by a holder, and no act that was prepared is submitted by it', s.id) AS message
       FROM submissions s
-      WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h
-        WHERE h.submission_id = s.id AND h.kind = s.kind AND h.call = s.call)`,
+      WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h JOIN submissions u ON u.id = h.submission_id
+        WHERE h.kind = s.kind AND h.call = s.call
+          AND (u.id = s.id OR (s.refusal_reason = 'EXPIRED' AND u.subject_id = s.subject_id)))`,
   },
   {
     invariant: 'I5',

@@ -47,15 +47,19 @@ export async function readHolderActs(deps: Finder, cashOutSessionId: string): Pr
 /** What came back signed for it, oldest first; a wallet replaces it a few times at most. */
 export async function readActTransactions(
   deps: Finder,
-  { submission }: HolderAct,
+  { id, submission }: HolderAct,
 ): Promise<SubjectTransaction[]> {
   if (submission === null) return [];
+  // A deposit's subject is its session, which may have several acts.
+  const ofAct =
+    submission.subjectId === id ? eq(submissions.subjectId, id) : eq(submissions.id, submission.id);
   const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
   const rows = await deps.db
     .select({ txHash, state, signedAt, decidedAt })
     .from(attempts)
-    .where(eq(attempts.submissionId, submission.id))
-    .orderBy(asc(number));
+    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+    .where(ofAct)
+    .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(number));
   return rows.map((row) => ({ ...row, kind: submission.kind }));
 }
 

@@ -4,7 +4,9 @@
  *   signed bytes ─▶ that act and nothing else? ─▶ intent + attempt committed ─▶ sent, asked and settled by the worker
  *
  * The same bytes again get the same answer. Other bytes, while the first can still land, only as a wallet's own fee
- * replacement: the same act in the same slot (signedByHolder.ts).
+ * replacement: the same act in the same slot (signedByHolder.ts). Once the first is dead, other bytes are taken only
+ * when they have landed already, as a wallet can send by itself what it has signed: then the act is done, and whoever
+ * was told otherwise would do it twice.
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
@@ -18,7 +20,7 @@ import { lockCashOut, moveTo } from './cashOutMoves.ts';
 import { requireSettlementOf } from './checkCashOut.ts';
 import type { Dependencies } from './dependencies.ts';
 import { findCashOut, type CashOut } from './findCashOut.ts';
-import { findHolderAct, type HolderAct } from './findHolderAct.ts';
+import { findHolderAct, readActTransactions, type HolderAct } from './findHolderAct.ts';
 
 /**
  * @param act one that the caller may submit.
@@ -28,7 +30,7 @@ import { findHolderAct, type HolderAct } from './findHolderAct.ts';
  */
 export async function submitSigned(deps: Dependencies, act: HolderAct, signed: string): Promise<HolderAct> {
   const opened = await openSigned(deps, act, signed);
-  const isLanded = act.submission === null && (await hasLandedAlready(deps, act, opened));
+  const isLanded = await hasLandedAlready(deps, act, opened);
   const subjectId = await commit(deps, act, { opened, isLanded });
   await deps.submission.checkpoint('attempt-committed');
   deps.subjects.ring(NEW_SUBMISSION);
@@ -64,13 +66,16 @@ async function openSigned(deps: Dependencies, act: HolderAct, signed: string): P
 
 /**
  * Asked where it comes too late to be sent, or where nobody waits for it: the wallet may have sent it by itself.
- * @throws DomainError LEDGER_REJECTED when its time is over, and it has not landed
+ * @throws DomainError LEDGER_REJECTED when its time is over, and it has not landed; CONFLICT when another is dead, and
+ * this one can't be told to be
  */
 async function hasLandedAlready(
   deps: Dependencies,
   act: HolderAct,
   opened: PreparedTransaction,
 ): Promise<boolean> {
+  if (act.state === 'EXPIRED') return hasLandedInstead(deps, act, opened);
+  if (act.submission !== null) return false;
   const { validUntil } = opened;
   const isPast = validUntil !== null && (await deps.network.status()).closedAt > validUntil;
   if (!isPast && (act.cashOutSessionId === null || isAwaited(deps, await sessionOf(deps, act)))) return false;
@@ -79,6 +84,28 @@ async function hasLandedAlready(
     throw rejected(act, NEVER_SIGNED_AGAIN.reason, NEVER_SIGNED_AGAIN.message);
   }
   return status === 'succeeded';
+}
+
+/** Other bytes than those that are proved dead. */
+async function hasLandedInstead(
+  deps: Dependencies,
+  act: HolderAct,
+  opened: PreparedTransaction,
+): Promise<boolean> {
+  const known = await readActTransactions(deps, act);
+  if (known.some(({ txHash }) => txHash === opened.hash)) return false;
+  const { status } = await deps.network.outcome(opened);
+  if (status === 'succeeded') return true;
+  if (status === 'refused' || status === 'dead') return false;
+  const { hash: txHash } = opened;
+  const whatToDo =
+    status === 'pending'
+      ? 'can still land. If the wallet has sent it by itself, submit it once more in a while; prepare it anew only if not.'
+      : 'may have landed, which the history of the network no longer tells: look for it before you prepare it anew.';
+  throw new DomainError('CONFLICT', `What was signed for it before is over, but ${txHash} ${whatToDo}`, {
+    actId: act.id,
+    txHash,
+  });
 }
 
 function rejected(act: HolderAct, reason: string | null, message: string): DomainError {
@@ -98,14 +125,15 @@ async function commit(deps: Dependencies, act: HolderAct, signed: Signed): Promi
   const subjectId = call.kind === 'initiateOffRamp' && cashOutSessionId !== null ? cashOutSessionId : act.id;
   if (call.kind !== 'retire' && act.submission === null)
     await requireSettlementOf(deps.network, await sessionOf(deps, act));
-  const known = act.submission?.id ?? (await commitFirst(deps, act, subjectId, signed));
+  const isNew = act.submission === null || (act.state === 'EXPIRED' && signed.isLanded);
+  const known = isNew ? await commitNew(deps, act, subjectId, signed) : (act.submission?.id ?? null);
   // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
   if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed.opened));
   return subjectId;
 }
 
-/** @returns null, or the submission that was there before: nothing was written then. */
-async function commitFirst(
+/** @returns null, or the submission that was faster: nothing was written then. */
+async function commitNew(
   deps: Dependencies,
   act: HolderAct,
   subjectId: string,
@@ -116,7 +144,7 @@ async function commitFirst(
     // The session before the act, as everywhere.
     const session = cashOutSessionId === null ? null : await lockCashOut(tx, cashOutSessionId);
     const submissionId = await lockAct(tx, act.id);
-    if (submissionId !== null) return submissionId;
+    if (submissionId !== null && submissionId !== act.submission?.id) return submissionId;
     if (session !== null && !isLanded && !isAwaited(deps, session)) throw notAwaited(session);
     if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
       await moveTo(tx, session, 'DEPOSITING');

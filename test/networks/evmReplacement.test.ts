@@ -2,8 +2,11 @@
  * A wallet that raises its fee, as wallets on EVM chains do: the same act with the same nonce takes the place of the
  * first, another nonce does not, and one of them lands.
  */
+import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { audit } from '../../src/audit/audit.ts';
 import type { Platform } from '../../src/compose.ts';
+import { holderActs } from '../../src/db/schema/index.ts';
 import type { LedgerNetwork, UnsignedTransaction } from '../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { findHolderAct, readActTransactions, type HolderAct } from '../../src/resolvers/findHolderAct.ts';
@@ -90,16 +93,88 @@ it('replaces the first transaction, and lands once', async () => {
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
 });
 
-it('is EXPIRED when the wallet replaced it past us, and says to look first', async () => {
+/** The wallet speeds it up by itself: the first one is dead, another one has landed, and nobody told us. */
+async function replacedPastUs(nonces = 0): Promise<{ act: HolderAct; landed: string }> {
   const impatient = { ...platform.dependencies, mutationWaitMs: 200 };
   const act = await prepareRetirement(platform.dependencies, CALLER, retirementInput(tokenAddress, holder));
   await world.node.rpc('evm_setAutomine', [false]);
   await submitSigned(impatient, act, await holder.sign(act.unsigned));
-  await world.node.rpc('eth_sendRawTransaction', [await holder.sign(changed(act.unsigned, 3n, 0))]);
+  if (nonces > 0) await sendNothing(act.unsigned);
+  const landed = await holder.sign(changed(act.unsigned, 3n, nonces));
+  await world.node.rpc('eth_sendRawTransaction', [landed]);
   await world.node.rpc('evm_setAutomine', [true]);
   await world.node.rpc('evm_mine', []);
   await expect.poll(async () => (await reread(act)).state, EVENTUALLY).toBe('EXPIRED');
-  expect((await reread(act)).submission?.message).toContain('make sure that the wallet has not sent it');
-  // Which it has: once, and nothing here signs again.
-  expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(2);
+  return { act: await reread(act), landed };
+}
+
+/** As a wallet cancels: a transfer of nothing takes the nonce. */
+async function sendNothing(unsigned: UnsignedTransaction): Promise<void> {
+  const call = JSON.parse(changed(unsigned, 3n, 0).payload) as Record<string, string>;
+  const nothing = { ...call, to: holder.address, data: '0x', value: '0x0' };
+  const signed = await holder.sign({ ...unsigned, payload: JSON.stringify(nothing) });
+  await world.node.rpc('eth_sendRawTransaction', [signed]);
+}
+
+const retirementsOf = async () => (await network.carbonTotals(tokenAddress)).totalRetirements;
+
+it('is EXPIRED when the wallet replaced it past us, and LANDED when that comes back too', async () => {
+  const { act, landed } = await replacedPastUs();
+  expect(act.submission?.message).toContain('make sure that the wallet has not sent it');
+  expect(await retirementsOf()).toBe(2);
+
+  const done = await submitSigned(platform.dependencies, act, landed);
+  expect(done).toMatchObject({ state: 'LANDED', recordIndex: 1 });
+  expect(await submitSigned(platform.dependencies, await reread(act), landed)).toMatchObject({
+    state: 'LANDED',
+    recordIndex: 1,
+  });
+  const transactions = await readActTransactions(platform.dependencies, await reread(act));
+  expect(transactions.map(({ state }) => state)).toEqual(['DEAD', 'LANDED']);
+  expect(await retirementsOf()).toBe(2);
+  const { findings } = await audit(platform.dependencies);
+  // What the holder has was moved out of custody past the product.
+  expect(findings.filter(({ invariant }) => invariant !== 'I2')).toEqual([]);
+});
+
+it('is LANDED also when the wallet cancelled it, and sent it once more', async () => {
+  const { act, landed } = await replacedPastUs(1);
+  expect(await submitSigned(platform.dependencies, act, landed)).toMatchObject({
+    state: 'LANDED',
+    recordIndex: 2,
+  });
+  expect(await retirementsOf()).toBe(3);
+});
+
+it('stays EXPIRED for what has not landed, which nobody sends', async () => {
+  const { act } = await replacedPastUs();
+  const before = await retirementsOf();
+  const { dependencies } = platform;
+  for (const factor of [1n, 5n]) {
+    const dead = await holder.sign(changed(act.unsigned, factor, 0));
+    await expect(submitSigned(dependencies, act, dead)).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      message: expect.stringContaining('was used before') as string,
+    });
+  }
+  const able = await holder.sign(changed(act.unsigned, 1n, 1));
+  await expect(submitSigned(dependencies, act, able)).rejects.toMatchObject({
+    code: 'CONFLICT',
+    message: expect.stringContaining('can still land') as string,
+  });
+  expect(await reread(act)).toMatchObject({ state: 'EXPIRED' });
+  expect(await retirementsOf()).toBe(before);
+});
+
+it('has one submission, unless that is dead', async () => {
+  const act = await prepareRetirement(platform.dependencies, CALLER, retirementInput(tokenAddress, holder));
+  const { submission } = await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+  const { act: other } = await replacedPastUs();
+  const move = (id: string, submissionId: string | null) =>
+    database.handle.db.update(holderActs).set({ submissionId }).where(eq(holderActs.id, id));
+  const refused = { cause: { message: expect.stringContaining('is set once') as string } };
+  await expect(move(act.id, null)).rejects.toMatchObject(refused);
+  await expect(move(act.id, other.submission?.id ?? '')).rejects.toMatchObject(refused);
+  await expect(move(other.id, null)).rejects.toMatchObject(refused);
+  expect((await reread(act)).submission?.id).toBe(submission?.id);
 });

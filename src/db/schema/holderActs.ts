@@ -38,7 +38,10 @@ export const holderActs = pgTable(
     validUntil: bigint('valid_until', { mode: 'bigint' }),
     /** The latest ledger before it was prepared: a wallet that sends it by itself can't have done so earlier. */
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
-    /** Set once: from then on the signed transaction is on its way. */
+    /**
+     * From then on the signed transaction is on its way. Another one takes its place only when it is dead, and the
+     * wallet has landed the act by itself.
+     */
     submissionId: uuid('submission_id').references(() => submissions.id),
     createdAt: moment('created_at').notNull(),
   },

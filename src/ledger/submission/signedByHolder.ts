@@ -28,9 +28,13 @@ export const NEVER_SIGNED_AGAIN: Refusal = {
 /** What is said to other bytes of an act whose first ones can't land any more, by the state of their submission. */
 const OVER = {
   SUCCEEDED: 'It has landed already, in another transaction.',
-  REFUSED: 'What was signed for it before is over: prepare it anew.',
+  REFUSED:
+    'What was signed for it before is over, and this has not landed. Make sure that the wallet has not sent it in yet ' +
+    'another way before you prepare it anew.',
   NEEDS_REVIEW: 'Whether it landed in another transaction is for an operator to decide.',
-  PENDING: 'What was signed for it before is about to be given up: prepare it anew.',
+  PENDING:
+    'What was signed for it before is about to be given up. Submit this once more in a moment: should it have landed, ' +
+    'it is done.',
 } as const satisfies Record<Submission['state'], string>;
 
 interface Dependencies {
