@@ -356,6 +356,7 @@ describe('headroom', () => {
     maxReadBytes: 10_000,
     maxWriteEntries: 4,
     maxFootprintEntries: 10,
+    isContractDataOnDisk: true,
     minTemporaryTtlLedgers: 16n,
   };
 
@@ -370,7 +371,11 @@ describe('headroom', () => {
       }),
       resourceFee: xdr.Int64.fromString('77'),
     });
-    const roomy = withHeadroom({ data, feeStroops: 77n }, settings, { token, count: 9 });
+    const roomy = withHeadroom({ data, feeStroops: 77n }, settings, {
+      token,
+      count: 9,
+      recordBytes: 512,
+    });
     expect(roomy.data.resources().instructions()).toBe(1_050);
     expect(roomy.data.resources().writeBytes()).toBe(500);
     expect(roomy.data.resources().diskReadBytes()).toBe(0);

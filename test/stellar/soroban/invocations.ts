@@ -66,28 +66,32 @@ export function invoke(deps: InvocationDeps, request: InvocationRequest): Invoke
       args: call.args(),
     },
   );
-  return { run, storage, ...measure(run, storage, below, deps.protocolVersion) };
+  return { run, storage, ...measure(run, storage, request, deps.protocolVersion) };
 }
 
+/** On landing, everything that the footprint names and that exists counts, touched or not. */
 function measure(
   run: HostRun,
   storage: HostStorage,
-  below: EntryReader,
+  { below, footprint }: Pick<InvocationRequest, 'below' | 'footprint'>,
   protocolVersion: number,
 ): Omit<Invoked, 'run' | 'storage'> {
-  const { readOnly, readWrite } = storage.touched();
-  const keys = [...readOnly, ...readWrite];
+  const touched = storage.touched();
+  const keys = [...touched.readOnly, ...touched.readWrite];
+  const readable = footprint ? [...footprint.readOnly, ...footprint.readWrite] : keys;
   const restored = storage.restored();
   const isFromDisk = (key: xdr.LedgerKey) =>
     protocolVersion < MEMORY_STATE_PROTOCOL || !hasTimeToLive(key) || restored.includes(idOf(key));
   const changes = storage.changes();
+  const written = footprint ? footprint.readWrite.map(idOf) : [...changes.keys()];
+  const after = (id: EntryId) => (changes.has(id) ? (changes.get(id) ?? null) : below.get(id));
   const returned = run.outcome.kind === 'returned' ? run.outcome.value.toXDR().length : 0;
   return {
     used: {
       // Grows with what a contract does, and is the same each time it does the same.
       instructions: 1_500_000 + 60_000 * keys.length + 40_000 * run.events.length,
-      readBytes: sum(keys.filter(isFromDisk).map((key) => sizeOf(below.get(idOf(key))))),
-      writeBytes: sum([...changes.values()].map(sizeOf)),
+      readBytes: sum(readable.filter(isFromDisk).map((key) => sizeOf(below.get(idOf(key))))),
+      writeBytes: sum(written.map((id) => sizeOf(after(id)))),
     },
     eventBytes: returned + sum(run.events.map((event) => event.toXDR().length)),
     rentedBytes: sum(rented(changes, below)),

@@ -17,6 +17,7 @@ import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { inclusionFeeStroops } from './fees.ts';
 import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
+import type { SpareRetirements } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './invocations.ts';
 import type { Contracts, Invocation } from './invocations.ts';
 import type { StellarNode } from './node.ts';
@@ -45,10 +46,14 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
  */
 const LEAST_LEDGER_SECONDS = 4n;
 const LEDGERS_TO_SPARE = 2n;
-/** Retirements of other holders, whom we don't know, may land before ours too. */
-const SPARE_RETIREMENTS_OF_OTHERS = 8;
-/** Each channel may have one ahead of ours now, and one more when ours has to wait. */
-const SPARE_RETIREMENTS_PER_CHANNEL = 2;
+/** Each channel may have one ahead of ours, and other holders, whom we don't know, some too. */
+const SPARE_RETIREMENTS_OF_OTHERS = 4;
+const MIN_SPARE_RETIREMENTS = 8;
+/** Of a retirement's record: all but its texts, and with texts of a few words. */
+const BARE_RECORD_BYTES = 300;
+const SHORT_RECORD_BYTES = 448;
+/** Where the texts begin among a retirement's arguments. */
+const TEXTS_PLACE = 2;
 
 /** What a simulation that succeeded says, for a call that may be signed. */
 export interface SimulatedCall {
@@ -123,10 +128,22 @@ export async function roomyCall(
   state: Pick<LedgerState, 'latestLedger'>,
 ): Promise<SimulatedCall> {
   const settings = await deps.resourceSettings(state.latestLedger);
-  const { functionName, contract } = simulated.invocation;
-  const count = SPARE_RETIREMENTS_OF_OTHERS + deps.keys.sources.size * SPARE_RETIREMENTS_PER_CHANNEL;
-  const spare = functionName === 'retire' ? { token: contract, count } : null;
+  const spare = spareRetirements(simulated.invocation, deps.keys.sources.size);
   return { ...simulated, resources: withHeadroom(simulated.resources, settings, spare) };
+}
+
+/** Those that land first are taken to have texts as long as this one's: mostly they come from the same hands. */
+function spareRetirements(
+  { functionName, contract, args }: Invocation,
+  sources: number,
+): SpareRetirements | null {
+  if (functionName !== 'retire') return null;
+  const textBytes = args.slice(TEXTS_PLACE).reduce((sum, text) => sum + text.toXDR().length, 0);
+  return {
+    token: contract,
+    count: Math.max(MIN_SPARE_RETIREMENTS, sources + SPARE_RETIREMENTS_OF_OTHERS),
+    recordBytes: Math.max(SHORT_RECORD_BYTES, BARE_RECORD_BYTES + textBytes),
+  };
 }
 
 /** A factory that puts contracts elsewhere would let an asset be issued twice: a lost deploy could not be found. */

@@ -25,6 +25,8 @@ export interface ResourceSettings {
   maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
+  /** So that reading it counts: before protocol 23. */
+  isContractDataOnDisk: boolean;
   /** Every temporary entry lives at least so long. */
   minTemporaryTtlLedgers: bigint;
 }
@@ -45,6 +47,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   maxReadBytes: 131_072,
   maxWriteEntries: 25,
   maxFootprintEntries: 40,
+  isContractDataOnDisk: true,
   minTemporaryTtlLedgers: 17_280n,
 };
 
@@ -107,6 +110,7 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     maxReadBytes: cost.txMaxDiskReadBytes(),
     maxWriteEntries: cost.txMaxWriteLedgerEntries(),
     maxFootprintEntries: costExt?.txMaxFootprintEntries() ?? cost.txMaxDiskReadEntries(),
+    isContractDataOnDisk: !costExt,
     minTemporaryTtlLedgers: BigInt(archival?.minTemporaryTtl() ?? ASSUMED_SETTINGS.minTemporaryTtlLedgers),
   };
 }

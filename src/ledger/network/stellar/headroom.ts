@@ -7,7 +7,10 @@
  * index, which is known only on landing: simulated on one state, all retirements of a token name the same
  * index, and all but the first to land would write outside of their footprints.
  *
- * What is declared is paid for; what is offered beyond that is given back.
+ * The network counts every entry that is named for writing and exists, touched or not: a place that somebody else's
+ * retirement has filled costs the whole of that record, so each place comes with the bytes of one.
+ *
+ * What is declared is paid for, and takes room in the ledger from others; what is offered beyond that is given back.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { Address } from '../port.ts';
@@ -23,10 +26,17 @@ const SPARE_INSTRUCTIONS_PERCENT = 10;
 /** For the host to take in one more key of the footprint, generously. */
 const INSTRUCTIONS_PER_SPARE_KEY = 20_000;
 
-/** How many further retirements of which token may land first. */
+/**
+ * For all places together, at the least. Twenty transactions with so much each fit into one ledger of the public
+ * network (286,720 written bytes): for 24 places it is what records with short texts take, for 7 what our longest do.
+ */
+const MIN_BYTES_OF_PLACES = 11_264;
+
+/** How many further retirements of which token may land first, and how large the record of one is. */
 export interface SpareRetirements {
   token: Address;
   count: number;
+  recordBytes: number;
 }
 
 export function withHeadroom(
@@ -37,7 +47,7 @@ export function withHeadroom(
   const data = xdr.SorobanTransactionData.fromXDR(resources.data.toXDR());
   const declared = data.resources();
   const footprint = declared.footprint();
-  const keys = spare ? furtherKeys(footprint, settings, spare) : [];
+  const keys = spare ? furtherKeys(declared, settings, spare) : [];
   // At the end: archived entries are named by their places in this list.
   footprint.readWrite([...footprint.readWrite(), ...keys]);
 
@@ -47,9 +57,12 @@ export function withHeadroom(
     Math.max(0, settings.maxInstructions - instructions),
   );
   declared.instructions(instructions + moreInstructions);
-  const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes);
+  const filled =
+    keys.length === 0 ? 0 : Math.max(keys.length * (spare?.recordBytes ?? 0), MIN_BYTES_OF_PLACES);
+  const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes, filled);
   declared.writeBytes(declared.writeBytes() + moreWritten);
-  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes);
+  const filledOnDisk = settings.isContractDataOnDisk ? filled : 0;
+  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, filledOnDisk);
   declared.diskReadBytes(declared.diskReadBytes() + moreRead);
 
   const feeStroops =
@@ -63,22 +76,24 @@ export function withHeadroom(
 }
 
 /** Nothing for a call that reads or writes none: it won't begin to. */
-function spareBytes(declared: number, max: number): number {
-  return declared === 0 ? 0 : Math.min(SPARE_BYTES, Math.max(0, max - declared));
+function spareBytes(declared: number, max: number, filled: number): number {
+  return declared === 0 ? 0 : Math.min(SPARE_BYTES + filled, Math.max(0, max - declared));
 }
 
 /** The places after the one that the simulation wrote to, as far as the network's limits go. */
 function furtherKeys(
-  footprint: xdr.LedgerFootprint,
+  declared: xdr.SorobanResources,
   settings: ResourceSettings,
-  { token, count }: SpareRetirements,
+  { token, count, recordBytes }: SpareRetirements,
 ): xdr.LedgerKey[] {
+  const footprint = declared.footprint();
   const named = footprint.readWrite();
   const index = named.map((key) => retirementIndexIn(key, token)).find((found) => found !== null);
   if (index === undefined || index === null) return [];
   const room = Math.min(
     settings.maxWriteEntries - named.length,
     settings.maxFootprintEntries - named.length - footprint.readOnly().length,
+    Math.floor((settings.maxWriteBytes - SPARE_BYTES - declared.writeBytes()) / recordBytes),
   );
   const length = Math.max(0, Math.min(count, room));
   return retirementKeys(token, index + 1, length);
