@@ -38,8 +38,8 @@ const HolderActStateEnum = builder.enumType('HolderActState', {
     REFUSED: { description: 'Final, without effect: the contract refused it.' },
     EXPIRED: {
       description:
-        "What was signed can't land any more, and only the holder could sign again: prepare it anew, after looking " +
-        'whether the wallet has sent it in another way.',
+        "What was signed can't land any more, and only the holder could sign again. What the wallet has sent in its " +
+        'place goes to `submitSigned`, too; prepare it anew only after looking that there is no such thing.',
     },
     NEEDS_REVIEW: { description: 'Whether it landed can not be decided by rule: an operator does.' },
   },

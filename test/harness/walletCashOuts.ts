@@ -29,7 +29,7 @@ export function depositInputOf(
 
 /** Signs an approval first, where the network wants one. */
 export async function prepareDeposit(
-  world: WalletWorld,
+  world: Pick<WalletWorld, 'platform' | 'network'>,
   holder: Holder,
   input: PrepareCashOutDepositInput,
 ): Promise<PreparedCashOut & { act: HolderAct }> {

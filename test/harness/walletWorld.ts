@@ -28,7 +28,7 @@ export const EVENTUALLY = { timeout: 30_000 };
 
 /** Prepares, signs and gives back. */
 export async function signAndSubmit(
-  { platform }: WalletWorld,
+  { platform }: Pick<WalletWorld, 'platform'>,
   holder: Holder,
   act: HolderAct,
 ): Promise<HolderAct> {

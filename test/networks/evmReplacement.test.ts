@@ -9,12 +9,15 @@ import type { Platform } from '../../src/compose.ts';
 import { holderActs } from '../../src/db/schema/index.ts';
 import type { LedgerNetwork, UnsignedTransaction } from '../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
+import { findCashOut } from '../../src/resolvers/findCashOut.ts';
 import { findHolderAct, readActTransactions, type HolderAct } from '../../src/resolvers/findHolderAct.ts';
 import { prepareRetirement } from '../../src/resolvers/prepareRetirement.ts';
 import { submitSigned } from '../../src/resolvers/submitSigned.ts';
 import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { connectLedger } from '../harness/ledgers.ts';
 import { openProject, platformOn } from '../harness/platform.ts';
+import { activeReceipt, reaches } from '../harness/warehouse.ts';
+import { depositInputOf, prepareDeposit } from '../harness/walletCashOuts.ts';
 import { retirementInput } from '../harness/walletRetirements.ts';
 import { CALLER, EVENTUALLY } from '../harness/walletWorld.ts';
 import { startEvmWorld, type EvmWorld } from './evmWorld.ts';
@@ -94,9 +97,11 @@ it('replaces the first transaction, and lands once', async () => {
 });
 
 /** The wallet speeds it up by itself: the first one is dead, another one has landed, and nobody told us. */
-async function replacedPastUs(nonces = 0): Promise<{ act: HolderAct; landed: string }> {
+async function replacedPastUs(nonces = 0, prepared?: HolderAct): Promise<{ act: HolderAct; landed: string }> {
   const impatient = { ...platform.dependencies, mutationWaitMs: 200 };
-  const act = await prepareRetirement(platform.dependencies, CALLER, retirementInput(tokenAddress, holder));
+  const act =
+    prepared ??
+    (await prepareRetirement(platform.dependencies, CALLER, retirementInput(tokenAddress, holder)));
   await world.node.rpc('evm_setAutomine', [false]);
   await submitSigned(impatient, act, await holder.sign(act.unsigned));
   if (nonces > 0) await sendNothing(act.unsigned);
@@ -144,6 +149,21 @@ it('is LANDED also when the wallet cancelled it, and sent it once more', async (
     recordIndex: 2,
   });
   expect(await retirementsOf()).toBe(3);
+});
+
+it('is a deposit that was found before, and now its transaction is known', async () => {
+  const receipt = await activeReceipt(platform, { farmerAddress: holder.address });
+  const prepared = await prepareDeposit({ platform, network }, holder, depositInputOf(receipt, holder));
+  const { act, landed } = await replacedPastUs(0, prepared.act);
+  const found = await reaches(platform, prepared.session.id, 'AWAITING_PAYOUT');
+  expect(found).toMatchObject({ depositTxHash: null });
+  const done = await submitSigned(platform.dependencies, act, landed);
+  expect(done).toMatchObject({ state: 'LANDED' });
+  expect(await findCashOut(platform.dependencies, found.id)).toMatchObject({
+    state: 'AWAITING_PAYOUT',
+    depositedAt: found.depositedAt,
+    depositTxHash: done.submission?.txHash,
+  });
 });
 
 it('stays EXPIRED for what has not landed, which nobody sends', async () => {

@@ -35,6 +35,9 @@ export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 
  *                                                                             ▼        ▼
  *                                                                          SETTLED  REFUNDED
  *
+ * Where deposits need approvals, those of one receipt take turns while they are DEPOSITING (custodyDeposits.ts). One that
+ * lands after its session is REFUSED is given back: REFUNDING.
+ *
  * By a holder with a wallet of their own, who may also send the deposit by themselves, and late:
  *
  *   OPENING ──open──▶ AWAITING_SIGNATURE ──signed, given back──▶ DEPOSITING ──deposit final──▶ AWAITING_PAYOUT
