@@ -45,8 +45,9 @@ export const RetirementRecordRef = builder.objectRef<FeedRecord>('RetirementReco
   }),
 });
 
-/** Base units as tonnes, exactly. */
+/** Base units as tonnes, exactly. A stranger's record may hold a negative amount: the token takes them. */
 export function decimalTonnes(amount: bigint): string {
+  if (amount < 0n) return `-${decimalTonnes(-amount)}`;
   const whole = amount / BASE_UNITS_PER_WHOLE;
   const rest = (amount % BASE_UNITS_PER_WHOLE).toString().padStart(TOKEN_DECIMALS, '0').replace(/0+$/, '');
   return rest === '' ? whole.toString() : `${whole}.${rest}`;

@@ -32,9 +32,12 @@ export interface ScalarDefinition<T> {
 /** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
 const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
 const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
+/** Strangers' records may hold negative amounts: those are shown, but never taken. */
+const SHOWN_DECIMAL = /^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
 const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
 /** i128, which Soroban contracts count in. */
 const MAX_BASE_UNITS = 2n ** 127n - 1n;
+const MIN_SHOWN_BASE_UNITS = -(2n ** 127n);
 /** The end of the year 9999: anything later is milliseconds taken for seconds. */
 const MAX_UNIX_TIME = 253_402_300_799;
 
@@ -53,7 +56,7 @@ export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint>
     description:
       `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
       `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
-    serialize: (value) => serializeInteger(name, value, MAX_WHOLE_UNITS),
+    serialize: (value) => serializeInteger(name, value, 0n, MAX_WHOLE_UNITS),
     parseValue: (value) => {
       if (typeof value === 'string') return read(value, showValue(value));
       if (typeof value !== 'number' || !Number.isInteger(value))
@@ -83,7 +86,7 @@ const baseUnits: ScalarDefinition<bigint> = stringScalar({
     const amount = text === '0' ? 0n : DECIMAL_INTEGER.test(text) ? BigInt(text) : -1n;
     return amount >= 0n && amount <= MAX_BASE_UNITS ? amount : undefined;
   },
-  serialize: (value) => serializeInteger('BaseUnits', value, MAX_BASE_UNITS),
+  serialize: (value) => serializeInteger('BaseUnits', value, MIN_SHOWN_BASE_UNITS, MAX_BASE_UNITS),
 });
 
 const hash32: ScalarDefinition<string> = stringScalar({
@@ -140,7 +143,7 @@ const decimal = stringScalar({
   expected: 'a decimal number as a string',
   read: (text) => (DECIMAL.test(text) ? text : undefined),
   serialize: (value) => {
-    if (typeof value === 'string' && DECIMAL.test(value)) return value;
+    if (typeof value === 'string' && SHOWN_DECIMAL.test(value)) return value;
     throw new Error(`Decimal can't print ${showValue(value)}.`);
   },
 });
@@ -206,8 +209,8 @@ function stringScalar<T>(form: {
   };
 }
 
-function serializeInteger(name: string, value: unknown, maximum: bigint): string {
-  if (typeof value === 'bigint' && value >= 0n && value <= maximum) return value.toString();
+function serializeInteger(name: string, value: unknown, minimum: bigint, maximum: bigint): string {
+  if (typeof value === 'bigint' && value >= minimum && value <= maximum) return value.toString();
   throw new Error(`${name} can't print ${showValue(value)}.`);
 }
 

@@ -312,6 +312,19 @@ describe('a look at the chain', () => {
   });
 });
 
+it('reads a NUL in somebody’s text as what a database can keep', async () => {
+  const token = await mintedCarbon(network, 2n);
+  await land(network, {
+    kind: 'retire',
+    tokenAddress: token,
+    amount: 1n,
+    beneficiary: 'a\u0000b',
+    note: '\u0000',
+  });
+  const { records } = await network.retirementRecords(token, 0, 1);
+  expect(records).toMatchObject([{ beneficiary: 'a\ufffdb', note: '\ufffd' }]);
+});
+
 describe('addresses', () => {
   it('have one spelling, and a wrong checksum is refused', async () => {
     const { custodyAddress } = network;

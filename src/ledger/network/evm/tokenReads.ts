@@ -6,6 +6,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
+import { storableText } from '../foreignText.ts';
 import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type {
   CarbonTotals,
@@ -225,8 +226,8 @@ function readRecord(token: Address, index: number, answer: ReadAnswer | undefine
     retiredBy: requireAddress(retiredBy.toLowerCase()),
     amount,
     timestamp,
-    beneficiary,
-    note: retirementNote,
+    beneficiary: storableText(beneficiary),
+    note: storableText(retirementNote),
   };
 }
 

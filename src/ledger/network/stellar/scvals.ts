@@ -2,6 +2,7 @@
  * Contract values (ScVal): what the contracts take and give, to and from plain values, each within its range.
  */
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
+import { storableText } from '../foreignText.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, BaseUnits, Hash32, UnixSeconds } from '../port.ts';
 import { bytesOf, normalizeAddress } from './addresses.ts';
@@ -96,9 +97,9 @@ export function asAddress(value: unknown, what: string): Address {
 }
 
 export function asText(value: unknown, what: string): string {
-  if (typeof value === 'string') return value;
+  if (typeof value === 'string') return storableText(value);
   // What is no UTF-8 comes as bytes; it is shown as far as it is text.
-  if (value instanceof Uint8Array) return Buffer.from(value).toString('utf8');
+  if (value instanceof Uint8Array) return storableText(Buffer.from(value).toString('utf8'));
   throw unexpected(value, what, 'a text');
 }
 
