@@ -14,6 +14,9 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
+/** Long enough for an answer on a busy machine; two tests wait it out. */
+const TIMEOUT_MS = 2_000;
+
 async function clientOf(handler: Handler, path = ''): Promise<IndexerClient> {
   const server = createServer(handler);
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -24,7 +27,11 @@ async function clientOf(handler: Handler, path = ''): Promise<IndexerClient> {
   });
   const address = server.address();
   if (address === null || typeof address === 'string') throw new Error('no port');
-  return createIndexerClient({ url: `http://127.0.0.1:${address.port}${path}`, fetch, timeoutMs: 500 });
+  return createIndexerClient({
+    url: `http://127.0.0.1:${address.port}${path}`,
+    fetch,
+    timeoutMs: TIMEOUT_MS,
+  });
 }
 
 function answering(status: number, body: unknown): Handler {
@@ -90,7 +97,7 @@ describe('the indexer client', () => {
   });
 
   it('says that an indexer is unavailable which is not there', async () => {
-    const client = createIndexerClient({ url: 'http://127.0.0.1:9', fetch, timeoutMs: 500 });
+    const client = createIndexerClient({ url: 'http://127.0.0.1:9', fetch, timeoutMs: TIMEOUT_MS });
     await expect(client.health()).rejects.toMatchObject({
       ...unavailable,
       message: expect.stringContaining('GET /health') as string,
@@ -98,7 +105,7 @@ describe('the indexer client', () => {
   });
 
   it('that is not configured says how to configure one', async () => {
-    const client = createIndexerClient({ url: null, fetch, timeoutMs: 500 });
+    const client = createIndexerClient({ url: null, fetch, timeoutMs: TIMEOUT_MS });
     await expect(client.registerWebhook('http://localhost/', ['*'])).rejects.toMatchObject({
       ...unavailable,
       message: expect.stringContaining('INDEXER_URL'),
