@@ -124,6 +124,26 @@ describe('a node that does not answer', () => {
   });
 });
 
+describe('a node behind the same address that lags', () => {
+  it('refuses nothing for good on a ledger older than one that was told of', async () => {
+    const minted = {
+      kind: 'mint',
+      to: stage.custody.publicKey(),
+      tokenAddress,
+      amount: 90n * TONNE,
+    } as const;
+    const prepared = await prepare(stage.network, minted);
+    await stage.network.broadcast(prepared.signedBytes);
+    stage.simulator.controls.closeLedger();
+    expect(await stage.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    const all = () => stage.network.draft(retire(tokenAddress, 100n * TONNE));
+    stage.simulator.controls.faults.lagLedgers = 1;
+    await expect(all()).rejects.toThrow(NetworkUnavailable);
+    stage.simulator.controls.faults.lagLedgers = 0;
+    await all();
+  });
+});
+
 describe('death', () => {
   it('is not told by a node that lags behind, whatever the time', async () => {
     const prepared = await retireOne();

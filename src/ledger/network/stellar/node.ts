@@ -2,7 +2,9 @@
  * One Stellar RPC node: what is asked of it, and what its answers must look like.
  *
  * Every request has a time-out and a limit to its answer. Whatever is not a well-formed answer is NetworkUnavailable:
- * nothing is known then, and nothing has failed. Messages never hold the node's url, because such urls carry keys.
+ * nothing is known then, and nothing has failed. So is what fails on an older ledger than one that was told of before:
+ * behind one address there may be several nodes, and one that lags sees no deposit, no mint, no contract yet. Messages
+ * never hold the node's url, because such urls carry keys.
  */
 // oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
 import { rpc, xdr } from '@stellar/stellar-sdk';
@@ -100,6 +102,12 @@ const EVENTS_PER_PAGE = 1000;
 
 export function createNode(options: NodeOptions): StellarNode {
   const server = openServer(options);
+  let latestHeard = 0n;
+
+  function heard<T extends { latestLedger: bigint }>(answer: T): T {
+    if (answer.latestLedger > latestHeard) latestHeard = answer.latestLedger;
+    return answer;
+  }
 
   return {
     async passphrase() {
@@ -110,12 +118,12 @@ export function createNode(options: NodeOptions): StellarNode {
       const answer = await ask('getTransaction', transactionAnswer, () =>
         server._getTransaction(HASH_OF_NOTHING),
       );
-      return stateOf(answer);
+      return heard(stateOf(answer));
     },
 
     async transaction(hash) {
       const raw = await ask('getTransaction', transactionAnswer, () => server._getTransaction(hash));
-      return decoded('getTransaction', () => ({ ...stateOf(raw), ...landedOf(raw) }));
+      return decoded('getTransaction', () => heard({ ...stateOf(raw), ...landedOf(raw) }));
     },
 
     async transactionsFrom(start) {
@@ -140,11 +148,18 @@ export function createNode(options: NodeOptions): StellarNode {
     },
 
     async simulate(transaction, options) {
+      const heardBefore = latestHeard;
       const authMode = options?.allowNested ? 'record_allow_nonroot' : undefined;
       const raw = await ask('simulateTransaction', simulationAnswer, () =>
         server._simulateTransaction(transaction, undefined, authMode),
       );
-      return decoded('simulateTransaction', () => simulationOf(raw));
+      const simulation = heard(decoded('simulateTransaction', () => simulationOf(raw)));
+      if (simulation.status === 'failed' && simulation.latestLedger < heardBefore) {
+        throw new NetworkUnavailable(
+          `The Stellar node simulated on ledger ${simulation.latestLedger}, though ledger ${heardBefore} has closed`,
+        );
+      }
+      return simulation;
     },
 
     async send(transaction) {
@@ -158,6 +173,7 @@ export function createNode(options: NodeOptions): StellarNode {
         throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
       }
       const raw = await ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys));
+      heard(raw);
       return decoded('getLedgerEntries', () => ({
         latestLedger: raw.latestLedger,
         byKey: new Map(
