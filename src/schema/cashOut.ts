@@ -7,36 +7,17 @@ import { readTransactions } from '../resolvers/findRetirement.ts';
 import { forRoles } from './access.ts';
 import { isOperator, subjectOf } from './caller.ts';
 import { CashOutSessionRef } from './cashOutSession.ts';
+import { cashOutFields } from './cashOutFields.ts';
 import { IDEMPOTENCY_KEY } from './idempotency.ts';
 import { hashOf } from './networkTransaction.ts';
-import { PayoutAccountInput, payoutAccountOf } from './payoutAccount.ts';
+import { payoutAccountOf } from './payoutAccount.ts';
 import { builder } from './platform.ts';
-import { address, countryCode, currencyCode, idempotencyKey } from './text.ts';
+import { idempotencyKey } from './text.ts';
 
 const CashOutInput = builder.inputType('CashOutInput', {
   description: 'What a farmer cashes out, and where to.',
   fields: (t) => ({
-    receiptTokenAddress: t.string({
-      required: true,
-      validate: { schema: address },
-      description: "The address of the receipt's token.",
-    }),
-    tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
-    fiatCurrency: t.string({
-      required: true,
-      validate: { schema: currencyCode },
-      description: 'ISO 4217, in capitals.',
-    }),
-    countryCode: t.string({
-      required: true,
-      validate: { schema: countryCode },
-      description: 'Of the payout account: ISO 3166-1 alpha-2, in capitals.',
-    }),
-    payoutAccount: t.field({
-      type: PayoutAccountInput,
-      required: true,
-      description: 'Where the fiat is paid to.',
-    }),
+    ...cashOutFields(t),
     idempotencyKey: t.string({
       required: true,
       validate: { schema: idempotencyKey },

@@ -7,39 +7,20 @@ import { forRoles } from './access.ts';
 import { isOperator, subjectOf } from './caller.ts';
 import { CashOutSessionRef } from './cashOutSession.ts';
 import { HolderActRef } from './holderAct.ts';
+import { cashOutFields } from './cashOutFields.ts';
 import { IDEMPOTENCY_KEY } from './idempotency.ts';
-import { PayoutAccountInput, payoutAccountOf } from './payoutAccount.ts';
+import { payoutAccountOf } from './payoutAccount.ts';
 import { builder } from './platform.ts';
-import { address, countryCode, currencyCode, idempotencyKey } from './text.ts';
+import { address, idempotencyKey } from './text.ts';
 
 const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput', {
   description: 'What a holder cashes out of their own, and where to.',
   fields: (t) => ({
-    receiptTokenAddress: t.string({
-      required: true,
-      validate: { schema: address },
-      description: "The address of the receipt's token.",
-    }),
+    ...cashOutFields(t),
     holder: t.string({
       required: true,
       validate: { schema: address },
       description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
-    }),
-    tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
-    fiatCurrency: t.string({
-      required: true,
-      validate: { schema: currencyCode },
-      description: 'ISO 4217, in capitals.',
-    }),
-    countryCode: t.string({
-      required: true,
-      validate: { schema: countryCode },
-      description: 'Of the payout account: ISO 3166-1 alpha-2, in capitals.',
-    }),
-    payoutAccount: t.field({
-      type: PayoutAccountInput,
-      required: true,
-      description: 'Where the fiat is paid to.',
     }),
     idempotencyKey: t.string({
       required: true,
