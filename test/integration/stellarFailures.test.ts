@@ -2,7 +2,7 @@
  * Transactions that landed and failed on Stellar: the contract's word, the network's limits, and nodes that keep
  * no reasons.
  */
-import { afterEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import {
   deploy,
   deployCarbon,
@@ -11,10 +11,18 @@ import {
   mintedCarbon,
   prepare,
   prepareAll,
+  refusalOf,
   retire,
   TONNE,
 } from '../contract/calls.ts';
-import type { NetworkCall, Outcome, PreparedTransaction } from '../../src/ledger/network/port.ts';
+import type {
+  LedgerNetwork,
+  NetworkCall,
+  Outcome,
+  PreparedTransaction,
+} from '../../src/ledger/network/port.ts';
+import { startRewritingProxy } from '../harness/rewritingProxy.ts';
+import type { RewritingProxy } from '../harness/rewritingProxy.ts';
 import { stageStellar } from '../harness/stellarStage.ts';
 import type { StellarStage } from '../harness/stellarStage.ts';
 
@@ -105,5 +113,50 @@ describe('the contract’s word', () => {
     stage = await stageStellar({ channels: 2 });
     const call = deployCarbon();
     expect(await together(call, { ...call, name: 'Another' })).toEqual(['SALT_ALREADY_USED']);
+  });
+});
+
+describe('an explanation that the node does not give', () => {
+  let proxy: RewritingProxy;
+  let behind: LedgerNetwork;
+  let tokenAddress: string;
+
+  beforeEach(async () => {
+    stage = await stageStellar({ channels: 2, simulator: { showsDiagnostics: false } });
+    proxy = await startRewritingProxy(stage.simulator.url);
+    behind = await stage.open({ rpcUrl: proxy.url });
+    tokenAddress = await mintedCarbon(stage.network, 10n);
+  });
+  afterEach(() => proxy.close());
+
+  const failWith = (error: string) => {
+    proxy.onAnswer = ({ method }, { result }) => {
+      if (method !== 'simulateTransaction' || !result) return;
+      for (const name of Object.keys(result)) if (name !== 'latestLedger') delete result[name];
+      result['error'] = error;
+    };
+  };
+
+  it('does not keep what landed and failed open for ever', async () => {
+    const both = await prepareAll(stage.network, [
+      retire(tokenAddress, 6n * TONNE),
+      retire(tokenAddress, 6n * TONNE),
+    ]);
+    await landHeld(both);
+    failWith('the node is out of order');
+    const outcomes = await Promise.all(both.map((prepared) => behind.outcome(prepared)));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['dead', 'succeeded']);
+  });
+
+  it('is not made up from numbers that nobody promised', async () => {
+    failWith('HostError: Error(Contract, #11)');
+    expect((await refusalOf(behind.draft(deployCarbon()))).reason).toBe('OTHER');
+    expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('OTHER');
+    failWith('HostError: Error(Contract, #5)');
+    expect((await refusalOf(behind.draft(deployCarbon()))).reason).toBe('OTHER');
+    failWith('HostError: Error(Contract, #2)');
+    const deposit = { kind: 'initiateOffRamp', sessionId: 'never', tokenAddress, amount: 1n } as const;
+    expect((await refusalOf(behind.draft(deposit))).reason).toBe('OTHER');
+    expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('INSUFFICIENT_BALANCE');
   });
 });

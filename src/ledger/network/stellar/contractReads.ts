@@ -18,6 +18,15 @@ import { plain } from './scvals.ts';
 
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
+/** It was simulated and failed, in a way that tells nothing; asked again, it may well fail so for ever. */
+export class UnreadableFailure extends NetworkUnavailable {}
+
+/** What an unreadable failure did not tell. @throws whatever else went wrong */
+export function untold(error: unknown): null {
+  if (error instanceof UnreadableFailure) return null;
+  throw error;
+}
+
 /** Where contracts commonly keep a fact. */
 export interface Fact {
   getters: readonly string[];
@@ -71,9 +80,9 @@ export function createContractReads(
     ask,
     exists,
     async fact(contract, { getters, stored }) {
-      const answers = await Promise.all(getters.map((getter) => ask(contract, getter)));
-      const told = answers.find((answer) => answer.ok);
-      return told ? plain(told.value) : findStored(node, contract, stored);
+      const answers = await Promise.all(getters.map((getter) => ask(contract, getter).catch(untold)));
+      const told = answers.find((answer) => answer?.ok === true);
+      return told?.ok ? plain(told.value) : findStored(node, contract, stored);
     },
     async roleHolder(contract, role) {
       const { byKey } = await node.entries([instanceKey(contract)]);
@@ -108,12 +117,12 @@ export function unsentTransaction(
 
 /**
  * The host's error in a simulation that failed.
- * @throws NetworkUnavailable when the simulation failed for a reason of the node's own
+ * @throws UnreadableFailure when the simulation failed for a reason of the node's own
  */
 export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; error: string }): HostError {
   const error = hostErrorOf(simulation.events, simulation.error);
   if (error && error.code !== 'InternalError') return error;
-  throw new NetworkUnavailable(
+  throw new UnreadableFailure(
     `The Stellar node could not simulate: ${simulation.error.slice(0, MAX_MESSAGE_LENGTH)}`,
   );
 }

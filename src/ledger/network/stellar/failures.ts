@@ -9,11 +9,12 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';
-import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
+import { errorOrUnavailable, unsentTransaction, untold } from './contractReads.ts';
 import { hostErrorOf, isNetworksOwn, showError } from './hostErrors.ts';
+import type { HostError } from './hostErrors.ts';
 import type { LandedCall } from './landedCall.ts';
 import type { StellarNode } from './node.ts';
-import type { LandedTransaction } from './nodeDecoding.ts';
+import type { LandedTransaction, Simulation } from './nodeDecoding.ts';
 import { explainRefusal } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 
@@ -66,6 +67,16 @@ async function refusedNow(
   const { passphrase, node } = deps;
   const simulation = await node.simulate(unsentTransaction(call, { passphrase, source: call.caller }));
   if (simulation.status === 'succeeded') return null;
-  const { reason, message } = await explainRefusal(deps, call, errorOrUnavailable(simulation));
+  const error = readableError(simulation);
+  if (error === null) return null;
+  const { reason, message } = await explainRefusal(deps, call, error);
   return { reason, message: `${message} (found by simulating it again)` };
+}
+
+function readableError(simulation: Extract<Simulation, { status: 'failed' }>): HostError | null {
+  try {
+    return errorOrUnavailable(simulation);
+  } catch (error) {
+    return untold(error);
+  }
 }

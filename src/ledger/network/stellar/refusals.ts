@@ -1,20 +1,21 @@
 /**
  * Why the contracts said no, in the port's words.
  *
- * The numbers of errors are promised for retirements and the settlement contract alone. For the rest, the state
- * that the contracts decide by is asked: whether they stand, are paused, what is held, what is expired.
+ * The numbers of errors are promised for retirements and the settlement contract alone, and mean something only where
+ * it is known whose they are. For the rest, the state that the contracts decide by is asked: whether they stand, are
+ * paused, what is held, what is expired.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
-import { FACTS } from './contractReads.ts';
+import { FACTS, untold } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
 import { SALT_PLACE } from './invocations.ts';
 import type { Invocation } from './invocations.ts';
-import { addressVal, asAddress, asBigint, asEnumName, asHash32, plain } from './scvals.ts';
+import { addressVal, asAddress, asBigint, asEnumName, asFields, asHash32, plain } from './scvals.ts';
 
 export type Refused = Pick<Invocation, 'contract' | 'functionName' | 'args'>;
 
@@ -29,8 +30,6 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
   2: 'REFERENCE_ALREADY_USED',
   3: 'WRONG_STATUS',
 };
-/** Numbers that the deployed contracts share, but do not promise: a token's, also when another contract moves it. */
-const SHARED_ERRORS: Record<number, RefusalReason> = { 5: 'INSUFFICIENT_BALANCE', 11: 'PAUSED' };
 const DEPLOYS = new Set([
   'deploy_carbon_credit_token',
   'deploy_commodity_receipt_token',
@@ -47,7 +46,7 @@ export async function explainRefusal(
   const explained =
     (await explainByNumber(context, refused, error)) ??
     (await explainMissing(context, contract, functionName, error)) ??
-    (await explainByState(context, refused));
+    (await explainByState(context, refused).catch(untold));
   return explained ?? { reason: 'OTHER', message: `${functionName} was refused: ${showError(error)}` };
 }
 
@@ -75,12 +74,12 @@ async function explainByNumber(
   error: HostError,
 ): Promise<Refusal | null> {
   if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
-  const isOwn = error.contract === null || error.contract === refused.contract;
-  const own = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
-  const reason = own ?? SHARED_ERRORS[error.code];
+  // Where the contract is not told, it may be the token's that this one calls.
+  const isOwn = error.contract === null ? !callsToken(refused) : error.contract === refused.contract;
+  const reason = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
   if (reason === undefined) return null;
   if (reason === 'INSUFFICIENT_BALANCE') {
-    return (await explainBalance(context, refused)) ?? sayReason(reason, refused, error);
+    return (await explainBalance(context, refused).catch(untold)) ?? sayReason(reason, refused, error);
   }
   return sayReason(reason, refused, error);
 }
@@ -103,6 +102,10 @@ async function explainByState(context: RefusalContext, refused: Refused): Promis
   if (DEPLOYS.has(functionName)) return explainDeploy(context, refused);
   const paused = await explainPause(context, refused);
   if (paused) return paused;
+  if (callsToken(refused)) {
+    const told = await explainReference(context, refused);
+    if (told) return told;
+  }
   if (functionName === 'mark_expired') return explainExpiry(context, refused.contract);
   return explainBalance(context, refused);
 }
@@ -127,6 +130,23 @@ async function explainPause({ reads }: RefusalContext, refused: Refused): Promis
   return null;
 }
 
+/** Every reference is good for one deposit, and every deposit for one resolution. */
+async function explainReference({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
+  const { contract, functionName, args } = refused;
+  const reference = args[functionName === 'initiate_off_ramp' ? 1 : 0];
+  const answer = await reads.ask(contract, 'get_off_ramp', reference ? [reference] : []);
+  if (!answer.ok) return null;
+  const deposit = plain(answer.value);
+  const status = deposit ? asEnumName(asFields(deposit, 'a deposit')['status'], 'status') : 'None';
+  if (functionName === 'initiate_off_ramp') {
+    if (status === 'None') return null;
+    const message = `${contract} has taken a deposit of this reference before: it is ${status}`;
+    return { reason: 'REFERENCE_ALREADY_USED', message };
+  }
+  if (status === 'Pending') return null;
+  return { reason: 'WRONG_STATUS', message: `The deposit at ${contract} is ${status}, not Pending` };
+}
+
 async function explainExpiry({ reads }: RefusalContext, token: Address): Promise<Refusal | null> {
   const [status, isExpired] = await Promise.all([reads.ask(token, 'status'), reads.ask(token, 'is_expired')]);
   if (status.ok && asEnumName(plain(status.value), 'status') === 'Expired') {
@@ -149,6 +169,11 @@ async function explainBalance({ reads }: RefusalContext, refused: Refused): Prom
     reason: 'INSUFFICIENT_BALANCE',
     message: `${moved.holder} holds too little of ${moved.token}: available ${available}, requested ${moved.amount}`,
   };
+}
+
+/** Settlement moves a token within each of its calls. */
+function callsToken({ functionName }: Refused): boolean {
+  return numbersOf(functionName) === SETTLEMENT_ERRORS;
 }
 
 /** Whose balance of which token a call takes. */
