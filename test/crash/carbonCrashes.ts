@@ -3,32 +3,23 @@
  * as one instance and as two, and is proved to have been done exactly once.
  */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { createProject } from '../../src/resolvers/createProject.ts';
 import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
 import { purchase } from '../../src/resolvers/purchase.ts';
 import { retire } from '../../src/resolvers/retire.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import type { TestLedger } from '../harness/ledgers.ts';
 import { openProject, projectInput } from '../harness/platform.ts';
-import { instancesOn, type Instances } from './instances.ts';
+import { stageInstances, type Instances } from './instances.ts';
 import { SUBMISSION_POINTS } from './order.ts';
 
-export function describeCarbonCrashes(ledger: () => TestLedger): void {
-  let database: TestDatabase;
-  const instances = instancesOn(() => database, ledger);
+/** @param counts as how many instances the work goes on */
+export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
+  const { instances } = stageInstances(ledger);
 
-  beforeEach(async () => {
-    database = await createTestDatabase();
-  });
-  afterEach(async () => {
-    await instances.stop();
-    await database.drop();
-  });
-
-  describe.each([1, 2])('restarted as %i instances', (count) => {
+  describe.each(counts)('restarted as %i instances', (count) => {
     it.each(['request-committed', ...SUBMISSION_POINTS] as const)(
       'retires exactly once after a crash at %s',
       async (killAt) => {
@@ -54,6 +45,10 @@ export function describeCarbonCrashes(ledger: () => TestLedger): void {
       },
     );
   });
+}
+
+export function describeIssuanceCrashes(ledger: () => TestLedger): void {
+  const { instances } = stageInstances(ledger);
 
   describe('between deploy and mint', () => {
     // The first passing of each point belongs to the deploy, the second to the mint.

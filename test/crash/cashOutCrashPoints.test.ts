@@ -2,6 +2,7 @@
  * Kills an instance at every crash point of a cash-out and of its payout, on the embedded network.
  */
 import { embeddedLedger } from '../harness/ledgers.ts';
-import { describeCashOutCrashes } from './cashOutCrashes.ts';
+import { describeDepositCrashes, describePayoutCrashes } from './cashOutCrashes.ts';
 
-describeCashOutCrashes(() => embeddedLedger, 1);
+describeDepositCrashes(() => embeddedLedger, 1);
+describePayoutCrashes(() => embeddedLedger);

@@ -2,32 +2,22 @@
  * The crash points of a cash-out and of its payout, for any ledger: the farmer's tokens go into custody once, and out
  * of it once, to where they belong.
  */
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { audit } from '../../src/audit/audit.ts';
 import { manualRampSessions } from '../../src/db/schema/index.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { cashOut } from '../../src/resolvers/cashOut.ts';
 import { receivePayoutHint } from '../../src/resolvers/receivePayoutHint.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import type { TestLedger } from '../harness/ledgers.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../harness/warehouse.ts';
-import { instancesOn } from './instances.ts';
+import { stageInstances } from './instances.ts';
 import { SUBMISSION_POINTS } from './order.ts';
 
+const CLEAN = { findings: [], unsettledReceipts: 0 };
+
 /** @param calls how many network calls a deposit takes: two where it has to be approved first */
-export function describeCashOutCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
-  let database: TestDatabase;
-  const instances = instancesOn(() => database, ledger);
-
-  beforeEach(async () => {
-    database = await createTestDatabase();
-  });
-  afterEach(async () => {
-    await instances.stop();
-    await database.drop();
-  });
-
-  const CLEAN = { findings: [], unsettledReceipts: 0 };
+export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
+  const { instances, database } = stageInstances(ledger);
 
   describe('cash-out', () => {
     const once = ['request-committed', 'ramp-session-opened', ...SUBMISSION_POINTS] as const;
@@ -46,7 +36,7 @@ export function describeCashOutCrashes(ledger: () => TestLedger, calls: 1 | 2): 
         const { dependencies } = await instances.start(2);
         const session = await cashOut(dependencies, farmer, input);
         expect(session.state).toBe('AWAITING_PAYOUT');
-        expect(await database.handle.db.select().from(manualRampSessions)).toHaveLength(1);
+        expect(await database().handle.db.select().from(manualRampSessions)).toHaveLength(1);
         expect(await dependencies.network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
           status: 'PENDING',
           amount: toBaseUnits(100n),
@@ -58,6 +48,10 @@ export function describeCashOutCrashes(ledger: () => TestLedger, calls: 1 | 2): 
       },
     );
   });
+}
+
+export function describePayoutCrashes(ledger: () => TestLedger): void {
+  const { instances } = stageInstances(ledger);
 
   describe.each([
     { status: 'settled', state: 'SETTLED' },

@@ -2,6 +2,7 @@
  * Kills an instance at every crash point of a retirement and of an issuance, on the embedded network.
  */
 import { embeddedLedger } from '../harness/ledgers.ts';
-import { describeCarbonCrashes } from './carbonCrashes.ts';
+import { describeIssuanceCrashes, describeRetireCrashes } from './carbonCrashes.ts';
 
-describeCarbonCrashes(() => embeddedLedger);
+describeRetireCrashes(() => embeddedLedger, [1, 2]);
+describeIssuanceCrashes(() => embeddedLedger);

@@ -5,10 +5,10 @@
 import { spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
 import { fileURLToPath } from 'node:url';
-import { expect } from 'vitest';
+import { afterEach, beforeEach, expect } from 'vitest';
 import type { Platform } from '../../src/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
-import type { TestDatabase } from '../harness/database.ts';
+import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
 import { connectLedger, embeddedLedger, type TestLedger } from '../harness/ledgers.ts';
 import { platformOn } from '../harness/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
@@ -49,6 +49,27 @@ export function instancesOn(
     },
     crash: (order) => crash({ ...order, databaseUrl: database().url, ledger: ledger() }),
   };
+}
+
+/** A database for each test of a group, and instances on it. */
+export function stageInstances(ledger: () => TestLedger): {
+  instances: Instances;
+  database: () => TestDatabase;
+} {
+  let current: TestDatabase | null = null;
+  const database = () => {
+    if (!current) throw new Error('the database is not ready');
+    return current;
+  };
+  const instances = instancesOn(database, ledger);
+  beforeEach(async () => {
+    current = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await instances.stop();
+    await current?.drop();
+  });
+  return { instances, database };
 }
 
 async function crash(order: InstanceOrder): Promise<void> {
