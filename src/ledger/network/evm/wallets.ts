@@ -130,7 +130,9 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
 function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): void {
   const prepared = BigInt((JSON.parse(payload) as EvmCallPayload).nonce);
   if (nonce >= prepared) return;
-  throw differs(`its nonce ${nonce} was used before that was prepared, for the nonce ${prepared} or a later one`);
+  throw differs(
+    `its nonce ${nonce} was used before that was prepared, for the nonce ${prepared} or a later one`,
+  );
 }
 
 /** @throws NetworkRefusal for a nonce with which it would never land, or not before others that nobody knows */
