@@ -27,6 +27,8 @@ export interface DatabaseOptions {
   poolSize: number;
   /** Shown in pg_stat_activity: tells whose connections these are. */
   applicationName: string;
+  /** How long a single statement may go without any answer before its connections are given up; 45 s by default. */
+  answerTimeoutMs?: number;
 }
 
 /** A database that can't be reached in this time is reported as such, instead of hanging a start. */
@@ -35,6 +37,8 @@ const CONNECT_TIMEOUT_SECONDS = 10;
 const IDLE_TIMEOUT_SECONDS = 60;
 /** No statement of ours takes seconds; one that does is stuck, and would hold its row locks. */
 const STATEMENT_TIMEOUT_MS = 30_000;
+/** Longer than the server lets a statement run, and than it takes to connect before. */
+const ANSWER_TIMEOUT_MS = 45_000;
 /** A transaction whose process is frozen must not keep others waiting for its locks. */
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
 /** Closing gives the statements under way this long. */
@@ -57,7 +61,12 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
     });
   const transactionSlots = Math.ceil(options.poolSize / 2);
   const statementSlots = Math.max(options.poolSize - transactionSlots, 1);
-  const statements = createStatementPool(open, statementSlots, CLOSE_TIMEOUT_SECONDS);
+  const statements = createStatementPool(
+    open,
+    statementSlots,
+    CLOSE_TIMEOUT_SECONDS,
+    options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
+  );
   const transactions = createTransactionPool(open, transactionSlots, CLOSE_TIMEOUT_SECONDS);
   const listener = createListener(open);
   const db = drizzle(statements.sql, { schema });

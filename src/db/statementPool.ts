@@ -4,7 +4,7 @@
  * After a reset, postgres.js never answers what is asked before it has noticed that the connection is closed,
  * nor what waits behind that. So the first statement that fails for another reason than the server's own
  * answer retires the whole pool: what still waits on it is rejected within moments, and what is asked from then
- * on goes to a new one.
+ * on goes to a new one. When all of them wait and none fails, the first that gets no answer in time does the same.
  */
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
@@ -23,6 +23,7 @@ export function createStatementPool(
   open: OpenClient,
   size: number,
   closeTimeoutSeconds: number,
+  answerTimeoutMs: number,
 ): StatementPool {
   let isClosed = false;
   let current = renew();
@@ -43,8 +44,16 @@ export function createStatementPool(
   /** Watches without asking: a query of postgres.js is sent when somebody awaits it. */
   function watched(query: unknown, asked: postgres.Sql): unknown {
     if (!isQuery(query)) return query;
-    const { reject } = query;
+    const { resolve, reject } = query;
+    // What nobody awaits is never asked: a part of another statement.
+    const timer = setTimeout(() => query.executed && retire(asked), answerTimeoutMs);
+    timer.unref();
+    query.resolve = (answer) => {
+      clearTimeout(timer);
+      resolve(answer);
+    };
     query.reject = (error) => {
+      clearTimeout(timer);
       if (!(error instanceof postgres.PostgresError)) retire(asked);
       reject(error);
     };
@@ -68,8 +77,14 @@ export function createStatementPool(
   };
 }
 
-function isQuery(value: unknown): value is { reject: (error: unknown) => void } {
-  return (
-    typeof value === 'object' && value !== null && 'reject' in value && typeof value.reject === 'function'
-  );
+interface Query {
+  executed: boolean;
+  resolve: (answer: unknown) => void;
+  reject: (error: unknown) => void;
+}
+
+function isQuery(value: unknown): value is Query {
+  if (typeof value !== 'object' || value === null) return false;
+  const { resolve, reject } = value as Partial<Query>;
+  return typeof resolve === 'function' && typeof reject === 'function';
 }

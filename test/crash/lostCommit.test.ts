@@ -133,11 +133,14 @@ describe('a commit whose answer is lost', () => {
 });
 
 describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
+  /** postgres.js may leave everything that it was asked at a bad moment without an answer: given up soon. */
+  const openSmall = () =>
+    openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small', answerTimeoutMs: 8_000 });
   const mark = (key: string) => ({ key, points: 1, expire: null });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
 
   it('between two statements takes its transaction with it, also when the pool is in use meanwhile', async () => {
-    const small = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small' });
+    const small = openSmall();
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
       proxy.cutAll(how);
@@ -153,7 +156,7 @@ describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
   });
 
   it('during a statement fails that transaction alone, and the pool goes on', async () => {
-    const small = openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small' });
+    const small = openSmall();
     const work = small.db.transaction(async (tx) => {
       await tx.insert(rateLimits).values(mark('before'));
       setTimeout(() => proxy.cutAll(how), 100);
