@@ -1,6 +1,6 @@
 /**
  * Drizzle's view of the embedded network's schema, migrated apart from the platform's:
- * `npx drizzle-kit generate --config drizzle.embedded-network.config.ts` writes its next migration.
+ * `npm run db:generate` writes its tables.
  */
 import { defineConfig } from 'drizzle-kit';
 

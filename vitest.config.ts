@@ -1,20 +1,33 @@
 /**
- * How the tests run: one PostgreSQL for the whole run, a database cloned from a template for each file.
+ * How the tests run: `unit` needs nothing but itself; the others share one PostgreSQL for the whole run, with a database
+ * cloned from a template for each file.
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import { SlowestFirst } from './test/support/run/slowestFirst.ts';
+
+const needsPostgres = ['test/support/database/globalSetup.ts'];
+
+const project = (name: string, globalSetup: string[] = needsPostgres) => ({
+  extends: true as const,
+  test: { name, include: [`test/${name}/**/*.test.ts`], globalSetup },
+});
 
 export default defineConfig({
   // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: ['test/harness/globalSetup.ts'],
+    projects: [project('unit', []), project('integration'), project('networks'), project('crash')],
+    sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // Most tests wait for servers, nodes and processes of their own, so they need more workers than cores.
-    maxWorkers: availableParallelism() + 1,
+    maxWorkers: availableParallelism() + 2,
     // Real servers and processes start inside tests: slow machines need room, hangs still end.
     testTimeout: 60_000,
     hookTimeout: 60_000,
+    // What is polled for comes when it comes: the limit is for hangs alone, as above.
+    expect: { poll: { timeout: 30_000, interval: 50 } },
+    reporters: [process.stdout.isTTY ? 'default' : './test/support/run/progress.ts'],
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
   },
 });

@@ -1,9 +1,9 @@
 /**
  * The networks that benchmarks run on, with ledgers that close at an interval like real ones.
  */
-import { startEvmWorld } from '../test/networks/evmWorld.ts';
-import { startStellarWorld } from '../test/networks/stellarWorld.ts';
-import type { NetworkWorld } from '../test/networks/world.ts';
+import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
+import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
+import type { NetworkWorld } from '../devnet/world.ts';
 
 export const WORLDS = ['evm', 'stellar'] as const;
 export type BenchWorld = (typeof WORLDS)[number];

@@ -1,17 +1,18 @@
 /**
- * The carbon story: a project is issued, two buyers purchase and retire, everybody watches, and at the end
+ * The carbon demo: a project is issued, two buyers purchase and retire, subscribers follow the feed, and at the end
  * books and network agree.
  */
 import { randomUUID } from 'node:crypto';
+import { awaitState, landedHash, type NetworkTransaction } from './awaitState.ts';
 import type { ApiClient } from './client.ts';
 import type { Narrator } from './narrator.ts';
 import { pollUntil } from './pollUntil.ts';
 import type { TokenFor } from './tokens.ts';
 
 interface Project {
+  assetId: string;
   tokenAddress: string;
-  txHash: string;
-  project: { assetId: string; state: string };
+  transactions: NetworkTransaction[];
 }
 interface FeedEvent {
   retirementFeed: { cursor: string; record: { index: number; beneficiary: string; tonnes: string } };
@@ -36,7 +37,7 @@ const BUYERS = [
   { id: 'globex', name: 'Globex Shipping', purchase: '300', retire: '300' },
 ] as const;
 
-export async function tellCarbonStory(api: ApiClient, tell: Narrator, tokenFor: TokenFor): Promise<void> {
+export async function runCarbonDemo(api: ApiClient, tell: Narrator, tokenFor: TokenFor): Promise<void> {
   tell.chapter('Carbon credits');
   const { tokenAddress } = await submitProject(api, tell, tokenFor);
   const seen: FeedEvent[] = [];
@@ -72,24 +73,25 @@ async function submitProject(api: ApiClient, tell: Narrator, tokenFor: TokenFor)
     countryCode: 'KE',
     idempotencyKey: randomUUID(),
   };
-  const { createProject } = await tell.step('A developer submits a verified project of 1000 tonnes', () =>
-    api.send<{ createProject: Project }>(
-      `mutation ($input: CreateProjectInput!) {
-        createProject(input: $input) { tokenAddress txHash project { assetId state } }
-      }`,
+  const project = await tell.step('A developer submits a verified project of 1000 tonnes', async () => {
+    const { createProject } = await api.send<{ createProject: { project: { id: string } } }>(
+      'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id } } }',
       { input },
       token,
-    ),
-  );
-  tell.fact('asset id', createProject.project.assetId);
-  tell.fact('token', createProject.tokenAddress);
-  tell.fact('deployed by', createProject.txHash);
-  return createProject;
+    );
+    const subject = { type: 'Project', id: createProject.project.id } as const;
+    const fields = 'assetId tokenAddress transactions { call state txHash }';
+    return awaitState<Project>(api, subject, 'OPEN', fields, token);
+  });
+  tell.fact('asset id', project.assetId);
+  tell.fact('token', project.tokenAddress);
+  tell.fact('deployed by', landedHash(project.transactions, 'DEPLOY_CARBON_CREDIT'));
+  return project;
 }
 
 function followFeed(api: ApiClient, tell: Narrator, tokenAddress: string, seen: FeedEvent[]): () => void {
   return api.follow<FeedEvent>(
-    `subscription ($tokenAddress: String!) {
+    `subscription ($tokenAddress: Address!) {
       retirementFeed(tokenAddress: $tokenAddress, after: "0") { cursor record { index beneficiary tonnes } }
     }`,
     { tokenAddress },
@@ -136,22 +138,25 @@ async function retireFor(
     note: 'Business travel 2025',
     idempotencyKey: randomUUID(),
   };
-  const { retire } = await tell.step(
+  const retirement = await tell.step(
     `${buyer.name} retires ${buyer.retire} tonnes (burned on the network)`,
-    () =>
-      api.send<{ retire: { txHash: string; retirement: { state: string } } }>(
-        'mutation ($input: RetireInput!) { retire(input: $input) { txHash retirement { state } } }',
+    async () => {
+      const { retire } = await api.send<{ retire: { retirement: { id: string } } }>(
+        'mutation ($input: RetireInput!) { retire(input: $input) { retirement { id } } }',
         { input },
         token,
-      ),
+      );
+      const subject = { type: 'Retirement', id: retire.retirement.id } as const;
+      return awaitState<{ txHash: string }>(api, subject, 'RETIRED', 'txHash', token);
+    },
   );
-  tell.fact('burned by', retire.txHash);
+  tell.fact('burned by', retirement.txHash);
 }
 
 async function readRegistry(api: ApiClient, tell: Narrator, tokenAddress: string): Promise<void> {
-  const { registry } = await tell.step('Anybody reads the public registry', () =>
+  const { registry } = await tell.step('A reader without a token reads the public registry', () =>
     api.send<Registry>(
-      `query ($tokenAddress: String!) {
+      `query ($tokenAddress: Address!) {
         registry(tokenAddress: $tokenAddress) {
           totalRetired records { index beneficiary note tonnes txHash }
         }
@@ -175,7 +180,7 @@ async function proveAgreement(
   const token = await tokenFor('operator');
   const { reconciliation } = await tell.step('An operator compares books and network', () =>
     api.send<Reconciliation>(
-      `query ($tokenAddress: String!) {
+      `query ($tokenAddress: Address!) {
         reconciliation(tokenAddress: $tokenAddress) {
           agrees
           books { issued inventory heldByBuyers retired }

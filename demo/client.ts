@@ -12,8 +12,8 @@ export interface ApiClient {
   close(): Promise<void>;
 }
 
-/** No answer of the API takes longer than its own mutation wait. */
-const REQUEST_TIMEOUT_MS = 60_000;
+/** Above the longest MUTATION_WAIT_MS of a server. */
+const REQUEST_TIMEOUT_MS = 150_000;
 
 interface GraphqlAnswer<T> {
   data?: T | null;

@@ -1,18 +1,18 @@
 /**
- * `npm run demo`: the product's story, told through the public API of a running server.
+ * `npm run demo`: runs the product's use cases through the public API of a running server.
  */
 import { Command } from 'commander';
 import pc from 'picocolors';
 import { runCommand } from '../src/cli/runCommand.ts';
-import { StartupError } from '../src/startupErrors.ts';
-import { tellCarbonStory } from './carbon.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
+import { runCarbonDemo } from './carbon.ts';
 import { createApiClient } from './client.ts';
 import { createNarrator } from './narrator.ts';
 import { createTokenSource } from './tokens.ts';
-import { tellWarehouseStory } from './warehouse.ts';
+import { runWarehouseDemo } from './warehouse.ts';
 
 const command = new Command('demo')
-  .description('Tells the story of the product on a running server, through its public API alone.')
+  .description('Runs the use cases of the product on a running server, through its public API alone.')
   .option('--url <url>', 'the GraphQL address of the server (default: the configured one)')
   .action(async (options: { url?: string }) => {
     const { tokenFor, serverUrl } = await createTokenSource();
@@ -21,8 +21,8 @@ const command = new Command('demo')
     const api = createApiClient(url);
     const tell = createNarrator(process.stdout);
     try {
-      await tellCarbonStory(api, tell, tokenFor);
-      await tellWarehouseStory({ api, tell, tokenFor });
+      await runCarbonDemo(api, tell, tokenFor);
+      await runWarehouseDemo({ api, tell, tokenFor });
       process.stdout.write(`\n${pc.green('Done.')} Look around at ${pc.cyan(url)}\n`);
     } finally {
       await api.close();

@@ -1,5 +1,5 @@
 /**
- * How the demo tells its story: numbered steps with what each took, facts below them, live events in between.
+ * What the demo prints: numbered steps with what each took, facts below them, live events in between.
  */
 import pc from 'picocolors';
 

@@ -1,25 +1,27 @@
 /**
- * Waiting as a client of the API does: by asking again.
+ * Polls the API until a condition holds.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Webhooks take moments, and what they miss is made good within a minute. */
-const PATIENCE_MS = 60_000;
-const INTERVAL_MS = 100;
+/** Webhooks take moments; a missed one is made up for within a minute. */
+const TIMEOUT_MS = 60_000;
+const FIRST_INTERVAL_MS = 50;
+const MAX_INTERVAL_MS = 2000;
 
-/** @throws when `isDone` has not come true in time; `what` says what was waited for. */
+/** @throws when `isDone` is not true in time; `what` names what was waited for */
 export async function pollUntil<T>(
   what: string,
   ask: () => Promise<T>,
   isDone: (answer: T) => boolean,
+  timeoutMs = TIMEOUT_MS,
 ): Promise<T> {
-  const deadlineMs = performance.now() + PATIENCE_MS;
-  for (;;) {
+  const deadlineMs = performance.now() + timeoutMs;
+  for (let intervalMs = FIRST_INTERVAL_MS; ; intervalMs = Math.min(intervalMs * 1.5, MAX_INTERVAL_MS)) {
     const answer = await ask();
     if (isDone(answer)) return answer;
     if (performance.now() > deadlineMs) {
       throw new Error(`Waited in vain until ${what}; last seen: ${JSON.stringify(answer)}`);
     }
-    await delay(INTERVAL_MS);
+    await delay(intervalMs);
   }
 }

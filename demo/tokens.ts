@@ -1,11 +1,11 @@
 /**
- * Bearer tokens for the demo's people, from the running configuration's development secret.
+ * Bearer tokens for the demo's roles, from the running configuration's development secret.
  */
-import { loadConfig } from '../src/config.ts';
-import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../src/developmentTokens.ts';
-import { hostInUrl } from '../src/hostInUrl.ts';
+import { loadConfig } from '../src/config/config.ts';
+import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../src/startup/developmentTokens.ts';
+import { hostInUrl } from '../src/lib/hostInUrl.ts';
 import type { Role } from '../src/identity/roles.ts';
-import { StartupError } from '../src/startupErrors.ts';
+import { StartupError } from '../src/lib/startupErrors.ts';
 
 export type TokenFor = (role: Role, subject?: string) => Promise<string>;
 

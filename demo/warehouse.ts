@@ -1,35 +1,42 @@
 /**
- * The warehouse story: two deposits become receipts, one is cashed out and paid, one payout fails and is
+ * The warehouse demo: two deposits become receipts, one is cashed out and paid, one payout fails and is
  * refunded, and half a year later what is left expires: the last only where the network's time can be moved.
  */
 import { randomUUID } from 'node:crypto';
+import { awaitState, landedHash, OUTCOME_TIMEOUT_MS, type NetworkTransaction } from './awaitState.ts';
 import type { ApiClient } from './client.ts';
 import type { Narrator } from './narrator.ts';
 import { pollUntil } from './pollUntil.ts';
 import type { TokenFor } from './tokens.ts';
 
-interface Deposit {
-  createDeposit: { tokenAddress: string; txHash: string; receipt: { assetId: string; expiryDate: number } };
+interface Receipt {
+  assetId: string;
+  expiryDate: number;
+  tokenAddress: string;
+  transactions: NetworkTransaction[];
+}
+interface Money {
+  amount: string;
+  currency: string;
 }
 interface Quote {
-  offRampQuote: { fiatAmount: string; feeFiat: string; feeBps: number; fiatCurrency: string };
+  offRampQuote: { payout: Money; fee: Money; feeBps: number };
 }
-interface CashOut {
-  cashOut: { sessionId: string; txHash: string; session: { id: string } };
+interface OpenSession {
+  id: string;
+  sessionId: string;
+  depositTxHash: string;
 }
-interface Session {
-  cashOutSession: {
-    state: string;
-    resolutionTxHash: string | null;
-    providerHistory: { status: string }[];
-    networkHistory: { kind: string }[];
-  };
+interface Resolution {
+  resolutionTxHash: string;
+  providerHistory: { status: string }[];
+  networkHistory: { call: string }[];
 }
 interface Network {
   ledgerNetwork: { name: string; custodyAddress: string; clockCanBeMoved: boolean };
 }
 interface Expiry {
-  expireReceipts: { id: string };
+  expireReceipts: { run: { id: string } };
 }
 interface Run {
   node: { finishedAt: number | null; examined: number; expired: number; failed: number };
@@ -39,23 +46,23 @@ const WAREHOUSE = 'warehouse-1';
 const FARMER = 'farmer-1';
 const HALF_A_YEAR_SECONDS = 181 * 24 * 3600;
 
-interface Stage {
+interface Demo {
   api: ApiClient;
   tell: Narrator;
   tokenFor: TokenFor;
 }
 
-export async function tellWarehouseStory(stage: Stage): Promise<void> {
-  stage.tell.chapter('Warehouse receipts');
-  const network = await readNetwork(stage.api);
-  const tokenAddress = await deposit(stage, network.custodyAddress);
-  await quote(stage);
-  const paid = await cashOut(stage, tokenAddress, 400);
-  await payoutEnds(stage, paid, 'SETTLED', 'the tokens go to the treasury');
-  const failed = await cashOut(stage, tokenAddress, 250);
-  await payoutEnds(stage, failed, 'FAILED', 'the tokens come back');
-  if (network.clockCanBeMoved) await expire(stage, tokenAddress);
-  else stage.tell.fact('expiry', `not told: ${network.name} keeps its own time, and half a year is long`);
+export async function runWarehouseDemo(demo: Demo): Promise<void> {
+  demo.tell.chapter('Warehouse receipts');
+  const network = await readNetwork(demo.api);
+  const tokenAddress = await deposit(demo, network.custodyAddress);
+  await quote(demo);
+  const paid = await cashOut(demo, tokenAddress, 400);
+  await payoutEnds(demo, paid, 'SETTLED', 'the tokens go to the treasury');
+  const failed = await cashOut(demo, tokenAddress, 250);
+  await payoutEnds(demo, failed, 'FAILED', 'the tokens come back');
+  if (network.clockCanBeMoved) await expire(demo, tokenAddress);
+  else demo.tell.fact('expiry', `not told: ${network.name} keeps its own time, and half a year is long`);
 }
 
 async function readNetwork(api: ApiClient): Promise<Network['ledgerNetwork']> {
@@ -67,8 +74,8 @@ async function readNetwork(api: ApiClient): Promise<Network['ledgerNetwork']> {
   return ledgerNetwork;
 }
 
-/** Minted into custody: the platform's signer deposits what it holds for the farmer. */
-async function deposit({ api, tell, tokenFor }: Stage, farmerAddress: string): Promise<string> {
+/** Minted to custody: the platform's signer deposits what it holds for the farmer. */
+async function deposit({ api, tell, tokenFor }: Demo, farmerAddress: string): Promise<string> {
   const token = await tokenFor('warehouse', WAREHOUSE);
   const input = {
     farmerAddress,
@@ -80,37 +87,38 @@ async function deposit({ api, tell, tokenFor }: Stage, farmerAddress: string): P
     valuationUSD: 400,
     idempotencyKey: randomUUID(),
   };
-  const { createDeposit } = await tell.step('A warehouse confirms a deposit of 1000 kg of maize', () =>
-    api.send<Deposit>(
-      `mutation ($input: CreateDepositInput!) {
-        createDeposit(input: $input) { tokenAddress txHash receipt { assetId expiryDate } }
-      }`,
+  const receipt = await tell.step('A warehouse confirms a deposit of 1000 kg of maize', async () => {
+    const { createDeposit } = await api.send<{ createDeposit: { receipt: { id: string } } }>(
+      'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id } } }',
       { input },
       token,
-    ),
-  );
-  tell.fact('receipt', createDeposit.receipt.assetId);
-  tell.fact('token', createDeposit.tokenAddress);
-  tell.fact('deployed by', createDeposit.txHash);
-  tell.fact('expires', new Date(createDeposit.receipt.expiryDate * 1000).toISOString());
-  return createDeposit.tokenAddress;
+    );
+    const subject = { type: 'Receipt', id: createDeposit.receipt.id } as const;
+    const fields = 'assetId expiryDate tokenAddress transactions { call state txHash }';
+    return awaitState<Receipt>(api, subject, 'ACTIVE', fields, token);
+  });
+  tell.fact('receipt', receipt.assetId);
+  tell.fact('token', receipt.tokenAddress);
+  tell.fact('deployed by', landedHash(receipt.transactions, 'DEPLOY_COMMODITY_RECEIPT'));
+  tell.fact('expires', new Date(receipt.expiryDate * 1000).toISOString());
+  return receipt.tokenAddress;
 }
 
-async function quote({ api, tell, tokenFor }: Stage): Promise<void> {
+async function quote({ api, tell, tokenFor }: Demo): Promise<void> {
   const token = await tokenFor('farmer', FARMER);
   const { offRampQuote } = await tell.step('The farmer asks what 400 kg would pay', () =>
     api.send<Quote>(
-      '{ offRampQuote(tokenAmount: 400, fiatCurrency: "KES") { fiatAmount feeFiat feeBps fiatCurrency } }',
+      '{ offRampQuote(tokenAmount: 400, fiatCurrency: "KES") { payout { amount currency } fee { amount } feeBps } }',
       {},
       token,
     ),
   );
-  const { fiatAmount, fiatCurrency, feeFiat, feeBps } = offRampQuote;
-  tell.fact('quote', `${fiatAmount} ${fiatCurrency} after a fee of ${feeFiat} (${feeBps / 100} %)`);
+  const { payout, fee, feeBps } = offRampQuote;
+  tell.fact('quote', `${payout.amount} ${payout.currency} after a fee of ${fee.amount} (${feeBps / 100} %)`);
 }
 
-async function cashOut(stage: Stage, receiptTokenAddress: string, tokenAmount: number) {
-  const { api, tell, tokenFor } = stage;
+async function cashOut(demo: Demo, receiptTokenAddress: string, tokenAmount: number): Promise<OpenSession> {
+  const { api, tell, tokenFor } = demo;
   const token = await tokenFor('farmer', FARMER);
   const input = {
     receiptTokenAddress,
@@ -120,23 +128,27 @@ async function cashOut(stage: Stage, receiptTokenAddress: string, tokenAmount: n
     payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
     idempotencyKey: randomUUID(),
   };
-  const answer = await tell.step(
+  const session = await tell.step(
     `The farmer cashes out ${tokenAmount} kg (into the settlement contract)`,
-    () =>
-      api.send<CashOut>(
-        'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId txHash session { id } } }',
+    async () => {
+      const { cashOut } = await api.send<{ cashOut: { session: { id: string } } }>(
+        'mutation ($input: CashOutInput!) { cashOut(input: $input) { session { id } } }',
         { input },
         token,
-      ),
+      );
+      const subject = { type: 'OffRampSession', id: cashOut.session.id } as const;
+      // A payout reported before the deposit is final goes to review.
+      return awaitState<OpenSession>(api, subject, 'AWAITING_PAYOUT', 'id sessionId depositTxHash', token);
+    },
   );
-  tell.fact('session', answer.cashOut.sessionId);
-  tell.fact('deposited by', answer.cashOut.txHash);
-  return answer.cashOut;
+  tell.fact('session', session.sessionId);
+  tell.fact('deposited by', session.depositTxHash);
+  return session;
 }
 
 async function payoutEnds(
-  { api, tell, tokenFor }: Stage,
-  opened: CashOut['cashOut'],
+  { api, tell, tokenFor }: Demo,
+  opened: OpenSession,
   status: 'SETTLED' | 'FAILED',
   consequence: string,
 ): Promise<void> {
@@ -148,53 +160,48 @@ async function payoutEnds(
       { input: { sessionId: opened.sessionId, status } },
       operator,
     );
-    return pollUntil(
-      `session ${opened.sessionId} is ${goal}`,
-      async () => {
-        const { cashOutSession } = await api.send<Session>(
-          `query ($id: ID!) { cashOutSession(id: $id) {
-            state resolutionTxHash providerHistory { status } networkHistory { kind } } }`,
-          { id: opened.session.id },
-          operator,
-        );
-        return cashOutSession;
-      },
-      ({ state }) => state === goal,
-    );
+    const subject = { type: 'OffRampSession', id: opened.id } as const;
+    const fields = 'resolutionTxHash providerHistory { status } networkHistory { call }';
+    return awaitState<Resolution>(api, subject, goal, fields, operator);
   });
-  tell.fact('resolved by', session.resolutionTxHash ?? '');
+  tell.fact('resolved by', session.resolutionTxHash);
   tell.fact('at provider', session.providerHistory.map((change) => change.status).join(' → '));
-  tell.fact('on network', session.networkHistory.map((transaction) => transaction.kind).join(' → '));
+  tell.fact('on network', session.networkHistory.map((transaction) => transaction.call).join(' → '));
 }
 
-async function expire({ api, tell, tokenFor }: Stage, tokenAddress: string): Promise<void> {
+async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Promise<void> {
   const token = await tokenFor('operator');
   await tell.step("Half a year passes on the network's clock", () =>
     api.send(
-      'mutation ($seconds: Int!) { advanceNetworkClock(seconds: $seconds) }',
+      'mutation ($seconds: Int!) { advanceNetworkClock(input: { seconds: $seconds }) { ledgerClosedAt } }',
       { seconds: HALF_A_YEAR_SECONDS },
       token,
     ),
   );
   tell.fact('from now on', "the network's own dates are half a year ahead");
   const run = await tell.step('The expiry job sweeps what is due', async () => {
-    const { expireReceipts } = await api.send<Expiry>('mutation { expireReceipts { id } }', {}, token);
+    const { expireReceipts } = await api.send<Expiry>(
+      'mutation { expireReceipts { run { id } } }',
+      {},
+      token,
+    );
     return pollUntil(
       'the expiry run is finished',
       async () => {
         const { node } = await api.send<Run>(
           'query ($id: ID!) { node(id: $id) { ... on ExpiryRun { finishedAt examined expired failed } } }',
-          { id: expireReceipts.id },
+          { id: expireReceipts.run.id },
           token,
         );
         return node;
       },
       ({ finishedAt }) => finishedAt !== null,
+      OUTCOME_TIMEOUT_MS,
     );
   });
   tell.fact('run', `${run.examined} examined, ${run.expired} expired, ${run.failed} failed`);
   const { receipt } = await api.send<{ receipt: { state: string; expiredTxHash: string } }>(
-    'query ($t: String!) { receipt(tokenAddress: $t) { state expiredTxHash } }',
+    'query ($t: Address!) { receipt(tokenAddress: $t) { state expiredTxHash } }',
     { t: tokenAddress },
     token,
   );

@@ -1,10 +1,10 @@
 /**
  * Process entry: the configured server, until it is told to stop.
  */
-import { loadConfig } from './config.ts';
-import { createLogger } from './logger.ts';
-import { runProcess, runUntilStopped } from './runProcess.ts';
-import { serve } from './serve.ts';
+import { loadConfig } from './config/config.ts';
+import { createLogger } from './lib/logger.ts';
+import { runProcess, runUntilStopped } from './startup/runProcess.ts';
+import { serve } from './startup/serve.ts';
 
 await runProcess(async () => {
   const config = await loadConfig();

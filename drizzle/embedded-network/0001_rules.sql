@@ -1,6 +1,6 @@
--- The contracts' rules that columns can't express. Whatever a program does, these hold in the network's storage.
+-- The contracts' rules that columns can't express. They hold in the network's storage, whatever the program does.
 
--- Balances and totals are i128: never negative, never beyond 2^127 - 1.
+-- Balances and totals are i128: from 0 to 2^127 - 1.
 ALTER TABLE embedded_network.balances ADD CONSTRAINT balances_amount
   CHECK (amount >= 0 AND amount <= 170141183460469231731687303715884105727);
 --> statement-breakpoint
@@ -23,7 +23,7 @@ ALTER TABLE embedded_network.off_ramps ADD CONSTRAINT off_ramps_sane
   CHECK (amount > 0 AND status IN ('PENDING', 'SETTLED', 'REFUNDED', 'RECORDED'));
 --> statement-breakpoint
 
--- A landed transaction has its result or its refusal, never both and never neither.
+-- A landed transaction has either a result or a refusal.
 ALTER TABLE embedded_network.transactions ADD CONSTRAINT transactions_result_or_refusal
   CHECK ((result IS NULL) <> (refusal_reason IS NULL) AND (refusal_reason IS NULL) = (refusal_message IS NULL));
 --> statement-breakpoint

@@ -1,10 +1,24 @@
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
-CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return');--> statement-breakpoint
+CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
+CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
 CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."registration_state" AS ENUM('REGISTERING', 'LIVE', 'REPLACED');--> statement-breakpoint
+CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED');--> statement-breakpoint
+CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
 CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_decision" AS ENUM('RETRY', 'CONFIRM', 'REFUND', 'ACCEPT');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_depositor" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_resolution" AS ENUM('SETTLE', 'REFUND');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'SETTLED', 'REFUNDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."payout_account_type" AS ENUM('MOBILE_MONEY', 'BANK');--> statement-breakpoint
+CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', 'failed', 'refunded');--> statement-breakpoint
+CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."receipt_state" AS ENUM('DEPLOYING', 'MINTING', 'ACTIVE', 'EXPIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD');--> statement-breakpoint
+CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
+CREATE TYPE "public"."submission_signer" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."submission_state" AS ENUM('PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."submission_subject" AS ENUM('PROJECT', 'RETIREMENT', 'RECEIPT', 'OFF_RAMP_SESSION', 'HOLDER_ACT', 'SETTLEMENT_DEPLOYMENT');--> statement-breakpoint
 CREATE TABLE "accounts" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "accounts_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"project_id" uuid NOT NULL,
@@ -17,40 +31,40 @@ CREATE TABLE "accounts" (
 	CONSTRAINT "accounts_owner_is_buyer" CHECK ((kind = 'buyer') = (owner_id <> ''))
 );
 --> statement-breakpoint
-CREATE TABLE "entries" (
-	"account_id" bigint NOT NULL,
-	"version" bigint NOT NULL,
-	"transfer_id" uuid NOT NULL,
-	"amount" bigint NOT NULL,
-	"balance_before" bigint NOT NULL,
-	"balance_after" bigint NOT NULL,
-	CONSTRAINT "entries_position" UNIQUE("account_id","version"),
-	CONSTRAINT "entries_side" UNIQUE("transfer_id","account_id"),
-	CONSTRAINT "entries_arithmetic" CHECK (balance_after = balance_before + amount),
-	CONSTRAINT "entries_version_positive" CHECK (version > 0)
-);
---> statement-breakpoint
 CREATE TABLE "transfers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"project_id" uuid NOT NULL,
 	"kind" "transfer_kind" NOT NULL,
 	"reference_id" uuid NOT NULL,
 	"debit_account_id" bigint NOT NULL,
+	"debit_version" bigint NOT NULL,
+	"debit_balance" bigint NOT NULL,
 	"credit_account_id" bigint NOT NULL,
+	"credit_version" bigint NOT NULL,
+	"credit_balance" bigint NOT NULL,
 	"amount" bigint NOT NULL,
+	"unit_price" numeric,
+	"price_currency" text,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "transfers_once" UNIQUE("reference_id","kind"),
+	CONSTRAINT "transfers_debit" UNIQUE("debit_account_id","debit_version"),
+	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount > 0),
-	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id)
+	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
+	CONSTRAINT "transfers_purchase_is_transfer" CHECK (kind <> 'purchase' OR reference_id = id),
+	CONSTRAINT "transfers_sign" CHECK (credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END),
+	CONSTRAINT "transfers_price" CHECK ((unit_price IS NULL) = (price_currency IS NULL) AND (unit_price IS NULL OR kind = 'purchase'))
 );
 --> statement-breakpoint
-CREATE TABLE "purchases" (
+CREATE TABLE "credit_transfers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"project_id" uuid NOT NULL,
-	"buyer_id" text NOT NULL,
+	"from_buyer_id" text NOT NULL,
+	"to_buyer_id" text NOT NULL,
 	"amount_tonnes" bigint NOT NULL,
+	"memo" text,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "purchases_positive" CHECK (amount_tonnes > 0)
+	CONSTRAINT "credit_transfers_positive" CHECK (amount_tonnes > 0),
+	CONSTRAINT "credit_transfers_two_buyers" CHECK (from_buyer_id <> to_buyer_id)
 );
 --> statement-breakpoint
 CREATE TABLE "retirements" (
@@ -59,6 +73,11 @@ CREATE TABLE "retirements" (
 	"buyer_id" text NOT NULL,
 	"beneficiary" text NOT NULL,
 	"note" text NOT NULL,
+	"beneficiary_id" text,
+	"jurisdiction" text,
+	"reason" "retirement_reason",
+	"period_from" date,
+	"period_until" date,
 	"amount_tonnes" bigint NOT NULL,
 	"state" "retirement_state" NOT NULL,
 	"tx_hash" text,
@@ -69,7 +88,9 @@ CREATE TABLE "retirements" (
 	"settled_at" timestamp with time zone,
 	CONSTRAINT "retirements_record" UNIQUE("project_id","record_index"),
 	CONSTRAINT "retirements_positive" CHECK (amount_tonnes > 0),
-	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (tx_hash IS NOT NULL AND record_index IS NOT NULL))
+	CONSTRAINT "retirements_jurisdiction" CHECK (jurisdiction ~ '^[A-Z]{2}$'),
+	CONSTRAINT "retirements_period" CHECK ((period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)),
+	CONSTRAINT "retirements_retired_is_proved" CHECK ((state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "feed_head" (
@@ -93,6 +114,86 @@ CREATE TABLE "retirement_records" (
 	CONSTRAINT "retirement_records_token_address_index_pk" PRIMARY KEY("token_address","index"),
 	CONSTRAINT "retirement_records_position" UNIQUE("position"),
 	CONSTRAINT "retirement_records_index" CHECK (index >= 0)
+);
+--> statement-breakpoint
+CREATE TABLE "retirement_totals" (
+	"project_id" uuid,
+	"country_code" text,
+	"vintage_year" integer,
+	"day" bigint,
+	"amount" numeric NOT NULL,
+	"retirements" integer NOT NULL,
+	CONSTRAINT "retirement_totals_cell" UNIQUE NULLS NOT DISTINCT("project_id","country_code","vintage_year","day")
+);
+--> statement-breakpoint
+CREATE TABLE "holder_acts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"kind" text NOT NULL,
+	"call" jsonb NOT NULL,
+	"holder" text NOT NULL,
+	"prepared_by" text NOT NULL,
+	"off_ramp_session_id" uuid,
+	"project_id" uuid,
+	"record_index" integer,
+	"record_tx_hash" text,
+	"format" text NOT NULL,
+	"payload" text NOT NULL,
+	"valid_until" bigint,
+	"prepared_at_ledger" bigint NOT NULL,
+	"submission_id" uuid,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "holder_acts_session_of_deposit" CHECK ((kind = 'retire') = (off_ramp_session_id IS NULL)),
+	CONSTRAINT "holder_acts_record_is_known" CHECK ((record_index IS NULL) = (record_tx_hash IS NULL)),
+	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'approve', 'initiateOffRamp'))
+);
+--> statement-breakpoint
+CREATE TABLE "api_keys" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"name" text NOT NULL,
+	"key_hash" "bytea" NOT NULL,
+	"subject" text NOT NULL,
+	"roles" text[] NOT NULL,
+	"warehouse_ids" text[] NOT NULL,
+	"created_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"revoked_by" text,
+	"revoked_at" timestamp with time zone,
+	"last_used_at" timestamp with time zone,
+	CONSTRAINT "api_keys_hash" CHECK (octet_length(key_hash) = 32),
+	CONSTRAINT "api_keys_roles" CHECK (cardinality(roles) > 0),
+	CONSTRAINT "api_keys_expiry" CHECK (expires_at > created_at),
+	CONSTRAINT "api_keys_revocation" CHECK ((revoked_at IS NULL) = (revoked_by IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "audit_entries" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"writer_id" uuid NOT NULL,
+	"number" bigint NOT NULL,
+	"started_at" timestamp with time zone NOT NULL,
+	"request_id" text NOT NULL,
+	"caller_subject" text,
+	"caller_roles" text[] NOT NULL,
+	"api_key_id" uuid,
+	"remote_address" text NOT NULL,
+	"field" text NOT NULL,
+	"outcome" text,
+	"ended_at" timestamp with time zone,
+	"subject_ids" text[] NOT NULL,
+	CONSTRAINT "audit_entries_number" UNIQUE("writer_id","number"),
+	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "audit_writers" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"entries" bigint NOT NULL,
+	CONSTRAINT "audit_writers_entries" CHECK (entries > 0)
+);
+--> statement-breakpoint
+CREATE TABLE "rate_limits" (
+	"key" text PRIMARY KEY NOT NULL,
+	"points" integer NOT NULL,
+	"expire" timestamp with time zone
 );
 --> statement-breakpoint
 CREATE TABLE "early_deliveries" (
@@ -121,6 +222,43 @@ CREATE TABLE "indexer_registrations" (
 	"replaced_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "expiry_items" (
+	"run_id" uuid NOT NULL,
+	"receipt_id" uuid NOT NULL,
+	"state" "expiry_item_state" NOT NULL,
+	"reason" text,
+	"tx_hash" text,
+	"examined_at" timestamp with time zone NOT NULL,
+	"decided_at" timestamp with time zone,
+	CONSTRAINT "expiry_items_run_id_receipt_id_pk" PRIMARY KEY("run_id","receipt_id"),
+	CONSTRAINT "expiry_items_failed_says_why" CHECK (state <> 'FAILED' OR reason IS NOT NULL),
+	CONSTRAINT "expiry_items_decided" CHECK ((state = 'PENDING') = (decided_at IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "expiry_runs" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"trigger" "expiry_trigger" NOT NULL,
+	"night" date,
+	"requested_by" text NOT NULL,
+	"started_at" timestamp with time zone NOT NULL,
+	"swept_at" timestamp with time zone,
+	"finished_at" timestamp with time zone,
+	"due_at" timestamp with time zone,
+	"fruitless_steps" integer DEFAULT 0 NOT NULL,
+	"problem" text,
+	CONSTRAINT "expiry_runs_night_or_manual" CHECK ((trigger = 'MANUAL') = (night IS NULL)),
+	CONSTRAINT "expiry_runs_order" CHECK (finished_at IS NULL OR swept_at IS NOT NULL),
+	CONSTRAINT "expiry_runs_due_until_swept" CHECK ((swept_at IS NULL) = (due_at IS NOT NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "final_ledger" (
+	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"ledger" bigint NOT NULL,
+	"hash" text,
+	"seen_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "final_ledger_singleton" CHECK (singleton)
+);
+--> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
 	"caller_id" text NOT NULL,
 	"operation" text NOT NULL,
@@ -138,6 +276,31 @@ CREATE TABLE "installation" (
 	"custody_address" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "installation_singleton" CHECK (singleton)
+);
+--> statement-breakpoint
+CREATE TABLE "receipt_pledges" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"receipt_id" uuid NOT NULL,
+	"holder_name" text NOT NULL,
+	"lender_id" text,
+	"reference" text NOT NULL,
+	"pledged_by" text NOT NULL,
+	"pledged_at" timestamp with time zone NOT NULL,
+	"released_by" text,
+	"released_at" timestamp with time zone,
+	CONSTRAINT "receipt_pledges_released_by" CHECK ((released_at IS NULL) = (released_by IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "project_prices" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"project_id" uuid NOT NULL,
+	"number" integer NOT NULL,
+	"unit_price" numeric NOT NULL,
+	"price_currency" text NOT NULL,
+	"set_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "project_prices_position" UNIQUE("project_id","number"),
+	CONSTRAINT "project_prices_form" CHECK (unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$')
 );
 --> statement-breakpoint
 CREATE TABLE "projects" (
@@ -165,6 +328,153 @@ CREATE TABLE "projects" (
 	CONSTRAINT "projects_open_has_token" CHECK (state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL)
 );
 --> statement-breakpoint
+CREATE TABLE "manual_ramp_sessions" (
+	"id" text PRIMARY KEY NOT NULL,
+	"reference" text NOT NULL,
+	"status" "ramp_status" NOT NULL,
+	"fiat_currency" text NOT NULL,
+	"fiat_amount" numeric NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"changed_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "manual_ramp_sessions_reference" UNIQUE("reference")
+);
+--> statement-breakpoint
+CREATE TABLE "off_ramp_provider_statuses" (
+	"session_id" uuid NOT NULL,
+	"position" integer NOT NULL,
+	"status" "ramp_status" NOT NULL,
+	"observed_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "off_ramp_provider_statuses_position" UNIQUE("session_id","position")
+);
+--> statement-breakpoint
+CREATE TABLE "off_ramp_reviews" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"session_id" uuid NOT NULL,
+	"reason" text NOT NULL,
+	"state_before" "off_ramp_state" NOT NULL,
+	"opened_at" timestamp with time zone NOT NULL,
+	"decision" "off_ramp_decision",
+	"decided_by" text,
+	"note" text,
+	"closed_at" timestamp with time zone,
+	"statuses_seen" integer,
+	CONSTRAINT "off_ramp_reviews_decided_by" CHECK ((decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)),
+	CONSTRAINT "off_ramp_reviews_statuses_seen" CHECK ((closed_at IS NULL) = (statuses_seen IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "off_ramp_sessions" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"state" "off_ramp_state" NOT NULL,
+	"receipt_id" uuid NOT NULL,
+	"token_address" text NOT NULL,
+	"token_amount_kg" bigint NOT NULL,
+	"requested_by" text NOT NULL,
+	"farmer_id" text,
+	"depositor" "off_ramp_depositor" NOT NULL,
+	"depositor_address" text NOT NULL,
+	"settlement_address" text NOT NULL,
+	"sign_until" timestamp with time zone,
+	"country_code" text NOT NULL,
+	"payout_account_type" "payout_account_type" NOT NULL,
+	"sealed_payout_account" text NOT NULL,
+	"masked_account_number" text NOT NULL,
+	"fiat_currency" text NOT NULL,
+	"fiat_amount" numeric NOT NULL,
+	"fee_fiat" numeric NOT NULL,
+	"fee_bps" integer NOT NULL,
+	"exchange_rate" numeric NOT NULL,
+	"quote_expires_at" timestamp with time zone NOT NULL,
+	"provider_name" text NOT NULL,
+	"provider_asked_at" timestamp with time zone,
+	"provider_session_id" text,
+	"provider_status" "ramp_status",
+	"deposit_tx_hash" text,
+	"deposited_at" timestamp with time zone,
+	"released_at" timestamp with time zone,
+	"resolution" "off_ramp_resolution",
+	"resolution_tx_hash" text,
+	"refusal_code" text,
+	"refusal_message" text,
+	"cancel_requested_at" timestamp with time zone,
+	"cancel_requested_by" text,
+	"due_at" timestamp with time zone,
+	"fruitless_steps" integer DEFAULT 0 NOT NULL,
+	"hints" integer DEFAULT 0 NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	"closed_at" timestamp with time zone,
+	CONSTRAINT "off_ramp_provider_session" UNIQUE("provider_name","provider_session_id"),
+	CONSTRAINT "off_ramp_amount_positive" CHECK (token_amount_kg > 0),
+	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000),
+	CONSTRAINT "off_ramp_known_at_provider" CHECK (provider_session_id IS NOT NULL OR state IN ('OPENING', 'REFUSED', 'NEEDS_REVIEW')),
+	CONSTRAINT "off_ramp_asked_first" CHECK (provider_session_id IS NULL OR provider_asked_at IS NOT NULL),
+	CONSTRAINT "off_ramp_resolved_by_decision" CHECK ((state <> 'CONFIRMING' OR coalesce(resolution = 'SETTLE', false))
+        AND (state <> 'REFUNDING' OR coalesce(resolution = 'REFUND', false))),
+	CONSTRAINT "off_ramp_custody" CHECK (released_at IS NULL OR deposited_at IS NOT NULL),
+	CONSTRAINT "off_ramp_state_of_custody" CHECK (CASE
+        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
+        WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
+        WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
+        ELSE true END),
+	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (sign_until IS NOT NULL)),
+	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
+	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
+	CONSTRAINT "off_ramp_refused_says_why" CHECK (state <> 'REFUSED' OR refusal_message IS NOT NULL),
+	CONSTRAINT "off_ramp_closed_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED') OR closed_at IS NOT NULL)
+);
+--> statement-breakpoint
+CREATE TABLE "settlement_deployments" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"state" "settlement_deployment_state" NOT NULL,
+	"treasury_address" text NOT NULL,
+	"deploy_salt" text NOT NULL,
+	"settlement_address" text,
+	"tx_hash" text,
+	"refusal_message" text,
+	"requested_by" text NOT NULL,
+	"created_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "settlement_deployments_address" CHECK ((state = 'DEPLOYED') = (settlement_address IS NOT NULL AND tx_hash IS NOT NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "receipts" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"state" "receipt_state" NOT NULL,
+	"warehouse_id" text NOT NULL,
+	"asset_millis" bigint NOT NULL,
+	"asset_id" text NOT NULL,
+	"commodity_type" text NOT NULL,
+	"quantity_kg" bigint NOT NULL,
+	"grade_classification" text NOT NULL,
+	"warehouse_location" text NOT NULL,
+	"harvest_season" text NOT NULL,
+	"inspection_report_hash" text NOT NULL,
+	"valuation_usd" bigint NOT NULL,
+	"country_code" text NOT NULL,
+	"token_name" text NOT NULL,
+	"token_symbol" text NOT NULL,
+	"farmer_address" text NOT NULL,
+	"farmer_id" text,
+	"confirmed_by" text NOT NULL,
+	"deposit_date" bigint NOT NULL,
+	"expiry_date" bigint NOT NULL,
+	"deploy_salt" text NOT NULL,
+	"token_address" text,
+	"deploy_tx_hash" text,
+	"mint_tx_hash" text,
+	"expired_tx_hash" text,
+	"refusal_message" text,
+	"created_at" timestamp with time zone NOT NULL,
+	"activated_at" timestamp with time zone,
+	"expired_at" timestamp with time zone,
+	CONSTRAINT "receipts_asset" UNIQUE("warehouse_id","asset_millis"),
+	CONSTRAINT "receipts_quantity_positive" CHECK (quantity_kg > 0),
+	CONSTRAINT "receipts_valuation_not_negative" CHECK (valuation_usd >= 0),
+	CONSTRAINT "receipts_expires_later" CHECK (expiry_date > deposit_date),
+	CONSTRAINT "receipts_asset_id" CHECK (asset_id = warehouse_id || '-' || asset_millis),
+	CONSTRAINT "receipts_live_has_token" CHECK (state NOT IN ('MINTING', 'ACTIVE', 'EXPIRED') OR token_address IS NOT NULL),
+	CONSTRAINT "receipts_active_was_minted" CHECK (state NOT IN ('ACTIVE', 'EXPIRED') OR activated_at IS NOT NULL),
+	CONSTRAINT "receipts_expired_at" CHECK ((state = 'EXPIRED') = (expired_at IS NOT NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "attempts" (
 	"hash" text PRIMARY KEY NOT NULL,
 	"submission_id" uuid NOT NULL,
@@ -172,59 +482,135 @@ CREATE TABLE "attempts" (
 	"state" "attempt_state" NOT NULL,
 	"source" text NOT NULL,
 	"sequence" bigint,
+	"replaces" text,
 	"signed_bytes" "bytea" NOT NULL,
 	"valid_until" bigint,
 	"prepared_at_ledger" bigint NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	"verdict" text,
+	"ledger" bigint,
+	"cause" text,
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "attempts_number" UNIQUE("submission_id","number"),
 	CONSTRAINT "attempts_number_positive" CHECK (number > 0)
 );
 --> statement-breakpoint
+CREATE TABLE "signing_accounts" (
+	"address" text PRIMARY KEY NOT NULL,
+	"next_sequence" bigint NOT NULL,
+	"halted_because" text,
+	"review_due_at" timestamp with time zone
+);
+--> statement-breakpoint
 CREATE TABLE "submissions" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
+	"subject_type" "submission_subject" NOT NULL,
 	"subject_id" uuid NOT NULL,
 	"call" jsonb NOT NULL,
+	"signer" "submission_signer" DEFAULT 'CUSTODY' NOT NULL,
 	"state" "submission_state" NOT NULL,
 	"due_at" timestamp with time zone NOT NULL,
+	"attempts_before_resume" integer DEFAULT 0 NOT NULL,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
+	"failed_settlements" integer DEFAULT 0 NOT NULL,
 	"tx_hash" text,
 	"result" jsonb,
 	"refusal_reason" text,
 	"message" text,
+	"review_cause" "review_cause",
+	"adopted" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"settled_at" timestamp with time zone,
-	CONSTRAINT "submissions_intent" UNIQUE("subject_id","kind"),
-	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL)
+	CONSTRAINT "submissions_succeeded_has_hash" CHECK (state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL),
+	CONSTRAINT "submissions_review_has_cause" CHECK ((state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL))
 );
 --> statement-breakpoint
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "entries" ADD CONSTRAINT "entries_account_id_accounts_id_fk" FOREIGN KEY ("account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "entries" ADD CONSTRAINT "entries_transfer_id_transfers_id_fk" FOREIGN KEY ("transfer_id") REFERENCES "public"."transfers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "transfers" ADD CONSTRAINT "transfers_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "transfers" ADD CONSTRAINT "transfers_debit_account_id_accounts_id_fk" FOREIGN KEY ("debit_account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "transfers" ADD CONSTRAINT "transfers_credit_account_id_accounts_id_fk" FOREIGN KEY ("credit_account_id") REFERENCES "public"."accounts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "purchases" ADD CONSTRAINT "purchases_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "credit_transfers" ADD CONSTRAINT "credit_transfers_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirements" ADD CONSTRAINT "retirements_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirement_records" ADD CONSTRAINT "retirement_records_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "audit_entries" ADD CONSTRAINT "audit_entries_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_run_id_expiry_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."expiry_runs"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "project_prices" ADD CONSTRAINT "project_prices_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statuses_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
-CREATE INDEX "transfers_project" ON "transfers" USING btree ("project_id","created_at");--> statement-breakpoint
-CREATE INDEX "purchases_buyer" ON "purchases" USING btree ("buyer_id","created_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_requested" ON "retirements" USING btree ("requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_beneficiary_time" ON "retirement_records" USING btree (hashtextextended(beneficiary, 0),"timestamp","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" USING btree ("position") WHERE tx_hash IS NULL;--> statement-breakpoint
+CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint
+CREATE INDEX "holder_acts_record" ON "holder_acts" USING btree ("project_id","record_index") WHERE record_index IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "holder_acts_session" ON "holder_acts" USING btree ("off_ramp_session_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "api_keys_created" ON "api_keys" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "api_keys_subject" ON "api_keys" USING btree ("subject");--> statement-breakpoint
+CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at","id");--> statement-breakpoint
+CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
+CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids");--> statement-breakpoint
+CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
-CREATE INDEX "idempotency_keys_created" ON "idempotency_keys" USING btree ("created_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint
+CREATE INDEX "expiry_items_receipt" ON "expiry_items" USING btree ("receipt_id");--> statement-breakpoint
+CREATE INDEX "expiry_items_pending" ON "expiry_items" USING btree ("run_id") WHERE state = 'PENDING';--> statement-breakpoint
+CREATE UNIQUE INDEX "expiry_runs_night" ON "expiry_runs" USING btree ("night");--> statement-breakpoint
+CREATE INDEX "expiry_runs_due" ON "expiry_runs" USING btree ("due_at") WHERE swept_at IS NULL;--> statement-breakpoint
+CREATE INDEX "expiry_runs_started" ON "expiry_runs" USING btree ("started_at","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "receipt_pledges_one_open" ON "receipt_pledges" USING btree ("receipt_id") WHERE released_at IS NULL;--> statement-breakpoint
+CREATE INDEX "receipt_pledges_receipt" ON "receipt_pledges" USING btree ("receipt_id","pledged_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key") WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_country" ON "projects" USING btree ("country_code","created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_vintage" ON "projects" USING btree ("vintage_year","created_at","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN';--> statement-breakpoint
+CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("session_id") WHERE closed_at IS NULL;--> statement-breakpoint
+CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("session_id","opened_at");--> statement-breakpoint
+CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "off_ramp_created" ON "off_ramp_sessions" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "off_ramp_requested_by" ON "off_ramp_sessions" USING btree ("requested_by","created_at","id");--> statement-breakpoint
+CREATE INDEX "off_ramp_farmer" ON "off_ramp_sessions" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "off_ramp_receipt" ON "off_ramp_sessions" USING btree ("receipt_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "off_ramp_state" ON "off_ramp_sessions" USING btree ("state","created_at","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "settlement_deployments_once" ON "settlement_deployments" USING btree ((true)) WHERE state <> 'REFUSED';--> statement-breakpoint
+CREATE UNIQUE INDEX "receipts_token" ON "receipts" USING btree ("token_address");--> statement-breakpoint
+CREATE INDEX "receipts_due" ON "receipts" USING btree ("expiry_date","id") WHERE state = 'ACTIVE';--> statement-breakpoint
+CREATE INDEX "receipts_created" ON "receipts" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_farmer" ON "receipts" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_address","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
+CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
+CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
+CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("subject_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
+CREATE INDEX "submissions_subject" ON "submissions" USING btree ("subject_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
-CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at") WHERE state = 'NEEDS_REVIEW';
+CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
+CREATE VIEW "public"."entries" AS (
+  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
+    -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
+  FROM transfers
+  UNION ALL
+  SELECT credit_account_id, credit_version, id, kind, reference_id,
+    amount, credit_balance - amount, credit_balance, created_at
+  FROM transfers);--> statement-breakpoint
+CREATE VIEW "public"."purchases" AS (
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.unit_price, t.price_currency, t.created_at
+  FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
+  WHERE t.kind = 'purchase');

@@ -1,136 +1,235 @@
--- The books' rules that columns can't express. Whatever a program does, these hold at every commit.
+-- Rules of the platform's tables that columns can't express. They hold at every commit, whatever the program does.
 
--- Append-only tables: what was written stays as it was written.
+-- Append-only tables: rows are never updated or deleted.
 CREATE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER transfers_no_truncate BEFORE TRUNCATE ON transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER credit_transfers_append_only BEFORE UPDATE OR DELETE ON credit_transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER entries_append_only BEFORE UPDATE OR DELETE ON entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER credit_transfers_no_truncate BEFORE TRUNCATE ON credit_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER entries_no_truncate BEFORE TRUNCATE ON entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER purchases_append_only BEFORE UPDATE OR DELETE ON purchases FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE ON idempotency_keys FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- The books. An account changes by transfers alone: the trigger on them moves it, and each other change is refused.
 
--- A transfer moves between two accounts of its own project.
-CREATE FUNCTION check_transfer_accounts() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (SELECT count(*) FROM accounts a
-      WHERE a.id IN (NEW.debit_account_id, NEW.credit_account_id) AND a.project_id = NEW.project_id) <> 2 THEN
-    RAISE EXCEPTION 'transfer % names an account of another project', NEW.id USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
+CREATE FUNCTION are_sides_of(kind transfer_kind, debit account_kind, credit account_kind) RETURNS boolean
+LANGUAGE sql IMMUTABLE RETURN CASE kind
+  WHEN 'issue' THEN debit = 'issuance' AND credit = 'inventory'
+  WHEN 'purchase' THEN debit = 'inventory' AND credit = 'buyer'
+  WHEN 'retirement_hold' THEN debit = 'buyer' AND credit = 'retiring'
+  WHEN 'retirement_settle' THEN debit = 'retiring' AND credit = 'retired'
+  WHEN 'retirement_return' THEN debit = 'retiring' AND credit = 'buyer'
+  WHEN 'credit_transfer' THEN debit = 'buyer' AND credit = 'buyer'
+  ELSE false END;
 --> statement-breakpoint
-CREATE TRIGGER transfers_accounts BEFORE INSERT ON transfers FOR EACH ROW EXECUTE FUNCTION check_transfer_accounts();
---> statement-breakpoint
-
--- At commit, each transfer has exactly its two entries: minus the amount where it debits, plus where it credits.
-CREATE FUNCTION check_transfer_entries() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (SELECT count(*) FROM entries e WHERE e.transfer_id = NEW.id
-      AND ((e.account_id = NEW.debit_account_id AND e.amount = -NEW.amount)
-        OR (e.account_id = NEW.credit_account_id AND e.amount = NEW.amount))) <> 2
-     OR (SELECT count(*) FROM entries e WHERE e.transfer_id = NEW.id) <> 2 THEN
-    RAISE EXCEPTION 'transfer % does not have its two entries', NEW.id USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE CONSTRAINT TRIGGER transfers_balanced AFTER INSERT ON transfers DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION check_transfer_entries();
---> statement-breakpoint
-
--- An entry belongs to its transfer and continues its account's chain.
-CREATE FUNCTION check_entry_chain() RETURNS trigger LANGUAGE plpgsql AS $$
+-- Moves the accounts of the transfers that a statement inserted, all at once. Refuses them when one is not between two
+-- accounts of its project, of the kinds that its own kind has, or does not continue the history of both. An account that
+-- another transaction moved meanwhile no longer has the version that its first transfer continues.
+CREATE FUNCTION move_accounts() RETURNS trigger LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 DECLARE
-  previous_balance bigint;
+  broken text;
 BEGIN
-  IF NEW.version = 1 THEN
-    previous_balance := 0;
-  ELSE
-    SELECT e.balance_after INTO previous_balance FROM entries e
-      WHERE e.account_id = NEW.account_id AND e.version = NEW.version - 1;
-  END IF;
-  IF previous_balance IS DISTINCT FROM NEW.balance_before THEN
-    RAISE EXCEPTION 'entry % of account % does not continue its chain', NEW.version, NEW.account_id
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  IF NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = NEW.transfer_id
-      AND ((t.debit_account_id = NEW.account_id AND NEW.amount = -t.amount)
-        OR (t.credit_account_id = NEW.account_id AND NEW.amount = t.amount))) THEN
-    RAISE EXCEPTION 'entry % of account % is not a side of transfer %', NEW.version, NEW.account_id, NEW.transfer_id
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
+  SELECT format('transfer %s is not between two accounts of its project and kind', t.id) INTO broken
+    FROM posted t LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
+    WHERE (d.project_id = t.project_id AND c.project_id = t.project_id AND are_sides_of(t.kind, d.kind, c.kind)) IS NOT TRUE
+    LIMIT 1;
+  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
+
+  WITH sides AS (
+    SELECT debit_account_id AS account_id, debit_version AS version, -amount AS amount, debit_balance AS balance FROM posted
+    UNION ALL SELECT credit_account_id, credit_version, amount, credit_balance FROM posted
+  ), steps AS (
+    SELECT *, lag(version) OVER history AS version_before, lag(balance) OVER history AS balance_before,
+      lead(version) OVER history IS NULL AS is_last
+    FROM sides WINDOW history AS (PARTITION BY account_id ORDER BY version)
+  ), moves AS (
+    SELECT account_id, min(version) AS first_version, max(version) AS version, sum(amount) AS amount,
+      max(balance) FILTER (WHERE is_last) AS balance,
+      bool_and(version_before IS NULL OR (version, balance) = (version_before + 1, balance_before + amount)) AS is_chain
+    FROM steps GROUP BY account_id
+  ), moved AS (
+    UPDATE accounts a SET version = m.version, balance = m.balance
+    FROM moves m
+    WHERE a.id = m.account_id AND m.is_chain AND a.version = m.first_version - 1 AND a.balance + m.amount = m.balance
+    RETURNING a.id
+  )
+  SELECT format('transfers of account %s do not continue its history from version %s on', m.account_id, m.first_version)
+    INTO broken FROM moves m WHERE m.account_id NOT IN (SELECT id FROM moved) LIMIT 1;
+  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
+
+  -- A purchase is at the price in force. Who sets a price locks the inventory first, which is locked here by now.
+  SELECT format('a purchase of project %s is not at the price in force: %s %s', s.project_id, p.unit_price, p.price_currency)
+    INTO broken
+    FROM (SELECT DISTINCT project_id, unit_price, price_currency FROM posted WHERE kind = 'purchase') s
+    LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
+      WHERE p.project_id = s.project_id ORDER BY p.number DESC LIMIT 1) p ON true
+    WHERE (s.unit_price, s.price_currency) IS DISTINCT FROM (p.unit_price, p.price_currency) LIMIT 1;
+  IF broken IS NOT NULL THEN RAISE EXCEPTION '%', broken USING ERRCODE = 'integrity_constraint_violation'; END IF;
   RETURN NULL;
 END $$;
 --> statement-breakpoint
-CREATE CONSTRAINT TRIGGER entries_chain AFTER INSERT ON entries DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION check_entry_chain();
+CREATE TRIGGER transfers_move_accounts AFTER INSERT ON transfers REFERENCING NEW TABLE AS posted
+  FOR EACH STATEMENT EXECUTE FUNCTION move_accounts();
 --> statement-breakpoint
-
--- At commit, an account's balance and version are those of its latest entry.
-CREATE FUNCTION check_account_balance() RETURNS trigger LANGUAGE plpgsql AS $$
+-- At depth 1 it is the trigger above that updates.
+CREATE TRIGGER accounts_moved_by_transfers BEFORE UPDATE ON accounts
+  FOR EACH STATEMENT WHEN (pg_trigger_depth() = 0) EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER accounts_no_delete BEFORE DELETE OR TRUNCATE ON accounts FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
+  FOR EACH ROW WHEN (NEW.version <> 0 OR NEW.balance <> 0) EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Posts a batch of transfers, each with its own outcome, in one call: the only statement that inserts them.
+--
+--   accounts  [{project | token, kind, owner}]   every account that the postings name, once
+--   postings  [{id, kind, reference, debit, credit, amount, price, currency, caller, operation, key, hash}]
+--             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or null; the
+--             last four are null without an idempotency key
+--   entries   [{posting, …}]                     rows of the audit log for those postings that are posted
+--
+--   POSTED, SHORT (available is what the debited account holds), REPLAYED (subject is of the key's first use),
+--   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne costs something else than expected), NO_PROJECT
+--   (the token is unknown)
+--
+-- Accounts are locked in the order of their ids before anything else, in a statement of its own: what follows sees what
+-- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
+-- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
+CREATE FUNCTION post_transfers(batch json, posted_at timestamptz, writer uuid)
+RETURNS TABLE (outcome text, project_id uuid, available bigint, subject_id uuid, unit_price numeric, price_currency text)
+LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+#variable_conflict use_column
 DECLARE
-  account accounts%ROWTYPE;
-  latest record;
+  projects_of uuid[]; kinds account_kind[]; owners text[];
+  ids bigint[]; locked bigint[];
+  versions_before bigint[]; balances_before bigint[];
+  versions bigint[]; balances bigint[];
+  transfer_ids uuid[]; transfer_kinds transfer_kind[]; reference_ids uuid[]; debits int[]; credits int[]; amounts bigint[];
+  expected_prices numeric[]; expected_currencies text[]; prices numeric[]; currencies text[]; callers text[]; operations text[]; keys text[]; hashes text[];
+  first_uses uuid[]; is_conflict boolean[];
+  outcomes text[]; held bigint[];
+  debit_versions bigint[]; debit_balances bigint[]; credit_versions bigint[]; credit_balances bigint[];
+  missing int[]; opened bigint;
+  d int; c int; amount bigint;
 BEGIN
-  SELECT * INTO account FROM accounts WHERE id = NEW.id;
-  SELECT e.version, e.balance_after INTO latest FROM entries e
-    WHERE e.account_id = NEW.id ORDER BY e.version DESC LIMIT 1;
-  IF account.version <> coalesce(latest.version, 0) OR account.balance <> coalesce(latest.balance_after, 0) THEN
-    RAISE EXCEPTION 'account % has balance % at version %, its entries say % at %', NEW.id, account.balance,
-      account.version, coalesce(latest.balance_after, 0), coalesce(latest.version, 0)
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE CONSTRAINT TRIGGER accounts_balance AFTER INSERT OR UPDATE ON accounts DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION check_account_balance();
---> statement-breakpoint
--- An entry without the matching change of its account is caught by the same rule.
-CREATE FUNCTION check_entry_account() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (SELECT a.version FROM accounts a WHERE a.id = NEW.account_id) < NEW.version THEN
-    RAISE EXCEPTION 'account % did not follow its entry %', NEW.account_id, NEW.version
-      USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NULL;
-END $$;
---> statement-breakpoint
-CREATE CONSTRAINT TRIGGER entries_account AFTER INSERT ON entries DEFERRABLE INITIALLY DEFERRED
-  FOR EACH ROW EXECUTE FUNCTION check_entry_account();
---> statement-breakpoint
-CREATE FUNCTION refuse_account_identity_change() RETURNS trigger LANGUAGE plpgsql AS $$
-BEGIN
-  IF (NEW.id, NEW.project_id, NEW.kind, NEW.owner_id) IS DISTINCT FROM (OLD.id, OLD.project_id, OLD.kind, OLD.owner_id) THEN
-    RAISE EXCEPTION 'the identity of account % is fixed', OLD.id USING ERRCODE = 'integrity_constraint_violation';
-  END IF;
-  RETURN NEW;
-END $$;
---> statement-breakpoint
-CREATE TRIGGER accounts_identity_fixed BEFORE UPDATE ON accounts FOR EACH ROW EXECUTE FUNCTION refuse_account_identity_change();
---> statement-breakpoint
-CREATE TRIGGER accounts_no_delete BEFORE DELETE ON accounts FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
+  SELECT array_agg(coalesce(a.project, p.id) ORDER BY place), array_agg(a.kind ORDER BY place), array_agg(a.owner ORDER BY place)
+    INTO projects_of, kinds, owners
+    FROM ROWS FROM (json_to_recordset(batch -> 'accounts') AS (project uuid, token text, kind account_kind, owner text))
+      WITH ORDINALITY AS a (project, token, kind, owner, place)
+    LEFT JOIN projects p ON p.token_address = a.token;
+  SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.reference), array_agg(p.debit), array_agg(p.credit),
+      array_agg(p.amount), array_agg(p.price), array_agg(p.currency),
+      array_agg(p.caller), array_agg(p.operation), array_agg(p.key), array_agg(p.hash)
+    INTO transfer_ids, transfer_kinds, reference_ids, debits, credits, amounts, expected_prices, expected_currencies,
+      callers, operations, keys, hashes
+    FROM json_to_recordset(batch -> 'postings') AS p (id uuid, kind transfer_kind, reference uuid, debit int, credit int,
+      amount bigint, price numeric, currency text, caller text, operation text, key text, hash text);
 
--- An attempt's bytes and hash are for ever; its state leaves OPEN once, and never comes back.
+  -- Once, unless another transaction opens an account that is opened here.
+  LOOP
+    -- Of full length from the start: an array begins where its first element is put.
+    outcomes := array_fill(NULL::text, ARRAY[cardinality(transfer_ids)]);
+    held := array_fill(NULL::bigint, ARRAY[cardinality(transfer_ids)]);
+    debit_versions := held; debit_balances := held; credit_versions := held; credit_balances := held;
+    SELECT array_agg(a.id) INTO locked
+      FROM unnest(projects_of, kinds, owners) AS s (project, kind, owner)
+      JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner;
+    PERFORM 1 FROM accounts WHERE id = ANY (locked) ORDER BY id FOR NO KEY UPDATE;
+    SELECT array_agg(a.id ORDER BY place), array_agg(coalesce(a.version, 0) ORDER BY place),
+        array_agg(coalesce(a.balance, 0) ORDER BY place)
+      INTO ids, versions_before, balances_before
+      FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
+      LEFT JOIN accounts a
+        ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner AND a.id = ANY (locked);
+    versions := versions_before;
+    balances := balances_before;
+
+    -- What a tonne costs, at the places of the inventories that it is sold from.
+    SELECT array_agg(p.unit_price ORDER BY place), array_agg(p.price_currency ORDER BY place) INTO prices, currencies
+      FROM unnest(projects_of, kinds) WITH ORDINALITY AS s (project, kind, place)
+      LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
+        WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
+
+    SELECT array_agg(k.subject_id ORDER BY place), array_agg(k.input_hash <> s.hash ORDER BY place)
+      INTO first_uses, is_conflict
+      FROM unnest(callers, operations, keys, hashes) WITH ORDINALITY AS s (caller, operation, key, hash, place)
+      LEFT JOIN idempotency_keys k ON k.caller_id = s.caller AND k.operation = s.operation AND k.key = s.key;
+
+    FOR i IN 1 .. cardinality(transfer_ids) LOOP
+      d := debits[i]; c := credits[i]; amount := amounts[i];
+      IF first_uses[i] IS NOT NULL THEN
+        outcomes[i] := CASE WHEN is_conflict[i] THEN 'CONFLICT' ELSE 'REPLAYED' END;
+      ELSIF projects_of[d] IS NULL THEN
+        outcomes[i] := 'NO_PROJECT';
+      -- Only issuance, the contra account, may go below zero.
+      ELSIF balances[d] < amount AND transfer_kinds[i] <> 'issue' THEN
+        outcomes[i] := 'SHORT';
+        held[i] := balances[d];
+      ELSIF expected_prices[i] IS NOT NULL
+          AND (expected_prices[i], expected_currencies[i]) IS DISTINCT FROM (prices[d], currencies[d]) THEN
+        outcomes[i] := 'PRICE_CHANGED';
+      ELSE
+        outcomes[i] := 'POSTED';
+        versions[d] := versions[d] + 1; balances[d] := balances[d] - amount;
+        versions[c] := versions[c] + 1; balances[c] := balances[c] + amount;
+        debit_versions[i] := versions[d]; debit_balances[i] := balances[d];
+        credit_versions[i] := versions[c]; credit_balances[i] := balances[c];
+      END IF;
+    END LOOP;
+
+    SELECT array_agg(place) INTO missing
+      FROM unnest(ids, versions) WITH ORDINALITY AS s (id, version, place) WHERE s.id IS NULL AND s.version > 0;
+    EXIT WHEN missing IS NULL;
+    INSERT INTO accounts (project_id, kind, owner_id)
+      SELECT projects_of[place], kinds[place], owners[place] FROM unnest(missing) AS place ORDER BY 1, 2, 3
+      ON CONFLICT DO NOTHING;
+    GET DIAGNOSTICS opened = ROW_COUNT;
+    IF opened = cardinality(missing) THEN
+      SELECT array_agg(a.id ORDER BY place) INTO ids
+        FROM unnest(projects_of, kinds, owners) WITH ORDINALITY AS s (project, kind, owner, place)
+        LEFT JOIN accounts a ON a.project_id = s.project AND a.kind = s.kind AND a.owner_id = s.owner;
+      EXIT;
+    END IF;
+  END LOOP;
+
+  INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version, debit_balance,
+      credit_account_id, credit_version, credit_balance, amount, unit_price, price_currency, created_at)
+    SELECT t.id, projects_of[t.debit], t.kind, t.reference, ids[t.debit], t.debit_version, t.debit_balance,
+      ids[t.credit], t.credit_version, t.credit_balance, t.amount,
+      CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END, posted_at
+    FROM unnest(transfer_ids, transfer_kinds, reference_ids, debits, credits, amounts, outcomes,
+        debit_versions, debit_balances, credit_versions, credit_balances)
+      AS t (id, kind, reference, debit, credit, amount, outcome,
+        debit_version, debit_balance, credit_version, credit_balance)
+    WHERE t.outcome = 'POSTED';
+  INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+    SELECT k.caller, k.operation, k.key, k.hash, k.reference, posted_at
+    FROM unnest(callers, operations, keys, hashes, reference_ids, outcomes) AS k (caller, operation, key, hash, reference, outcome)
+    WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
+    ORDER BY 1, 2, 3;
+  IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, batch -> 'entries', outcomes); END IF;
+
+  RETURN QUERY SELECT r.outcome, projects_of[r.debit], r.held, coalesce(r.first_use, r.reference), prices[r.debit],
+      currencies[r.debit]
+    FROM unnest(outcomes, debits, held, first_uses, reference_ids) WITH ORDINALITY AS r (outcome, debit, held, first_use, reference, place)
+    ORDER BY place;
+END $$;
+--> statement-breakpoint
+-- An attempt's bytes and hash never change; its state leaves OPEN once.
 CREATE FUNCTION check_attempt_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF (NEW.hash, NEW.submission_id, NEW.number, NEW.source, NEW.sequence, NEW.signed_bytes, NEW.valid_until,
-      NEW.prepared_at_ledger, NEW.created_at)
-     IS DISTINCT FROM (OLD.hash, OLD.submission_id, OLD.number, OLD.source, OLD.sequence, OLD.signed_bytes,
-      OLD.valid_until, OLD.prepared_at_ledger, OLD.created_at) THEN
+  IF (NEW.hash, NEW.submission_id, NEW.number, NEW.source, NEW.sequence, NEW.replaces, NEW.signed_bytes,
+      NEW.valid_until, NEW.prepared_at_ledger, NEW.created_at)
+     IS DISTINCT FROM (OLD.hash, OLD.submission_id, OLD.number, OLD.source, OLD.sequence, OLD.replaces,
+      OLD.signed_bytes, OLD.valid_until, OLD.prepared_at_ledger, OLD.created_at) THEN
     RAISE EXCEPTION 'attempt % is fixed once written', OLD.hash USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   IF OLD.state <> 'OPEN' THEN
@@ -143,14 +242,14 @@ CREATE TRIGGER attempts_fixed BEFORE UPDATE ON attempts FOR EACH ROW EXECUTE FUN
 --> statement-breakpoint
 CREATE TRIGGER attempts_no_delete BEFORE DELETE ON attempts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-
--- A submission that the network decided stays decided.
+-- A settled submission stays settled.
 CREATE FUNCTION check_submission_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.state IN ('SUCCEEDED', 'REFUSED') THEN
     RAISE EXCEPTION 'submission % is settled', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  IF (NEW.id, NEW.kind, NEW.subject_id, NEW.call) IS DISTINCT FROM (OLD.id, OLD.kind, OLD.subject_id, OLD.call) THEN
+  IF (NEW.id, NEW.kind, NEW.subject_type, NEW.subject_id, NEW.call, NEW.signer)
+     IS DISTINCT FROM (OLD.id, OLD.kind, OLD.subject_type, OLD.subject_id, OLD.call, OLD.signer) THEN
     RAISE EXCEPTION 'the intent of submission % is fixed', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NEW;
@@ -160,11 +259,16 @@ CREATE TRIGGER submissions_settled BEFORE UPDATE ON submissions FOR EACH ROW EXE
 --> statement-breakpoint
 CREATE TRIGGER submissions_no_delete BEFORE DELETE ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-
--- A record of the feed is the token's own and never changes; only its transaction hash may become known later.
+-- A record of the feed is the token's own and never changes. Its transaction hash may become known later; and a chain that
+-- was rolled back, which halts signing, dates anew what lands in it again.
 CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
+    AND EXISTS (SELECT 1 FROM signing_accounts WHERE halted_because IS NOT NULL);
+  is_hash_told boolean := OLD.tx_hash IS NULL AND NEW.timestamp = OLD.timestamp;
+  changeable text[] := ARRAY[CASE WHEN is_dated_anew THEN 'timestamp' ELSE 'tx_hash' END];
 BEGIN
-  IF OLD.tx_hash IS NOT NULL OR to_jsonb(NEW) - 'tx_hash' IS DISTINCT FROM to_jsonb(OLD) - 'tx_hash' THEN
+  IF NOT (is_dated_anew OR is_hash_told) OR to_jsonb(NEW) - changeable IS DISTINCT FROM to_jsonb(OLD) - changeable THEN
     RAISE EXCEPTION 'retirement record % of % is immutable', OLD.index, OLD.token_address
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
@@ -175,4 +279,353 @@ CREATE TRIGGER retirement_records_immutable BEFORE UPDATE ON retirement_records 
 --> statement-breakpoint
 CREATE TRIGGER retirement_records_no_delete BEFORE DELETE ON retirement_records FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- The totals follow the records, whichever program writes these.
+CREATE FUNCTION add_to_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
+    SELECT r.project_id, p.country_code, p.vintage_year, r.timestamp / 86400, sum(r.amount), count(*)
+      FROM added r JOIN projects p ON p.id = r.project_id
+      GROUP BY GROUPING SETS ((r.project_id), (r.project_id, r.timestamp / 86400), (p.country_code, r.timestamp / 86400),
+        (p.vintage_year, r.timestamp / 86400), (r.timestamp / 86400))
+      ORDER BY 1, 2, 3, 4 -- All writers lock rows in one order.
+    ON CONFLICT (project_id, country_code, vintage_year, day) DO UPDATE
+      SET amount = t.amount + excluded.amount, retirements = t.retirements + excluded.retirements;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER retirement_records_totals AFTER INSERT ON retirement_records REFERENCING NEW TABLE AS added
+  FOR EACH STATEMENT EXECUTE FUNCTION add_to_retirement_totals();
+--> statement-breakpoint
+-- A record that is dated anew counts on its new day.
+CREATE FUNCTION move_in_retirement_totals() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO retirement_totals AS t (project_id, country_code, vintage_year, day, amount, retirements)
+    SELECT r.project_id, p.country_code, p.vintage_year, r.day, sum(r.amount), sum(r.records)
+      FROM (SELECT project_id, timestamp / 86400 AS day, amount, 1 AS records FROM after
+        UNION ALL SELECT project_id, timestamp / 86400, -amount, -1 FROM before) r JOIN projects p ON p.id = r.project_id
+      GROUP BY GROUPING SETS ((r.project_id, r.day), (p.country_code, r.day), (p.vintage_year, r.day), (r.day))
+      HAVING sum(r.records) <> 0 OR sum(r.amount) <> 0
+      ORDER BY 1, 2, 3, 4
+    ON CONFLICT (project_id, country_code, vintage_year, day) DO UPDATE
+      SET amount = t.amount + excluded.amount, retirements = t.retirements + excluded.retirements;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER retirement_records_totals_moved AFTER UPDATE ON retirement_records
+  REFERENCING OLD TABLE AS before NEW TABLE AS after FOR EACH STATEMENT EXECUTE FUNCTION move_in_retirement_totals();
+--> statement-breakpoint
 INSERT INTO feed_head (position) VALUES (0);
+--> statement-breakpoint
+-- State changes of receipts, off-ramp sessions and expiry runs.
+
+-- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and
+-- `state` moves along the arrows named, no others. The arguments are lists separated by spaces.
+CREATE FUNCTION hold_row_rules() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  before jsonb := to_jsonb(OLD);
+  after jsonb := to_jsonb(NEW);
+  name text;
+BEGIN
+  FOREACH name IN ARRAY string_to_array(TG_ARGV[0], ' ') LOOP
+    IF before -> name IS DISTINCT FROM after -> name THEN
+      RAISE EXCEPTION '% of % % is fixed once written', name, TG_TABLE_NAME, before ->> 'id'
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+  END LOOP;
+  FOREACH name IN ARRAY string_to_array(TG_ARGV[1], ' ') LOOP
+    IF before ->> name IS NOT NULL AND before -> name IS DISTINCT FROM after -> name THEN
+      RAISE EXCEPTION '% of % % is set once', name, TG_TABLE_NAME, before ->> 'id'
+        USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+  END LOOP;
+  IF before ->> 'state' IS DISTINCT FROM after ->> 'state'
+     AND NOT (before ->> 'state') || '>' || (after ->> 'state') = ANY (string_to_array(TG_ARGV[2], ' ')) THEN
+    RAISE EXCEPTION '% % can''t go from % to %', TG_TABLE_NAME, before ->> 'id', before ->> 'state', after ->> 'state'
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER receipts_rules BEFORE UPDATE ON receipts FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id warehouse_id asset_millis asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash valuation_usd country_code token_name token_symbol farmer_address farmer_id confirmed_by deposit_date expiry_date deploy_salt created_at',
+  'token_address deploy_tx_hash mint_tx_hash expired_tx_hash activated_at expired_at',
+  'DEPLOYING>MINTING DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW MINTING>ACTIVE MINTING>NEEDS_REVIEW ACTIVE>EXPIRED NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>MINTING NEEDS_REVIEW>ACTIVE NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_sessions_rules BEFORE UPDATE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type sealed_payout_account masked_account_number fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
+  'provider_asked_at provider_session_id deposit_tx_hash deposited_at released_at resolution resolution_tx_hash cancel_requested_at cancel_requested_by',
+  'OPENING>DEPOSITING OPENING>AWAITING_SIGNATURE OPENING>CLOSING OPENING>REFUSED OPENING>NEEDS_REVIEW AWAITING_SIGNATURE>DEPOSITING AWAITING_SIGNATURE>AWAITING_PAYOUT AWAITING_SIGNATURE>CLOSING AWAITING_SIGNATURE>NEEDS_REVIEW DEPOSITING>AWAITING_SIGNATURE DEPOSITING>AWAITING_PAYOUT DEPOSITING>CLOSING DEPOSITING>NEEDS_REVIEW AWAITING_PAYOUT>CONFIRMING AWAITING_PAYOUT>REFUNDING AWAITING_PAYOUT>NEEDS_REVIEW CONFIRMING>SETTLED CONFIRMING>NEEDS_REVIEW REFUNDING>REFUNDED REFUNDING>NEEDS_REVIEW CLOSING>REFUSED CLOSING>DEPOSITING CLOSING>AWAITING_PAYOUT CLOSING>REFUNDING CLOSING>NEEDS_REVIEW SETTLED>NEEDS_REVIEW REFUNDED>NEEDS_REVIEW REFUSED>REFUNDING REFUSED>NEEDS_REVIEW NEEDS_REVIEW>AWAITING_SIGNATURE NEEDS_REVIEW>DEPOSITING NEEDS_REVIEW>AWAITING_PAYOUT NEEDS_REVIEW>CONFIRMING NEEDS_REVIEW>REFUNDING NEEDS_REVIEW>CLOSING NEEDS_REVIEW>SETTLED NEEDS_REVIEW>REFUNDED NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- A receipt is pledged or being cashed out, not both. Both rules lock the receipt: of two at once, the second sees the first.
+CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
+  IF EXISTS (SELECT 1 FROM receipt_pledges WHERE receipt_id = NEW.receipt_id AND released_at IS NULL) THEN
+    RAISE EXCEPTION 'receipt % is pledged', NEW.receipt_id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_sessions_receipt_is_free BEFORE INSERT ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION check_receipt_is_free();
+--> statement-breakpoint
+CREATE FUNCTION check_pledge() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  PERFORM 1 FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;
+  IF EXISTS (SELECT 1 FROM off_ramp_sessions
+      WHERE receipt_id = NEW.receipt_id AND state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED')) THEN
+    RAISE EXCEPTION 'receipt % is being cashed out', NEW.receipt_id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER receipt_pledges_receipt_is_free BEFORE INSERT ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION check_pledge();
+--> statement-breakpoint
+CREATE TRIGGER receipt_pledges_rules BEFORE UPDATE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id receipt_id holder_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
+--> statement-breakpoint
+CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_provider_statuses_append_only BEFORE UPDATE OR DELETE ON off_ramp_provider_statuses FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_reviews_rules BEFORE UPDATE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id session_id reason state_before opened_at', 'decision decided_by note closed_at statuses_seen', '');
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER manual_ramp_sessions_rules BEFORE UPDATE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id reference fiat_currency fiat_amount created_at', '', '');
+--> statement-breakpoint
+CREATE TRIGGER settlement_deployments_rules BEFORE UPDATE ON settlement_deployments FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id treasury_address deploy_salt requested_by created_at', 'settlement_address tx_hash',
+  'DEPLOYING>DEPLOYED DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>DEPLOYED NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+CREATE TRIGGER expiry_runs_rules BEFORE UPDATE ON expiry_runs FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id trigger night requested_by started_at', 'swept_at finished_at', '');
+--> statement-breakpoint
+CREATE TRIGGER expiry_items_rules BEFORE UPDATE ON expiry_items FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'run_id receipt_id examined_at', 'tx_hash decided_at', 'PENDING>EXPIRED PENDING>FAILED');
+--> statement-breakpoint
+CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- The audit log and the API keys.
+
+-- An audit entry gets its outcome once. Nothing else about it changes, and it is never deleted.
+CREATE FUNCTION check_audit_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.outcome IS NOT NULL
+    OR NEW.outcome IS NULL
+    OR NOT NEW.subject_ids @> OLD.subject_ids
+    OR to_jsonb(NEW) - '{outcome,ended_at,subject_ids}'::text[]
+      IS DISTINCT FROM to_jsonb(OLD) - '{outcome,ended_at,subject_ids}'::text[]
+  THEN
+    RAISE EXCEPTION 'audit entry % is append-only', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER audit_entries_outcome_once BEFORE UPDATE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_change();
+--> statement-breakpoint
+CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER audit_entries_no_truncate BEFORE TRUNCATE ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Inserts entries, and numbers them in the order in which they stand. `outcomes` are those of the postings that they are for:
+-- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
+-- already, after a lost answer.
+CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+BEGIN
+  WITH listed AS MATERIALIZED (
+    SELECT * FROM ROWS FROM (json_to_recordset(rows) AS (posting int, id uuid, started_at timestamptz, request_id text,
+        caller_subject text, caller_roles text[], api_key_id uuid, remote_address text, field text, outcome text,
+        ended_at timestamptz, subject_ids text[])) WITH ORDINALITY
+      AS e (posting, id, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field, outcome,
+        ended_at, subject_ids, place)
+    WHERE CASE WHEN outcomes IS NULL THEN NOT EXISTS (SELECT 1 FROM audit_entries a WHERE a.id = e.id)
+      ELSE outcomes[e.posting] = 'POSTED' END
+  ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
+    INSERT INTO audit_writers AS w (id, entries) SELECT writer, c.entries FROM counted c WHERE c.entries > 0
+    ON CONFLICT (id) DO UPDATE SET entries = w.entries + excluded.entries
+    RETURNING w.entries
+  )
+  INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, api_key_id,
+      remote_address, field, outcome, ended_at, subject_ids)
+    SELECT l.id, writer, w.entries - c.entries + row_number() OVER (ORDER BY l.place), l.started_at, l.request_id,
+      l.caller_subject, l.caller_roles, l.api_key_id, l.remote_address, l.field, l.outcome, l.ended_at, l.subject_ids
+    FROM listed l, counted c, w;
+END $$;
+--> statement-breakpoint
+-- Adds outcomes to entries that have none.
+CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
+  UPDATE audit_entries AS entry
+    SET outcome = ended.outcome, ended_at = ended.ended_at, subject_ids = entry.subject_ids || ended.subject_ids
+    FROM json_to_recordset(rows) AS ended (id uuid, outcome text, ended_at timestamptz, subject_ids text[])
+    WHERE entry.id = ended.id AND entry.outcome IS NULL
+$$;
+--> statement-breakpoint
+-- A writer's count of entries only grows, so that missing entries are detected.
+CREATE FUNCTION check_audit_writer_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.id <> OLD.id OR NEW.entries <= OLD.entries THEN
+    RAISE EXCEPTION 'the entries of audit writer % only grow', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER audit_writers_only_grow BEFORE UPDATE ON audit_writers FOR EACH ROW EXECUTE FUNCTION check_audit_writer_change();
+--> statement-breakpoint
+CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER audit_writers_no_truncate BEFORE TRUNCATE ON audit_writers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- An API key never gets other rights or a later expiry, and a revoked key stays revoked.
+CREATE FUNCTION check_api_key_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF to_jsonb(NEW) - '{revoked_by,revoked_at,last_used_at}'::text[]
+      IS DISTINCT FROM to_jsonb(OLD) - '{revoked_by,revoked_at,last_used_at}'::text[]
+    OR (OLD.revoked_at IS NOT NULL
+      AND (NEW.revoked_at, NEW.revoked_by) IS DISTINCT FROM (OLD.revoked_at, OLD.revoked_by))
+  THEN
+    RAISE EXCEPTION 'API key % is fixed', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER api_keys_fixed BEFORE UPDATE ON api_keys FOR EACH ROW EXECUTE FUNCTION check_api_key_change();
+--> statement-breakpoint
+CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER api_keys_no_truncate BEFORE TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Counters of one minute: a crash of the database may reset them.
+ALTER TABLE rate_limits SET UNLOGGED;
+--> statement-breakpoint
+-- An attempt that replaces another has its call and slot, while that one can still land: at most one of both
+-- lands, because the network accepts each slot once.
+CREATE FUNCTION check_replacement() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE earlier attempts;
+BEGIN
+  SELECT * INTO earlier FROM attempts WHERE hash = NEW.replaces FOR UPDATE;
+  IF earlier.state <> 'OPEN' THEN
+    RAISE EXCEPTION 'attempt % can not be replaced: it is decided', earlier.hash
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  IF NEW.sequence IS NULL OR (NEW.submission_id, NEW.source, NEW.sequence)
+     IS DISTINCT FROM (earlier.submission_id, earlier.source, earlier.sequence) THEN
+    RAISE EXCEPTION 'attempt % must replace % in its own slot', NEW.hash, earlier.hash
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER attempts_replacement BEFORE INSERT ON attempts
+  FOR EACH ROW WHEN (NEW.replaces IS NOT NULL) EXECUTE FUNCTION check_replacement();
+--> statement-breakpoint
+-- An assigned sequence is never unassigned: a higher one that the network expects was used elsewhere.
+CREATE FUNCTION check_signing_account_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.address <> OLD.address OR NEW.next_sequence < OLD.next_sequence THEN
+    RAISE EXCEPTION 'the sequence of account % only goes up', OLD.address
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER signing_accounts_forward BEFORE UPDATE ON signing_accounts
+  FOR EACH ROW EXECUTE FUNCTION check_signing_account_change();
+--> statement-breakpoint
+CREATE TRIGGER signing_accounts_no_delete BEFORE DELETE ON signing_accounts
+  FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Holders' acts, and the off-ramp sessions that wait for them.
+
+-- An act given out to be signed never changes, and is submitted once.
+CREATE TRIGGER holder_acts_rules BEFORE UPDATE ON holder_acts FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id kind call holder prepared_by off_ramp_session_id project_id format payload valid_until prepared_at_ledger created_at',
+  'record_index record_tx_hash', '');
+--> statement-breakpoint
+CREATE TRIGGER holder_acts_no_delete BEFORE DELETE ON holder_acts FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- A session's depositor is fixed: custody never deposits for a holder, nor a holder for custody.
+CREATE FUNCTION check_depositor() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF EXISTS (SELECT 1 FROM off_ramp_sessions c
+      WHERE c.id = NEW.subject_id AND c.depositor::text <> NEW.signer::text) THEN
+    RAISE EXCEPTION 'the deposit of cash-out % is not to be signed by %', NEW.subject_id, NEW.signer
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER submissions_depositor BEFORE INSERT ON submissions
+  FOR EACH ROW WHEN (NEW.kind IN ('approve', 'initiateOffRamp')) EXECUTE FUNCTION check_depositor();
+--> statement-breakpoint
+CREATE FUNCTION check_act_submission() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.submission_id IS NULL OR NOT EXISTS (SELECT 1 FROM submissions s
+      WHERE s.id = OLD.submission_id AND s.state = 'REFUSED' AND s.refusal_reason = 'EXPIRED') THEN
+    RAISE EXCEPTION 'submission_id of holder_acts % is set once, unless what was signed is dead', OLD.id
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
+  WHEN (OLD.submission_id IS NOT NULL AND NEW.submission_id IS DISTINCT FROM OLD.submission_id)
+  EXECUTE FUNCTION check_act_submission();
+--> statement-breakpoint
+-- Credit transfers.
+
+-- At commit, each is booked once: its amount, from the one buyer's account of its project to the other's.
+CREATE FUNCTION check_credit_transfer() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  subject uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'reference_id' ELSE to_jsonb(NEW) ->> 'id' END;
+BEGIN
+  IF NOT EXISTS (SELECT 1 FROM credit_transfers c
+      JOIN transfers t ON t.reference_id = c.id AND t.kind = 'credit_transfer'
+      JOIN accounts debit ON debit.id = t.debit_account_id
+      JOIN accounts credit ON credit.id = t.credit_account_id
+      WHERE c.id = subject AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
+        AND (debit.kind, debit.owner_id, credit.kind, credit.owner_id)
+          = ('buyer', c.from_buyer_id, 'buyer', c.to_buyer_id)) THEN
+    RAISE EXCEPTION 'credit transfer % is not booked as it says', subject USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NULL;
+END $$;
+--> statement-breakpoint
+CREATE CONSTRAINT TRIGGER credit_transfers_booked AFTER INSERT ON credit_transfers DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW EXECUTE FUNCTION check_credit_transfer();
+--> statement-breakpoint
+CREATE CONSTRAINT TRIGGER transfers_credit_transfer AFTER INSERT ON transfers DEFERRABLE INITIALLY DEFERRED
+  FOR EACH ROW WHEN (NEW.kind = 'credit_transfer') EXECUTE FUNCTION check_credit_transfer();
+--> statement-breakpoint
+-- Prices.
+
+CREATE TRIGGER project_prices_append_only BEFORE UPDATE OR DELETE ON project_prices FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER project_prices_no_truncate BEFORE TRUNCATE ON project_prices FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE FUNCTION check_price_position() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.number <> 1 + (SELECT coalesce(max(p.number), 0) FROM project_prices p WHERE p.project_id = NEW.project_id) THEN
+    RAISE EXCEPTION 'price % of project % does not follow the last one', NEW.number, NEW.project_id
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER project_prices_follow BEFORE INSERT ON project_prices FOR EACH ROW EXECUTE FUNCTION check_price_position();
+--> statement-breakpoint
+-- Retirements.
+
+CREATE TRIGGER retirements_rules BEFORE UPDATE ON retirements FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id project_id buyer_id beneficiary note beneficiary_id jurisdiction reason period_from period_until amount_tonnes requested_at',
+  'tx_hash record_index ledger settled_at',
+  'PENDING>RETIRED PENDING>REFUSED PENDING>NEEDS_REVIEW NEEDS_REVIEW>PENDING NEEDS_REVIEW>RETIRED NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+CREATE TRIGGER retirements_no_delete BEFORE DELETE ON retirements FOR EACH ROW EXECUTE FUNCTION refuse_change();

@@ -1,20 +1,25 @@
 /**
- * `npm run expire`: marks every due receipt expired now, as the nightly job does. `--dry-run` only says which.
+ * `npm run expire`: marks every due receipt expired now, as the nightly job does. `--dry-run` only lists them.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
-import type { Platform } from '../compose.ts';
+import type { Platform } from '../startup/compose.ts';
 import { previewExpiry, sweep } from '../jobs/expireReceipts.ts';
-import { countRun, findRun, listFailures, requestRun, type ExpiryCounts } from '../jobs/expiryRuns.ts';
+import {
+  countRun,
+  findRun,
+  listFailures,
+  leaseRuns,
+  requestRun,
+  type ExpiryCounts,
+} from '../jobs/expiryRuns.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
-/** The sweep is this process's; another instance takes it over when it stands still for so long. */
-const HELD_SECONDS = 120;
 const LOOK_INTERVAL_MS = 250;
-/** A network that decides nothing for so long won't do it soon; the run goes on without this terminal. */
+/** After this long without a decision the command ends; the run continues without it. */
 const PATIENCE_MS = 10 * 60_000;
 
 const command = new Command('expire')
@@ -42,13 +47,15 @@ async function preview({ dependencies }: Platform): Promise<void> {
 async function expire(platform: Platform): Promise<void> {
   const { dependencies } = platform;
   const request = { trigger: 'MANUAL', night: null, requestedBy: 'npm run expire' } as const;
-  const run = await requestRun(dependencies, request, HELD_SECONDS);
+  // This process sweeps the run; if it ends first, another instance does.
+  const leases = leaseRuns(dependencies);
+  const run = await requestRun(dependencies, request, leases);
   if (!run) throw new Error('a run by hand was not recorded');
-  // This process carries its own intents; a server on the same database helps.
+  // This process sends its own intents; a server on the same database helps.
   platform.submissionWorker.start();
   const bar = new SingleBar({ format: 'expiring {bar} {value}/{total} receipts', clearOnComplete: true });
   if (process.stdout.isTTY) bar.start(0, 0);
-  await sweep(dependencies, run, (examined) => bar.setTotal(examined));
+  await sweep(dependencies, run, (examined) => bar.setTotal(examined)).finally(() => leases.release(run.id));
   const counts = await followRun(platform, run.id, bar);
   bar.stop();
   await print(platform, run.id, counts);

@@ -1,20 +1,22 @@
 /**
- * `npm run ledger:channels -- --count 20`: makes Stellar channel accounts with custody's XLM, for more writes at a
- * time, and tops up those that have spent theirs. Without --count it only shows those there are. Their keys go into a file, never to the terminal.
+ * `npm run ledger:channels -- --count 20`: creates Stellar channel accounts, paid with custody's XLM, for more writes
+ * at a time, and refills those that have spent theirs. Without --count it only lists them. Their keys go to a file,
+ * never to the terminal.
  */
 import { randomBytes } from 'node:crypto';
 import { Command, InvalidArgumentError } from 'commander';
 import pc from 'picocolors';
-import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../channels/ensureChannels.ts';
-import { loadConfig } from '../config.ts';
+import { ensureChannels, type ChannelsRequest, type EnsuredChannels } from '../diagnostics/ensureChannels.ts';
+import { loadConfig } from '../config/config.ts';
+import { familyOf } from '../ledger/network/families.ts';
 import { showXlm } from '../ledger/network/stellar/channels.ts';
-import { openConfiguredDatabase } from '../openDatabase.ts';
-import { MAX_CHANNELS } from '../ledgerSettings.ts';
-import { StartupError } from '../startupErrors.ts';
+import { openConfiguredDatabase } from '../startup/openDatabase.ts';
+import { MAX_CHANNELS } from '../ledger/network/stellar/settings.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const STROOPS_DIGITS = 7;
-/** The network keeps 1 XLM of an account; the rest is for fees, of some hundredths a write. */
+/** The network reserves 1 XLM per account; the rest pays fees of some hundredths of an XLM per write. */
 const DEFAULT_FUNDS_XLM = '10';
 const LEAST_FUNDS_STROOPS = 20_000_000n;
 
@@ -31,7 +33,7 @@ await runCommand(command);
 async function ensure(request: ChannelsRequest): Promise<EnsuredChannels> {
   const config = await loadConfig();
   const { ledger, DATA_DIR: dataDir } = config;
-  if (ledger.family !== 'stellar') {
+  if (familyOf(ledger).channels === null) {
     throw new StartupError(
       `LEDGER_NETWORK is ${config.LEDGER_NETWORK}: channels are accounts of Stellar, and other networks need none.`,
     );

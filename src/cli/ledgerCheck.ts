@@ -1,14 +1,14 @@
 /**
- * `npm run ledger:check`: reads the configuration, looks at the network, the database and the indexer that it
- * names, and says line by line what is right, and what to do about what is not.
+ * `npm run ledger:check`: checks the configuration and the network, database and indexer that it names. Prints one
+ * line per check, with what to do when it fails.
  */
 import { Command } from 'commander';
 import pc from 'picocolors';
-import { loadConfig, type Config } from '../config.ts';
+import { loadConfig, type Config } from '../config/config.ts';
 import { wrong, type Check } from '../ledger/network/check.ts';
-import { checkLedger } from '../ledgerCheck/checkLedger.ts';
-import { createLogger } from '../logger.ts';
-import { WrongSettings } from '../startupErrors.ts';
+import { checkLedger } from '../diagnostics/checkLedger.ts';
+import { createLogger } from '../lib/logger.ts';
+import { WrongSettings } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const MARKS = { right: pc.green('✓'), worse: pc.yellow('!'), wrong: pc.red('✗') };
@@ -34,7 +34,7 @@ await runCommand(command);
 async function* checks(): AsyncGenerator<Check> {
   const config = await readConfig();
   if (config instanceof WrongSettings) {
-    // Of a network that is not known nothing can be looked at.
+    // An unknown network can't be checked.
     for (const problem of config.problems) yield wrong('settings', problem);
     return;
   }

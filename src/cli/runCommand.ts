@@ -1,8 +1,8 @@
 /**
- * Runs a command line program: known causes of failure are one sentence and a non-zero exit.
+ * Runs a command line program: a known cause of failure becomes one sentence and a non-zero exit.
  */
 import type { Command } from 'commander';
-import { explainStartupError } from '../startupErrors.ts';
+import { explainStartupError } from '../startup/explainStartupError.ts';
 
 export async function runCommand(command: Command): Promise<void> {
   process.stdout.on('error', endQuietly);
@@ -16,7 +16,7 @@ export async function runCommand(command: Command): Promise<void> {
   }
 }
 
-/** Who pipes into `head` has seen enough; what is under way still ends in order. */
+/** The reader of a pipe, such as `head`, may close it early; work under way still ends in order. */
 function endQuietly(error: NodeJS.ErrnoException): void {
   if (error.code !== 'EPIPE') throw error;
 }

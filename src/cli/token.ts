@@ -1,9 +1,9 @@
 /**
- * `npm run -s token -- --role buyer --sub acme`: one bearer token for the running configuration.
+ * `npm run -s token -- --role buyer --sub acme`: prints one bearer token for the running configuration.
  */
 import { Command, InvalidArgumentError, Option } from 'commander';
-import { loadConfig } from '../config.ts';
-import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../developmentTokens.ts';
+import { loadConfig } from '../config/config.ts';
+import { DEVELOPMENT_SUBJECTS, signDevelopmentToken } from '../startup/developmentTokens.ts';
 import { ROLES, SUBJECT_PATTERN, type Role } from '../identity/roles.ts';
 import { runCommand } from './runCommand.ts';
 

@@ -1,15 +1,15 @@
 /**
- * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for trying out the embedded network, which no other
- * wallet knows. On real networks use a real one.
+ * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for the embedded network, which no other wallet
+ * supports. On real networks use a real one.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { text } from 'node:stream/consumers';
 import { Command } from 'commander';
-import { messageOf } from '../errors.ts';
-import { signPayload } from '../ledger/network/embedded/holder.ts';
-import { addressOfSecretKey, generateSecretKey } from '../ledger/network/embedded/strkey.ts';
-import { StartupError } from '../startupErrors.ts';
+import { messageOf } from '../lib/errors.ts';
+import { signPayload } from '../ledger/network/embedded/wallets.ts';
+import { addressOfSecretKey, generateSecretKey } from '../lib/strkey.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const command = new Command('wallet').description('A wallet for trying out the embedded network.');
@@ -38,7 +38,7 @@ command
 
 await runCommand(command);
 
-/** In one sentence. */
+/** Turns a failure into one sentence. */
 async function told<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -1,14 +1,14 @@
 /**
- * The configured platform for a command line tool: opened, handed over, and closed whatever happens.
+ * Opens the configured platform for a command line tool, and closes it whatever happens.
  */
-import { composePlatform, type Platform } from '../compose.ts';
-import { loadConfig } from '../config.ts';
-import { createLogger } from '../logger.ts';
-import { openConfiguredDatabase } from '../openDatabase.ts';
-import { openConfiguredNetwork } from '../openNetwork.ts';
-import { warehouseOptionsOf } from '../warehouseOptions.ts';
+import { composePlatform, type Platform } from '../startup/compose.ts';
+import { loadConfig } from '../config/config.ts';
+import { createLogger } from '../lib/logger.ts';
+import { openConfiguredDatabase } from '../startup/openDatabase.ts';
+import { openConfiguredNetwork } from '../startup/openNetwork.ts';
+import { warehouseOptionsOf } from '../startup/warehouseOptions.ts';
 
-/** Background work is not started: a tool starts what it needs. */
+/** Background work is not started: each tool starts what it needs. */
 export async function withPlatform(work: (platform: Platform) => Promise<void>): Promise<void> {
   const config = await loadConfig();
   const database = await openConfiguredDatabase(config);
@@ -23,7 +23,7 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,
       ...warehouseOptionsOf(config),
-      // Tools wait for nothing.
+      // Tools do not wait for mutations.
       mutationWaitMs: 0,
       healIntervalMs: config.HEAL_INTERVAL_MS,
       log,

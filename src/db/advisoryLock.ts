@@ -1,22 +1,27 @@
 /**
- * Named locks over all instances, held by Postgres for as long as a piece of work runs.
+ * Advisory locks that hold across all instances for as long as a piece of work runs.
  */
 import { sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from './connection.ts';
 
-/** Every advisory lock of the product, so that no two uses share a number by accident. */
+/** Every advisory lock of the product, in one place so that no two uses share a number. */
 export const ADVISORY_LOCKS = {
   migrations: 71_001,
   indexerRegistration: 71_002,
 } as const;
 
-/** Waiting for a lock costs a connection: within a process one waits for all, or they would use up the pool. */
+/**
+ * Longer than any work under a lock. PostgreSQL ends the transaction of work that takes longer, and with it the lock.
+ */
+const MAX_WORK_MS = 60_000;
+
+/** Waiting for a lock occupies a connection, so each process lets one caller per lock wait in the database. */
 const turns = new Map<string, ReturnType<typeof pLimit>>();
 
 /**
- * Runs `work` while holding the lock; waits for others that hold it. The lock lives in a transaction of its
- * own on one connection, so that it falls with the process or the connection, never staying behind.
+ * Runs `work` while holding the lock. The lock lives in a transaction of its own, so it ends with the process or the
+ * connection.
  */
 export async function withAdvisoryLock<T>(
   db: Db,
@@ -26,10 +31,15 @@ export async function withAdvisoryLock<T>(
   const turn = turns.get(lock) ?? pLimit(1);
   turns.set(lock, turn);
   const outcome = await turn(() =>
-    db.transaction(async (tx) => {
-      await tx.execute(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`);
-      return { value: await work() };
-    }),
+    db.transaction(
+      async (tx) => {
+        // The transaction is idle meanwhile, and the work may call other services.
+        await tx.execute(sql.raw(`SET LOCAL idle_in_transaction_session_timeout = ${MAX_WORK_MS}`));
+        await tx.execute(sql`SELECT pg_advisory_xact_lock(${ADVISORY_LOCKS[lock]})`);
+        return { value: await work() };
+      },
+      { statementTimeoutMs: MAX_WORK_MS },
+    ),
   );
   return outcome.value;
 }

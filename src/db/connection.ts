@@ -1,84 +1,150 @@
 /**
- * The connection to PostgreSQL, through Drizzle for tables and postgres.js for the rest: one pool for single
- * statements (statementPool.ts), one for transactions (transactionPool.ts), and one connection that listens
- * (listener.ts).
+ * The connections to PostgreSQL: a pool for statements and transactions (pool.ts), used through Drizzle, and one
+ * connection that listens (listener.ts).
+ *
+ * The pool keeps no session state, so it works behind a pooler in transaction mode. LISTEN and the migrations' lock
+ * need a session and use `directUrl`.
  */
+import type { PgTransactionConfig } from 'drizzle-orm/pg-core';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
-import postgres from 'postgres';
+import type postgres from 'postgres';
+import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 import { createListener, type Listener } from './listener.ts';
-import * as schema from './schema/index.ts';
-import { createStatementPool } from './statementPool.ts';
-import { createTransactionPool, type OpenClient } from './transactionPool.ts';
+import { createPool } from './pool.ts';
+import * as schema from './tables/index.ts';
+import { runTransaction } from './transaction.ts';
 
-export type Db = PostgresJsDatabase<typeof schema>;
-export type Tx = Parameters<Parameters<Db['transaction']>[0]>[0];
+type Tables = PostgresJsDatabase<typeof schema>;
+export type Tx = Parameters<Parameters<Tables['transaction']>[0]>[0];
+
+export interface TransactionConfig extends PgTransactionConfig {
+  /** Deadline of one statement in milliseconds; 8 s by default. For statements that read whole tables. */
+  statementTimeoutMs?: number;
+}
+
+/** Its transactions reject with DomainError OVERLOADED when no connection becomes free in time. */
+export type Db = Tables & {
+  transaction<T>(work: (tx: Tx) => Promise<T>, config?: TransactionConfig): Promise<T>;
+};
+
+/** Single statements in SQL. */
+export interface Statements {
+  <Rows extends readonly postgres.Row[] = postgres.Row[]>(
+    text: TemplateStringsArray,
+    ...parameters: postgres.SerializableParameter[]
+  ): Promise<Rows>;
+  /** A text without parameters: one statement, or several in one transaction. */
+  unsafe(text: string): Promise<postgres.Row[]>;
+}
+
+/**
+ * A statement of a hot path: a connection parses and plans it once. Behind a pooler in transaction mode, where named
+ * statements are lost, it is sent like every other.
+ */
+export type PreparedStatement = <Row extends postgres.Row>(
+  text: string,
+  parameters: postgres.SerializableParameter[],
+) => Promise<Row[]>;
 
 export interface DatabaseHandle {
   db: Db;
-  /** For single statements alone: its own `begin` does not survive a lost connection (transactionPool.ts). */
-  sql: postgres.Sql;
+  sql: Statements;
+  prepared: PreparedStatement;
   listen: Listener['listen'];
+  /** Takes at most a few seconds, whatever is under way. */
   close(): Promise<void>;
 }
 
 export interface DatabaseOptions {
   url: string;
-  /** Connections at most, beside the one that listens: at least 2. */
+  /** An address with sessions, when `url` is a pooler in transaction mode; `url` by default. */
+  directUrl?: string | undefined;
+  /** Maximum connections beside the one that listens; at least 2. */
   poolSize: number;
-  /** Shown in pg_stat_activity: tells whose connections these are. */
+  /** Shown in pg_stat_activity. */
   applicationName: string;
-  /** How long a single statement may go without any answer before its connections are given up; 45 s by default. */
+  /** How long a statement may go without an answer before its connection is closed; 10 s by default. */
   answerTimeoutMs?: number;
 }
 
-/** A database that can't be reached in this time is reported as such, instead of hanging a start. */
-const CONNECT_TIMEOUT_SECONDS = 10;
-/** Idle connections go back to the server; a quiet instance keeps none. */
-const IDLE_TIMEOUT_SECONDS = 60;
-/** No statement of ours takes seconds; one that does is stuck, and would hold its row locks. */
-const STATEMENT_TIMEOUT_MS = 30_000;
-/** Longer than the server lets a statement run, and than it takes to connect before. */
-const ANSWER_TIMEOUT_MS = 45_000;
-/** A transaction whose process is frozen must not keep others waiting for its locks. */
-const IDLE_IN_TRANSACTION_TIMEOUT_MS = 60_000;
-/** Closing gives the statements under way this long. */
-const CLOSE_TIMEOUT_SECONDS = 5;
+/** How long a statement may go without an answer: the longest delay that a silent connection causes. */
+const ANSWER_TIMEOUT_MS = 10_000;
+/**
+ * The server cancels a statement before the client gives it up, so that it does not run on without its client. It also
+ * ends a transaction that waits for its client, so that its locks are free when the work is retried.
+ */
+const SERVER_TIMEOUT_SHARE = 0.8;
 
 export function openDatabase(options: DatabaseOptions): DatabaseHandle {
-  const open: OpenClient = (overrides) =>
-    postgres(options.url, {
-      connect_timeout: CONNECT_TIMEOUT_SECONDS,
-      idle_timeout: IDLE_TIMEOUT_SECONDS,
-      onnotice: () => {},
-      // Asked on every new connection, for arrays alone, and nobody would hear of its failure but the process.
-      fetch_types: false,
-      connection: {
-        application_name: options.applicationName,
-        statement_timeout: STATEMENT_TIMEOUT_MS,
-        idle_in_transaction_session_timeout: IDLE_IN_TRANSACTION_TIMEOUT_MS,
-      },
-      ...overrides,
+  const { url, directUrl = url, poolSize: size, answerTimeoutMs = ANSWER_TIMEOUT_MS } = options;
+  const serverTimeouts = {
+    statement_timeout: Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE),
+    idle_in_transaction_session_timeout: Math.ceil(answerTimeoutMs * SERVER_TIMEOUT_SHARE),
+  };
+  const isPooled = directUrl !== url;
+  const application_name = options.applicationName;
+  // A pooler refuses settings at connect, and would give one session's settings to others.
+  const connection = isPooled ? { application_name } : { application_name, ...serverTimeouts };
+  const client = { connection, prepare: !isPooled };
+  const pool = createPool({ url, client, size, answerTimeoutMs });
+  const listener = createListener(directUrl, { connection: { application_name } });
+
+  /** A transaction whose statements may take `statementTimeoutMs`; the common deadline by default. */
+  function beginWithin(statementTimeoutMs?: number): Begin {
+    const settings = {
+      ...(isPooled && serverTimeouts),
+      ...(statementTimeoutMs !== undefined && { statement_timeout: statementTimeoutMs }),
+    };
+    const lines = Object.entries(settings).map(([name, value]) => `SET LOCAL ${name} = ${value}`);
+    const transaction = {
+      begin: ['BEGIN', ...lines].join('; '),
+      answerTimeoutMs:
+        statementTimeoutMs === undefined ? answerTimeoutMs : statementTimeoutMs / SERVER_TIMEOUT_SHARE,
+    };
+    return (work) => pool.lend((client) => runTransaction(client, transaction, work));
+  }
+
+  const drizzleWith = (begin: Begin) =>
+    drizzleOn({
+      unsafe: (text, parameters) =>
+        lazyQuery((send) => pool.ask((sql) => send(sql.unsafe(text, parameters)))),
+      begin,
     });
-  const transactionSlots = Math.ceil(options.poolSize / 2);
-  const statementSlots = Math.max(options.poolSize - transactionSlots, 1);
-  const statements = createStatementPool(
-    open,
-    statementSlots,
-    CLOSE_TIMEOUT_SECONDS,
-    options.answerTimeoutMs ?? ANSWER_TIMEOUT_MS,
-  );
-  const transactions = createTransactionPool(open, transactionSlots, CLOSE_TIMEOUT_SECONDS);
-  const listener = createListener(open);
-  const db = drizzle(statements.sql, { schema });
-  db.transaction = (work, config) => transactions.run((own) => own.transaction(work, config));
+  const usual = drizzleWith(beginWithin());
+  const transactionOfUsual = usual.transaction.bind(usual);
+  const db: Db = Object.assign(usual, {
+    transaction: <T>(work: (tx: Tx) => Promise<T>, config: TransactionConfig = {}) => {
+      const { statementTimeoutMs, ...rest } = config;
+      // Drizzle turns this object into SET TRANSACTION, also when it is empty.
+      const drizzleConfig = Object.keys(rest).length > 0 ? rest : undefined;
+      return statementTimeoutMs === undefined
+        ? transactionOfUsual(work, drizzleConfig)
+        : drizzleWith(beginWithin(statementTimeoutMs)).transaction(work, drizzleConfig);
+    },
+  });
+  const statements = (text: TemplateStringsArray, ...parameters: postgres.SerializableParameter[]) =>
+    pool.ask((sql) => sql(text, ...parameters));
   return {
     db,
-    sql: statements.sql,
+    sql: Object.assign(statements as Statements, {
+      unsafe: (text: string) => pool.ask((sql) => sql.unsafe(text)),
+    }),
+    prepared: <Row extends postgres.Row>(text: string, parameters: postgres.SerializableParameter[]) =>
+      pool.ask((sql) => sql.unsafe<Row[]>(text, parameters as postgres.ParameterOrJSON<never>[], PREPARED)),
     listen: listener.listen,
     async close() {
-      await listener.close();
-      await transactions.close();
-      await statements.close();
+      await Promise.all([listener.close(), pool.close()]);
     },
   };
+}
+
+const PREPARED = { prepare: true };
+
+type Begin = <T>(work: (tx: postgres.TransactionSql) => Promise<T>) => Promise<T>;
+
+/** Drizzle over this module's statements and transactions instead of a postgres.js client. */
+function drizzleOn(sql: SqlForDrizzle & { begin: Begin }): Tables {
+  // Drizzle writes date parsers into the client that it is given; client.ts has already set them on the real ones.
+  const client = { ...sql, options: { parsers: {}, serializers: {} } };
+  return drizzle(client as unknown as postgres.Sql, { schema });
 }

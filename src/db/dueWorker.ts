@@ -1,83 +1,118 @@
 /**
- * The loop behind work that lies in a table until it is due: claim some rows, carry each a step further, sleep
- * until the doorbell rings. Any number of instances may run one over the same table.
- * What a claim is: claimDue.ts.
+ * The loop for rows that become due: lease some, take each one step further, wait for the change signal. Any number of
+ * instances may run one over the same table. Leases: leases.ts.
  */
-import type { Doorbell } from './doorbell.ts';
-import { messageOf } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ChangeSignal } from './changeSignal.ts';
+import type { Leased, Leases } from './leases.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 
 export interface DueWorker {
   start(): void;
-  /** Finishes what is claimed and claims no more. */
+  /** Finishes the steps under way and claims no more. */
   stop(): Promise<void>;
-  /** Claims and carries what is due until nothing is. For tests and tools; the loop does the same. */
+  /** Claims and processes until nothing is due. For tests and tools; the loop does the same. */
   drain(): Promise<void>;
 }
 
-export interface DueWorkerOptions<Row> {
-  /** What the rows are, for the log: "submissions". */
+export interface DueWorkerOptions<Row extends Leased> {
+  /** The rows' name in the log, such as "submissions". */
   name: string;
-  bell: Pick<Doorbell, 'ring' | 'next'>;
-  /** The bell's key for "there is something due". */
-  bellKey: string;
-  /** Steps under way at once in one instance; each needs a database connection now and then. */
+  changeSignal: Pick<ChangeSignal, 'notify' | 'waitFor'>;
+  /** The change signal's key for "something is due". */
+  signalKey: string;
+  /** Steps under way at once in one instance; each needs a database connection at times. */
   maxConcurrent: number;
-  /** Claims at most `limit` due rows and pushes their due times ahead. */
-  claim(limit: number): Promise<Row[]>;
-  /** One row's turn. Must put the row back by itself, and not reject. */
-  carry(row: Row): Promise<void>;
-  /** How long a worker that heard no doorbell waits before it looks by itself; a second by default. */
+  leases: Leases<Row>;
+  /** Leases rows in an order of its own; the longest due first by default. */
+  claim?: (limit: number) => Promise<Row[]>;
+  /**
+   * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends.
+   */
+  process(row: Row): Promise<void>;
+  /** Longest time between two looks at the table without a notification. */
   idlePollMs?: number;
   log: Pick<Logger, 'error'>;
 }
 
-const IDLE_POLL_MS = 1000;
+/** Work of a dead instance is found at most this long after its lease has ended. */
+const IDLE_POLL_MS = 500;
+/** Under load, what becomes due within this time is claimed together; the first after a quiet moment does not wait. */
+const CLAIM_INTERVAL_MS = 20;
 
-export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker {
-  const { bell, bellKey, maxConcurrent, idlePollMs = IDLE_POLL_MS } = options;
+export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
+  const { changeSignal, signalKey, maxConcurrent, leases, idlePollMs = IDLE_POLL_MS } = options;
+  const { claim = (limit) => leases.claim(limit) } = options;
   const underWay = new Set<Promise<void>>();
-  /** Claimed, and waiting for a place: claiming one row at a time would cost more than carrying it. */
+  /** Leased rows that wait for a free place: claiming rows one by one would cost more than processing them. */
   let backlog: Row[] = [];
   let running: Promise<void> | null = null;
   let stopping = false;
+  let claimedAtMs = Number.NEGATIVE_INFINITY;
+  let noteDone = () => {};
 
   function launch(row: Row): void {
-    const work = options.carry(row).finally(() => underWay.delete(work));
+    const work = options
+      .process(row)
+      .catch((error: unknown) => {
+        options.log.error(
+          { id: row.id, error: messageOf(error) },
+          `rescheduling one of ${options.name} failed`,
+        );
+      })
+      .finally(() => {
+        leases.release(row.id);
+        underWay.delete(work);
+        noteDone();
+      });
     underWay.add(work);
   }
 
-  /** Fills the free places; says whether there was anything to do. */
+  /** Fills the free places. @returns whether any row was claimed or started */
   async function fill(): Promise<boolean> {
     if (underWay.size >= maxConcurrent) return false;
-    if (backlog.length === 0) backlog = await options.claim(maxConcurrent);
-    const launched = backlog.splice(0, maxConcurrent - underWay.size);
-    for (const row of launched) launch(row);
-    return launched.length > 0;
+    if (backlog.length === 0) {
+      claimedAtMs = performance.now();
+      backlog = await claim(maxConcurrent);
+    }
+    const next = backlog.splice(0, maxConcurrent - underWay.size);
+    for (const row of next) {
+      // After a pause of this process, another instance may hold the lease.
+      if (leases.isHeld(row.id)) launch(row);
+      else leases.release(row.id);
+    }
+    return next.length > 0;
+  }
+
+  function oneDone(): Promise<void> {
+    return new Promise((resolve) => {
+      noteDone = resolve;
+    });
+  }
+
+  async function untilNextClaim(): Promise<void> {
+    const restMs = claimedAtMs + CLAIM_INTERVAL_MS - performance.now();
+    if (restMs > 0 && !stopping) await delay(restMs);
   }
 
   async function loop(): Promise<void> {
     while (!stopping) {
-      const rung = bell.next(bellKey, idlePollMs);
+      const notified = changeSignal.waitFor(signalKey, idlePollMs);
       try {
         await fill();
       } catch (error) {
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
-        await rung;
+        await notified;
         continue;
       }
-      // Wait for a place, or for work: whichever is missing.
-      await Promise.race(underWay.size >= maxConcurrent ? underWay : [rung, ...underWay]);
+      // Wait for a free place when all are taken, else for work.
+      if (underWay.size >= maxConcurrent) await oneDone();
+      else if (backlog.length === 0) await Promise.race([notified, oneDone()]);
+      if (backlog.length === 0) await untilNextClaim();
     }
-    await carryBacklog();
-  }
-
-  /** What was claimed would otherwise lie until the claim runs out. */
-  async function carryBacklog(): Promise<void> {
-    while (backlog.length > 0) {
-      await Promise.all(underWay);
-      for (const row of backlog.splice(0, maxConcurrent)) launch(row);
-    }
+    // The other instances claim these when their leases end.
+    for (const row of backlog.splice(0)) leases.release(row.id);
     await Promise.all(underWay);
   }
 
@@ -87,7 +122,7 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
     },
     async stop() {
       stopping = true;
-      bell.ring(bellKey);
+      changeSignal.notify(signalKey);
       await running;
     },
     async drain() {
@@ -96,7 +131,7 @@ export function createDueWorker<Row>(options: DueWorkerOptions<Row>): DueWorker 
   };
 }
 
-/** Exponential, with jitter, so that a service that recovers isn't stormed. */
+/** Exponential backoff with jitter, so that all instances do not retry against a recovering service at once. */
 export function backoffMs(
   fruitlessSteps: number,
   limits: { firstMs: number; longestMs: number; factor?: number },

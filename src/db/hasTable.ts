@@ -1,5 +1,5 @@
 /**
- * Whether a table is there: a database that is only looked at may be empty, or of an earlier version.
+ * Tells whether a table exists: a database that is only inspected may be empty, or of an earlier version.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';

@@ -1,17 +1,19 @@
 /**
- * Keyset pages: lists are read from where the last page ended, never by counting rows from the start.
+ * Keyset pagination: a page starts where the last one ended, so no rows are counted from the start.
  */
-import { and, asc, desc, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, gt, lt, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Db } from './connection.ts';
 
 export interface KeysetPage<Cursor> {
   after?: Cursor | undefined;
   before?: Cursor | undefined;
   limit: number;
-  /** Read from the list's end towards its start. */
+  /** Read from the end of the list towards its start. */
   inverted: boolean;
 }
 
-/** A list ordered by a value and, among equals, by id. */
+/** A list ordered by a value and, among equal values, by id. */
 export interface KeysetCursor {
   value: string;
   id: string;
@@ -20,7 +22,7 @@ export interface KeysetCursor {
 export interface KeysetOrder {
   column: AnyColumn;
   id: AnyColumn;
-  /** How the cursor's text becomes the column's type. */
+  /** The SQL type that the cursor's text is cast to. */
   type: 'timestamptz' | 'integer' | 'bigint';
   direction: 'asc' | 'desc';
 }
@@ -43,4 +45,37 @@ function beyond(order: KeysetOrder, cursor: KeysetCursor, upwards: boolean): SQL
   const operator = sql.raw(upwards ? '>' : '<');
   const type = sql.raw(order.type);
   return sql`(${order.column}, ${order.id}) ${operator} (${cursor.value}::${type}, ${cursor.id}::uuid)`;
+}
+
+/** The same for a list ordered by one unique column, whose cursor is its value. */
+export function keysetOf<Value>(
+  column: AnyColumn,
+  page: KeysetPage<Value>,
+): { where: SQL | undefined; orderBy: SQL } {
+  return {
+    where: and(
+      page.after === undefined ? undefined : gt(column, page.after),
+      page.before === undefined ? undefined : lt(column, page.before),
+    ),
+    orderBy: page.inverted ? desc(column) : asc(column),
+  };
+}
+
+/** Counting ends here: enough for people to know, and bounded for the database. */
+export const MAX_COUNTED = 10_000;
+
+/** The number of rows that match, MAX_COUNTED at most. */
+export async function countRows(
+  db: Pick<Db, 'select'>,
+  table: PgTable,
+  where: SQL | undefined,
+): Promise<number> {
+  const matches = db
+    .select({ one: sql`1`.as('one') })
+    .from(table)
+    .where(where)
+    .limit(MAX_COUNTED)
+    .as('matches');
+  const [row] = await db.select({ count: count() }).from(matches);
+  return row?.count ?? 0;
 }

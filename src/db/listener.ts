@@ -1,21 +1,20 @@
 /**
- * LISTEN on a connection of its own, which is made anew whenever it is lost.
+ * LISTEN on a connection of its own, reconnected whenever it is lost or silent.
  *
- *   lost ──▶ connect, LISTEN every channel ──▶ onListen: what was notified meanwhile is lost, so look
+ *   lost ──▶ connect, LISTEN every channel ──▶ onListen: earlier notifications are lost, so read the tables
  *    ▲  └───fails: later───┘                     │
  *    └──────────────── connection ends ──────────┘
  *
- * postgres.js re-listens once when its connection ends, and gives up when the server is not back by then.
+ * postgres.js itself re-listens once, and gives up when the server is not back by then.
  */
-import type postgres from 'postgres';
-import type { OpenClient } from './transactionPool.ts';
+import { createClient, type Client, type ClientOptions } from './client.ts';
 
 export interface Listener {
   /**
-   * Subscribes to a NOTIFY channel. `onListen` is called at the start and after every reconnect: what was
-   * notified in between is lost, so that is the moment to catch up.
-   * @returns the way to unsubscribe.
-   * @throws when the database can't be reached now.
+   * Subscribes to a NOTIFY channel. `onListen` is called at the start and after every reconnect, because notifications
+   * in between are lost.
+   * @returns the function that unsubscribes
+   * @throws when the database can't be reached now
    */
   listen(
     channel: string,
@@ -31,28 +30,20 @@ interface Subscription {
   onListen: () => void;
 }
 
-/** A database that restarts is back in seconds; all instances come back at once, so not faster. */
+/** A database restarts within seconds, and all instances reconnect at once, so not faster. */
 const RECONNECT_DELAY_MS = 500;
-/** Who only listens never notices by itself that nobody is at the other end any more. */
-const HEARTBEAT_MS = 15_000;
-const HEARTBEAT_TIMEOUT_MS = 10_000;
-const CLOSE_TIMEOUT_SECONDS = 1;
+/** A connection that only listens does not notice by itself that it is silent. */
+const HEARTBEAT_MS = 5_000;
+const ANSWER_TIMEOUT_MS = 5_000;
 
-export function createListener(open: OpenClient): Listener {
+export function createListener(url: string, options: ClientOptions): Listener {
   const subscriptions = new Set<Subscription>();
-  let client: postgres.Sql | null = null;
+  let client: Client | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
 
-  function connect(): postgres.Sql {
-    const mine = open({
-      max: 1,
-      // A connection that waits in silence is doing its work.
-      idle_timeout: 0,
-      max_lifetime: 0,
-      onnotify: notify,
-      onclose: () => lost(mine),
-    });
+  function connect(): Client {
+    const mine = createClient(url, { ...options, onnotify: notify }, () => lost(mine));
     client = mine;
     schedule(HEARTBEAT_MS);
     return mine;
@@ -64,8 +55,7 @@ export function createListener(open: OpenClient): Listener {
     }
   }
 
-  function lost(mine: postgres.Sql): void {
-    void mine.end({ timeout: 0 });
+  function lost(mine: Client): void {
     if (client !== mine) return;
     client = null;
     schedule(RECONNECT_DELAY_MS);
@@ -73,11 +63,11 @@ export function createListener(open: OpenClient): Listener {
 
   function schedule(delayMs: number): void {
     if (timer) clearTimeout(timer);
-    timer = isClosed ? null : setTimeout(() => void tend(), delayMs);
+    timer = isClosed ? null : setTimeout(() => void check(), delayMs);
   }
 
-  /** Looks after the connection: makes it again when it is gone, and asks whether it still lives. */
-  async function tend(): Promise<void> {
+  /** Reconnects when the connection is gone, else checks that it still answers. */
+  async function check(): Promise<void> {
     const before = client;
     const current = before ?? connect();
     try {
@@ -87,11 +77,11 @@ export function createListener(open: OpenClient): Listener {
         }
         for (const subscription of subscriptions) subscription.onListen();
       } else {
-        await withTimeout(current.unsafe('SELECT 1'), HEARTBEAT_TIMEOUT_MS);
+        await current.ask((sql) => sql.unsafe('SELECT 1'), ANSWER_TIMEOUT_MS);
         schedule(HEARTBEAT_MS);
       }
-    } catch {
-      lost(current);
+    } catch (error) {
+      current.lose(error as Error);
     }
   }
 
@@ -115,20 +105,12 @@ export function createListener(open: OpenClient): Listener {
       if (timer) clearTimeout(timer);
       const mine = client;
       client = null;
-      await mine?.end({ timeout: CLOSE_TIMEOUT_SECONDS });
+      await mine?.end();
     },
   };
 }
 
-/** Channel names are our own constants, in lower case. */
-async function listenOn(sql: postgres.Sql, channel: string): Promise<void> {
-  await sql.unsafe(`LISTEN "${channel}"`);
-}
-
-async function withTimeout(work: Promise<unknown>, timeoutMs: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise((_, reject) => {
-    timer = setTimeout(() => reject(new Error('no answer')), timeoutMs);
-  });
-  await Promise.race([work, late]).finally(() => clearTimeout(timer));
+/** Channel names are constants of this product, in lower case. */
+async function listenOn(client: Client, channel: string): Promise<void> {
+  await client.ask((sql) => sql.unsafe(`LISTEN "${channel}"`), ANSWER_TIMEOUT_MS);
 }

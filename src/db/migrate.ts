@@ -1,6 +1,6 @@
 /**
- * Brings a database to the newest schema. Two instances may start at once: Drizzle's migrator doesn't lock,
- * so an advisory lock is held on the one connection that migrates, for the whole run.
+ * Brings a database to the newest schema. Drizzle's migrator takes no lock, so an advisory lock is held on the
+ * migrating connection for the whole run: two instances may start at once.
  */
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
@@ -8,12 +8,12 @@ import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 
-/** Each set keeps its own history, so that an adapter's storage and the platform's move on independently. */
+/** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
 export type MigrationSet = 'platform' | 'embedded-network';
 
-/** A database that can't be reached in this time is reported as such, instead of hanging a start. */
+/** A database that can't be reached in this time is reported, instead of blocking the start. */
 const CONNECT_TIMEOUT_SECONDS = 10;
-/** Another instance's migrations may run before ours; and a table that stays locked must not hang a start. */
+/** Another instance's migrations may run first; a table that stays locked must not block the start. */
 const LOCK_TIMEOUT_MS = 120_000;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
@@ -23,7 +23,8 @@ export async function migrate(url: string, sets: readonly MigrationSet[]): Promi
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     onnotice: () => {},
-    connection: { application_name: 'migrations', lock_timeout: LOCK_TIMEOUT_MS },
+    // The role's own limits may be meant for requests.
+    connection: { application_name: 'migrations', lock_timeout: LOCK_TIMEOUT_MS, statement_timeout: 0 },
   });
   try {
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
@@ -35,7 +36,7 @@ export async function migrate(url: string, sets: readonly MigrationSet[]): Promi
       });
     }
   } finally {
-    // The lock falls with the connection.
+    // The lock ends with the connection.
     await sql.end({ timeout: 5 });
   }
 }

@@ -1,30 +1,40 @@
 /**
- * Following the feed: replay what is after a cursor, then go on live, with no gap and no repeat.
+ * Follows the feed: replays the records after a cursor, then continues live, without gap or repeat.
  *
- * Pull-based. A subscriber asks for the next record when its last one was flushed, and reads it from the
- * table (through a tail of the newest records that all subscribers share). Nothing is queued per
- * subscriber, so one that never reads costs one iterator and nobody else.
+ * Pull-based: a subscriber asks for the next record when its last one was flushed, and reads it from the table, or
+ * from a tail of the newest records that all subscribers share. Nothing is queued per subscriber, so a subscriber that
+ * never reads costs one iterator and does not slow the others.
  */
-import { and, asc, eq, gt } from 'drizzle-orm';
+import { and, asc, eq, getTableColumns, gt, lte, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import type { Doorbell } from '../db/doorbell.ts';
-import { feedHead, retirementRecords } from '../db/schema/index.ts';
-import { messageOf } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { ChangeSignal } from '../db/changeSignal.ts';
+import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import {
+  conditionOf,
+  matches,
+  namesFew,
+  type FeedFilter,
+  type FeedRecord,
+  type PlacedRecord,
+} from './feedFilter.ts';
 
-export type FeedRecord = typeof retirementRecords.$inferSelect;
+export type { FeedRecord };
 
-/** Rows read at once per subscriber while it replays: its whole memory. */
+/** Rows read at once per replaying subscriber: its whole memory. */
 const PAGE_SIZE = 50;
-/** The newest records, kept once per instance so that live subscribers need no query each. */
+/** The newest records, kept once per instance, so that live subscribers need no query each. */
 const TAIL_SIZE = 1000;
-/** A ring may be lost with its connection; then a subscriber is this late, but misses nothing. */
+/** Positions looked through at once for a filter that few records match: bounds one statement. */
+const WINDOW = 5_000n;
+/** A notification may be lost with its connection; the subscriber then gets the record this late. */
 const POLL_MS = 5000;
 
 export interface FeedFollower {
   /**
-   * Yields records after `after`, ascending by position, for one token or all. Without `after`, from the
-   * feed's end at the moment of the call. Ends when `signal` aborts.
+   * Yields the records after `after` that match, ascending by position. Without `after`, from the feed's end at the moment
+   * of the call. Ends when `signal` aborts.
    */
   follow(options: FollowOptions): AsyncGenerator<FeedRecord, void, void>;
   start(): Promise<void>;
@@ -32,40 +42,43 @@ export interface FeedFollower {
 }
 
 interface FollowOptions {
-  tokenAddress: string | null;
+  filter: FeedFilter;
   after: bigint | null;
   signal: AbortSignal;
 }
 
-export function createFeedFollower(deps: { db: Db; feedBell: Doorbell; log: Logger }): FeedFollower {
+export function createFeedFollower(deps: { db: Db; feedSignal: ChangeSignal; log: Logger }): FeedFollower {
   const tail = createTail(deps);
   const closing = new AbortController();
   let unlisten: (() => void) | undefined;
   let poll: NodeJS.Timeout | undefined;
 
-  /** Records after `cursor`, from the tail when it reaches back far enough; and how far was looked. */
-  async function readPage(cursor: bigint, tokenAddress: string | null) {
-    const kept = tail.after(cursor, tokenAddress);
+  /** Records after `cursor` (from the tail when it reaches back that far), and the position up to which was read. */
+  async function readPage(cursor: bigint, filter: FeedFilter) {
+    const kept = tail.after(cursor, filter);
     if (kept) return { records: kept, lookedTo: kept.length < PAGE_SIZE ? tail.end() : cursor };
-    // The end is read first: a record committed in between is found by the next look, not skipped.
+    // The end is read first, so a record committed in between is found by the next read.
     const head = await readHead(deps.db);
-    const records = await readAfter(deps.db, cursor, tokenAddress, PAGE_SIZE);
-    return { records, lookedTo: records.length < PAGE_SIZE ? head : cursor };
+    const end = namesFew(filter) && cursor + WINDOW < head ? cursor + WINDOW : head;
+    const condition = and(lte(retirementRecords.position, end), conditionOf(filter));
+    const records = await readAfter(deps.db, cursor, condition, PAGE_SIZE);
+    return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
   }
 
   async function* follow(options: FollowOptions): AsyncGenerator<FeedRecord, void, void> {
-    const signal = AbortSignal.any([options.signal, closing.signal]);
+    // Two signals, not one made of both: those take most of a subscriber's memory.
+    const isOver = () => options.signal.aborted || closing.signal.aborted;
     let cursor = options.after ?? (await readHead(deps.db));
-    while (!signal.aborted) {
-      const page = await readPage(cursor, options.tokenAddress);
+    while (!isOver()) {
+      const page = await readPage(cursor, options.filter);
       for (const record of page.records) {
-        if (signal.aborted) return;
+        if (isOver()) return;
         cursor = record.position;
         yield record;
       }
       if (page.lookedTo > cursor) cursor = page.lookedTo;
-      // Nothing may come between this look at the tail's end and the wait: both are synchronous.
-      if (page.records.length === 0 && tail.end() <= cursor) await tail.grown(signal);
+      // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
+      if (page.records.length === 0 && tail.end() <= cursor && !isOver()) await tail.grown(options.signal);
     }
   }
 
@@ -73,36 +86,40 @@ export function createFeedFollower(deps: { db: Db; feedBell: Doorbell; log: Logg
     follow,
     async start() {
       await tail.refresh();
-      unlisten = deps.feedBell.onRing(() => void tail.refresh());
+      unlisten = deps.feedSignal.onNotify(() => void tail.refresh());
       poll = setInterval(() => void tail.refresh(), POLL_MS);
     },
     close() {
       clearInterval(poll);
       unlisten?.();
       closing.abort();
+      tail.wakeAll();
     },
   };
 }
 
-/** The newest records: all those with a position in (start, end], `start` being where the oldest begins. */
+/** The newest records: all with a position in (start, end]. */
 function createTail(deps: { db: Db; log: Logger }) {
-  let records: FeedRecord[] = [];
+  let records: PlacedRecord[] = [];
   let start = 0n;
   let end = -1n;
   let refreshing: Promise<void> | null = null;
   let refreshAgain = false;
   const waiting = new Set<() => void>();
+  const wakeAll = () => {
+    for (const wake of waiting) wake();
+  };
 
   async function readOn(): Promise<void> {
     if (end < 0n) start = end = await readHead(deps.db);
     for (;;) {
-      const fresh = await readAfter(deps.db, end, null, TAIL_SIZE);
+      const fresh = await readAfter(deps.db, end, undefined, TAIL_SIZE);
       const last = fresh.at(-1);
       if (!last) return;
       records = [...records, ...fresh].slice(-TAIL_SIZE);
       end = last.position;
       start = (records[0]?.position ?? end + 1n) - 1n;
-      for (const wake of waiting) wake();
+      wakeAll();
     }
   }
 
@@ -110,7 +127,7 @@ function createTail(deps: { db: Db; log: Logger }) {
     do {
       refreshAgain = false;
       await readOn().catch((error: unknown) => {
-        // The next ring or poll reads on from where this one stopped.
+        // The next notification or poll continues from here.
         deps.log.warn({ error: messageOf(error) }, 'feed tail not read');
       });
     } while (refreshAgain);
@@ -119,12 +136,18 @@ function createTail(deps: { db: Db; log: Logger }) {
 
   return {
     end: () => end,
+    wakeAll,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
-    after(cursor: bigint, tokenAddress: string | null): FeedRecord[] | null {
+    after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
       if (end < 0n || cursor < start) return null;
-      return records.filter((r) => r.position > cursor && matches(r, tokenAddress)).slice(0, PAGE_SIZE);
+      const found: FeedRecord[] = [];
+      for (let i = firstAfter(records, cursor); i < records.length && found.length < PAGE_SIZE; i++) {
+        const record = records[i];
+        if (record !== undefined && matches(filter, record)) found.push(record);
+      }
+      return found;
     },
-    /** Calls that come while the table is being read are served by one more read. */
+    /** Calls during a read are served by one more read. */
     refresh(): Promise<void> {
       if (refreshing) refreshAgain = true;
       else refreshing = readUntilQuiet();
@@ -145,8 +168,16 @@ function createTail(deps: { db: Db; log: Logger }) {
   };
 }
 
-function matches(record: FeedRecord, tokenAddress: string | null): boolean {
-  return tokenAddress === null || record.tokenAddress === tokenAddress;
+/** The index of the first record after `cursor`: every subscriber asks this for every event. */
+function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
+  let low = 0;
+  let high = records.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((records[middle]?.position ?? cursor) <= cursor) low = middle + 1;
+    else high = middle;
+  }
+  return low;
 }
 
 /** The position of the newest record; 0 when there is none. */
@@ -158,18 +189,15 @@ export async function readHead(db: Db): Promise<bigint> {
 function readAfter(
   db: Db,
   cursor: bigint,
-  tokenAddress: string | null,
+  condition: SQL | undefined,
   limit: number,
-): Promise<FeedRecord[]> {
+): Promise<PlacedRecord[]> {
+  const { countryCode, vintageYear } = projects;
   return db
-    .select()
+    .select({ ...getTableColumns(retirementRecords), countryCode, vintageYear })
     .from(retirementRecords)
-    .where(
-      and(
-        gt(retirementRecords.position, cursor),
-        tokenAddress === null ? undefined : eq(retirementRecords.tokenAddress, tokenAddress),
-      ),
-    )
+    .innerJoin(projects, eq(projects.id, retirementRecords.projectId))
+    .where(and(gt(retirementRecords.position, cursor), condition))
     .orderBy(asc(retirementRecords.position))
     .limit(limit);
 }

@@ -1,37 +1,72 @@
 /**
- * Retirement records of custody's own that no retirement of this platform claims: burns that it knows nothing of.
+ * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
+ * not know. Reads the stored records of the token, so fill it first.
  */
-import { and, asc, eq, isNull, type SQL } from 'drizzle-orm';
+import { and, asc, eq, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { retirementRecords, retirements } from '../db/schema/index.ts';
+import { retirementRecords, retirements } from '../db/tables/index.ts';
+import type { FeedToken } from './appendRecords.ts';
 
-/**
- * Of what is stored of the token; fill it first.
- * @returns indexes, lowest first
- */
+/** What two equal burns have in common. */
+export interface Burn {
+  beneficiary: string;
+  note: string;
+  /** In base units. */
+  amount: bigint;
+}
+
+/** @returns lowest index first */
 export async function findUnclaimedRecords(
   db: Pick<Db, 'select'>,
-  of: { projectId: string; custodyAddress: string; condition?: SQL | undefined; limit: number },
-): Promise<number[]> {
-  const rows = await db
-    .select({ index: retirementRecords.index })
+  of: FeedToken & { custodyAddress: string; burn: Burn; limit: number },
+): Promise<{ index: number; timestamp: bigint; txHash: string | null }[]> {
+  return db
+    .select({
+      index: retirementRecords.index,
+      timestamp: retirementRecords.timestamp,
+      txHash: retirementRecords.txHash,
+    })
     .from(retirementRecords)
-    .leftJoin(
-      retirements,
-      and(
-        eq(retirements.projectId, retirementRecords.projectId),
-        eq(retirements.recordIndex, retirementRecords.index),
-      ),
-    )
+    .leftJoin(retirements, isClaimedBy)
     .where(
       and(
-        eq(retirementRecords.projectId, of.projectId),
-        eq(retirementRecords.retiredBy, of.custodyAddress),
-        isNull(retirements.id),
-        of.condition,
+        isUnclaimed(of),
+        eq(retirementRecords.beneficiary, of.burn.beneficiary),
+        eq(retirementRecords.note, of.burn.note),
+        eq(retirementRecords.amount, of.burn.amount),
       ),
     )
     .orderBy(asc(retirementRecords.index))
     .limit(of.limit);
-  return rows.map(({ index }) => index);
+}
+
+/** Those of the burns that any unclaimed record equals. */
+export async function findAlikeBurns(
+  db: Pick<Db, 'selectDistinct'>,
+  of: FeedToken & { custodyAddress: string; burns: readonly Burn[] },
+): Promise<Burn[]> {
+  const { beneficiary, note, amount } = retirementRecords;
+  const burns = of.burns.map(
+    (burn) => sql`(${burn.beneficiary}, ${burn.note}, ${String(burn.amount)}::numeric)`,
+  );
+  return db
+    .selectDistinct({ beneficiary, note, amount })
+    .from(retirementRecords)
+    .leftJoin(retirements, isClaimedBy)
+    .where(
+      and(isUnclaimed(of), sql`(${beneficiary}, ${note}, ${amount}) IN (VALUES ${sql.join(burns, sql`, `)})`),
+    );
+}
+
+const isClaimedBy = and(
+  eq(retirements.projectId, retirementRecords.projectId),
+  eq(retirements.recordIndex, retirementRecords.index),
+);
+
+function isUnclaimed({ tokenAddress, custodyAddress }: FeedToken & { custodyAddress: string }) {
+  return and(
+    eq(retirementRecords.tokenAddress, tokenAddress),
+    eq(retirementRecords.retiredBy, custodyAddress),
+    isNull(retirements.id),
+  );
 }

@@ -5,13 +5,13 @@
  *       └─ the key's id, visible          └─ 256 random bits, stored as part of a SHA-256 alone
  */
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { and, eq, isNull, lt, or } from 'drizzle-orm';
-import type { Clock } from '../clock.ts';
+import { and, eq, getTableColumns, sql } from 'drizzle-orm';
+import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
-import type { Doorbell } from '../db/doorbell.ts';
-import { apiKeys } from '../db/schema/index.ts';
-import { DomainError } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { ChangeSignal } from '../db/changeSignal.ts';
+import { apiKeys } from '../db/tables/index.ts';
+import { DomainError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 import { isRole } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
@@ -20,29 +20,29 @@ const PREFIX = 'atm_';
 const API_KEY = /^atm_([0-9a-f]{32})_[A-Za-z0-9_-]{43}$/;
 const SECRET_BYTES = 32;
 
-/** A change that no ring told of is seen this late. */
+/** A change whose notification was lost takes effect this late. */
 const MAX_CACHED_MS = 5_000;
-/** Keys in use at one instance at a time; beyond that the oldest is read again. */
+/** Limit on cached keys of one instance; the oldest is evicted. */
 const MAX_CACHED_KEYS = 1_000;
-/** "Last used" is this coarse, so that reading does not turn into writing. */
-const USE_NOTED_EVERY_MS = 5 * 60_000;
+/** Resolution of lastUsedAt, so that not every request writes. */
+const USE_NOTED_EVERY_SECONDS = 5 * 60;
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
 export interface ApiKeyDependencies {
   db: Db;
   clock: Clock;
-  /** Rings with a key's id when it was revoked, on whichever instance. */
-  credentialBell: Pick<Doorbell, 'onRing'>;
+  /** Notified with a key's id when an instance revoked it. */
+  credentialSignal: Pick<ChangeSignal, 'onNotify'>;
   log: Pick<Logger, 'warn'>;
 }
 
-/** Whether a bearer value is meant as an API key rather than as a token. */
+/** Whether a bearer value has the form of an API key rather than a token. */
 export function looksLikeApiKey(bearer: string): boolean {
   return bearer.startsWith(PREFIX);
 }
 
-/** A new key, to be shown once, and the hash to be kept. */
+/** A new key, to be shown once, and its hash, to be stored. */
 export function makeApiKey(
   id: string,
   random: (size: number) => Uint8Array,
@@ -52,12 +52,12 @@ export function makeApiKey(
   return { key, keyHash: hashOf(key) };
 }
 
-/** What tells a key from others in lists and logs: its beginning, which is no secret. */
+/** The key's public prefix, which identifies it in lists and logs. */
 export function visiblePart(id: string): string {
   return `${PREFIX}${id.replaceAll('-', '')}`;
 }
 
-/** Verifies keys against the table, which is read again every few seconds and at every ring. */
+/** Verifies keys against the table, read again every few seconds and at every notification. */
 export function createApiKeyVerifier(deps: ApiKeyDependencies): TokenVerifier {
   const find = createCachedFind(deps);
   return async (key) => {
@@ -66,44 +66,69 @@ export function createApiKeyVerifier(deps: ApiKeyDependencies): TokenVerifier {
     if (row === null || !timingSafeEqual(hashOf(key), row.keyHash)) {
       throw new DomainError('UNAUTHENTICATED', 'The API key is not known.');
     }
-    const now = deps.clock.now();
     if (row.revokedAt !== null) throw new DomainError('UNAUTHENTICATED', 'The API key was revoked.');
-    if (row.expiresAt <= now) {
+    if (isExpired(row)) {
       throw new DomainError('UNAUTHENTICATED', 'The API key has expired; get a new one.');
     }
-    noteUse(deps, row, now);
-    return callerOf(row);
+    noteUse(deps, row);
+    return callerOf(row, deps.clock);
   };
 }
 
-function callerOf(row: ApiKeyRow): Caller {
+/** A key as read, with what the database's clock decides. */
+interface ReadKey extends ApiKeyRow {
+  /** Time to its expiry when it was read. */
+  remainingMs: number;
+  /** Whether its last use is due to be written again. */
+  isUseDue: boolean;
+  /** By performance.now(), which is independent of the wall clock. */
+  readAtMs: number;
+}
+
+function remainingMsOf({ remainingMs, readAtMs }: ReadKey): number {
+  return remainingMs - (performance.now() - readAtMs);
+}
+
+function isExpired(row: ReadKey): boolean {
+  return remainingMsOf(row) <= 0;
+}
+
+/** Its expiry by this instance's clock, which the timers of sockets and streams use. */
+function callerOf(row: ReadKey, clock: Clock): Caller {
   return {
     subject: row.subject,
     roles: row.roles.filter(isRole),
     warehouseIds: row.warehouseIds,
-    expiresAt: Math.floor(row.expiresAt.getTime() / 1000),
+    expiresAt: Math.floor((clock.now().getTime() + remainingMsOf(row)) / 1000),
     apiKeyId: row.id,
   };
 }
 
 interface CachedRow {
-  row: Promise<ApiKeyRow | null>;
+  row: Promise<ReadKey | null>;
   readAtMs: number;
 }
 
-/** Only keys that exist are kept, so that made-up ones can't push them out. */
-function createCachedFind({ db, clock, credentialBell }: ApiKeyDependencies) {
+/** Caches existing keys only, so that invented ones can't evict them. */
+function createCachedFind({ db, credentialSignal }: ApiKeyDependencies) {
   const cache = new Map<string, CachedRow>();
-  credentialBell.onRing((id) => (id === null ? cache.clear() : cache.delete(id)));
-  const read = async (id: string) => {
-    const [row] = await db.select().from(apiKeys).where(eq(apiKeys.id, id));
-    return row ?? null;
+  credentialSignal.onNotify((id) => (id === null ? cache.clear() : cache.delete(id)));
+  const read = async (id: string, readAtMs: number): Promise<ReadKey | null> => {
+    const [row] = await db
+      .select({
+        ...getTableColumns(apiKeys),
+        remainingMs: sql`extract(epoch FROM ${apiKeys.expiresAt} - now()) * 1000`.mapWith(Number),
+        isUseDue: isUseDue(),
+      })
+      .from(apiKeys)
+      .where(eq(apiKeys.id, id));
+    return row ? { ...row, readAtMs } : null;
   };
-  return async (id: string): Promise<ApiKeyRow | null> => {
-    const nowMs = clock.now().getTime();
+  return async (id: string): Promise<ReadKey | null> => {
+    const nowMs = performance.now();
     const cached = cache.get(id);
     if (cached !== undefined && nowMs - cached.readAtMs < MAX_CACHED_MS) return cached.row;
-    const fresh: CachedRow = { row: read(id), readAtMs: nowMs };
+    const fresh: CachedRow = { row: read(id, nowMs), readAtMs: nowMs };
     cache.delete(id);
     cache.set(id, fresh);
     const [oldest] = cache.keys();
@@ -120,15 +145,19 @@ function createCachedFind({ db, clock, credentialBell }: ApiKeyDependencies) {
   };
 }
 
-/** Nobody waits for this note, and a lost one is made good at the next use. */
-function noteUse({ db, log }: ApiKeyDependencies, row: ApiKeyRow, now: Date): void {
-  const dueBefore = new Date(now.getTime() - USE_NOTED_EVERY_MS);
-  if (row.lastUsedAt !== null && row.lastUsedAt >= dueBefore) return;
-  row.lastUsedAt = now;
+/** Not awaited: a lost update is repeated at the next use. */
+function noteUse({ db, log }: ApiKeyDependencies, row: ReadKey): void {
+  if (!row.isUseDue) return;
+  row.isUseDue = false;
   db.update(apiKeys)
-    .set({ lastUsedAt: now })
-    .where(and(eq(apiKeys.id, row.id), or(isNull(apiKeys.lastUsedAt), lt(apiKeys.lastUsedAt, dueBefore))))
+    .set({ lastUsedAt: sql`now()` })
+    .where(and(eq(apiKeys.id, row.id), isUseDue()))
     .catch((err: unknown) => log.warn({ err, apiKeyId: row.id }, 'the use of an API key was not noted'));
+}
+
+function isUseDue() {
+  const noted = sql`now() - make_interval(secs => ${USE_NOTED_EVERY_SECONDS})`;
+  return sql<boolean>`coalesce(${apiKeys.lastUsedAt} < ${noted}, true)`;
 }
 
 function hashOf(key: string): Uint8Array {

@@ -1,7 +1,7 @@
 /**
  * The `Authorization: Bearer …` value, as an HTTP header and in a websocket's connection_init.
  */
-import { DomainError } from '../errors.ts';
+import { DomainError } from '../lib/errors.ts';
 import type { Caller } from './roles.ts';
 import type { TokenVerifier } from './tokens.ts';
 
@@ -9,8 +9,8 @@ import type { TokenVerifier } from './tokens.ts';
 const BEARER = /^Bearer +([A-Za-z0-9\-._~+/]+=*)$/i;
 
 /**
- * The caller behind an authorization value, or null when none was sent: the public has no token.
- * @throws DomainError UNAUTHENTICATED when something was sent that is not a valid bearer token
+ * The caller of an authorization value, or null when none was sent.
+ * @throws DomainError UNAUTHENTICATED when the value is not a valid bearer token
  */
 export async function callerOfAuthorization(value: unknown, verify: TokenVerifier): Promise<Caller | null> {
   if (value === undefined || value === null) return null;

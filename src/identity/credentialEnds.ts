@@ -1,28 +1,28 @@
 /**
- * Ends what was opened with a credential when the credential ends: a token or key that expires, and a key that
- * is revoked, on whichever instance.
+ * Ends sockets and streams when their credential ends: a token or key that expires, and a key that an instance
+ * revokes.
  */
 import { and, inArray, isNotNull } from 'drizzle-orm';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
-import type { Doorbell } from '../db/doorbell.ts';
-import { apiKeys } from '../db/schema/index.ts';
-import type { Logger } from '../logger.ts';
+import type { ChangeSignal } from '../db/changeSignal.ts';
+import { apiKeys } from '../db/tables/index.ts';
+import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 
-/** Timers count in 32 bits: a longer wait is made of several. */
+/** Timers have 32 bits: a longer wait uses several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
-/** Rings may be lost; then the table tells, this late. */
+/** Notifications may be lost; the table is read this often. */
 const LOOK_INTERVAL_MS = 5_000;
 
 export interface CredentialEnds {
-  /** Calls `onEnd` once, with a sentence that says why. Returns what ends the watch. */
+  /** Calls `onEnd` once, with the reason as a sentence. @returns the function that ends the watch. */
   watch(caller: Caller, onEnd: (reason: string) => void): () => void;
 }
 
 /**
  * Calls `onExpiry` once the clock reaches `expiresAt` (Unix seconds).
- * Returns what cancels it; the timer keeps no process alive.
+ * @returns the function that cancels it. The timer does not keep the process alive.
  */
 export function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void): () => void {
   let timer: NodeJS.Timeout;
@@ -38,7 +38,7 @@ export function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void):
   return () => clearTimeout(timer);
 }
 
-/** Where there are no API keys: credentials end by expiring. */
+/** Without API keys, credentials end by expiry only. */
 export function endsByExpiry(clock: Clock): CredentialEnds {
   return {
     watch: (caller, onEnd) =>
@@ -48,11 +48,11 @@ export function endsByExpiry(clock: Clock): CredentialEnds {
   };
 }
 
-/** `stop` ends the look-outs; what was opened stays open. */
+/** `stop` ends the watches; open sockets and streams stay open. */
 export function createCredentialEnds(deps: {
   db: Db;
   clock: Clock;
-  credentialBell: Pick<Doorbell, 'onRing'>;
+  credentialSignal: Pick<ChangeSignal, 'onNotify'>;
   log: Pick<Logger, 'warn'>;
 }): CredentialEnds & { stop(): void } {
   const expiry = endsByExpiry(deps.clock);
@@ -64,7 +64,7 @@ export function createCredentialEnds(deps: {
     if (ids.length === 0) return;
     look(ids).catch((err: unknown) => deps.log.warn({ err }, 'revoked API keys could not be read'));
   };
-  const stopListening = deps.credentialBell.onRing((id) => {
+  const stopListening = deps.credentialSignal.onNotify((id) => {
     if (id === null) lookSafely([...watched.keys()]);
     else if (watched.has(id)) lookSafely([id]);
   });

@@ -1,25 +1,26 @@
 /**
- * Who calls: the roles a token can carry, and what the rest of the product knows about a caller.
+ * Callers: the roles of a token, and what the product knows about a caller.
  */
 
 /**
- * admin      everything, including what only an administrator may do
- * operator   runs the platform: sees all, registers webhooks, resolves reviews
+ * admin      may do everything, including what only an administrator may do
+ * operator   runs the platform: reads everything, registers webhooks, resolves reviews
  * developer  submits projects
  * buyer      buys and retires under the buyerId that equals the token's subject
  * warehouse  confirms deposits of its own warehouseIds
  * farmer     cashes out receipts that were deposited under the farmerId that equals the token's subject
+ * lender     releases pledges of receipts that name its subject as lenderId
  */
-export const ROLES = ['admin', 'operator', 'developer', 'buyer', 'warehouse', 'farmer'] as const;
+export const ROLES = ['admin', 'operator', 'developer', 'buyer', 'warehouse', 'farmer', 'lender'] as const;
 
 export type Role = (typeof ROLES)[number];
 
-/** A verified credential (a bearer token or an API key), reduced to what decisions need. Never the credential itself. */
+/** A verified credential (a bearer token or an API key), reduced to what authorization needs. Never the credential itself. */
 export interface Caller {
   /** The token's `sub`, or the key's subject; for a buyer this is the buyerId, for a farmer the farmerId. */
   subject: string;
   roles: readonly Role[];
-  /** What role warehouse may act for: the token's `warehouseIds`, or its subject where it names none. */
+  /** The warehouses that role warehouse may act for: the token's `warehouseIds`, or by default its subject. */
   warehouseIds: readonly string[];
   /** Unix seconds; sockets and streams opened with the credential end at this moment. */
   expiresAt: number;
@@ -29,7 +30,7 @@ export interface Caller {
 
 /**
  * Subjects are keys in the books and appear in logs and audit entries, so only characters that can't be
- * confused, normalised or escaped differently are taken. Covers e-mail addresses and the `provider|id`
+ * confused, normalised or escaped differently are accepted. Covers e-mail addresses and the `provider|id`
  * form of identity providers.
  */
 export const SUBJECT_PATTERN = /^[A-Za-z0-9][A-Za-z0-9._:@|+-]{0,127}$/;

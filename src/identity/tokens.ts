@@ -1,36 +1,40 @@
 /**
- * Bearer tokens: signed for development and tests, verified for everybody.
+ * Bearer tokens: signs them for development and tests, and verifies them.
  *
  * The algorithms are pinned by the kind of key, never taken from the token: a shared secret verifies HS256
  * alone and a JWKS verifies public-key algorithms alone, so a public key can't be misused as a secret and
  * `alg: none` is never read.
  */
-import { createRemoteJWKSet, errors, jwtVerify, SignJWT } from 'jose';
-import type { JWTPayload, JWTVerifyOptions } from 'jose';
-import type { Clock } from '../clock.ts';
-import { DomainError, messageOf } from '../errors.ts';
+import { createSecretKey } from 'node:crypto';
+import { createRemoteJWKSet, customFetch, errors, jwtVerify, SignJWT } from 'jose';
+import type { FetchImplementation, JWTPayload, JWTVerifyOptions } from 'jose';
+import { readBounded } from '../lib/boundedAnswer.ts';
+import type { Clock } from '../lib/clock.ts';
+import { DomainError, messageOf } from '../lib/errors.ts';
+import { rememberTokens } from './rememberedTokens.ts';
 import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_PATTERN } from './roles.ts';
+import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 
-/** Below 32 bytes an HS256 secret is easier to guess than the hash is to break. */
-export const MIN_SECRET_BYTES = 32;
-
-/** A token with six roles is under 500 characters; this leaves room for what identity providers add. */
+/** A token with six roles is under 500 characters; the rest is for claims of identity providers. */
 const MAX_TOKEN_LENGTH = 8192;
 
-/** More than this are an operator's business; and a token has to fit into a header. */
+/** A caller for more warehouses is an operator; and a token must fit into a header. */
 const MAX_WAREHOUSES = 100;
 
-/** Clocks of an identity provider and of this server may differ by this much. */
+/** Tolerated difference between the clocks of the identity provider and this server. */
 const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** A request waits at most this long for the identity provider's keys. */
 const JWKS_TIMEOUT_MS = 5_000;
 
+/** Identity providers publish a handful of keys of 1 to 2 kB each. */
+const MAX_JWKS_BYTES = 256 * 1024;
+
 const SECRET_ALGORITHMS = ['HS256'];
 const JWKS_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
-/** Turns a token into its caller. @throws DomainError UNAUTHENTICATED, saying what is wrong with the token */
+/** Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
 export interface TokenClaims {
@@ -67,13 +71,13 @@ export async function signToken(
 }
 
 /**
- * An unreachable JWKS is not the caller's fault: it is thrown as a plain error, which is logged and masked.
+ * An unreachable JWKS is not the caller's error: it is thrown as a plain error, which is logged and masked.
  */
 export function createTokenVerifier(
   options: TokenKey & { issuer: string; audience: string; now: Clock['now'] },
 ): TokenVerifier {
   const verify = signatureVerifier(options);
-  return async (token) => {
+  const verifyAnew: TokenVerifier = async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) {
       throw unauthenticated(
         `The token has ${token.length} characters; at most ${MAX_TOKEN_LENGTH} are accepted.`,
@@ -93,24 +97,40 @@ export function createTokenVerifier(
       throw explain(error);
     }
   };
+  return rememberTokens(verifyAnew, options.now, isOver);
+}
+
+/** As jose judges it: by whole seconds. */
+function isOver({ expiresAt }: Caller, nowMs: number): boolean {
+  return expiresAt <= Math.floor(nowMs / 1000) - CLOCK_TOLERANCE_SECONDS;
 }
 
 type SignatureVerifier = (token: string, options: JWTVerifyOptions) => Promise<JWTPayload>;
 
 function signatureVerifier(key: TokenKey): SignatureVerifier {
   if (key.secret !== undefined) {
-    const secret = secretKey(key.secret);
+    // Imported once: jose would import the bytes again for each token.
+    const secret = createSecretKey(secretKey(key.secret));
     return async (token, options) => {
       const verified = await jwtVerify(token, secret, { ...options, algorithms: SECRET_ALGORITHMS });
       return verified.payload;
     };
   }
-  const keys = createRemoteJWKSet(new URL(key.jwksUrl), { timeoutDuration: JWKS_TIMEOUT_MS });
+  const keys = createRemoteJWKSet(new URL(key.jwksUrl), {
+    timeoutDuration: JWKS_TIMEOUT_MS,
+    [customFetch]: fetchBounded,
+  });
   return async (token, options) => {
     const verified = await jwtVerify(token, keys, { ...options, algorithms: JWKS_ALGORITHMS });
     return verified.payload;
   };
 }
+
+/** An endless answer must not fill the memory. */
+const fetchBounded: FetchImplementation = async (url, options) => {
+  const answer = await fetch(url, options);
+  return new Response(await readBounded(answer, MAX_JWKS_BYTES), { status: answer.status });
+};
 
 function secretKey(secret: string): Uint8Array {
   const bytes = new TextEncoder().encode(secret);
@@ -154,7 +174,7 @@ function isSubjectList(value: unknown): value is string[] {
   );
 }
 
-/** Each way of being wrong gets its own sentence; none repeats the token. */
+/** One message for each defect; none repeats the token. */
 function explain(error: unknown): Error {
   if (error instanceof DomainError) return error;
   if (error instanceof errors.JWTExpired) {

@@ -1,12 +1,11 @@
 /**
- * The client of an indexer's REST interface: the embedded one and a real one are spoken to alike.
+ * The client of an indexer's REST interface, the embedded one's and a real one's alike.
  *
- * An indexer is somebody else's program: its answers are checked, bounded in size and in time, and whatever
- * goes wrong is INDEXER_UNAVAILABLE.
+ * Answers are checked, and bounded in size and time; every failure is INDEXER_UNAVAILABLE.
  */
 import { z } from 'zod';
-import { readBounded } from '../boundedAnswer.ts';
-import { DomainError, messageOf } from '../errors.ts';
+import { readBounded } from '../lib/boundedAnswer.ts';
+import { DomainError, messageOf } from '../lib/errors.ts';
 
 export interface RegisteredWebhook {
   id: string;
@@ -14,7 +13,7 @@ export interface RegisteredWebhook {
   events: string[];
 }
 
-/** As the indexer keeps it; `data` is positional and differs by event. */
+/** An event as the indexer stores it; `data` is positional and differs by event. */
 export interface IndexedEvent {
   id: string;
   contract: string;
@@ -29,7 +28,7 @@ export interface IndexedEvent {
 export interface EventQuery {
   contract?: string;
   type?: string;
-  /** Unix seconds: events of this moment and later. */
+  /** Unix seconds: events at or after this moment. */
   since?: number;
   /** At most MAX_EVENTS_PER_READ. */
   limit?: number;
@@ -37,10 +36,10 @@ export interface EventQuery {
 
 /** Every method throws DomainError INDEXER_UNAVAILABLE. */
 export interface IndexerClient {
-  /** The secret is in this answer alone: store it. */
+  /** Only this answer contains the secret: store it. */
   registerWebhook(url: string, events: readonly string[]): Promise<RegisteredWebhook & { secret: string }>;
   listWebhooks(): Promise<RegisteredWebhook[]>;
-  /** False when there was no such registration. */
+  /** False when there is no such registration. */
   deleteWebhook(id: string): Promise<boolean>;
   /** Oldest first. */
   events(query: EventQuery): Promise<IndexedEvent[]>;
@@ -60,7 +59,7 @@ const registrationSchema = z.object({
   events: z.array(z.string()),
 });
 const registeredSchema = registrationSchema.extend({ secret: z.string().min(1).max(1024) });
-/** Both forms of a list are in use. */
+/** Indexers in use answer in either form. */
 const listSchema = z.union([
   z.array(registrationSchema),
   z.object({ webhooks: z.array(registrationSchema) }).transform((answer) => answer.webhooks),
@@ -89,11 +88,11 @@ interface Question<T> {
   body?: unknown;
   schema: z.ZodType<T>;
   maxBytes?: number;
-  /** An answer for 404, where that is no failure. */
+  /** The result for 404, where that is not a failure. */
   notFound?: T;
 }
 
-/** `url` is the indexer's base address, with or without a path; null where none is configured. */
+/** `url` is the indexer's base address, with or without a path; null when none is configured. */
 export function createIndexerClient(options: {
   url: string | null;
   fetch: typeof fetch;

@@ -2,15 +2,16 @@
  * Reads what an indexer's delivery says about a retirement, in both body shapes that are in use:
  *
  *   the specification's   { eventType, data: { beneficiary, … } }          other fields of data not promised
- *   the deployed one's    { id, event: { id, contract, txHash, …, data: { topics, value: [amount, beneficiary, index, timestamp] } } }
+ *   the deployed one's    { id, event: { id, contract, txHash, …, data: { topics, value: [amount, beneficiary, index,
+ * timestamp] } } }
  *
- * A retirement is recognised by its shape, never by the event type's name. Nothing here is trusted as a fact
- * about the token: it only says where to look.
+ * A retirement is recognised by its shape, never by the event type's name. Its content is a hint where to look, never
+ * a fact about the token.
  */
 import { z } from 'zod';
 
 export interface RetirementHint {
-  /** The chain event's unique id, when told. */
+  /** The chain event's unique id, when the indexer sends it. */
   eventId: string | null;
   tokenAddress: string | null;
   recordIndex: number | null;
@@ -18,7 +19,7 @@ export interface RetirementHint {
   ledger: bigint | null;
 }
 
-// What PostgreSQL can't store would fail each time that it is tried: a NUL, and an index beyond 31 bits.
+// A NUL, or an index beyond 31 bits, can't be stored in PostgreSQL: every retry would fail.
 const text = z
   .string()
   .min(1)
@@ -41,7 +42,7 @@ const deployedShape = z.object({
   }),
 });
 
-/** Names under which indexers of the specification's shape may say where the retirement is. All optional. */
+/** Field names under which indexers of the specification's shape may say where the retirement is. All optional. */
 const specifiedShape = z.object({
   data: z.object({
     beneficiary: z.unknown(),
@@ -53,7 +54,7 @@ const specifiedShape = z.object({
   }),
 });
 
-/** @returns null when the body is not JSON or doesn't tell of a retirement. */
+/** @returns null when the body is not JSON or does not describe a retirement */
 export function readRetirementHint(rawBody: Uint8Array): RetirementHint | null {
   const body = parseJson(rawBody);
   const deployed = deployedShape.safeParse(body);
@@ -68,7 +69,7 @@ export function readRetirementHint(rawBody: Uint8Array): RetirementHint | null {
     };
   }
   const specified = specifiedShape.safeParse(body);
-  // Own properties only: `beneficiary` on a prototype would say nothing.
+  // Own properties only: an inherited `beneficiary` is no field of the body.
   if (!specified.success || !Object.hasOwn((body as { data: object }).data, 'beneficiary')) return null;
   const { contract, tokenAddress, index, retirementIndex, txHash } = specified.data.data;
   return {

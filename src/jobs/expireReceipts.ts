@@ -1,24 +1,27 @@
 /**
- * One run of the expiry job: every receipt whose time has come, by the network's clock, is marked expired.
+ * One run of the expiry job: marks every receipt expired that is past its date by the network's clock.
  *
  *   due receipts (database index, a page at a time) ─▶ isExpired? (one read for the page)
- *      ─▶ item PENDING + markExpired intent (one transaction a receipt) ─▶ decided by expiryEffects.ts
+ *      ─▶ item PENDING + markExpired intent of each (one transaction a page) ─▶ decided by expiryEffects.ts
  *
- * Whoever inserts a receipt's PENDING item has it: a second instance or run leaves it. A run that is cut off is
- * swept again, by any instance; what it has an item for already is passed over.
+ * The instance that inserts a receipt's PENDING item handles it; others skip the receipt. An interrupted run is swept
+ * again by any instance, without the receipts that have an item already.
  */
 import { and, asc, eq, inArray, lt, sql, type SQL } from 'drizzle-orm';
-import { expiryItems, expiryRuns, receipts, submissions } from '../db/schema/index.ts';
-import { messageOf } from '../errors.ts';
+import type { Tx } from '../db/connection.ts';
+import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
+import { messageOf } from '../lib/errors.ts';
 import { MAX_TOKENS_PER_READ, type ExpiryAnswer } from '../ledger/network/port.ts';
-import { enqueueSubmission } from '../ledger/submission/enqueue.ts';
+import { enqueueSubmissions } from '../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
-import type { Dependencies } from '../resolvers/dependencies.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
 import { finishIfComplete } from './expiryEffects.ts';
 
 export type ExpiryRun = typeof expiryRuns.$inferSelect;
 
-/** A receipt that the database says is due. */
+export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'subjects' | 'log'>;
+
+/** A receipt that is due by the database. */
 interface DueReceipt {
   id: string;
   tokenAddress: string;
@@ -27,15 +30,12 @@ interface DueReceipt {
 
 type ItemState = (typeof expiryItems.state.enumValues)[number];
 
-/** A sweep that stands still for so long was cut off. */
-export const SWEEP_CLAIM_SECONDS = 120;
-
 /**
- * Examines every due receipt once and writes the intents; they are carried out by submission.
- * @throws NetworkUnavailable: nothing is known, sweep again later.
+ * Examines every due receipt once and writes the intents, which submission sends.
+ * @throws NetworkUnavailable: nothing is known, sweep again later
  */
 export async function sweep(
-  deps: Dependencies,
+  deps: SweepNeeds,
   run: Pick<ExpiryRun, 'id'>,
   onProgress: (examined: number) => void = () => {},
 ): Promise<void> {
@@ -45,13 +45,10 @@ export async function sweep(
   let examined = 0;
   for await (const page of duePages(deps, closedAt, notYetExamined)) {
     const answers = await ask(deps, page);
-    for (const receipt of page) {
-      await examine(deps, run.id, receipt, answers.get(receipt.tokenAddress));
-      examined += 1;
-      onProgress(examined);
-    }
-    deps.subjects.ring(NEW_SUBMISSION);
-    await keepClaim(deps, run.id);
+    await examine(deps, run.id, page, answers);
+    examined += page.length;
+    onProgress(examined);
+    deps.subjects.notify(NEW_SUBMISSION);
   }
   await deps.db.transaction(async (tx) => {
     const sweptAt = deps.clock.now();
@@ -63,9 +60,9 @@ export async function sweep(
   });
 }
 
-/** What a run would do, without doing it: the due receipts and what the network says of them. */
+/** The due receipts and the network's answer for each, without marking any. */
 export async function* previewExpiry(
-  deps: Pick<Dependencies, 'db' | 'network'>,
+  deps: Needs<'db' | 'network'>,
 ): AsyncGenerator<{ receipt: DueReceipt; answer: ExpiryAnswer | undefined }> {
   const { closedAt } = await deps.network.status();
   for await (const page of duePages(deps, closedAt)) {
@@ -74,18 +71,14 @@ export async function* previewExpiry(
   }
 }
 
-/** One read of the network for the page. */
-async function ask(deps: Pick<Dependencies, 'network'>, page: readonly DueReceipt[]) {
+/** One read of the network per page. */
+async function ask(deps: Needs<'network'>, page: readonly DueReceipt[]) {
   const answers = await deps.network.expiryOf(page.map(({ tokenAddress }) => tokenAddress));
   return new Map(answers.map((answer) => [answer.tokenAddress, answer]));
 }
 
-/** Oldest first, straight from the index of active receipts by expiry date. */
-async function* duePages(
-  deps: Pick<Dependencies, 'db'>,
-  closedAt: bigint,
-  condition?: SQL,
-): AsyncGenerator<DueReceipt[]> {
+/** Oldest first, from the index of active receipts by expiry date. */
+async function* duePages(deps: Needs<'db'>, closedAt: bigint, condition?: SQL): AsyncGenerator<DueReceipt[]> {
   let last: DueReceipt | undefined;
   do {
     const page: DueReceipt[] = await deps.db
@@ -97,7 +90,7 @@ async function* duePages(
       .from(receipts)
       .where(
         and(
-          // As the partial index has it, so that the planner sees that they are the same.
+          // Written like the partial index's condition, so that the planner uses the index.
           sql`${receipts.state} = 'ACTIVE'`,
           lt(receipts.expiryDate, closedAt),
           last && sql`(${receipts.expiryDate}, ${receipts.id}) > (${last.expiryDate}, ${last.id}::uuid)`,
@@ -111,95 +104,156 @@ async function* duePages(
   } while (last);
 }
 
-/** One receipt's turn; whatever is wrong with it stays its own affair. */
+/** What is to become of a due receipt; null when its markExpired is under way, whose item records the result. */
+type Verdict =
+  { state: 'PENDING' | 'EXPIRED' | 'NOT_DUE'; reason: null } | { state: 'FAILED'; reason: string } | null;
+
+type Answers = ReadonlyMap<string, ExpiryAnswer>;
+
+/** A page in one transaction. One that fails is split, so that a bad receipt fails alone, and its failure is recorded. */
 async function examine(
-  deps: Dependencies,
+  deps: SweepNeeds,
   runId: string,
-  receipt: DueReceipt,
-  answer: ExpiryAnswer | undefined,
+  page: readonly DueReceipt[],
+  answers: Answers,
 ): Promise<void> {
   try {
-    const underWay = await findUnderWay(deps, receipt);
-    if (underWay === 'NEEDS_REVIEW') {
-      await note(deps, runId, receipt, 'FAILED', 'its earlier markExpired waits for an operator');
-    } else if (underWay === 'PENDING') {
-      // An earlier run asked, or another instance just now; that one's item tells how it ends.
-    } else if (!answer || 'error' in answer) {
-      await note(deps, runId, receipt, 'FAILED', answer?.error.message ?? 'the network gave no answer');
-    } else if (answer.status === 'EXPIRED') await adoptExpired(deps, runId, receipt);
-    else if (!answer.isExpired) await note(deps, runId, receipt, 'NOT_DUE', null);
-    else await askToMark(deps, runId, receipt);
+    await decide(deps, runId, page, answers);
   } catch (error) {
-    deps.log.warn({ receiptId: receipt.id, error: messageOf(error) }, 'receipt not expired');
-    await note(deps, runId, receipt, 'FAILED', messageOf(error));
+    const [receipt] = page;
+    if (receipt === undefined || page.length > 1) {
+      for (const one of page) await examine(deps, runId, [one], answers);
+      return;
+    }
+    const reason = messageOf(error);
+    deps.log.warn({ receiptId: receipt.id, error: reason }, 'receipt not expired');
+    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, reason }]));
   }
 }
 
-/** The receipt's markExpired that is not decided yet. */
-async function findUnderWay(deps: Dependencies, receipt: DueReceipt) {
-  const [submission] = await deps.db
-    .select({ state: submissions.state })
+async function decide(
+  deps: SweepNeeds,
+  runId: string,
+  page: readonly DueReceipt[],
+  answers: Answers,
+): Promise<void> {
+  const underWay = await findUnderWay(deps, page);
+  const verdicts = page.map((receipt) => ({
+    receipt,
+    verdict: verdictOn(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
+  }));
+  const of = (state: ItemState) =>
+    verdicts.flatMap(({ receipt, verdict }) =>
+      verdict?.state === state ? [{ receipt, reason: verdict.reason }] : [],
+    );
+  const adopted = await deps.db.transaction(async (tx) => {
+    await askToMark(tx, deps, runId, of('PENDING'));
+    for (const state of ['NOT_DUE', 'FAILED'] as const) {
+      await addItems(tx, itemsOf(deps, runId, state, of(state)));
+    }
+    return adoptExpired(tx, deps, runId, of('EXPIRED'));
+  });
+  for (const receiptId of adopted) deps.subjects.notify(receiptId);
+}
+
+function verdictOn(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): Verdict {
+  if (underWay === 'NEEDS_REVIEW') {
+    return { state: 'FAILED', reason: 'its earlier markExpired waits for an operator' };
+  }
+  if (underWay === 'PENDING') return null;
+  if (!answer) return { state: 'FAILED', reason: 'the network gave no answer' };
+  if ('error' in answer) return { state: 'FAILED', reason: answer.error.message };
+  if (answer.status === 'EXPIRED') return { state: 'EXPIRED', reason: null };
+  return { state: answer.isExpired ? 'PENDING' : 'NOT_DUE', reason: null };
+}
+
+type UnderWay = 'PENDING' | 'NEEDS_REVIEW';
+
+/** The receipts' undecided markExpireds. */
+async function findUnderWay(
+  deps: Needs<'db'>,
+  page: readonly DueReceipt[],
+): Promise<ReadonlyMap<string, UnderWay>> {
+  const { subjectId, kind, state } = submissions;
+  const found = await deps.db
+    .select({ subjectId, state: sql<UnderWay>`${state}` })
     .from(submissions)
     .where(
       and(
-        eq(submissions.subjectId, receipt.id),
-        eq(submissions.kind, 'markExpired'),
-        inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']),
+        inArray(
+          subjectId,
+          page.map(({ id }) => id),
+        ),
+        eq(kind, 'markExpired'),
+        inArray(state, ['PENDING', 'NEEDS_REVIEW']),
       ),
     );
-  return submission?.state ?? null;
+  return new Map(found.map((submission) => [submission.subjectId, submission.state]));
 }
 
-async function askToMark(deps: Dependencies, runId: string, receipt: DueReceipt): Promise<void> {
-  const examinedAt = deps.clock.now();
-  await deps.db.transaction(async (tx) => {
-    const [taken] = await tx
-      .insert(expiryItems)
-      .values({ runId, receiptId: receipt.id, state: 'PENDING', examinedAt })
-      .onConflictDoNothing()
-      .returning({ receiptId: expiryItems.receiptId });
-    if (!taken) return;
-    await enqueueSubmission(tx, deps, {
-      subjectId: receipt.id,
-      call: { kind: 'markExpired', tokenAddress: receipt.tokenAddress },
-    });
-  });
+interface Noted {
+  receipt: DueReceipt;
+  reason: string | null;
 }
 
-/** Somebody else marked it: the network's word counts. */
-async function adoptExpired(deps: Dependencies, runId: string, receipt: DueReceipt): Promise<void> {
-  const at = deps.clock.now();
-  await deps.db.transaction(async (tx) => {
-    const expired = await tx
-      .update(receipts)
-      .set({ state: 'EXPIRED', expiredAt: at })
-      .where(and(eq(receipts.id, receipt.id), eq(receipts.state, 'ACTIVE')))
-      .returning({ id: receipts.id });
-    if (expired.length === 0) return;
-    await tx
-      .insert(expiryItems)
-      .values({ runId, receiptId: receipt.id, state: 'EXPIRED', examinedAt: at, decidedAt: at })
-      .onConflictDoNothing();
-  });
+async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly Noted[]): Promise<void> {
+  const taken = new Set(await addItems(tx, itemsOf(deps, runId, 'PENDING', due)));
+  await enqueueSubmissions(
+    tx,
+    deps,
+    due
+      .filter(({ receipt }) => taken.has(receipt.id))
+      .map(({ receipt }) => ({
+        subjectType: 'RECEIPT',
+        subjectId: receipt.id,
+        call: { kind: 'markExpired', tokenAddress: receipt.tokenAddress },
+      })),
+  );
 }
 
-async function note(
-  deps: Dependencies,
+/**
+ * Marked outside this platform: the network's state is taken over.
+ * @returns the ids of the receipts whose state has changed
+ */
+async function adoptExpired(
+  tx: Tx,
+  deps: SweepNeeds,
   runId: string,
-  receipt: DueReceipt,
-  state: Exclude<ItemState, 'PENDING'>,
-  reason: string | null,
-): Promise<void> {
-  const at = deps.clock.now();
-  await deps.db
-    .insert(expiryItems)
-    .values({ runId, receiptId: receipt.id, state, reason, examinedAt: at, decidedAt: at })
-    .onConflictDoNothing();
+  expired: readonly Noted[],
+): Promise<readonly string[]> {
+  if (expired.length === 0) return [];
+  const ids = expired.map(({ receipt }) => receipt.id);
+  const adopted = await tx
+    .update(receipts)
+    .set({ state: 'EXPIRED', expiredAt: deps.clock.now() })
+    .where(and(inArray(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
+    .returning({ id: receipts.id });
+  const isAdopted = new Set(adopted.map(({ id }) => id));
+  const noted = expired.filter(({ receipt }) => isAdopted.has(receipt.id));
+  await addItems(tx, itemsOf(deps, runId, 'EXPIRED', noted));
+  return noted.map(({ receipt }) => receipt.id);
 }
 
-async function keepClaim(deps: Dependencies, runId: string): Promise<void> {
-  await deps.db
-    .update(expiryRuns)
-    .set({ dueAt: sql`now() + make_interval(secs => ${SWEEP_CLAIM_SECONDS})` })
-    .where(and(eq(expiryRuns.id, runId), sql`${expiryRuns.sweptAt} IS NULL`));
+function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: readonly Noted[]) {
+  const examinedAt = deps.clock.now();
+  const decidedAt = state === 'PENDING' ? null : examinedAt;
+  return noted.map(({ receipt, reason }) => ({
+    runId,
+    receiptId: receipt.id,
+    state,
+    reason,
+    examinedAt,
+    decidedAt,
+  }));
+}
+
+/** @returns the receipts whose items are new: those of the others are another instance's. */
+async function addItems(db: Pick<Tx, 'insert'>, items: ReturnType<typeof itemsOf>): Promise<string[]> {
+  if (items.length === 0) return [];
+  const added = await db
+    .insert(expiryItems)
+    .values(items)
+    .onConflictDoNothing()
+    .returning({ receiptId: expiryItems.receiptId });
+  return added.map(({ receiptId }) => receiptId);
 }

@@ -1,12 +1,12 @@
 /**
- * What the network's word about marking a receipt expired means: to the receipt, and to the run that asked.
+ * Effects of a settled markExpired: on the receipt, and on the run that asked for it.
  */
 import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Tx } from '../db/connection.ts';
-import { expiryItems, expiryRuns, receipts } from '../db/schema/index.ts';
+import { expiryItems, expiryRuns, receipts } from '../db/tables/index.ts';
 import type { Effects } from '../ledger/submission/effects.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../lib/logger.ts';
 
 export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> }): Effects {
   return {
@@ -16,7 +16,7 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
         .set({
           state: 'EXPIRED',
           expiredTxHash: txHash,
-          // A run may have seen it expired before our own transaction was settled.
+          // A sweep may have seen the receipt expired before this submission was settled.
           expiredAt: sql`coalesce(${receipts.expiredAt}, ${at.toISOString()}::timestamptz)`,
         })
         .where(eq(receipts.id, receiptId));
@@ -37,12 +37,12 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
         decidedAt: deps.clock.now(),
       });
     },
-    // Nobody waits for it any more; a success shows in the receipt itself.
+    // The run does not wait for it any more; a success is recorded with the receipt.
     resumed: async () => {},
   };
 }
 
-/** Ends the receipt's turn in the run that asked, and with the last of them the run. */
+/** Decides the receipt's item in its run, and ends the run with its last item. */
 async function decideItem(
   tx: Tx,
   receiptId: string,
@@ -56,7 +56,7 @@ async function decideItem(
   if (item) await finishIfComplete(tx, item.runId, values.decidedAt);
 }
 
-/** Taking the run's lock first: of two that decide its last items at once, the second sees the first. */
+/** Locks the run first: of two transactions that decide its last items at once, the second sees the first. */
 export async function finishIfComplete(tx: Tx, runId: string, at: Date): Promise<void> {
   await tx.select({ id: expiryRuns.id }).from(expiryRuns).where(eq(expiryRuns.id, runId)).for('update');
   await tx

@@ -1,23 +1,26 @@
 /**
- * Expiry runs as rows: requested by the clock, at start, or by hand; swept by whichever instance is free; and
- * carried on by another one when that instance dies.
+ * Expiry runs as rows: requested by the schedule, at start or by hand, swept by any free instance, and continued by
+ * another one when that instance dies.
  */
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
-import { claimDue } from '../db/claimDue.ts';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
-import { keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
-import { expiryItems, expiryRuns } from '../db/schema/index.ts';
-import { messageOf } from '../errors.ts';
-import type { Dependencies } from '../resolvers/dependencies.ts';
-import { sweep, SWEEP_CLAIM_SECONDS, type ExpiryRun } from './expireReceipts.ts';
+import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
+import { expiryItems, expiryRuns } from '../db/tables/index.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+import { sweep, type ExpiryRun, type SweepNeeds } from './expireReceipts.ts';
 
 export type { ExpiryRun } from './expireReceipts.ts';
+
+export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'subjects'>;
+type ExpiryWorkerNeeds = Needs<keyof SweepNeeds | 'submission'>;
 
 export type ExpiryRequest =
   | { trigger: 'NIGHTLY' | 'CATCH_UP'; night: string; requestedBy: string }
   | { trigger: 'MANUAL'; night: null; requestedBy: string };
 
-/** What a run did, in numbers; `examined` is the sum of the others. */
+/** A run's counts; `examined` is the sum of the others. */
 export interface ExpiryCounts {
   examined: number;
   pending: number;
@@ -31,22 +34,22 @@ export interface ExpiryFailure {
   reason: string;
 }
 
-/** The subjects doorbell's key for "an expiry run is due". */
+/** Key in the subjects' change signal for "an expiry run is due". */
 const EXPIRY_RUNS = 'expiry-runs';
-/** A network that is down at two in the morning is asked again until it answers. */
+/** A network that is down at 02:00 is asked again until it answers. */
 const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
-/** Reasons shown of one run; a night with more failures has one cause. */
+/** Reasons shown per run: a night with more failures has one cause. */
 export const MAX_FAILURES_SHOWN = 100;
 
 /**
- * Writes the run down; the worker of any instance sweeps it.
- * @param heldSeconds how long the caller keeps it to sweep it by itself.
- * @returns null when this night has its run already.
+ * Records a run; the worker of any instance sweeps it.
+ * @param leases set by a caller that sweeps the run itself and releases it afterwards
+ * @returns null when this night has its run already
  */
 export async function requestRun(
-  deps: Dependencies,
+  deps: RequestRunNeeds,
   request: ExpiryRequest,
-  heldSeconds = 0,
+  leases?: Leases<ExpiryRun>,
 ): Promise<ExpiryRun | null> {
   const [run] = await deps.db
     .insert(expiryRuns)
@@ -54,59 +57,55 @@ export async function requestRun(
       ...request,
       id: deps.ids.next(),
       startedAt: deps.clock.now(),
-      dueAt: sql`now() + make_interval(secs => ${heldSeconds})`,
+      dueAt: leases ? leaseEnd : sql`now()`,
     })
     .onConflictDoNothing()
     .returning();
-  if (run && heldSeconds === 0) deps.subjects.ring(EXPIRY_RUNS);
+  if (run && leases) leases.hold(run);
+  else if (run) deps.subjects.notify(EXPIRY_RUNS);
   return run ?? null;
 }
 
-export function createExpiryWorker(deps: Dependencies): DueWorker {
+export function leaseRuns({ db, log }: Needs<'db' | 'log'>): Leases<ExpiryRun> {
+  return createLeases(db, expiryRuns, {
+    isOpen: isNull(expiryRuns.sweptAt),
+    onError: (error) => log.error({ error: messageOf(error) }, 'renewing the leases of expiry runs failed'),
+  });
+}
+
+export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
   return createDueWorker({
     name: 'expiry runs',
-    bell: deps.subjects,
-    bellKey: EXPIRY_RUNS,
-    // One sweep at a time is fast enough, and leaves the network to those who wait.
+    changeSignal: deps.subjects,
+    signalKey: EXPIRY_RUNS,
+    // One sweep at a time is fast enough, and leaves the network to requests with waiting clients.
     maxConcurrent: 1,
-    claim: (limit) =>
-      claimDue(deps.db, expiryRuns, {
-        condition: isNull(expiryRuns.sweptAt),
-        limit,
-        claimSeconds: SWEEP_CLAIM_SECONDS,
-      }),
-    carry: (run) => carry(deps, run),
+    leases: leaseRuns(deps),
+    process: (run) => processRun(deps, run),
     log: deps.log,
   });
 }
 
-async function carry(deps: Dependencies, run: ExpiryRun): Promise<void> {
+async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void> {
   try {
     await sweep(deps, run);
     deps.log.info({ runId: run.id, night: run.night, ...(await countRun(deps, run.id)) }, 'receipts swept');
   } catch (error) {
     const problem = messageOf(error);
     deps.log.warn({ runId: run.id, error: problem }, 'expiry run not finished yet');
-    await putBack(deps, run, problem).catch((cause: unknown) => {
-      // The claim runs out by itself.
-      deps.log.error({ runId: run.id, error: messageOf(cause) }, 'putting back an expiry run failed');
-    });
+    await reschedule(
+      deps.db,
+      expiryRuns,
+      { id: run.id, isOpen: isNull(expiryRuns.sweptAt) },
+      {
+        delayMs: backoffMs(run.fruitlessSteps, BACKOFF, deps.submission.random),
+        values: { fruitlessSteps: run.fruitlessSteps + 1, problem },
+      },
+    );
   }
 }
 
-async function putBack(deps: Dependencies, run: ExpiryRun, problem: string): Promise<void> {
-  const delayMs = backoffMs(run.fruitlessSteps, BACKOFF, deps.submission.random);
-  await deps.db
-    .update(expiryRuns)
-    .set({
-      dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})`,
-      fruitlessSteps: run.fruitlessSteps + 1,
-      problem,
-    })
-    .where(and(eq(expiryRuns.id, run.id), isNull(expiryRuns.sweptAt)));
-}
-
-export async function findRun(deps: Pick<Dependencies, 'db'>, id: string): Promise<ExpiryRun | null> {
+export async function findRun(deps: Needs<'db'>, id: string): Promise<ExpiryRun | null> {
   const [run] = await deps.db.select().from(expiryRuns).where(eq(expiryRuns.id, id));
   return run ?? null;
 }
@@ -118,10 +117,7 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export async function listRuns(
-  deps: Pick<Dependencies, 'db'>,
-  page: KeysetPage<KeysetCursor>,
-): Promise<ExpiryRun[]> {
+export async function listRuns(deps: Needs<'db'>, page: KeysetPage<KeysetCursor>): Promise<ExpiryRun[]> {
   const { where, orderBy } = keyset(NEWEST_FIRST, page);
   return deps.db
     .select()
@@ -131,13 +127,17 @@ export async function listRuns(
     .limit(page.limit);
 }
 
+export function countRuns(deps: Needs<'db'>): Promise<number> {
+  return countRows(deps.db, expiryRuns, undefined);
+}
+
 export function runCursor(run: ExpiryRun): KeysetCursor {
   return { value: run.startedAt.toISOString(), id: run.id };
 }
 
-/** The numbers of several runs in one statement. */
+/** Counts of several runs in one statement. */
 export async function countItems(
-  deps: Pick<Dependencies, 'db'>,
+  deps: Needs<'db'>,
   runIds: readonly string[],
 ): Promise<ReadonlyMap<string, ExpiryCounts>> {
   const { runId, state } = expiryItems;
@@ -149,8 +149,7 @@ export async function countItems(
   return new Map(runIds.map((id) => [id, countsFrom(rows.filter((row) => row.runId === id))]));
 }
 
-/** The numbers of one run. */
-export async function countRun(deps: Pick<Dependencies, 'db'>, runId: string): Promise<ExpiryCounts> {
+export async function countRun(deps: Needs<'db'>, runId: string): Promise<ExpiryCounts> {
   const counts = await countItems(deps, [runId]);
   return counts.get(runId) ?? countsFrom([]);
 }
@@ -168,8 +167,8 @@ function countsFrom(rows: readonly { state: ExpiryItemState; count: number }[]):
 
 type ExpiryItemState = (typeof expiryItems.state.enumValues)[number];
 
-/** Which receipts a run could not expire, and why; the latest first, at most MAX_FAILURES_SHOWN. */
-export async function listFailures(deps: Pick<Dependencies, 'db'>, runId: string): Promise<ExpiryFailure[]> {
+/** Receipts that a run could not expire, and why; latest first, at most MAX_FAILURES_SHOWN. */
+export async function listFailures(deps: Needs<'db'>, runId: string): Promise<ExpiryFailure[]> {
   const rows = await deps.db
     .select({ receiptId: expiryItems.receiptId, reason: expiryItems.reason })
     .from(expiryItems)

@@ -1,31 +1,36 @@
 /**
- * When the expiry job runs: at 02:00 of the configured time zone, and at start for the last night if nobody ran
- * it then. Every instance has this clock; the night's row decides that one run comes of it.
+ * Schedules the expiry job: at 02:00 of the configured time zone, and at start when the last night has no run yet.
+ * Every instance has this schedule; the unique night of a run makes it one run. The instance's clock only wakes it:
+ * the night is taken from the database's clock, because a fast clock would use up future nights.
  */
 import schedule from 'node-schedule';
-import { messageOf } from '../errors.ts';
-import type { Dependencies } from '../resolvers/dependencies.ts';
-import { requestRun } from './expiryRuns.ts';
+import { readDatabaseTime } from '../db/databaseTime.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+import { requestRun, type RequestRunNeeds } from './expiryRuns.ts';
 
 export const EXPIRY_CRON = '0 2 * * *';
 const EXPIRY_HOUR = 2;
-/** A database that is away at two in the morning does not cost the night. */
+/** A database that is down at 02:00 does not cost the night its run. */
 const RETRY_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 export interface NightlyExpiry {
-  /** Resolves when the last night's run, if it was missed, is requested. */
+  /** Resolves when the last night's run, if missing, is requested. */
   start(): Promise<void>;
   stop(): void;
 }
 
-export function createNightlyExpiry(deps: Dependencies, options: { timeZone: string }): NightlyExpiry {
-  const { timeZone } = options;
+export function createNightlyExpiry(
+  deps: Needs<keyof RequestRunNeeds | 'log'>,
+  options: { timeZone: string; readTime?: () => Promise<Date> },
+): NightlyExpiry {
+  const { timeZone, readTime = () => readDatabaseTime(deps.db) } = options;
   let job: schedule.Job | null = null;
   let retry: NodeJS.Timeout | null = null;
 
   async function request(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
-    const night = latestNight(deps.clock.now(), timeZone);
+    const night = latestNight(await readTime(), timeZone);
     await requestRun(deps, { trigger, night, requestedBy: 'schedule' });
   }
 
@@ -48,7 +53,7 @@ export function createNightlyExpiry(deps: Dependencies, options: { timeZone: str
   };
 }
 
-/** The date of the latest night whose 02:00 has come in the time zone, as YYYY-MM-DD. */
+/** The date of the latest night whose 02:00 has passed in the time zone, as YYYY-MM-DD. */
 export function latestNight(now: Date, timeZone: string): string {
   const { date, hour } = localTime(now, timeZone);
   if (hour >= EXPIRY_HOUR) return date;

@@ -1,5 +1,5 @@
 /**
- * Which addresses are one client's: an IPv4 address, or the /64 that an IPv6 client has to itself.
+ * The key that identifies one client: an IPv4 address, or the /64 that an IPv6 client owns.
  */
 import { isIPv4, isIPv6 } from 'node:net';
 

@@ -1,13 +1,13 @@
 /**
- * How many of something are open at a time, in all and for each key.
+ * Limits how many items are open at a time, in total and for each key.
  */
 export interface Counters {
   readonly total: number;
-  /** Counts one more. @returns what takes it back, or null when there are too many already */
+  /** Counts one more. @returns the function that uncounts it, or null at the limit */
   open(key: string): (() => void) | null;
 }
 
-/** @param maxPerKey Infinity where only the total counts. */
+/** @param maxPerKey Infinity to limit the total only. */
 export function createCounters(max: number, maxPerKey: number): Counters {
   const perKey = new Map<string, number>();
   let total = 0;

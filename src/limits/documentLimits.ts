@@ -1,12 +1,12 @@
 /**
- * What of a document can be judged before it is validated: how many aliases and directives it has. (Its tokens
- * are limited by the parser, its depth, breadth and cost before execution.)
+ * Limits on a document before validation: its number of aliases and directives. (The parser limits its tokens; its
+ * depth, breadth and cost are limited before execution.)
  */
 import { visit } from 'graphql';
 import type { DocumentNode } from 'graphql';
 import { requireAtMost } from './tooLarge.ts';
 
-/** For a page of look-ups by id in one request; more is one list's business. */
+/** Enough for a page of look-ups by id; for more, clients use a list. */
 export const MAX_ALIASES = 50;
 export const MAX_DIRECTIVES = 50;
 

@@ -1,13 +1,13 @@
 /**
- * Every limit that is a setting, and its default: what a server is given to defend itself with.
+ * Every limit that is a setting, and its default.
  */
-import type { Config } from '../config.ts';
-import { SETTINGS } from '../settings.ts';
+import type { Config } from '../config/config.ts';
+import { SETTINGS } from '../config/settings.ts';
 import type { OperationLimits } from './operationCost.ts';
 import type { RateLimitSettings } from './rateLimits.ts';
 
 export interface Limits {
-  /** Proxies in front whose word about a client's address is taken. */
+  /** Number of trusted proxies in front, which report the client's address. */
   trustedProxyHops: number;
   rates: RateLimitSettings;
   operations: OperationLimits;
@@ -60,7 +60,7 @@ export function limitsOf(config: LimitConfig): Limits {
   };
 }
 
-/** The limits of a server that nobody configured. */
+/** The limits of a server without configuration. */
 export function defaultLimits(): Limits {
   const defaults = NAMES.map((name) => [name, SETTINGS[name].schema.parse(SETTINGS[name].default)] as const);
   return limitsOf(Object.fromEntries(defaults) as unknown as LimitConfig);

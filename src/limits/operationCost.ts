@@ -1,11 +1,12 @@
 /**
- * What an operation would cost at most, known before anything of it runs: one point for each object that it may
- * resolve, lists and pages counted by their size, and one for each root field.
+ * The upper bound of an operation's cost, computed before it runs: one point for each object that it may resolve, lists
+ * and pages counted by their size, and one for each root field.
  */
 import type { GraphQLField, GraphQLSchema } from 'graphql';
 import { getNamedType, isLeafType, isListType, isNonNullType, isObjectType, Kind } from 'graphql';
 import type { DocumentNode, GraphQLOutputType, OperationDefinitionNode } from 'graphql';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../lib/pageSizes.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 export interface OperationLimits {
@@ -13,14 +14,19 @@ export interface OperationLimits {
   maxDepth: number;
 }
 
-/** Fields that are selected, each as often as a fragment brings it. */
+/** Limit on selected fields, counted once for each use of a fragment. */
 export const MAX_FIELDS = 500;
-/** Lists without pages are short, */
-const LIST_SIZE = 10;
-/** but for these, which may be asked for twice in one operation, not fifty times. */
+/** Assumed size of a list without pages. */
+export const LIST_SIZE = 10;
+/** Sizes of longer lists without pages, which an operation may select twice, not fifty times. */
 const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000 };
-/** Larger pages are refused by the field itself, with a better message. */
-const MAX_PAGE_SIZE = 100;
+/** Fields that cost the database more than what they show: each is measured in tenths of a second at a million records. */
+const COSTLY_FIELDS: Readonly<Record<string, number>> = {
+  'Query.retirementTotals': 500,
+  'Query.retirementRecords': 100,
+};
+/** Of counting a list, which reads up to MAX_COUNTED index entries. */
+const COUNT_COST = 10;
 
 export interface OperationSize {
   cost: number;
@@ -32,7 +38,7 @@ type Field = GraphQLField<unknown, unknown>;
 
 const priced = new WeakSet<GraphQLSchema>();
 
-/** Puts its price beside every field, where `measure` reads it. */
+/** Attaches a price to every field, for `measure`. */
 export function priceFields(schema: GraphQLSchema): void {
   if (priced.has(schema)) return;
   priced.add(schema);
@@ -52,26 +58,29 @@ function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
   const isFree = !isRoot && isLeafType(getNamedType(field.type));
   if (field.args.some(({ name }) => name === 'first')) {
     return (args: { first?: unknown; last?: unknown }) => ({
-      field: 1,
+      field: COSTLY_FIELDS[path] ?? 1,
       multiplier: pageSize(args.first ?? args.last),
     });
   }
+  if (isPage && field.name === 'totalCount') return { field: COUNT_COST, multiplier: 1 };
   // The page's size was counted at the field that asked for it.
   const size = isList(field.type) && !isPage ? (LONG_LISTS[path] ?? LIST_SIZE) : 1;
   return { field: isFree ? 0 : size, multiplier: size };
 }
 
 function pageSize(asked: unknown): number {
+  if (asked == null) return DEFAULT_PAGE_SIZE;
+  // The field refuses what is no size, with a better message.
   return typeof asked === 'number' && asked > 0 ? Math.min(asked, MAX_PAGE_SIZE) : 1;
 }
 
-function isList(type: GraphQLOutputType): boolean {
+export function isList(type: GraphQLOutputType): boolean {
   return isNonNullType(type) ? isListType(type.ofType) : isListType(type);
 }
 
 /**
  * The size of a valid operation of a priced schema.
- * @throws what the coercion of its variables and arguments throws
+ * @throws the errors of coercing its variables and arguments
  */
 export function measure(
   schema: GraphQLSchema,

@@ -1,5 +1,5 @@
 /**
- * How much a caller and an address may ask for in a minute, and how they are told.
+ * Rate limits for callers and addresses, per minute, and their headers.
  *
  *   address           every request, socket and operation from one address
  *   caller            every request, socket and operation with one credential's subject
@@ -8,10 +8,11 @@
  */
 import { lt } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { rateLimits } from '../db/schema/index.ts';
-import { DomainError } from '../errors.ts';
+import { rateLimits } from '../db/tables/index.ts';
+import { DomainError } from '../lib/errors.ts';
 import type { Caller } from '../identity/roles.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../lib/logger.ts';
+import { shareRun } from '../lib/sharedRuns.ts';
 import { addressKey } from './addressKey.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
 import { createSharedBudget } from './sharedBudget.ts';
@@ -23,7 +24,7 @@ export interface RateLimitSettings {
   failedLoginsPerMinute: number;
 }
 
-/** Who asks. */
+/** The caller and address of a request. */
 export interface Asker {
   caller: Caller | null;
   remoteAddress: string;
@@ -34,7 +35,7 @@ export interface RateLimits {
   admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
   /** The same, of a caller. */
   admitCaller(caller: Caller, usages: Usage[]): Promise<void>;
-  /** Before a credential is looked at. @throws DomainError RATE_LIMITED after too many that were refused */
+  /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many failed logins */
   admitCredential(remoteAddress: string): Promise<void>;
   noteFailedLogin(remoteAddress: string): Promise<void>;
   /** @throws DomainError RATE_LIMITED */
@@ -46,7 +47,7 @@ const WINDOW_SECONDS = 60;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
 
-/** @param db null where no other instance counts with this one. */
+/** @param db null for a single instance. */
 export function createRateLimits(
   settings: RateLimitSettings,
   db: Db | null,
@@ -80,7 +81,7 @@ export function createRateLimits(
   };
 }
 
-/** Returns what ends it, after the turn under way. */
+/** @returns the function that ends it, after the running turn. */
 function shareRegularly(
   budgets: readonly SharedBudget[],
   db: Db | null,
@@ -94,12 +95,13 @@ function shareRegularly(
     sweptAtMs = Date.now();
     await db.delete(rateLimits).where(lt(rateLimits.expire, new Date()));
   };
+  const shareOnce = shareRun(() =>
+    share().catch((err: unknown) =>
+      log.warn({ err }, 'rate limits could not be shared with other instances'),
+    ),
+  );
   const timer = setInterval(() => {
-    turn ??= share()
-      .catch((err: unknown) => log.warn({ err }, 'rate limits could not be shared with other instances'))
-      .finally(() => {
-        turn = null;
-      });
+    turn = shareOnce();
   }, SHARE_INTERVAL_MS).unref();
   return async () => {
     clearInterval(timer);

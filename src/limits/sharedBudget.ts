@@ -1,17 +1,16 @@
 /**
  * A budget of points per key and window, counted in memory and shared with other instances through the database.
  *
- * Deciding never waits for the database: an instance counts by itself, tells the table every second what was
- * spent, and takes over what all have spent together. Several instances therefore let through at most what
- * arrives within a second, and a small share of the budget each, more than one would. While the database is
- * away each counts for itself.
+ * A decision never waits for the database: each instance counts locally, adds its spending to the table every second,
+ * and reads the total of all. Several instances therefore admit at most one second's requests, and a small share of the
+ * budget each, more than one instance would. While the database is unavailable each counts on its own.
  */
 import { RateLimiterDrizzle, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Db } from '../db/connection.ts';
-import { rateLimits } from '../db/schema/index.ts';
+import { rateLimits } from '../db/tables/index.ts';
 
 export interface Policy {
-  /** As the RateLimit headers name it. */
+  /** Its name in the RateLimit headers. */
   name: string;
   points: number;
   windowSeconds: number;
@@ -20,29 +19,29 @@ export interface Policy {
 export interface Usage {
   policy: Policy;
   remainingPoints: number;
-  /** When the window ends and the counting begins anew. */
+  /** When the window ends. */
   resetSeconds: number;
   isOverspent: boolean;
 }
 
 export interface SharedBudget {
   spend(key: string, points: number): Promise<Usage>;
-  /** What spending nothing would answer. */
+  /** The usage, without spending. */
   look(key: string): Promise<Usage>;
-  /** Tells the table what was spent here, and learns what was spent elsewhere. @throws when it can't be reached */
+  /** Writes local spending to the table, and reads the total. @throws when the database can't be reached */
   share(): Promise<void>;
 }
 
-/** A key that spent less than this part of its budget is nobody else's business: most never are. */
+/** Spending below this share of the budget is not shared: most keys never exceed it. */
 const SHARED_FROM = 1 / 50;
-/** Keys in one window; beyond that, new ones share one budget, so that made-up addresses can't fill the memory. */
+/** Limit on keys in one window. Further keys share one budget, so that invented addresses can't fill the memory. */
 const MAX_KEYS = 50_000;
-const EVERYBODY_ELSE = 'everybody else';
-/** Statements at a time. */
+const OVERFLOW_KEY = 'all other keys';
+/** Concurrent statements. */
 const SHARED_AT_ONCE = 8;
 
 interface Tracked {
-  /** Spent here, and not in the table yet. */
+  /** Spent locally, and not in the table yet. */
   unsharedPoints: number;
   endsAtMs: number;
 }
@@ -85,7 +84,7 @@ export function createSharedBudget(policy: Policy, db: Db | null): SharedBudget 
 
   return {
     async spend(asked, spent) {
-      const key = tracked.has(asked) || tracked.size < MAX_KEYS ? asked : EVERYBODY_ELSE;
+      const key = tracked.has(asked) || tracked.size < MAX_KEYS ? asked : OVERFLOW_KEY;
       const { consumedPoints, msBeforeNext } = await memory.penalty(key, spent);
       const entry = tracked.get(key) ?? { unsharedPoints: 0, endsAtMs: 0 };
       entry.unsharedPoints += spent;

@@ -1,9 +1,9 @@
 /**
- * The answer to operations that are larger than the server takes.
+ * The error for operations that exceed a limit on size.
  */
-import { DomainError } from '../errors.ts';
+import { DomainError } from '../lib/errors.ts';
 
-/** @throws DomainError OPERATION_TOO_LARGE, saying what there is too much of */
+/** @throws DomainError OPERATION_TOO_LARGE, naming the exceeded limit */
 export function requireAtMost(limit: number, what: string, actual: number): void {
   if (actual <= limit) return;
   throw new DomainError(

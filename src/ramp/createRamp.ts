@@ -1,25 +1,32 @@
 /**
- * The configured ramp provider.
+ * Creates the configured ramp provider.
  */
-import type { Clock } from '../clock.ts';
+import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
-import type { Logger } from '../logger.ts';
+import type { Logger } from '../lib/logger.ts';
 import { createHttpProvider } from './http/httpProvider.ts';
+import { createPace } from './http/pace.ts';
 import { createManualProvider, type ManualControls } from './manual/manualProvider.ts';
 import type { ManualPrices } from './manual/quotes.ts';
 import type { RampProvider } from './port.ts';
 
 export type RampSettings =
   | ({ kind: 'manual' } & ManualPrices)
-  | { kind: 'http'; url: string; apiKey: string; callbackSecrets: readonly string[] };
+  | {
+      kind: 'http';
+      url: string;
+      apiKey: string;
+      callbackSecrets: readonly string[];
+      requestsPerSecond: number;
+    };
 
 export interface Ramp {
   provider: RampProvider;
-  /** Null unless the manual provider pays out. */
+  /** Null unless the manual provider is configured. */
   manual: ManualControls | null;
 }
 
-/** A provider that takes longer is down; several such calls still fit one claim of a session. */
+/** A provider that takes longer counts as down. Several such calls fit into one lease of a session. */
 const PROVIDER_TIMEOUT_MS = 15_000;
 
 export function createRamp(
@@ -35,7 +42,12 @@ export function createRamp(
 ): Ramp {
   if (settings.kind === 'http') {
     return {
-      provider: createHttpProvider({ ...settings, fetch, timeoutMs: PROVIDER_TIMEOUT_MS }),
+      provider: createHttpProvider({
+        ...settings,
+        fetch,
+        timeoutMs: PROVIDER_TIMEOUT_MS,
+        pace: createPace(settings.requestsPerSecond),
+      }),
       manual: null,
     };
   }

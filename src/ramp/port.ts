@@ -1,21 +1,19 @@
 /**
- * The port to a ramp provider: whoever turns receipt tokens into fiat in a farmer's account.
+ * The port to a ramp provider, which pays a farmer fiat for receipt tokens.
  *
  * Glossary
  *   quote       what would be paid out for an amount of tokens, and until when that holds
  *   session     one payout at the provider, from its opening to its end
- *   reference   our own name of a session, chosen before the provider is called; the same reference always
+ *   reference   the platform's name of a session, chosen before the provider is called; the same reference always
  *               gets the same session, so that a session whose answer was lost can be found again
  *   session id  the provider's name of it, which callbacks carry
  *   callback    the provider's notice that something changed: a hint, never a fact; `getStatus` decides
  *
  * Every method throws a DomainError: RAMP_UNAVAILABLE when nothing is known (time-out, broken connection, an
- * answer that makes no sense), RAMP_REJECTED when the provider said no and will say no again. Messages never
+ * answer that makes no sense), RAMP_REJECTED when the provider refused, finally. Messages never
  * contain a payout account.
  */
-
-/** A decimal number as text: digits, and a point with more digits. Never a float. */
-export type Decimal = string;
+import type { Decimal } from '../lib/decimals.ts';
 
 export type RampStatus = 'pending' | 'processing' | 'settled' | 'failed' | 'refunded';
 
@@ -32,9 +30,9 @@ export interface QuoteRequest {
 }
 
 export interface Quote extends QuoteRequest {
-  /** What is paid out, after the fee. */
+  /** Paid out, after the fee. */
   fiatAmount: Decimal;
-  /** What the provider keeps, in the same currency. */
+  /** Kept by the provider, in the same currency. */
   feeFiat: Decimal;
   feeBps: number;
   /** Tokens per one unit of fiat. */
@@ -53,6 +51,8 @@ export interface OpenSessionRequest {
 export interface RampSession {
   sessionId: string;
   status: RampStatus;
+  /** Paid out, after the fee; undefined when the provider does not say. */
+  fiat?: { currency: string; amount: Decimal };
 }
 
 export interface Callback {
@@ -62,22 +62,22 @@ export interface Callback {
 }
 
 export interface RampProvider {
-  /** Kept with each session: its ids mean something to this provider alone. */
+  /** Stored with each session, whose ids are valid at this provider only: "manual", or "http" and its address. */
   readonly name: string;
   quote(request: QuoteRequest): Promise<Quote>;
-  /** Opens a session, or answers with the one that was opened under this reference before. */
+  /** Opens a session, or answers with the one already opened under this reference. */
   openSession(request: OpenSessionRequest): Promise<RampSession>;
-  /** Null when the provider never got that reference. */
+  /** Null when the provider does not know the reference. */
   findSessionByReference(reference: string): Promise<RampSession | null>;
   getStatus(sessionId: string): Promise<RampStatus>;
   /**
-   * Asks that nothing be paid out. Safe to repeat.
-   * @returns the status after that: `failed` when closed, else what it has come to in the meantime.
+   * Asks the provider not to pay. Safe to repeat.
+   * @returns the status afterwards: `failed` when closed, else the status that the session has reached
    */
   closeSession(sessionId: string): Promise<RampStatus>;
-  /** The session id in a callback; null when it is not one, or its signature is missing or wrong. */
+  /** The session id in a callback; null when the body is not a callback, or its signature is missing or wrong. */
   readCallback(callback: Callback): string | null;
 }
 
-/** Session ids longer than this are nobody's. */
-export const MAX_SESSION_ID_CHARACTERS = 200;
+/** Session ids of providers: printable ASCII without spaces, safe in logs, queries and URLs. */
+export const SESSION_ID_PATTERN = /^[\x21-\x7e]{1,200}$/;

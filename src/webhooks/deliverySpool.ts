@@ -1,21 +1,22 @@
 /**
- * A bounded spool on disk for deliveries that came while the database could not be reached. They are sent
- * once by their senders, so what is not kept here would be gone.
+ * A bounded spool on disk for deliveries that arrive while the database is unavailable. Senders do not repeat a
+ * delivery, so it would otherwise be lost.
  */
 import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
-import type { IdSource } from '../clock.ts';
-import { messageOf } from '../errors.ts';
-import type { Logger } from '../logger.ts';
+import type { IdSource } from '../lib/clock.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { shareRun } from '../lib/sharedRuns.ts';
 
-/** Strangers can send deliveries too: the spool must not fill the disk. Heal and polling cover the rest. */
+/** Unverified clients can send deliveries too, which must not fill the disk. The healer finds what is not kept. */
 const MAX_SPOOLED = 1000;
 const REPLAY_INTERVAL_MS = 5_000;
 const SUFFIX = '.json';
-/** So many failures in one replay mean that nothing can be handled now; fewer are the deliveries' own. */
+/** This many failures in one replay mean that no delivery can be handled now; fewer are due to the deliveries. */
 const MAX_FAILURES_PER_REPLAY = 10;
-/** What still fails then never will be handled, and the healer has long covered it. */
+/** A delivery that fails for this long is dropped; the healer has found its retirement by then. */
 const MAX_KEPT_MS = 3_600_000;
 
 export interface SpooledDelivery {
@@ -26,8 +27,8 @@ export interface SpooledDelivery {
 export interface DeliverySpool {
   keep(delivery: SpooledDelivery): Promise<void>;
   /**
-   * Hands kept deliveries to `handle` now and then, oldest first, until it takes them without an error. One that
-   * fails doesn't hold up the others, and is dropped after an hour.
+   * Passes kept deliveries to `handle` every few seconds, oldest first, until it succeeds. A failing delivery does not
+   * delay the others, and is dropped after an hour.
    */
   start(handle: (delivery: SpooledDelivery) => Promise<void>): void;
   stop(): Promise<void>;
@@ -40,7 +41,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
   let timer: NodeJS.Timeout | null = null;
   let replaying: Promise<void> | null = null;
 
-  /** Names begin with the time, so their order is that of arrival. */
+  /** Names begin with the time, so they sort by arrival. */
   async function listed(): Promise<string[]> {
     const names = await readdir(folder).catch(() => [] as string[]);
     return names.filter((name) => name.endsWith(SUFFIX)).sort();
@@ -70,20 +71,19 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
       }
       await mkdir(folder, { recursive: true, mode: 0o700 });
       const path = join(folder, `${ids.next()}${SUFFIX}`);
-      // Renamed when complete: a crash while writing leaves nothing that looks like a delivery.
+      // Renamed when complete, so that a crash while writing leaves no partial delivery.
       const body = Buffer.from(rawBody).toString('base64');
       await writeFile(`${path}.part`, JSON.stringify({ body, signature }), { mode: 0o600 });
       await rename(`${path}.part`, path);
     },
     start(handle) {
+      const replayAll = shareRun(() =>
+        replay(handle).catch((error: unknown) => {
+          log.warn({ error: messageOf(error) }, 'spooled deliveries not handled yet');
+        }),
+      );
       timer = setInterval(() => {
-        replaying ??= replay(handle)
-          .catch((error: unknown) => {
-            log.warn({ error: messageOf(error) }, 'spooled deliveries not handled yet');
-          })
-          .finally(() => {
-            replaying = null;
-          });
+        replaying = replayAll();
       }, REPLAY_INTERVAL_MS);
     },
     async stop() {
@@ -93,7 +93,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
   };
 }
 
-/** Null for a file that holds no delivery, such as one that a power cut left half written. */
+/** Null for a file without a valid delivery, such as one that a power failure left incomplete. */
 async function readDelivery(path: string): Promise<SpooledDelivery | null> {
   const text = await readFile(path, 'utf8');
   const stored = storedForm.safeParse(parseJson(text));
@@ -109,7 +109,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** By the file system's time, which is this machine's as well. */
+/** By the file system's time, which is this machine's clock. */
 async function isOld(path: string): Promise<boolean> {
   const { mtimeMs } = await stat(path);
   return Date.now() - mtimeMs > MAX_KEPT_MS;

@@ -1,13 +1,14 @@
 /**
- * POST /api/webhooks/payout-settled: from an HTTP delivery to the use case. The provider's adapter reads it, and
- * checks its signature where the provider signs. The sender gets 200 in every case: what is lost here is made up
- * for by polling.
+ * POST /api/webhooks/payout-settled: passes an HTTP delivery to the use case. The provider's adapter parses it,
+ * and verifies its signature where the provider signs. The sender always gets 200; polling finds what is lost here.
  */
-import type { HookHandler } from '../http/hooks.ts';
-import type { Dependencies } from '../resolvers/dependencies.ts';
-import { receivePayoutHint } from '../resolvers/receivePayoutHint.ts';
+import type { HookHandler } from '../http/server/hooks.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+import { receivePayoutHint } from '../resolvers/warehouse/offRamp/receivePayoutHint.ts';
 
-export function createPayoutHook(deps: Dependencies): HookHandler {
+export function createPayoutHook(
+  deps: Parameters<typeof receivePayoutHint>[0] & Needs<'ramp' | 'log'>,
+): HookHandler {
   return async ({ body, headers, requestId }) => {
     const sessionId = deps.ramp.readCallback({ rawBody: body, headers });
     const outcome = sessionId === null ? 'not-a-callback' : await receivePayoutHint(deps, sessionId);

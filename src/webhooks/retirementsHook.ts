@@ -1,15 +1,21 @@
 /**
- * POST /api/hooks/retirements: from an HTTP delivery to the use case. Whatever happens, the sender gets 200;
- * a delivery that can't be handled now is spooled.
+ * POST /api/hooks/retirements: passes an HTTP delivery to the use case. The sender always gets 200; a delivery
+ * that can't be handled now is spooled.
  */
-import type { HookHandler } from '../http/hooks.ts';
-import { messageOf } from '../errors.ts';
-import type { Dependencies } from '../resolvers/dependencies.ts';
-import { receiveDelivery, type Delivery } from '../resolvers/receiveDelivery.ts';
+import type { HookHandler } from '../http/server/hooks.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+import {
+  receiveDelivery,
+  type Delivery,
+  type ReceiveDeliveryNeeds,
+} from '../resolvers/carbon/receiveDelivery.ts';
 import type { DeliverySpool } from './deliverySpool.ts';
 
+type RetirementsHookNeeds = Needs<keyof ReceiveDeliveryNeeds | 'log'>;
+
 export function createRetirementsHook(
-  deps: Dependencies,
+  deps: RetirementsHookNeeds,
   options: { signatureHeaders: readonly string[]; spool: DeliverySpool },
 ): HookHandler {
   return async ({ body, headers, requestId }) => {
@@ -24,7 +30,7 @@ export function createRetirementsHook(
 }
 
 export async function handleDelivery(
-  deps: Dependencies,
+  deps: RetirementsHookNeeds,
   delivery: Delivery,
   requestId?: string,
 ): Promise<void> {
@@ -32,7 +38,7 @@ export async function handleDelivery(
   deps.log.info({ requestId, outcome, bytes: delivery.rawBody.length }, 'indexer delivery');
 }
 
-/** Header names are lower-case in Node; the first configured one that is there counts. */
+/** Returns the first configured header that is present. Header names are lower-case in Node. */
 function signatureIn(headers: NodeJS.Dict<string | string[]>, names: readonly string[]): string | null {
   for (const name of names) {
     const value = headers[name.toLowerCase()];

@@ -4,20 +4,20 @@
  */
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
-import { createProject } from '../../src/resolvers/createProject.ts';
-import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
-import { purchase } from '../../src/resolvers/purchase.ts';
-import { retire } from '../../src/resolvers/retire.ts';
-import type { TestLedger } from '../harness/ledgers.ts';
-import { openProject, projectInput } from '../harness/platform.ts';
-import { stageInstances, type Instances } from './instances.ts';
+import { createProject } from '../../src/resolvers/carbon/createProject.ts';
+import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../src/resolvers/carbon/retire.ts';
+import type { TestLedger } from '../../devnet/ledgers.ts';
+import { openProject, projectInput } from '../../devnet/platform.ts';
+import { useInstances, type Instances } from './instances.ts';
 import { SUBMISSION_POINTS } from './order.ts';
 
 /** @param counts as how many instances the work goes on */
 export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
-  const { instances } = stageInstances(ledger);
+  const { instances } = useInstances(ledger);
 
   describe.each(counts)('restarted as %i instances', (count) => {
     it.each(['request-committed', ...SUBMISSION_POINTS] as const)(
@@ -41,14 +41,14 @@ export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly
           totalRetired: toBaseUnits(30n),
           totalRetirements: 1,
         });
-        expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+        expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
       },
     );
   });
 }
 
 export function describeIssuanceCrashes(ledger: () => TestLedger): void {
-  const { instances } = stageInstances(ledger);
+  const { instances } = useInstances(ledger);
 
   describe('between deploy and mint', () => {
     // The first passing of each point belongs to the deploy, the second to the mint.
@@ -64,7 +64,7 @@ export function describeIssuanceCrashes(ledger: () => TestLedger): void {
         expect(project.state).toBe('OPEN');
         const supply = await dependencies.network.totalSupply(project.tokenAddress ?? '');
         expect(supply).toBe(toBaseUnits(50n));
-        expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+        expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
       },
     );
   });

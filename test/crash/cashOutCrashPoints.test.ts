@@ -1,8 +1,9 @@
 /**
- * Kills an instance at every crash point of a cash-out and of its payout, on the embedded network.
+ * Kills an instance at every crash point of a cash-out, of its payout and of its cancellation, on the embedded network.
  */
-import { embeddedLedger } from '../harness/ledgers.ts';
-import { describeDepositCrashes, describePayoutCrashes } from './cashOutCrashes.ts';
+import { embeddedLedger } from '../../devnet/ledgers.ts';
+import { describeCancelCrashes, describeDepositCrashes, describePayoutCrashes } from './cashOutCrashes.ts';
 
 describeDepositCrashes(() => embeddedLedger, 1);
 describePayoutCrashes(() => embeddedLedger);
+describeCancelCrashes(() => embeddedLedger);

@@ -1,23 +1,24 @@
 /**
- * The crash points of a cash-out and of its payout, for any ledger: the farmer's tokens go into custody once, and out
+ * The crash points of a cash-out, of its payout and of its cancellation, for any ledger: the farmer's tokens go into custody once, and out
  * of it once, to where they belong.
  */
 import { describe, expect, it } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import { manualRampSessions } from '../../src/db/schema/index.ts';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
+import { manualRampSessions, offRampSessions } from '../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
-import { cashOut } from '../../src/resolvers/cashOut.ts';
-import { receivePayoutHint } from '../../src/resolvers/receivePayoutHint.ts';
-import type { TestLedger } from '../harness/ledgers.ts';
-import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../harness/warehouse.ts';
-import { stageInstances } from './instances.ts';
+import { cancelCashOut } from '../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
+import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import type { TestLedger } from '../../devnet/ledgers.ts';
+import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
+import { useInstances } from './instances.ts';
 import { SUBMISSION_POINTS } from './order.ts';
 
 const CLEAN = { findings: [], unsettledReceipts: 0 };
 
 /** @param calls how many network calls a deposit takes: two where it has to be approved first */
 export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
-  const { instances, database } = stageInstances(ledger);
+  const { instances, database } = useInstances(ledger);
 
   describe('cash-out', () => {
     const once = ['request-committed', 'ramp-session-opened', ...SUBMISSION_POINTS] as const;
@@ -44,14 +45,14 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
         const { custodyAddress } = dependencies.network;
         const left = await dependencies.network.balanceOf(receipt.tokenAddress, custodyAddress);
         expect(left).toBe(toBaseUnits(900n));
-        expect(await audit(dependencies)).toMatchObject(CLEAN);
+        expect(await reconcileAll(dependencies)).toMatchObject(CLEAN);
       },
     );
   });
 }
 
 export function describePayoutCrashes(ledger: () => TestLedger): void {
-  const { instances } = stageInstances(ledger);
+  const { instances } = useInstances(ledger);
 
   describe.each([
     { status: 'settled', state: 'SETTLED' },
@@ -60,16 +61,63 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
     it.each(SUBMISSION_POINTS)('is resolved once after a crash at %s', async (killAt) => {
       const session = await depositedCashOut(await instances.start(1));
       await instances.stop();
-      const { id: cashOutId, providerSessionId } = session;
-      const request = { kind: 'payoutEnds', cashOutId, providerSessionId, status } as const;
+      const { id: offRampSessionId, providerSessionId } = session;
+      const request = { kind: 'payoutEnds', offRampSessionId, providerSessionId, status } as const;
       await instances.crash({ killAt, occurrence: 1, request });
 
       const platform = await instances.start(2);
       const { dependencies } = platform;
       await receivePayoutHint(dependencies, providerSessionId);
-      expect(await reaches(platform, cashOutId, 'SETTLED', 'REFUNDED')).toMatchObject({ state });
+      expect(await reaches(platform, offRampSessionId, 'SETTLED', 'REFUNDED')).toMatchObject({ state });
       expect(await dependencies.network.offRampDeposit(providerSessionId)).toMatchObject({ status: state });
-      expect(await audit(dependencies)).toMatchObject(CLEAN);
+      expect(await reconcileAll(dependencies)).toMatchObject(CLEAN);
+    });
+  });
+}
+
+export function describeCancelCrashes(ledger: () => TestLedger): void {
+  const { instances, database } = useInstances(ledger);
+  const cancel = (offRampSessionId: string) =>
+    ({ kind: 'cancelCashOut', offRampSessionId, idempotencyKey: 'cancel' }) as const;
+
+  describe('a cancellation', () => {
+    it.each(['request-committed', 'ramp-session-closed', ...SUBMISSION_POINTS] as const)(
+      'gives the deposit back once after a crash at %s',
+      async (killAt) => {
+        const { id, providerSessionId, tokenAddress } = await depositedCashOut(await instances.start(1));
+        await instances.stop();
+        await instances.crash({ killAt, occurrence: 1, request: cancel(id) });
+
+        const platform = await instances.start(2);
+        const { dependencies } = platform;
+        await cancelCashOut(dependencies, farmer, { session: { id }, idempotencyKey: 'cancel' });
+        expect(await reaches(platform, id, 'REFUNDED', 'SETTLED')).toMatchObject({
+          state: 'REFUNDED',
+          providerStatus: 'failed',
+        });
+        expect(await dependencies.network.offRampDeposit(providerSessionId)).toMatchObject({
+          status: 'REFUNDED',
+        });
+        const { custodyAddress } = dependencies.network;
+        expect(await dependencies.network.balanceOf(tokenAddress, custodyAddress)).toBe(toBaseUnits(1000n));
+        expect(await reconcileAll(dependencies)).toMatchObject(CLEAN);
+      },
+    );
+
+    it('ends a session that was not opened yet, without asking the provider, after a crash', async () => {
+      const receipt = await activeReceipt(await instances.start(1));
+      await instances.stop();
+      const input = cashOutInput(receipt);
+      const killAt = 'request-committed';
+      await instances.crash({ killAt, occurrence: 1, request: { kind: 'cashOut', input } });
+      const [begun] = await database().handle.db.select().from(offRampSessions);
+      await instances.crash({ killAt, occurrence: 1, request: cancel(begun?.id ?? '') });
+
+      const platform = await instances.start(2);
+      const session = await reaches(platform, begun?.id ?? '', 'REFUSED');
+      expect(session).toMatchObject({ providerAskedAt: null, depositedAt: null });
+      expect(await database().handle.db.select().from(manualRampSessions)).toEqual([]);
+      expect(await reconcileAll(platform.dependencies)).toMatchObject(CLEAN);
     });
   });
 }

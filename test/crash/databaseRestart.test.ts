@@ -3,16 +3,16 @@
  * instances that ran stay up, find it again, and finish everything exactly once.
  */
 import { randomUUID } from 'node:crypto';
-import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import type { Platform } from '../../src/compose.ts';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
-import { purchase } from '../../src/resolvers/purchase.ts';
-import { retire, type RetireInput } from '../../src/resolvers/retire.ts';
-import { embeddedNetworkOn, openProject, platformOn } from '../harness/platform.ts';
-import { startPrivatePostgres, type PrivatePostgres } from '../harness/privatePostgres.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import { retire, type RetireInput } from '../../src/resolvers/carbon/retire.ts';
+import { openProject } from '../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
+import { startPrivatePostgres, type PrivatePostgres } from '../support/database/privatePostgres.ts';
 
 const RETIREMENTS = 24;
 /** Longer than a restart and the reconnecting after it. */
@@ -76,7 +76,6 @@ it('loses nothing and does nothing twice', async () => {
   await Promise.race(works);
   await server.crash();
   await server.start();
-  await releaseClaims();
   expect(new Set(await answered)).toEqual(new Set(['RETIRED']));
 
   const { dependencies } = platformAt(1);
@@ -85,12 +84,5 @@ it('loses nothing and does nothing twice', async () => {
     totalRetired: toBaseUnits(BigInt(RETIREMENTS)),
     totalRetirements: RETIREMENTS,
   });
-  expect(await audit(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 });
-
-/** Claims that the crash cut off run out after a minute; the test need not wait for that. */
-async function releaseClaims(): Promise<void> {
-  const own = openDatabase({ url: server.url, poolSize: 2, applicationName: 'test' });
-  await own.db.execute(sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`);
-  await own.close();
-}

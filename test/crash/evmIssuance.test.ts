@@ -2,6 +2,6 @@
  * Kills an instance at every crash point of an issuance, on a real EVM chain.
  */
 import { describeIssuanceCrashes } from './carbonCrashes.ts';
-import { stageEvm } from './evmStage.ts';
+import { useEvmChain } from './evmChain.ts';
 
-describeIssuanceCrashes(stageEvm());
+describeIssuanceCrashes(useEvmChain());

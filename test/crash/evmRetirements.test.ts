@@ -2,6 +2,6 @@
  * Kills an instance at every crash point of a retirement, on a real EVM chain.
  */
 import { describeRetireCrashes } from './carbonCrashes.ts';
-import { stageEvm } from './evmStage.ts';
+import { useEvmChain } from './evmChain.ts';
 
-describeRetireCrashes(stageEvm(), [1, 2]);
+describeRetireCrashes(useEvmChain(), [1, 2]);

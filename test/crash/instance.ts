@@ -2,14 +2,16 @@
  * One instance of the platform as a process that kills itself at a named point. Run by instances.ts, with its
  * order (order.ts) as the only argument.
  */
-import { composePlatform } from '../../src/compose.ts';
+import { composePlatform } from '../../src/startup/compose.ts';
 import { openDatabase } from '../../src/db/connection.ts';
-import { createLogger } from '../../src/logger.ts';
-import { cashOut } from '../../src/resolvers/cashOut.ts';
-import { createProject } from '../../src/resolvers/createProject.ts';
-import { retire } from '../../src/resolvers/retire.ts';
-import { connectLedger } from '../harness/ledgers.ts';
-import { farmer, providerSays, reaches, warehouseOptions } from '../harness/warehouse.ts';
+import { createLogger } from '../../src/lib/logger.ts';
+import { cancelCashOut } from '../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
+import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { createProject } from '../../src/resolvers/carbon/createProject.ts';
+import { retire } from '../../src/resolvers/carbon/retire.ts';
+import { connectLedger } from '../../devnet/ledgers.ts';
+import { farmer, providerSays, reaches } from '../support/warehouse.ts';
+import { warehouseOptions } from '../../devnet/platform.ts';
 import { decodeOrder, type CrashPoint } from './order.ts';
 
 const order = decodeOrder(process.argv[2] ?? '');
@@ -43,12 +45,24 @@ dependencies.ramp = {
     pass('ramp-session-opened');
     return session;
   },
+  async closeSession(sessionId) {
+    const status = await ramp.closeSession(sessionId);
+    pass('ramp-session-closed');
+    return status;
+  },
 };
+if (request.kind === 'retireMany') {
+  const impatient = { ...dependencies, mutationWaitMs: 0 };
+  await Promise.all(request.inputs.map((input) => retire(impatient, input.buyerId, input)));
+}
 if (killAt !== 'request-committed') await platform.start();
 
 switch (request.kind) {
   case 'retire':
     await retire(dependencies, request.input.buyerId, request.input);
+    break;
+  case 'retireMany':
+    await Promise.all(request.inputs.map((input) => retire(dependencies, input.buyerId, input)));
     break;
   case 'createProject':
     await createProject(dependencies, 'developer', request.input);
@@ -58,8 +72,14 @@ switch (request.kind) {
     break;
   case 'payoutEnds':
     await providerSays(platform, request.providerSessionId, request.status);
-    await reaches(platform, request.cashOutId, 'SETTLED', 'REFUNDED');
+    await reaches(platform, request.offRampSessionId, 'SETTLED', 'REFUNDED');
     break;
+  case 'cancelCashOut': {
+    const { offRampSessionId: id, idempotencyKey } = request;
+    await cancelCashOut(dependencies, farmer, { session: { id }, idempotencyKey });
+    if (killAt !== 'request-committed') await reaches(platform, id, 'REFUNDED', 'REFUSED');
+    break;
+  }
 }
 pass('request-committed');
 // The point was never passed: the test has to know.

@@ -3,14 +3,13 @@
  * its work over afterwards.
  */
 import { spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
-import { fileURLToPath } from 'node:url';
 import { afterEach, beforeEach, expect } from 'vitest';
-import type { Platform } from '../../src/compose.ts';
+import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { connectLedger, embeddedLedger, type TestLedger } from '../harness/ledgers.ts';
-import { platformOn } from '../harness/platform.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { pathOf } from '../support/run/programs.ts';
+import { connectLedger, embeddedLedger, type TestLedger } from '../../devnet/ledgers.ts';
+import { platformOn } from '../support/platform.ts';
 import { encodeOrder, type InstanceOrder } from './order.ts';
 
 export interface Instances {
@@ -52,7 +51,7 @@ export function instancesOn(
 }
 
 /** A database for each test of a group, and instances on it. */
-export function stageInstances(ledger: () => TestLedger): {
+export function useInstances(ledger: () => TestLedger): {
   instances: Instances;
   database: () => TestDatabase;
 } {
@@ -73,18 +72,18 @@ export function stageInstances(ledger: () => TestLedger): {
 }
 
 async function crash(order: InstanceOrder): Promise<void> {
-  const tsx = createRequire(import.meta.url).resolve('tsx/cli');
-  const program = fileURLToPath(new URL('instance.ts', import.meta.url));
-  const child = spawn(process.execPath, [tsx, program, encodeOrder(order)], {
+  const child = spawn(process.execPath, [pathOf('test/crash/instance.ts'), encodeOrder(order)], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
-  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-  // tsx hands its child's SIGKILL on, as a signal or as 128 + 9; a point that was never passed exits with 3.
-  expect(code === null || code === 137, `exit code ${code}`).toBe(true);
+  const ended = await new Promise((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  // A point that was never passed exits with 3.
+  expect(ended).toEqual({ code: null, signal: 'SIGKILL' });
 }
 
-/** A dead instance's claims run out after a while; the tests need not wait for that. */
+/** A dead instance's leases end within seconds (takeOver.test.ts); the other tests need not wait for that. */
 async function expireClaims({ handle }: TestDatabase): Promise<void> {
   await handle.sql`UPDATE submissions SET due_at = now() WHERE state = 'PENDING'`;
-  await handle.sql`UPDATE cash_out_sessions SET due_at = now() WHERE due_at IS NOT NULL`;
+  await handle.sql`UPDATE off_ramp_sessions SET due_at = now() WHERE due_at IS NOT NULL`;
 }

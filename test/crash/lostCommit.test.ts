@@ -5,18 +5,22 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { audit } from '../../src/audit/audit.ts';
-import type { Platform } from '../../src/compose.ts';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
-import { purchases, rateLimits } from '../../src/db/schema/index.ts';
+import { purchases, rateLimits } from '../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
-import { createProject } from '../../src/resolvers/createProject.ts';
-import type { TokenizedProject } from '../../src/resolvers/findProject.ts';
-import { purchase } from '../../src/resolvers/purchase.ts';
-import { retire } from '../../src/resolvers/retire.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { startDatabaseProxy, type DatabaseProxy } from '../harness/databaseProxy.ts';
-import { embeddedNetworkOn, openProject, platformOn, projectInput } from '../harness/platform.ts';
+import { createProject } from '../../src/resolvers/carbon/createProject.ts';
+import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/database/databaseProxy.ts';
+import { openProject, projectInput } from '../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
+
+/** postgres.js may leave what it was asked at a bad moment without an answer: given up then. The product waits 10 s. */
+const ANSWER_TIMEOUT_MS = 3_000;
 
 let database: TestDatabase;
 let proxy: DatabaseProxy;
@@ -26,7 +30,12 @@ let platform: Platform;
 beforeEach(async () => {
   database = await createTestDatabase();
   proxy = await startDatabaseProxy(database.url);
-  handle = openDatabase({ url: proxy.url, poolSize: 6, applicationName: 'behind the proxy' });
+  handle = openDatabase({
+    url: proxy.url,
+    poolSize: 6,
+    applicationName: 'behind the proxy',
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  });
   platform = await platformOn(handle, await embeddedNetworkOn(handle));
   await platform.start();
 });
@@ -37,16 +46,21 @@ afterEach(async () => {
   await database.drop();
 });
 
-/** Loses the answer of the first transaction that did all of this; says whether there was one. */
-function loseOnce(...parts: string[]): () => boolean {
-  let isLost = false;
+/** Loses the answers of the first transactions that did all of this; says how many there were. */
+function loseTimes(times: number, ...parts: string[]): () => number {
+  let lost = 0;
   proxy.loseCommitsWhen((statements) => {
     const isWanted = parts.every((part) => statements.some((statement) => statement.includes(part)));
-    if (isLost || !isWanted) return false;
-    isLost = true;
+    if (lost >= times || !isWanted) return false;
+    lost += 1;
     return true;
   });
-  return () => isLost;
+  return () => lost;
+}
+
+function loseOnce(...parts: string[]): () => boolean {
+  const lost = loseTimes(1, ...parts);
+  return () => lost() === 1;
 }
 
 async function boughtProject(): Promise<TokenizedProject> {
@@ -78,16 +92,27 @@ async function expectOneBurn(project: TokenizedProject): Promise<void> {
     totalRetired: toBaseUnits(30n),
     totalRetirements: 1,
   });
-  expect(await audit(platform.dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+  expect(await reconcileAll(platform.dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }
 
 describe('a commit whose answer is lost', () => {
-  it('of the request: the same request again finds what it did', async () => {
+  it('of the hold: it is sent again, and finds what it did', async () => {
     const project = await boughtProject();
     const input = retireInput(project);
-    const wasLost = loseOnce('"idempotency_keys"', 'insert into "retirements"');
-    await expect(retire(platform.dependencies, 'acme', input)).rejects.toThrow();
+    const wasLost = loseOnce('post_transfers', 'insert into "retirements"');
+    const retirement = await retire(platform.dependencies, 'acme', input);
     expect(wasLost()).toBe(true);
+    expect(retirement.state).toBe('RETIRED');
+    expect((await retire(platform.dependencies, 'acme', input)).id).toBe(retirement.id);
+    await expectOneBurn(project);
+  });
+
+  it('of the hold, twice: the same request again finds what it did', async () => {
+    const project = await boughtProject();
+    const input = retireInput(project);
+    const lost = loseTimes(2, 'post_transfers');
+    await expect(retire(platform.dependencies, 'acme', input)).rejects.toThrow();
+    expect(lost()).toBe(2);
     expect((await retire(platform.dependencies, 'acme', input)).state).toBe('RETIRED');
     await expectOneBurn(project);
   });
@@ -95,7 +120,7 @@ describe('a commit whose answer is lost', () => {
   it.each([
     ['of the attempt', ['insert into "attempts"']],
     ['of the ledger that it lands in', ['insert into "embedded_network"."transactions"']],
-    ['of the settlement', ['update "submissions"', 'update "retirements"', 'insert into "transfers"']],
+    ['of the settlement', ['UPDATE "submissions" s SET state = \'SUCCEEDED\'', 'post_transfers']],
   ])('%s: the burn is made and settled once', async (_name, parts) => {
     const project = await boughtProject();
     const wasLost = loseOnce(...parts);
@@ -107,7 +132,7 @@ describe('a commit whose answer is lost', () => {
 
   it.each([
     ['of the deploy', ['update "projects"', 'insert into "submissions"']],
-    ['of the mint', ['update "projects"', 'insert into "transfers"']],
+    ['of the mint', ['update "projects"', 'post_transfers']],
   ])('%s: the credits are issued once', async (_name, parts) => {
     const wasLost = loseOnce(...parts);
     const input = projectInput({ quantityCO2e: 100n });
@@ -116,28 +141,73 @@ describe('a commit whose answer is lost', () => {
     expect(project.state).toBe('OPEN');
     const supply = await platform.dependencies.network.totalSupply(project.tokenAddress ?? '');
     expect(supply).toBe(toBaseUnits(100n));
-    expect(await audit(platform.dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+    expect(await reconcileAll(platform.dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
   });
 
-  it('of a purchase: the same request again buys nothing more', async () => {
+  const bought = async (project: TokenizedProject) => {
+    const rows = await handle.db.select().from(purchases).where(eq(purchases.projectId, project.id));
+    return rows.map(({ id }) => id).sort();
+  };
+
+  it('of purchases: they are sent again, and buy nothing more', async () => {
+    const project = await openProject(platform, 100n);
+    const inputs = Array.from({ length: 20 }, () => ({
+      ...purchaseInput(project, randomUUID()),
+      amountCO2e: 3n,
+    }));
+    const wasLost = loseOnce('post_transfers');
+    const done = await Promise.all(inputs.map((input) => purchase(platform.dependencies, 'acme', input)));
+    expect(wasLost()).toBe(true);
+    expect(await bought(project)).toEqual(done.map(({ id }) => id).sort());
+    // As it was stored the first time.
+    const again = await purchase(platform.dependencies, 'acme', inputs[7] ?? purchaseInput(project, ''));
+    expect(again).toEqual(done[7]);
+    expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
+  });
+
+  it('of a batch in which some are short: each has its own answer', async () => {
+    const project = await openProject(platform, 100n);
+    const wasLost = loseOnce('post_transfers');
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 5 }, () =>
+        purchase(platform.dependencies, 'acme', { ...purchaseInput(project, randomUUID()), amountCO2e: 40n }),
+      ),
+    );
+    expect(wasLost()).toBe(true);
+    expect(outcomes.map(({ status }) => status).sort()).toEqual([
+      'fulfilled',
+      'fulfilled',
+      'rejected',
+      'rejected',
+      'rejected',
+    ]);
+    expect(await bought(project)).toHaveLength(2);
+    expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
+  });
+
+  it('of a purchase, twice: the same request again buys nothing more', async () => {
     const project = await openProject(platform, 100n);
     const input = purchaseInput(project, randomUUID());
-    const wasLost = loseOnce('insert into "purchases"');
+    const lost = loseTimes(2, 'post_transfers');
     await expect(purchase(platform.dependencies, 'acme', input)).rejects.toThrow();
-    expect(wasLost()).toBe(true);
+    expect(lost()).toBe(2);
     const again = await purchase(platform.dependencies, 'acme', input);
-    const bought = await handle.db.select().from(purchases).where(eq(purchases.projectId, project.id));
-    expect(bought.map(({ id }) => id)).toEqual([again.id]);
-    expect((await audit(platform.dependencies)).findings).toEqual([]);
+    expect(await bought(project)).toEqual([again.id]);
+    expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
   });
 });
 
 describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
-  /** postgres.js may leave everything that it was asked at a bad moment without an answer: given up soon. */
   const openSmall = () =>
     openDatabase({ url: proxy.url, poolSize: 4, applicationName: 'small', answerTimeoutMs: 8_000 });
   const mark = (key: string) => ({ key, points: 1, expire: null });
   const marks = () => database.handle.db.select({ key: rateLimits.key }).from(rateLimits);
+
+  /** The server would notice at their end that their client is gone. */
+  const endSleepers = () =>
+    database.handle.sql`
+      SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+      WHERE datname = current_database() AND wait_event = 'PgSleep'`;
 
   it('between two statements takes its transaction with it, also when the pool is in use meanwhile', async () => {
     const small = openSmall();
@@ -169,5 +239,6 @@ describe.each(['ended', 'reset'] as const)('a connection %s', (how) => {
     }
     expect(await marks()).toEqual([]);
     await small.close();
+    await endSleepers();
   });
 });

@@ -2,10 +2,10 @@
  * What an instance of the crash tests is told to do, and where to die.
  */
 import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
-import type { cashOut } from '../../src/resolvers/cashOut.ts';
-import type { createProject } from '../../src/resolvers/createProject.ts';
-import type { retire } from '../../src/resolvers/retire.ts';
-import type { TestLedger } from '../harness/ledgers.ts';
+import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import type { createProject } from '../../src/resolvers/carbon/createProject.ts';
+import type { retire } from '../../src/resolvers/carbon/retire.ts';
+import type { TestLedger } from '../../devnet/ledgers.ts';
 
 export interface InstanceOrder {
   databaseUrl: string;
@@ -16,9 +16,18 @@ export interface InstanceOrder {
   request:
     | { kind: 'createProject'; input: Parameters<typeof createProject>[2] }
     | { kind: 'retire'; input: Parameters<typeof retire>[2] }
+    /** All are held before the first is worked on. */
+    | { kind: 'retireMany'; inputs: Parameters<typeof retire>[2][] }
     | { kind: 'cashOut'; input: Parameters<typeof cashOut>[2] }
     /** The provider says how the payout ended; the session is then waited for. */
-    | { kind: 'payoutEnds'; cashOutId: string; providerSessionId: string; status: 'settled' | 'failed' };
+    | {
+        kind: 'payoutEnds';
+        offRampSessionId: string;
+        providerSessionId: string;
+        status: 'settled' | 'failed';
+      }
+    /** The session is cancelled, and waited for. */
+    | { kind: 'cancelCashOut'; offRampSessionId: string; idempotencyKey: string };
 }
 
 export type CrashPoint =
@@ -26,7 +35,9 @@ export type CrashPoint =
   /** Before any worker has seen the request. */
   | 'request-committed'
   /** The provider has opened its session, and we have not stored its id. */
-  | 'ramp-session-opened';
+  | 'ramp-session-opened'
+  /** The provider has closed its session, and we have not stored that. */
+  | 'ramp-session-closed';
 
 /** The points that every network call passes, in their order. */
 export const SUBMISSION_POINTS = [

@@ -5,8 +5,8 @@
 import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/connection.ts';
-import { createTestDatabase, type TestDatabase } from '../harness/database.ts';
-import { startDatabaseProxy, type DatabaseProxy } from '../harness/databaseProxy.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/database/databaseProxy.ts';
 
 let database: TestDatabase;
 let proxy: DatabaseProxy;

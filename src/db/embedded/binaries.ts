@@ -9,7 +9,7 @@ import { chmod, cp, mkdir, mkdtemp, readFile, rename, rm } from 'node:fs/promise
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { promisify } from 'node:util';
-import { StartupError } from '../../startupErrors.ts';
+import { StartupError } from '../../lib/startupErrors.ts';
 
 /** PostgreSQL refuses to run as root; then it runs as another user. Null: as this process does. */
 export type OsUser = { uid: number; gid: number } | null;
@@ -126,7 +126,7 @@ async function copyForOthers(installed: string, user: OsUser): Promise<string> {
   return target;
 }
 
-/** A new folder below SYSTEM_FOLDER, for its owner alone; what is above it can be passed by everybody. */
+/** A new folder below SYSTEM_FOLDER, for its owner alone; every user can pass through the folders above it. */
 export async function makeSystemFolder(prefix: string): Promise<string> {
   await mkdir(SYSTEM_FOLDER, { recursive: true });
   await chmod(SYSTEM_FOLDER, 0o755);

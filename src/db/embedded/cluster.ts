@@ -21,8 +21,8 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
-import { messageOf } from '../../errors.ts';
-import { StartupError } from '../../startupErrors.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
 import { freePort } from './freePort.ts';
@@ -59,9 +59,16 @@ const STOP_TIMEOUT_MS = 20_000;
 const STOP_POLL_MS = 25;
 
 /** Finds the cluster of this data folder, or makes it. @throws StartupError */
-export async function openCluster(dataFolder: string, password: string): Promise<Cluster> {
+export async function openCluster(
+  dataFolder: string,
+  password: string,
+  onProgress: (message: string) => void,
+): Promise<Cluster> {
   const place = join(dataFolder, 'postgres');
   const existing = await findFolder(place);
+  if (existing === null) {
+    onProgress(`making a PostgreSQL database in ${place}: once, and it may take half a minute`);
+  }
   const user = existing === null ? await newClusterUser() : await ownerOf(existing);
   const programs = await preparePrograms(user);
   if (existing !== null) return { folder: existing, programs };
@@ -69,7 +76,7 @@ export async function openCluster(dataFolder: string, password: string): Promise
   return { folder: await realpath(place), programs };
 }
 
-/** Root runs a cluster as whoever made it; anybody else runs it as themselves. */
+/** Root runs a cluster as the user that made it; every other user runs it as itself. */
 async function ownerOf(folder: string): Promise<OsUser> {
   if (process.getuid?.() !== 0) return null;
   const { uid, gid } = await stat(folder);
@@ -186,7 +193,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (error) {
-    // Somebody else's process is alive too.
+    // A process of another user is alive too.
     return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
@@ -207,7 +214,7 @@ export async function startServer(cluster: Cluster): Promise<void> {
   const log = join(cluster.folder, LOG_FILE);
   await rm(log, { force: true });
   const settings = Object.entries(SERVER_SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
-  // Somebody may take it before PostgreSQL does; then the start fails and is tried again.
+  // Another program may take it before PostgreSQL does; then the start fails and is tried again.
   const port = await freePort();
   try {
     // pg_ctl gives the server a session of its own: Ctrl-C at the terminal is for us, who then stop it in order.

@@ -5,14 +5,14 @@
  *                             ▲                       │  ▲
  *                             └───────crash───────────┘  └─ left behind by kill -9: joined by the next one in
  *
- * Several server processes may share one cluster. Whoever comes second joins, whoever leaves last stops it, and
+ * Several server processes may share one cluster. The second one joins, the last one to leave stops it, and
  * PostgreSQL itself keeps them apart: see cluster.ts for starts and presence.ts for stops.
  */
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { messageOf } from '../../errors.ts';
-import { StartupError } from '../../startupErrors.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { StartupError } from '../../lib/startupErrors.ts';
 import { findRunning, openCluster, startServer, stopServer, SUPERUSER } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
 import { join, type Presence } from './presence.ts';
@@ -38,14 +38,21 @@ const INVALID_PASSWORD = '28P01';
 export async function openEmbeddedPostgres(options: {
   dataDir: string;
   password: string;
+  /** Told what is about to be done that takes seconds. */
+  onProgress?: (message: string) => void;
 }): Promise<EmbeddedPostgres> {
+  const { onProgress = () => {} } = options;
   const dataFolder = resolve(options.dataDir);
   await mkdir(dataFolder, { recursive: true });
-  const cluster = await openCluster(dataFolder, options.password);
+  const cluster = await openCluster(dataFolder, options.password, onProgress);
   const urlOf = (port: number, database: string) =>
     `postgres://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
 
-  const { port, presence, attached } = await joinOrStart(cluster, (port) => urlOf(port, 'postgres'));
+  const { port, presence, attached } = await joinOrStart(
+    cluster,
+    (port) => urlOf(port, 'postgres'),
+    onProgress,
+  );
   const stop = () => presence.leave(() => stopServer(cluster));
   try {
     await presence.ensureDatabase(DATABASE);
@@ -60,6 +67,7 @@ export async function openEmbeddedPostgres(options: {
 async function joinOrStart(
   cluster: Cluster,
   urlOf: (port: number) => string,
+  onProgress: (message: string) => void,
 ): Promise<{ port: number; presence: Presence; attached: boolean }> {
   const deadlineMs = performance.now() + PATIENCE_MS;
   let starts = 0;
@@ -70,6 +78,7 @@ async function joinOrStart(
     try {
       if (running) return { port: running.port, presence: await join(urlOf(running.port)), attached };
       starts += 1;
+      onProgress(`starting PostgreSQL in ${cluster.folder}`);
       await startServer(cluster);
       attached = false;
     } catch (error) {

@@ -1,13 +1,34 @@
 /**
- * A free port of the loopback interface. Another program may take it before it is used: who needs one binds
- * it at once, and copes.
+ * A free port of the loopback interface, for a server that has to be told its port. Another server may take it before it
+ * is listened on, so a caller binds it at once, and tries again when it is taken.
  */
-import { createServer, type AddressInfo } from 'node:net';
+import { randomInt } from 'node:crypto';
+import { createServer } from 'node:net';
 
+/** Below the ports that systems give to outgoing connections, which would take one in the meantime: Linux from 32768. */
+const FIRST_PORT = 15_000;
+const LAST_PORT = 32_000;
+/** Most are free: this many in a row are only taken where nothing can be bound at all. */
+const MAX_ATTEMPTS = 50;
+
+/** @throws the system's error when none can be bound */
 export async function freePort(): Promise<number> {
+  for (let attempt = 1; ; attempt++) {
+    const port = randomInt(FIRST_PORT, LAST_PORT);
+    try {
+      await bind(port);
+      return port;
+    } catch (error) {
+      if (attempt === MAX_ATTEMPTS) throw error;
+    }
+  }
+}
+
+async function bind(port: number): Promise<void> {
   const probe = createServer();
-  await new Promise<void>((listening) => probe.listen(0, '127.0.0.1', listening));
-  const { port } = probe.address() as AddressInfo;
+  await new Promise<void>((listening, failed) => {
+    probe.once('error', failed);
+    probe.listen(port, '127.0.0.1', listening);
+  });
   await new Promise((closed) => probe.close(closed));
-  return port;
 }

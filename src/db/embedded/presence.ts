@@ -1,7 +1,7 @@
 /**
  * Who uses the embedded PostgreSQL: each process holds a shared advisory lock in it, on a connection kept open
- * for that alone. The lock falls with the process, however it ends, so nothing stale can stay behind. Whoever
- * can have the lock exclusively is alone, and nobody joins while they hold it.
+ * for that alone. The lock falls with the process, however it ends, so nothing stale can stay behind. A process
+ * that gets the lock exclusively is alone, and no other one joins while it holds the lock.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
@@ -16,12 +16,12 @@ export interface Presence {
   /** Makes a database unless it is there. */
   ensureDatabase(name: string): Promise<void>;
   /**
-   * Ends the presence. When nobody else is present, runs `whenLast` while nobody can join.
+   * Ends the presence. When no other process is present, runs `whenLast` while none can join.
    */
   leave(whenLast: () => Promise<void>): Promise<void>;
 }
 
-/** @throws what postgres.js throws when the server can't be used; somebody may be stopping it right now. */
+/** @throws what postgres.js throws when the server can't be used; another process may be stopping it right now. */
 export async function join(url: string): Promise<Presence> {
   let isJoined = false;
   let isLeaving = false;

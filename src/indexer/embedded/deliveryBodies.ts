@@ -1,9 +1,9 @@
 /**
- * What a delivery's body looks like, in the two shapes that indexers in use have.
+ * The body of a delivery, in the two shapes that indexers in use send.
  */
 import type { IndexedEvent } from '../client.ts';
 
-/** `deployed`: positional, with the chain event's id. `specification`: named fields, the few that it promises. */
+/** `deployed`: positional, with the chain event's id. `specification`: named fields, only those that it promises. */
 export type BodyShape = 'deployed' | 'specification';
 
 export function deliveryBody(
@@ -16,8 +16,8 @@ export function deliveryBody(
 }
 
 /**
- * Of a retirement the specification promises the beneficiary alone; the amount is there for people to see.
- * Neither the token nor the index is told, so a receiver has to look at its tokens itself.
+ * Of a retirement the specification promises the beneficiary alone; the amount is added for human readers. It names
+ * neither the token nor the index, so the receiver has to read its tokens.
  */
 function specifiedBody(event: IndexedEvent): { eventType: string; data: Record<string, unknown> } {
   const { eventType, data } = event;

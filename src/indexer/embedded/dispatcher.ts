@@ -1,14 +1,14 @@
 /**
- * Delivers a network's events to the registrations: each once, over HTTP, signed; no retry, no order.
+ * Delivers a network's events to the registrations: each once, over HTTP, signed, without retry or order.
  *
- *   news or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ claim again, until none
+ *   notification or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ repeat until none
  *
- * A receiver that hangs holds its own few slots, not the others'. When too many deliveries are under way,
- * claiming waits, and the events stay in the table for this instance later or for another one now.
+ * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
+ * claiming waits, and the events stay in the table for this instance or another one.
  */
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
-import { signBody } from '../signature.ts';
+import { signBody } from '../../lib/signature.ts';
 import { deliveryBody } from './deliveryBodies.ts';
 import type { BodyShape } from './deliveryBodies.ts';
 import { hex } from './hex.ts';
@@ -16,25 +16,25 @@ import type { DueDelivery, IndexerStore } from './store.ts';
 
 export interface DispatcherOptions {
   store: Pick<IndexerStore, 'claimDeliveries'>;
-  /** Calls back when there may be new events; resolves to what ends that. */
-  onNews: (ring: () => void) => Promise<() => Promise<void>>;
+  /** Calls `wake` when there may be new events; resolves to the function that unsubscribes. */
+  onNews: (wake: () => void) => Promise<() => Promise<void>>;
   randomBytes: (length: number) => Uint8Array;
   bodyShape: BodyShape;
-  /** A receiver that takes longer has missed its delivery. */
+  /** A receiver that takes longer misses the delivery. */
   timeoutMs: number;
-  /** Finds what no news told of. */
+  /** Finds events without a notification. */
   pollMs: number;
-  /** Told of deliveries that failed and of events that could not be claimed. */
+  /** Called for failed deliveries, and when events could not be claimed. */
   onError: (message: string, error: unknown) => void;
 }
 
 const EVENTS_PER_CLAIM = 50;
-/** Connections to one receiver. */
+/** Connections per receiver. */
 const CONCURRENCY_PER_RECEIVER = 4;
-/** Deliveries that wait or are under way in this process; each holds one body of a few kilobytes. */
+/** Deliveries queued or under way in this process; each holds one body of a few kilobytes. */
 const MAX_UNDER_WAY = 1_000;
 
-/** Starts at once, with what was published while no indexer ran. */
+/** Starts at once, with the events published while no indexer ran. */
 export async function startDispatcher(options: DispatcherOptions): Promise<{ stop(): Promise<void> }> {
   const { store, onError } = options;
   const limits = new Map<string, LimitFunction>();
@@ -44,7 +44,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   let wasRung = false;
   let claiming: Promise<void> | null = null;
 
-  function ring(): void {
+  function wake(): void {
     wasRung = true;
     if (!isStopped) claiming ??= claimAll().finally(() => (claiming = null));
   }
@@ -56,12 +56,12 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
         if (await claimSome()) wasRung = true;
       }
     } catch (error) {
-      // The next ring or poll tries again.
+      // The next wake or poll tries again.
       onError('The indexer could not read the events', error);
     }
   }
 
-  /** True when there may be more. */
+  /** Resolves to true when there may be more. */
   async function claimSome(): Promise<boolean> {
     while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
     const { eventCount, deliveries } = await store.claimDeliveries(EVENTS_PER_CLAIM);
@@ -84,9 +84,9 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
     underWay.add(sending);
   }
 
-  const unlisten = await options.onNews(ring);
-  ring();
-  const poll = setInterval(ring, options.pollMs);
+  const unlisten = await options.onNews(wake);
+  wake();
+  const poll = setInterval(wake, options.pollMs);
 
   return {
     async stop() {
@@ -94,7 +94,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
       clearInterval(poll);
       await unlisten();
       await claiming;
-      // What was claimed gets the time of one delivery; what still waits then is dropped, as a crash would.
+      // Claimed deliveries get the time of one delivery; what is still queued then is dropped, as in a crash.
       const grace = setTimeout(() => aborter.abort(), options.timeoutMs);
       await Promise.all(underWay);
       clearTimeout(grace);
@@ -117,7 +117,7 @@ async function send(options: DispatcherOptions, delivery: DueDelivery, stopping:
     redirect: 'error',
     signal: AbortSignal.any([stopping, AbortSignal.timeout(options.timeoutMs)]),
   });
-  // Whatever the receiver says, it is not read: an endless answer must not hold the connection.
+  // The answer's body is not read: an endless one must not hold the connection.
   await response.body?.cancel();
   if (!response.ok) throw new Error(`the receiver answered with status ${response.status}`);
 }

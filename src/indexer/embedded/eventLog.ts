@@ -1,5 +1,5 @@
 /**
- * The embedded indexer's view of the network's events: reading them back, and claiming them for delivery.
+ * The embedded network's events: reads them back, and claims them for delivery.
  */
 import { and, asc, eq, gt, gte, max } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -31,12 +31,12 @@ export async function readEvents(db: Db, filter: EventFilter): Promise<IndexedEv
 }
 
 /**
- * Takes the next events from all instances' common cursor. The claim is committed before anything is sent:
- * each delivery is sent at most once, also when this process dies right here.
+ * Takes the next events from the cursor that all instances share. The claim is committed before anything is sent, so
+ * each delivery is sent at most once, also when this process dies in between.
  *
- * The cursor is waited for, not skipped when locked: the lock lasts milliseconds, and an instance that was
- * rung for an event which the holder's read came too early for would otherwise leave it to the slow poll.
- * Events commit in the order of their sequence (landing holds the ledger clock), so none is passed over.
+ * The cursor's lock is waited for, not skipped: it lasts milliseconds, and the holder may have read before the event
+ * that this instance was notified of; skipping would leave that event to the slow poll. Events commit in the order of
+ * their sequence (landing holds the ledger clock), so none is passed over.
  */
 export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim> {
   return db.transaction(async (tx) => {
@@ -44,7 +44,7 @@ export async function claimDeliveries(db: Db, maxEvents: number): Promise<Claim>
     if (!cursor) throw new Error('The embedded indexer has no cursor: its schema was not migrated');
     const registrations = await listRegistrations(tx);
     if (registrations.length === 0) {
-      // Nobody to deliver to: whatever piled up is passed over in one step.
+      // Without registrations, the whole backlog is skipped in one step.
       const [latest] = await tx.select({ sequence: max(events.sequence) }).from(events);
       if (latest?.sequence) await tx.update(indexerCursor).set({ sequence: latest.sequence });
       return { eventCount: 0, deliveries: [] };

@@ -1,9 +1,9 @@
 /**
- * The embedded indexer's registrations: who wants which events, and the secret that signs for them.
+ * The embedded indexer's registrations: which address gets which events, and the secret that signs its deliveries.
  */
 import { asc, count, eq, max } from 'drizzle-orm';
-import type { Clock } from '../../clock.ts';
-import { unixSeconds } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
+import { unixSeconds } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { events, webhooks } from '../../ledger/network/embedded/tables.ts';
 import { hex } from './hex.ts';

@@ -9,7 +9,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { readBody } from '../../http/readBody.ts';
+import { readBody } from '../../lib/readBody.ts';
 import { MAX_EVENTS_PER_READ } from '../client.ts';
 import { MAX_REGISTRATIONS } from './store.ts';
 import type { IndexerStore, Registration } from './store.ts';
@@ -57,7 +57,7 @@ export async function answerRequest(store: IndexerStore, request: IncomingMessag
 }
 
 async function register(store: IndexerStore, request: IncomingMessage): Promise<Answer> {
-  // A page in someone's browser can post text to loopback, but not JSON.
+  // A web page in a browser on this machine can post text to loopback, but not JSON.
   if (!/^application\/json\b/i.test(request.headers['content-type'] ?? '')) {
     return refusal(415, 'A registration is sent as application/json');
   }
@@ -71,7 +71,7 @@ async function register(store: IndexerStore, request: IncomingMessage): Promise<
 }
 
 async function events(store: IndexerStore, parameters: URLSearchParams): Promise<Answer> {
-  // `?contract=&type=` is the documented form: an empty parameter filters nothing.
+  // `?contract=&type=` is the documented form: an empty parameter is no filter.
   const given = [...parameters].filter(([, value]) => value !== '');
   const query = eventQuerySchema.safeParse(Object.fromEntries(given));
   if (!query.success) return refusal(400, z.prettifyError(query.error));

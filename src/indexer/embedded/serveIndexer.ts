@@ -1,5 +1,5 @@
 /**
- * Runs an indexer on what a store knows: its REST interface on loopback, and its deliveries.
+ * Runs an indexer over a store of events: its REST interface on loopback, and its deliveries.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
@@ -12,13 +12,13 @@ import type { IndexerStore } from './store.ts';
 
 export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes'> {
   store: IndexerStore;
-  /** Told of failed deliveries and failed requests. */
+  /** Called for failed deliveries and failed requests. */
   onError: (message: string, error: unknown) => void;
   /** The deployed indexers' shape by default. */
   bodyShape?: BodyShape;
-  /** For one delivery, 5 seconds by default. */
+  /** Per delivery; 5 seconds by default. */
   deliveryTimeoutMs?: number;
-  /** How often it looks without being rung, 2 seconds by default. */
+  /** How often it looks for events without a notification; 2 seconds by default. */
   pollMs?: number;
 }
 
@@ -33,10 +33,10 @@ const DEFAULT_DELIVERY_TIMEOUT_MS = 5_000;
 const DEFAULT_POLL_MS = 2_000;
 /** A registration is a few hundred bytes from the same machine. */
 const REQUEST_TIMEOUT_MS = 10_000;
-/** Its one client is the server beside it. */
+/** Its only client is the server beside it. */
 const MAX_CONNECTIONS = 100;
 
-/** Starts at once, with what was published while no indexer ran. */
+/** Starts at once, with the events published while no indexer ran. */
 export async function serveIndexer(options: IndexerOptions): Promise<RunningIndexer> {
   const { store, onNews, randomBytes, onError } = options;
   const dispatcher = await startDispatcher({

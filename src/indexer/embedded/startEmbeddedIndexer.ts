@@ -1,11 +1,11 @@
 /**
- * The embedded indexer: watches the embedded network, and speaks and delivers like a deployed one.
+ * The embedded indexer: watches the embedded network, with the REST interface and deliveries of a deployed one.
  *
- * It listens on loopback only. Every instance of the server runs one; they share registrations and work
- * through the database, so it doesn't matter which of them is asked.
+ * It listens on loopback only. Every instance of the server runs one; they share registrations and claims through the
+ * database, so any of them can be asked.
  */
 import { sql } from 'drizzle-orm';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { DatabaseHandle } from '../../db/connection.ts';
 import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
 import { claimDeliveries, readEvents } from './eventLog.ts';
@@ -25,7 +25,7 @@ export async function startEmbeddedIndexer(options: EmbeddedIndexerOptions): Pro
   const { db } = handle;
   return serveIndexer({
     ...rest,
-    onNews: (ring) => handle.listen(EVENTS_CHANNEL, ring, ring),
+    onNews: (wake) => handle.listen(EVENTS_CHANNEL, wake, wake),
     store: {
       addRegistration: (wanted) => addRegistration({ db, clock, randomBytes: rest.randomBytes }, wanted),
       listRegistrations: () => listRegistrations(db),

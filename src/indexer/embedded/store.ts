@@ -1,6 +1,6 @@
 /**
- * What an indexer needs of whatever it watches: the events, and room for the registrations. The embedded
- * network's is a database; a node has one of another kind.
+ * The port to what an indexer watches: its events, and storage for the registrations. The embedded network implements
+ * it over its database, a development network over its node.
  */
 import type { IndexedEvent } from '../client.ts';
 
@@ -9,7 +9,7 @@ export interface Registration {
   url: string;
   /** Event types, or `*`. */
   events: string[];
-  /** Signs for its deliveries. */
+  /** The key that signs its deliveries. */
   secret: string;
   /** Unix seconds. */
   createdAt: bigint;
@@ -23,14 +23,14 @@ export interface EventFilter {
   limit: number;
 }
 
-/** One delivery that is due: this instance alone has it. */
+/** One due delivery, claimed by this instance alone. */
 export interface DueDelivery {
   registration: Registration;
   event: IndexedEvent;
 }
 
 export interface Claim {
-  /** Fewer than were asked for when all events are claimed. */
+  /** Fewer than asked for when all events are claimed. */
   eventCount: number;
   deliveries: DueDelivery[];
 }
@@ -39,20 +39,20 @@ export interface IndexerStore {
   /** Null when there are MAX_REGISTRATIONS already. */
   addRegistration(wanted: Pick<Registration, 'url' | 'events'>): Promise<Registration | null>;
   listRegistrations(): Promise<Registration[]>;
-  /** Whether there was such a registration. */
+  /** Resolves to whether there was such a registration. */
   removeRegistration(id: string): Promise<boolean>;
   /** Oldest first. */
   readEvents(filter: EventFilter): Promise<IndexedEvent[]>;
-  /** Takes the next events, each once and for good, with the deliveries that they mean. */
+  /** Takes the next events, each once and finally, with their deliveries. */
   claimDeliveries(maxEvents: number): Promise<Claim>;
   /** @throws when nothing can be read now */
   check(): Promise<void>;
 }
 
-/** Every event is delivered to every registration that wants it: more than this is a leak, not a use. */
+/** Every event goes to every registration that wants it; more than this is a leak. */
 export const MAX_REGISTRATIONS = 100;
 
-/** Whether a registration is for events of this type. */
+/** Whether a registration wants events of this type. */
 export function wants(registration: Registration, eventType: string): boolean {
   return registration.events.includes('*') || registration.events.includes(eventType);
 }

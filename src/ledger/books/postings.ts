@@ -1,21 +1,21 @@
 /**
- * The five movements that the books know, each as a posting.
+ * Builds the six kinds of posting.
  *
  *   issue              issuance → inventory     the mint is final on the network
  *   purchase           inventory → buyer        books only
  *   retirement_hold    buyer → retiring         before the burn is sent
  *   retirement_settle  retiring → retired       the burn landed
- *   retirement_return  retiring → buyer         the network refused the burn, or it was proved dead
+ *   retirement_return  retiring → buyer         the network refused the burn, or it is proved dead
+ *   credit_transfer    buyer → another buyer    books only
  */
-import type { Posting } from './postTransfers.ts';
+import type { Posting, ProjectName } from './posting.ts';
 
-interface Movement {
+type Movement = ProjectName & {
   id: string;
-  projectId: string;
   amount: bigint;
-}
+};
 
-export function issuePosting(m: Movement): Posting {
+export function issuePosting(m: Movement & { projectId: string }): Posting {
   return {
     ...m,
     kind: 'issue',
@@ -25,14 +25,28 @@ export function issuePosting(m: Movement): Posting {
   };
 }
 
-export function purchasePosting(m: Movement & { purchaseId: string; buyerId: string }): Posting {
-  const { purchaseId, buyerId, ...movement } = m;
+/** The transfer is the purchase: it has no row of its own. */
+export function purchasePosting(m: Movement & { buyerId: string }): Posting {
+  const { buyerId, ...movement } = m;
   return {
     ...movement,
     kind: 'purchase',
-    referenceId: purchaseId,
+    referenceId: m.id,
     debit: { kind: 'inventory' },
     credit: { kind: 'buyer', buyerId },
+  };
+}
+
+export function creditTransferPosting(
+  m: Movement & { creditTransferId: string; fromBuyerId: string; toBuyerId: string },
+): Posting {
+  const { creditTransferId, fromBuyerId, toBuyerId, ...movement } = m;
+  return {
+    ...movement,
+    kind: 'credit_transfer',
+    referenceId: creditTransferId,
+    debit: { kind: 'buyer', buyerId: fromBuyerId },
+    credit: { kind: 'buyer', buyerId: toBuyerId },
   };
 }
 

@@ -1,17 +1,17 @@
 /**
- * What a look at a configured network finds, a line at a time: `npm run ledger:check` prints it. Each family looks
- * at what it alone knows (evm/checks.ts, stellar/checks.ts).
+ * The results that `npm run ledger:check` prints about a configured network, one line each. Each family adds its own
+ * checks (evm/checks.ts, stellar/checks.ts).
  */
-import { messageOf } from '../../errors.ts';
+import { messageOf } from '../../lib/errors.ts';
 
 export interface Check {
-  /** `wrong`: the server can't do its work so. `worse`: it can, with less than it could have. */
+  /** `wrong`: the server can't work. `worse`: it works with limitations. */
   verdict: 'right' | 'worse' | 'wrong';
-  /** What was looked at, in a word or two. */
+  /** What was checked, in a word or two. */
   subject: string;
-  /** What was found there, with values, and without secrets. */
+  /** The result, with values and without secrets. */
   found: string;
-  /** What to do about it, unless it is right. */
+  /** What to do, unless it is right. */
   remedy?: string;
 }
 
@@ -23,12 +23,12 @@ export function worse(subject: string, found: string, remedy: string): Check {
   return { verdict: 'worse', subject, found, remedy };
 }
 
-/** What was found says by itself what to do, unless `remedy` does. */
+/** `found` says what to do, unless `remedy` does. */
 export function wrong(subject: string, found: string, remedy?: string): Check {
   return { verdict: 'wrong', subject, found, ...(remedy === undefined ? {} : { remedy }) };
 }
 
-/** Looks at one subject; that it could not be looked at is wrong too. */
+/** Runs one check; a check that fails to run is wrong too. */
 export async function lookAt(subject: string, look: () => Promise<Check>): Promise<Check> {
   try {
     return await look();

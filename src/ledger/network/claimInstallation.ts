@@ -1,13 +1,13 @@
 /**
- * Ties a database to one network and one custody signer. Books of one network with the tokens of another
- * would agree on nothing, so the server refuses to start on them.
+ * Ties a database to one network and one custody signer: the books of one network never match the tokens of another,
+ * so the server refuses to start on them.
  */
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { LedgerNetwork } from './port.ts';
 import type { Db } from '../../db/connection.ts';
-import { installation } from '../../db/schema/index.ts';
+import { installation } from '../../db/tables/index.ts';
 
-/** The database belongs to another network or signer. The message is for the operator at the terminal. */
+/** The database belongs to another network or signer. The message is for the operator. */
 export class WrongInstallation extends Error {
   override readonly name = 'WrongInstallation';
 }
@@ -25,8 +25,8 @@ export async function claimInstallation(db: Db, network: NetworkIdentity, clock:
 }
 
 /**
- * @returns whether the database belongs to the network already, and not to nobody yet.
- * @throws WrongInstallation when it belongs to another one.
+ * @returns whether the database belongs to this network already; false when no network has claimed it
+ * @throws WrongInstallation when it belongs to another one
  */
 export async function checkInstallation(db: Db, network: NetworkIdentity): Promise<boolean> {
   const { name: networkName, networkId, custodyAddress } = network;
@@ -42,8 +42,8 @@ export async function checkInstallation(db: Db, network: NetworkIdentity): Promi
 }
 
 /**
- * An id with parts that follow a colon tells more of the same network: a chain id, and with it its first block,
- * which only a node can tell.
+ * A longer id that continues a shorter one after a colon names the same network: a chain id, and the same with the
+ * hash of its first block, which only a node can tell.
  */
 function isSameNetwork(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}:`) || other.startsWith(`${one}:`);

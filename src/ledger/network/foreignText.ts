@@ -1,10 +1,10 @@
 /**
- * Texts that anybody may have written to the ledger, as a database and GraphQL can take them.
+ * Makes texts from the ledger, which any account may have written, storable in PostgreSQL and usable in GraphQL.
  */
 const NUL = '\u0000';
 const REPLACEMENT = '\ufffd';
 
-/** PostgreSQL's text has no NUL: one in a stranger's retirement would stop all that is read after it. */
+/** PostgreSQL's text has no NUL: one in another holder's retirement would block every record after it. */
 export function storableText(text: string): string {
   return text.replaceAll(NUL, REPLACEMENT);
 }

@@ -1,12 +1,14 @@
 /**
- * Which network a node belongs to, in its own words. A node of another network would answer every question,
- * wrongly: what landed on ours never happened there, and would be done a second time.
+ * Verifies that a node belongs to the configured network. A node of another network would answer every question
+ * wrongly: what landed would seem not to have, and would be done twice.
  */
-import { readBounded } from '../../boundedAnswer.ts';
-import { messageOf } from '../../errors.ts';
+import { readBounded } from '../../lib/boundedAnswer.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
+import { wrapQuestions } from './wrapNetwork.ts';
 
-/** The node answers, and is of another network than the configured one. */
+/** The node belongs to another network than the configured one. */
 export class WrongNetwork extends Error {
   override readonly name = 'WrongNetwork';
 }
@@ -14,9 +16,9 @@ export class WrongNetwork extends Error {
 /** @throws WrongNetwork, NetworkUnavailable */
 export type CheckIdentity = () => Promise<void>;
 
-/** An answer is a line of JSON. */
+/** The answer is one line of JSON. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** A name that leads to another node later is noticed this soon. */
+/** How soon a node that was replaced by one of another network is noticed. */
 const BELIEVED_MS = 60_000;
 
 export interface NodeOptions {
@@ -24,33 +26,9 @@ export interface NodeOptions {
   requestTimeoutMs: number;
 }
 
-export function stellarIdentityCheck(node: NodeOptions & { passphrase: string }): CheckIdentity {
-  return async () => {
-    const answer = await askNode(node, 'getNetwork');
-    const told = (answer as { passphrase?: unknown } | null)?.passphrase;
-    if (told === node.passphrase) return;
-    throw new WrongNetwork(
-      `The node at ${hostOf(node)} is of the network ${JSON.stringify(told)}, but ${JSON.stringify(node.passphrase)} ` +
-        'is configured. Correct LEDGER_RPC_URL, or LEDGER_NETWORK and LEDGER_PASSPHRASE.',
-    );
-  };
-}
-
-export function evmIdentityCheck(node: NodeOptions & { chainId: number }): CheckIdentity {
-  return async () => {
-    const told = await askNode(node, 'eth_chainId');
-    if (typeof told === 'string' && Number(told) === node.chainId) return;
-    const shown = typeof told === 'string' ? Number(told) : JSON.stringify(told);
-    throw new WrongNetwork(
-      `The node at ${hostOf(node)} is of chain ${shown}, but LEDGER_CHAIN_ID is ${node.chainId}. ` +
-        'Correct LEDGER_RPC_URL or LEDGER_CHAIN_ID.',
-    );
-  };
-}
-
 /**
- * The same network, of which nothing is asked before its node was seen to belong to it, and again every minute.
- * A server can so start while its node is away, and never listens to a wrong one.
+ * Wraps a network so that no question is asked before its node was verified, and again every minute. A server can so
+ * start while its node is down, and never uses a wrong one.
  */
 export function askOnlyOwnNode(
   network: LedgerNetwork,
@@ -58,39 +36,25 @@ export function askOnlyOwnNode(
   nowMs: () => number,
 ): LedgerNetwork {
   let seenAtMs = Number.NEGATIVE_INFINITY;
-  let looking: Promise<void> | null = null;
 
-  async function look(): Promise<void> {
+  const look = shareRun(async () => {
     try {
       await check();
       seenAtMs = nowMs();
     } catch (error) {
-      // Nothing is known of our network then; it may come back by itself.
+      // Then the configured network is unknown, which may pass by itself.
       throw error instanceof WrongNetwork ? new NetworkUnavailable(error.message, { cause: error }) : error;
-    } finally {
-      looking = null;
     }
-  }
+  });
 
-  const guarded =
-    (method: (...args: unknown[]) => Promise<unknown>) =>
-    async (...args: unknown[]) => {
-      if (nowMs() - seenAtMs >= BELIEVED_MS) await (looking ??= look());
-      return method(...args);
-    };
-  const entries = Object.entries(network).map(([name, value]) =>
-    typeof value === 'function' && !ASKS_NOBODY.has(name) ? [name, guarded(value)] : [name, value],
-  );
-  return Object.fromEntries(entries) as LedgerNetwork;
+  return wrapQuestions(network, async (question) => {
+    if (nowMs() - seenAtMs >= BELIEVED_MS) await look();
+    return question();
+  });
 }
 
-const ASKS_NOBODY: ReadonlySet<string> = new Set<keyof LedgerNetwork>([
-  'normalizeAddress',
-  'hashAssetId',
-  'predictTokenAddress',
-]);
-
-async function askNode(node: NodeOptions, method: string): Promise<unknown> {
+/** The answer to one question, before any library of the network is loaded. @throws NetworkUnavailable */
+export async function askNode(node: NodeOptions, method: string): Promise<unknown> {
   try {
     const response = await fetch(node.rpcUrl, {
       method: 'POST',
@@ -114,7 +78,7 @@ async function askNode(node: NodeOptions, method: string): Promise<unknown> {
 }
 
 /** Without the path: it may hold a provider's key. */
-function hostOf({ rpcUrl }: NodeOptions): string {
+export function hostOf({ rpcUrl }: NodeOptions): string {
   return new URL(rpcUrl).host;
 }
 

@@ -1,52 +1,110 @@
 /**
- * Reading and deciding attempts.
+ * Reads and decides attempts.
  */
-import { and, asc, eq, inArray, isNull } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, max } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
-import { attempts } from '../../db/schema/index.ts';
+import { attempts } from '../../db/tables/index.ts';
+import { groupBy } from '../../lib/groupBy.ts';
 
 export type Attempt = typeof attempts.$inferSelect;
 
 /**
- * The attempts that may still land, oldest first; the database admits one slot at most. Where there are several,
- * each outbids the one before, and one of them can land at most.
+ * The attempts that may still land, oldest first; the database allows them one slot. Where there are several, each
+ * replaces the one before, and at most one of them can land.
  */
 export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: string): Promise<Attempt[]> {
-  return db
+  return (await findOpenAttemptsOf(db, [submissionId])).get(submissionId) ?? [];
+}
+
+/** The same of many submissions; without those that have none. */
+export async function findOpenAttemptsOf(
+  db: Pick<Db, 'select'>,
+  submissionIds: readonly string[],
+): Promise<Map<string, Attempt[]>> {
+  const open = await db
     .select()
     .from(attempts)
-    .where(and(eq(attempts.submissionId, submissionId), eq(attempts.state, 'OPEN')))
+    .where(and(inArray(attempts.submissionId, [...submissionIds]), eq(attempts.state, 'OPEN')))
     .orderBy(asc(attempts.number));
+  return groupBy(open, ({ submissionId }) => submissionId);
 }
 
-/** How often it was signed, bids for the same slot not counted. */
-export async function countSigned(db: Pick<Db, '$count'>, submissionId: string): Promise<number> {
-  return db.$count(attempts, and(eq(attempts.submissionId, submissionId), isNull(attempts.outbids)));
+/**
+ * The cause of death of the last `count` attempts, when all of them landed without effect for the same cause; null
+ * otherwise.
+ */
+export async function findRepeatedCause(
+  db: Pick<Db, 'select'>,
+  submissionId: string,
+  since: number,
+  count: number,
+): Promise<string | null> {
+  const last = await db
+    .select({ cause: attempts.cause })
+    .from(attempts)
+    .where(and(eq(attempts.submissionId, submissionId), gt(attempts.number, since)))
+    .orderBy(desc(attempts.number))
+    .limit(count);
+  const cause = last[0]?.cause ?? null;
+  return last.length === count && last.every((attempt) => attempt.cause === cause) ? cause : null;
 }
 
-/** Records the one decision about an attempt; a trigger refuses a second one. */
+/** How often it was signed after attempt number `since`, without replacements in the same slot. */
+export async function countSigned(
+  db: Pick<Db, '$count'>,
+  submissionId: string,
+  since: number,
+): Promise<number> {
+  const later = and(eq(attempts.submissionId, submissionId), gt(attempts.number, since));
+  return db.$count(attempts, and(later, isNull(attempts.replaces)));
+}
+
+/** The number of the submission's latest attempt; 0 before the first. */
+export async function readLastNumber(db: Pick<Db, 'select'>, submissionId: string): Promise<number> {
+  return (await readLastNumbers(db, [submissionId])).get(submissionId) ?? 0;
+}
+
+/** The same of many submissions; without those that have no attempt. */
+export async function readLastNumbers(
+  db: Pick<Db, 'select'>,
+  submissionIds: readonly string[],
+): Promise<Map<string, number>> {
+  const rows = await db
+    .select({ submissionId: attempts.submissionId, number: max(attempts.number) })
+    .from(attempts)
+    .where(inArray(attempts.submissionId, [...submissionIds]))
+    .groupBy(attempts.submissionId);
+  return new Map(rows.map(({ submissionId, number }) => [submissionId, number ?? 0]));
+}
+
+/**
+ * Records the one decision about an attempt; a trigger refuses a second one.
+ * @param ledger the ledger that includes it, if one does
+ */
 export async function decideAttempt(
   tx: Pick<Tx, 'update'>,
   hash: string,
   state: 'LANDED' | 'REFUSED' | 'DEAD',
   verdict: string,
   decidedAt: Date,
+  ledger: bigint | null = null,
 ): Promise<void> {
-  await tx.update(attempts).set({ state, verdict, decidedAt }).where(eq(attempts.hash, hash));
+  await tx.update(attempts).set({ state, verdict, decidedAt, ledger }).where(eq(attempts.hash, hash));
 }
 
 /**
- * Records that these attempts can't land any more: their slot is used up, or their time is over. What another
- * instance decided or signed meanwhile stays as it is.
+ * Records that these attempts can't land any more: their slot was used, or their time is over. An attempt that another
+ * instance has decided or signed meanwhile stays as it is.
  */
-export async function buryAttempts(
+export async function markDead(
   tx: Pick<Tx, 'update'>,
   hashes: readonly string[],
   verdict: string,
   decidedAt: Date,
+  cause: string | null = null,
 ): Promise<void> {
   await tx
     .update(attempts)
-    .set({ state: 'DEAD', verdict, decidedAt })
+    .set({ state: 'DEAD', verdict, decidedAt, cause })
     .where(and(inArray(attempts.hash, [...hashes]), eq(attempts.state, 'OPEN')));
 }

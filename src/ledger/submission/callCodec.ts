@@ -1,5 +1,5 @@
 /**
- * Network calls as JSON, with integers of any size kept exact.
+ * Network calls as JSON, with exact integers of any size.
  */
 import type { NetworkCall } from '../network/port.ts';
 
@@ -14,7 +14,7 @@ export function encodeCall(call: NetworkCall): unknown {
   );
 }
 
-/** Reads what `encodeCall` wrote; the database's own rules keep it unchanged in between. */
+/** Reads what `encodeCall` wrote; database rules keep it unchanged in between. */
 export function decodeCall(stored: unknown): NetworkCall {
   return JSON.parse(JSON.stringify(stored), (_key, value: unknown) =>
     isTagged(value) ? BigInt(value[TAG]) : value,

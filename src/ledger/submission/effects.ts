@@ -1,67 +1,105 @@
 /**
- * What submission needs to know about each kind of call, given by the use cases at composition.
+ * What submission needs to know about each call, given by the use cases at composition.
  *
- * Submission knows how to carry a call to the network exactly once. What the call means to the platform
- * (books, states) is told here, and runs inside the very transaction that settles it.
+ * Submission sends a call exactly once. The call's effects on the platform (books, states) are given by the use cases,
+ * and run in the transaction that settles it.
  */
 import type { Tx } from '../../db/connection.ts';
+import type { submissionSigner, submissionSubject } from '../../db/tables/index.ts';
 import type { CallResult, NetworkCall, NetworkCallKind, Refusal } from '../network/port.ts';
+
+export type SubjectType = (typeof submissionSubject.enumValues)[number];
+export type Signer = (typeof submissionSigner.enumValues)[number];
 
 /** A submission as its effects see it. */
 export interface Intent {
   submissionId: string;
-  /** The project, retirement, … that the call is for. */
+  /** What the call is for. */
+  subjectType: SubjectType;
   subjectId: string;
   /** Whose key signs it. */
-  signer: 'CUSTODY' | 'HOLDER';
+  signer: Signer;
   call: NetworkCall;
 }
 
 export interface Landed {
-  txHash: string;
-  ledger: bigint;
+  /** Null for an adopted outcome whose transaction is not known. */
+  txHash: string | null;
+  ledger: bigint | null;
   result: CallResult;
   at: Date;
 }
 
+export interface LandedIntent {
+  intent: Intent;
+  landed: Landed;
+}
+
+/**
+ * What successes of one kind mean, written for many at once. Called outside any transaction, to read what is to be
+ * written with them; it must not reject for what can be made up for later.
+ */
+export type LandedTogether = (landed: readonly LandedIntent[]) => Promise<{
+  /** For those of them that this transaction settles. When it throws, they are tried again in two parts. */
+  succeeded(tx: Tx, landed: readonly LandedIntent[]): Promise<void>;
+  /** Called after the commit. A crash may skip it, so another process must make up for it. */
+  afterSucceeded(): void;
+}>;
+
+/** The effect of a call that the network shows, made by none of this database's attempts. */
+export interface FoundOnNetwork {
+  /** A description of what shows it, with values. */
+  evidence: string;
+  /** The call's result, for an operator to adopt as the outcome; null when it is not exactly this call. */
+  result: CallResult | null;
+  /** Undefined when unknown. */
+  txHash?: string | null;
+}
+
 export interface Effects {
   /**
-   * Asked before each attempt is signed, outside any transaction: may the call be made? The answer is the
-   * reason why an operator has to look first, or null. For calls whose repetition would be worse than
-   * waiting, this is where "error, but it happened" is caught: compare what the network has.
-   * @throws NetworkUnavailable when it can't be told; the step is then tried later.
+   * Called outside any transaction before a call is signed, before a refusal is believed and before an operator gives
+   * it up: was it made by a transaction that this database does not know (a restored copy, another platform with the
+   * same key)? For calls whose repetition, or whose refusal, would move value twice. Deposits and their releases need
+   * none: the contract takes each reference once, and the session is compared with the deposit.
+   * @throws NetworkUnavailable when it can't be determined; the step is then repeated later
+   */
+  findOnNetwork?(intent: Intent): Promise<FoundOnNetwork | null>;
+  /**
+   * Called before each attempt is signed: another reason against the call that an operator must decide; or null.
+   * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
-  /**
-   * Asked before an operator gives a call up: does the network show that it was made after all? The answer is what
-   * it shows, or null. @throws NetworkUnavailable
-   */
-  reasonAgainstGivingUp?(intent: Intent): Promise<string | null>;
   /** The call landed, finally. */
   succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
-  /** After the success was committed; what it does may be lost in a crash, so others must make it good. */
+  /** Left out where successes are settled one by one. Does what `succeeded` and `afterSucceeded` do. */
+  landedTogether?: LandedTogether;
+  /** Called after the success was committed. A crash may skip it, so another process must make up for it. */
   afterSucceeded?(intent: Intent, landed: Landed): Promise<void>;
-  /** The network refused for good; says whether that ends the submission or needs an operator. */
+  /** The network refused, finally. @returns whether that ends the submission or needs an operator */
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
-  /** Undecidable by rule: whatever is reserved stays reserved. */
+  /** No rule decides: whatever is reserved stays reserved. */
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;
   /** An operator resumed the submission. */
   resumed(tx: Tx, intent: Intent): Promise<void>;
 }
 
-/** For kinds that custody signs, and holders too: what they mean differs. */
-export function bySigner(custody: Effects, holder: Effects): Effects {
-  const of = ({ signer }: Intent) => (signer === 'HOLDER' ? holder : custody);
-  return {
-    reasonForReview: async (intent) => (await of(intent).reasonForReview?.(intent)) ?? null,
-    reasonAgainstGivingUp: async (intent) => (await of(intent).reasonAgainstGivingUp?.(intent)) ?? null,
-    succeeded: (tx, intent, landed) => of(intent).succeeded(tx, intent, landed),
-    afterSucceeded: async (intent, landed) => of(intent).afterSucceeded?.(intent, landed),
-    refused: (tx, intent, refusal, at) => of(intent).refused(tx, intent, refusal, at),
-    needsReview: (tx, intent, reason) => of(intent).needsReview(tx, intent, reason),
-    resumed: (tx, intent) => of(intent).resumed(tx, intent),
-  };
-}
+/**
+ * The effects of each call, by whose key signs it, what it is for, and its kind: a holder's retirement is not the
+ * platform's, and a project's mint is not a receipt's. What no use case enqueues is left out.
+ */
+export type EffectsTable = {
+  readonly [S in Signer]: { readonly [T in SubjectType]?: { readonly [K in NetworkCallKind]?: Effects } };
+};
 
-/** Kinds that no use case enqueues have no effects; enqueuing one is a defect caught at once. */
-export type EffectsByKind = Partial<Record<NetworkCallKind, Effects>>;
+/** @throws Error when no use case enqueues such a submission: enqueuing one is a defect. */
+export function effectsFor(
+  deps: { effects: EffectsTable },
+  { signer, subjectType, call: { kind } }: Pick<Intent, 'signer' | 'subjectType' | 'call'>,
+): Effects {
+  const effects = deps.effects[signer][subjectType]?.[kind];
+  if (!effects) {
+    throw new Error(`no use case handles ${kind} of a ${subjectType}, signed by ${signer}`);
+  }
+  return effects;
+}

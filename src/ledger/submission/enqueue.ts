@@ -1,35 +1,56 @@
 /**
- * Writes an intent. Call it in the transaction of what the call is for: both are there, or neither.
+ * Writes an intent. Call it in the transaction of the row that the call is for: both are committed, or neither.
  */
 import { sql } from 'drizzle-orm';
-import type { Clock, IdSource } from '../../clock.ts';
+import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
-import { submissions } from '../../db/schema/index.ts';
+import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
-import type { Submission } from './settle.ts';
+import type { Signer, SubjectType } from './effects.ts';
+
+export interface NewIntent {
+  subjectType: SubjectType;
+  subjectId: string;
+  call: NetworkCall;
+  signer?: Signer;
+}
 
 /**
- * @returns the submission's id. A subject has at most one submission of each kind beside those that were
- * refused; a second one breaks a unique key, so a saga's step that runs twice can't send twice.
+ * A subject has at most one submission of each kind beside refused ones; a second one violates a unique key, so a
+ * saga's step that runs twice can't send twice.
+ * @returns the submission's id
  */
 export async function enqueueSubmission(
   tx: Tx,
   deps: { clock: Clock; ids: IdSource },
-  intent: { subjectId: string; call: NetworkCall; signer?: Submission['signer'] },
+  intent: NewIntent,
 ): Promise<string> {
-  const id = deps.ids.next();
-  const now = deps.clock.now();
-  await tx.insert(submissions).values({
-    id,
-    kind: intent.call.kind,
-    subjectId: intent.subjectId,
-    call: encodeCall(intent.call),
-    signer: intent.signer ?? 'CUSTODY',
-    state: 'PENDING',
-    // By the database's clock, like the claims: an instance whose own is ahead would make it wait as long.
-    dueAt: sql`now()`,
-    createdAt: now,
-  });
+  const [id] = await enqueueSubmissions(tx, deps, [intent]);
+  if (id === undefined) throw new Error('an intent got no id');
   return id;
+}
+
+/** Several in one statement. @returns their ids, in their order */
+export async function enqueueSubmissions(
+  tx: Tx,
+  deps: { clock: Clock; ids: IdSource },
+  intents: readonly NewIntent[],
+): Promise<string[]> {
+  if (intents.length === 0) return [];
+  const createdAt = deps.clock.now();
+  const rows = intents.map(({ call, subjectType, subjectId, signer = 'CUSTODY' }) => ({
+    id: deps.ids.next(),
+    kind: call.kind,
+    subjectType,
+    subjectId,
+    call: encodeCall(call),
+    signer,
+    state: 'PENDING' as const,
+    // The database's clock, like the leases: an instance with a fast clock would delay it.
+    dueAt: sql`now()`,
+    createdAt,
+  }));
+  await tx.insert(submissions).values(rows);
+  return rows.map(({ id }) => id);
 }

@@ -1,85 +1,112 @@
 /**
- * When the network has seen transactions of a signing account that this database knows nothing of, signing stops: a
- * database that was restored from an old copy would do again what was done since.
+ * Signing stops when network and database disagree about what a signing account has sent: a database restored from an
+ * old copy would repeat what was done since, and a network that was rolled back has undone what landed.
  *
- *   signing ──network is ahead──▶ halted ──nothing under way, all final, books and network agree──▶ signing, from the
- *                                   │ ▲  └─an operator says so─────────────────────────────────────▶ network's sequence
- *                                   └─┘ they disagree, or something is still under way: looked at again later
+ *   signing ──they disagree──▶ halted ──nothing under way, all final, books and network proved to agree──▶ signing
+ *                               │  ▲ └──an operator resumes it; what is unsigned stays under review────────▶ signing
+ *                               └──┘ anything else: checked again later
  *
- * Agreement of books and network proves that what the others sent left the platform's tokens alone: a pause, a role,
- * a fee. Disagreement is for people.
+ * While it is halted, every unsigned submission of custody goes to review (step.ts). Proved agreement means that the
+ * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed.
+ * After an operator's decision they are resolved one by one (review.ts).
  */
-import { and, eq, inArray, isNotNull, isNull, lte, sql } from 'drizzle-orm';
-import type { Db } from '../../db/connection.ts';
-import { attempts, signingAccounts } from '../../db/schema/index.ts';
-import { DomainError, messageOf } from '../../errors.ts';
+import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
+import { DomainError, messageOf } from '../../lib/errors.ts';
 import type { NextSequences } from '../network/port.ts';
-import { takesUpSlot, type SequenceAhead } from './slots.ts';
+import { requireFinal } from './knownHistory.ts';
+import { resumeWithin } from './review.ts';
+import { settle } from './settle.ts';
+import { readHalt, takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
-/** An audit reads every token. */
+/** A reconciliation reads every token. */
 const REVIEW_INTERVAL_SECONDS = 30;
-/** What is under way, or not final yet, is so within moments or minutes. */
+/** Calls that are under way or not final yet are so for moments or minutes. */
 const SOON_SECONDS = 2;
-/** More disagreements than these say nothing new. */
+/** Further disagreements say nothing new. */
 const MAX_SHOWN = 5;
+/** What a node is certain to keep of one account; the rest follows with the next check. */
+const MAX_RESENT = 16;
+const PAGE_SIZE = 100;
 
-/** Kept until a review ends it, for all instances. */
-export async function haltSigning(
-  deps: Pick<SubmissionDependencies, 'log'>,
-  db: Pick<Db, 'update'>,
-  { address, message }: Pick<SequenceAhead, 'address' | 'message'>,
-): Promise<void> {
-  const halted = await db
-    .update(signingAccounts)
-    .set({ haltedBecause: message, reviewDueAt: sql`now()` })
-    .where(and(eq(signingAccounts.address, address), isNull(signingAccounts.haltedBecause)))
-    .returning();
-  if (halted.length > 0) deps.log.error({ address }, `signing stops: ${message}`);
-}
-
-/** Looks whether signing may go on, if it is halted and nobody looked just now. Never rejects. */
+/**
+ * Looks whether signing may go on, if it is halted and no instance looked just now; and resumes what an instance that
+ * died after the end of a halt has left under review. Never rejects.
+ */
 export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise<void> {
   try {
     const due = await deps.db
       .update(signingAccounts)
       .set({ reviewDueAt: sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` })
-      .where(and(isNotNull(signingAccounts.haltedBecause), lte(signingAccounts.reviewDueAt, sql`now()`)))
+      .where(lte(signingAccounts.reviewDueAt, sql`now()`))
       .returning();
-    if (due.length > 0) await review(deps);
+    if (due.some(({ haltedBecause }) => haltedBecause !== null)) await review(deps);
+    else if (due.length > 0) await resumeReviewed(deps);
   } catch (error) {
     // Unknown, so nothing changes.
-    deps.log.warn(
-      { error: messageOf(error) },
-      'signing stays halted: books and network could not be compared',
-    );
+    deps.log.warn({ error: messageOf(error) }, 'a halt of signing could not be reviewed: tried again soon');
   }
 }
 
 async function review(deps: SubmissionDependencies): Promise<void> {
+  const because = await readHalt(deps.db);
   const accounts = [...(deps.network.signingOrder?.accounts ?? [])];
-  const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
-  // What is under way can't be told from what is missing, and it settles by itself.
-  if (underWay > 0) return lookAgainSoon(deps);
   // Read before the comparison: whatever comes after it halts again.
-  const [expected, final] = await Promise.all([
+  const [expected, waiting, final] = await Promise.all([
     deps.network.nextSequences('latest'),
+    deps.network.nextSequences('waiting'),
     deps.network.nextSequences('final'),
   ]);
+  const resent = await resendUndone(deps, expected);
+  const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
   // What is not final yet is in nothing that the comparison reads.
-  const isFinal = [...expected].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
-  if (!isFinal) return lookAgainSoon(deps);
-  const findings = await deps.reconcile();
-  if (findings.length > 0) {
+  const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
+  if (resent > 0 || underWay > 0 || !isFinal) {
+    // Calls under way can't be told from missing ones, and settle by themselves.
+    deps.log.warn({ because, resent, underWay, isFinal }, 'signing stays halted: not all is final yet');
+    return lookAgainSoon(deps);
+  }
+  const disagreements = await deps.reconcile();
+  if (disagreements.length > 0) {
     deps.log.error(
-      { findings: findings.slice(0, MAX_SHOWN), total: findings.length },
-      'signing stays halted: books and network disagree',
+      { because, disagreements: disagreements.slice(0, MAX_SHOWN), total: disagreements.length },
+      'signing stays halted: books and network do not agree, or it is not proved. An operator decides: see docs/operations.md',
     );
     return;
   }
-  await adoptSequences(deps.db, expected);
-  deps.log.warn('signing goes on: the key was used elsewhere, but books and network agree');
-  deps.subjects.ring(NEW_SUBMISSION);
+  await deps.network.acceptHistory();
+  await endHalt(deps.db, expected, { isProved: true });
+  deps.log.warn({ because }, 'signing goes on: books and network agree');
+  await resumeReviewed(deps);
+}
+
+/**
+ * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
+ * sent again, and leaves no gap in front of later ones.
+ * @returns how many there were
+ */
+async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
+  let count = 0;
+  for (const [address, sequence] of expected) {
+    const undone = await findUndone(deps.db, address, sequence);
+    for (const { hash, signedBytes } of undone) {
+      const answer = await deps.network.broadcast(signedBytes);
+      deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
+    }
+    count += undone.length;
+  }
+  return count;
+}
+
+function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint) {
+  return db
+    .select({ hash: attempts.hash, signedBytes: attempts.signedBytes, sequence: attempts.sequence })
+    .from(attempts)
+    .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
+    .orderBy(asc(attempts.sequence))
+    .limit(MAX_RESENT);
 }
 
 async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
@@ -89,8 +116,12 @@ async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
     .where(isNotNull(signingAccounts.haltedBecause));
 }
 
-/** Ends the halt: what the network has seen so far is accounted for. */
-async function adoptSequences(db: Db, expected: NextSequences): Promise<void> {
+/**
+ * What the network has seen so far is accounted for. The review stays due where what went to review goes on by itself, so
+ * that another instance takes over when this one dies.
+ */
+async function endHalt(db: Db, expected: NextSequences, { isProved }: { isProved: boolean }): Promise<void> {
+  const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   await db.transaction(async (tx) => {
     for (const [address, sequence] of expected) {
       await tx
@@ -100,29 +131,95 @@ async function adoptSequences(db: Db, expected: NextSequences): Promise<void> {
     }
     await tx
       .update(signingAccounts)
-      .set({ haltedBecause: null, reviewDueAt: null })
+      .set({ haltedBecause: null, reviewDueAt })
       .where(isNotNull(signingAccounts.haltedBecause));
   });
 }
 
-/** Why nothing is signed; null when all is well. */
-export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
-  const [halted] = await db
-    .select({ reason: signingAccounts.haltedBecause })
-    .from(signingAccounts)
-    .where(isNotNull(signingAccounts.haltedBecause))
-    .limit(1);
-  return halted?.reason ?? null;
+/** What went to review for the halt alone goes on, except what an operator decides at this moment. */
+async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
+  let resumed = 0;
+  for (;;) {
+    const count = await deps.db.transaction((tx) => resumePage(tx, deps));
+    resumed += count;
+    // Ends: what is resumed is not under review any more, and nothing new goes there unless signing halts again.
+    if (count < PAGE_SIZE) break;
+  }
+  await deps.db
+    .update(signingAccounts)
+    .set({ reviewDueAt: null })
+    .where(and(isNull(signingAccounts.haltedBecause), isNotNull(signingAccounts.reviewDueAt)));
+  deps.log.warn({ resumed }, 'what waited for the end of the halt goes on');
+  deps.subjects.notify(NEW_SUBMISSION);
+}
+
+async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number> {
+  if ((await readHalt(tx)) !== null) return 0;
+  const page = await tx
+    .select({ id: submissions.id })
+    .from(submissions)
+    .where(and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED')))
+    .orderBy(asc(submissions.createdAt))
+    .limit(PAGE_SIZE)
+    .for('update', { skipLocked: true });
+  for (const { id } of page) await resumeWithin(tx, deps, id);
+  return page.length;
 }
 
 /**
- * Ends a halt on an operator's word, who has made sure that nothing will be done a second time. What the books have
- * reserved stays reserved; what is pending is signed again.
- * @throws DomainError CONFLICT when signing is not halted; NetworkUnavailable
+ * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
+ * @returns why signing was halted
+ * @throws DomainError CONFLICT when signing is not halted, transactions that had landed are undone, or what others sent is
+ *   not final yet, so that no read shows what it did; NetworkUnavailable
  */
-export async function resumeSigning(deps: SubmissionDependencies): Promise<void> {
-  if ((await readHalt(deps.db)) === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  await adoptSequences(deps.db, await deps.network.nextSequences('latest'));
-  deps.log.warn('signing goes on by the word of an operator');
-  deps.subjects.ring(NEW_SUBMISSION);
+export async function resumeSigning(deps: SubmissionDependencies): Promise<string> {
+  const because = await readHalt(deps.db);
+  if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
+  const expected = await deps.network.nextSequences('latest');
+  await requireNothingUndone(deps, expected);
+  await requireFinal(deps, await deps.network.nextSequences('waiting'));
+  await reviewUnsigned(deps, because);
+  await deps.network.acceptHistory();
+  await endHalt(deps.db, expected, { isProved: false });
+  deps.log.warn({ because }, 'signing goes on by the word of an operator');
+  deps.subjects.notify(NEW_SUBMISSION);
+  return because;
+}
+
+async function requireNothingUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<void> {
+  for (const [address, sequence] of expected) {
+    const [first] = await findUndone(deps.db, address, sequence);
+    if (!first) continue;
+    throw new DomainError(
+      'CONFLICT',
+      `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
+        'sequence unused. It is sent again by itself; signing can go on when it has landed, or when the node is right again.',
+      { txHash: first.hash },
+    );
+  }
+}
+
+async function reviewUnsigned(deps: SubmissionDependencies, because: string): Promise<void> {
+  const isUnsigned = and(
+    eq(submissions.state, 'PENDING'),
+    eq(submissions.signer, 'CUSTODY'),
+    sql`NOT EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
+      AND ${attempts.state} = 'OPEN')`,
+  );
+  const reason = `Signing was halted (${because}): what this asks for may have been done already.`;
+  const passed: string[] = [];
+  for (;;) {
+    const page = await deps.db
+      .select({ id: submissions.id })
+      .from(submissions)
+      // Submissions that another instance signs or settles at this moment stay as they are, and are not visited
+      // again.
+      .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
+      .limit(PAGE_SIZE);
+    for (const { id } of page) {
+      const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
+      if (!(await settle(deps, id, verdict))) passed.push(id);
+    }
+    if (page.length < PAGE_SIZE) return;
+  }
 }

@@ -1,33 +1,55 @@
 /**
- * What an operator may do with a submission that no rule could decide.
+ * An operator's decisions about a submission under review.
  *
- *   NEEDS_REVIEW ──resume──▶ PENDING   look again, and sign again if what was signed is proved dead: always safe
- *   NEEDS_REVIEW ──give up─▶ REFUSED   only when nothing that was signed can still land, as far as can be known
+ *   NEEDS_REVIEW ──resume──▶ PENDING    check again, and sign again if what was signed is proved dead: never when the
+ *                                       network shows the call's effect
+ *   NEEDS_REVIEW ──adopt───▶ SUCCEEDED  what the network shows is its outcome
+ *   NEEDS_REVIEW ──give up─▶ REFUSED    only when nothing that was signed can still land, and the network shows nothing
  */
 import { and, eq, sql } from 'drizzle-orm';
+import postgres from 'postgres';
 import type { Tx } from '../../db/connection.ts';
-import { submissions } from '../../db/schema/index.ts';
-import { DomainError } from '../../errors.ts';
-import { countSigned, findOpenAttempts } from './attempts.ts';
-import { effectsFor, intentOf, settle } from './settle.ts';
+import { submissions } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
+import type { FoundOnNetwork } from './effects.ts';
+import { effectsFor } from './effects.ts';
+import { findOnNetwork, intentOf, settle, type Submission, type Verdict } from './settle.ts';
+import { requireKnownHistory } from './knownHistory.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
+import { readHalt } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
-/** @throws DomainError NOT_FOUND, CONFLICT when the submission is not under review. */
+/** SQLSTATE. */
+const UNIQUE_VIOLATION = '23505';
+
+/** @throws DomainError NOT_FOUND, CONFLICT when it is not under review, or would be signed though it must not; NetworkUnavailable */
 export async function resumeSubmission(deps: SubmissionDependencies, submissionId: string): Promise<void> {
+  const submission = await requireUnderReview(deps, submissionId);
+  const open = await findOpenAttempts(deps.db, submissionId);
+  if (open.length === 0 && submission.signer === 'CUSTODY') await requireSignable(deps, submission);
   const subjectId = await deps.db.transaction((tx) => resumeWithin(tx, deps, submissionId));
-  deps.subjects.ring(subjectId);
-  deps.subjects.ring(NEW_SUBMISSION);
+  deps.subjects.notify(subjectId);
+  deps.subjects.notify(NEW_SUBMISSION);
+}
+
+async function requireSignable(deps: SubmissionDependencies, submission: Submission): Promise<void> {
+  const halted = await readHalt(deps.db);
+  if (halted !== null) {
+    throw new DomainError('CONFLICT', `Signing is halted (${halted}): resumeSigning comes first.`);
+  }
+  const found = await findOnNetwork(deps, intentOf(submission));
+  if (found) throw doneAlready(submission.id, found);
 }
 
 /**
- * The same as part of a larger decision; the caller rings.
- * @returns the submission's subject.
- * @throws like resumeSubmission
+ * Resumes within the caller's transaction; the caller notifies. The next step asks the network before it signs.
+ * @returns the submission's subject
+ * @throws DomainError NOT_FOUND, CONFLICT when it is not under review
  */
 export async function resumeWithin(
   tx: Tx,
-  deps: SubmissionDependencies,
+  deps: Pick<SubmissionDependencies, 'effects'>,
   submissionId: string,
 ): Promise<string> {
   const [resumed] = await tx
@@ -36,20 +58,23 @@ export async function resumeWithin(
       state: 'PENDING',
       dueAt: sql`now()`,
       fruitlessSteps: 0,
-      attemptsBeforeResume: await countSigned(tx, submissionId),
+      failedSettlements: 0,
+      attemptsBeforeResume: await readLastNumber(tx, submissionId),
+      reviewCause: null,
       message: null,
       refusalReason: null,
     })
     .where(and(eq(submissions.id, submissionId), eq(submissions.state, 'NEEDS_REVIEW')))
     .returning();
-  if (!resumed) throw await notUnderReview(deps, submissionId);
-  await effectsFor(deps, resumed.kind).resumed(tx, intentOf(resumed));
+  if (!resumed) throw await notUnderReview(tx, submissionId);
+  const intent = intentOf(resumed);
+  await effectsFor(deps, intent).resumed(tx, intent);
   return resumed.subjectId;
 }
 
 /**
- * Ends a submission as refused, on an operator's word. The network is asked once more: what landed after all
- * settles as landed, and what may still land is not given up.
+ * Ends a submission as refused, by an operator's decision. The network is asked once more: an attempt that landed
+ * settles as landed, and one that may still land, or whose effect exists otherwise, is not given up.
  * @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable
  */
 export async function giveUpSubmission(
@@ -57,44 +82,107 @@ export async function giveUpSubmission(
   submissionId: string,
   reason: string,
 ): Promise<void> {
-  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
-  if (submission?.state !== 'NEEDS_REVIEW') throw await notUnderReview(deps, submissionId);
-
-  const message = `given up by an operator: ${reason}`;
+  const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
-  if (open.length > 0) {
-    const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
-    const attemptHash = attempt.hash;
-    if (outcome.status === 'succeeded') {
-      await settle(deps, submissionId, { kind: 'succeeded', attemptHash, landed: outcome });
-      return;
-    }
-    if (outcome.status === 'refused') {
-      await settle(deps, submissionId, { kind: 'refused', attemptHash, refusal: outcome.refusal });
-      return;
-    }
-    if (outcome.status === 'pending') {
-      throw new DomainError(
-        'CONFLICT',
-        `Transaction ${attemptHash} can still land, so it can't be given up yet. Resume it, or wait until it expires.`,
-        { txHash: attemptHash },
-      );
-    }
-  }
-  const reasonAgainst = await effectsFor(deps, submission.kind).reasonAgainstGivingUp?.(intentOf(submission));
-  if (reasonAgainst) throw new DomainError('CONFLICT', reasonAgainst);
-  const isGivenUp = await settle(deps, submissionId, {
-    kind: 'givenUp',
-    attemptHash: null,
-    buried: open.map(({ hash }) => hash),
-    refusal: { reason: 'OTHER', message },
-  });
-  if (!isGivenUp)
-    throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
+  const last = await lastWord(deps, open);
+  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last));
+  if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
+  const found = await findOnNetwork(deps, intentOf(submission));
+  if (found) throw doneAlready(submissionId, found);
+  const refusal = { reason: 'OTHER', message: `given up by an operator: ${reason}` } as const;
+  const dead = open.map(({ hash }) => hash);
+  await settleByOperator(deps, submissionId, last ?? { kind: 'givenUp', dead, refusal });
 }
 
-async function notUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<DomainError> {
+/**
+ * Ends a submission as succeeded with the effect that the network shows, by an operator's decision.
+ * @param recordIndex of a retirement: the record that the operator means; by default the one that is found
+ * @throws DomainError NOT_FOUND, CONFLICT when no possible outcome is found; NetworkUnavailable
+ */
+export async function adoptOutcome(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  recordIndex?: number,
+): Promise<void> {
+  const submission = await requireUnderReview(deps, submissionId);
+  const open = await findOpenAttempts(deps.db, submissionId);
+  const last = await lastWord(deps, open);
+  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last));
+  const found = await findOnNetwork(deps, intentOf(submission));
+  if (!found?.result) {
+    throw new DomainError(
+      'CONFLICT',
+      found
+        ? `${found.evidence}. It is not exactly what submission ${submissionId} asks for, so it can't be its outcome.`
+        : `The network shows nothing that submission ${submissionId} could be: RESUME it, or GIVE_UP.`,
+    );
+  }
+  const { evidence, result, txHash = null } = found;
+  if (recordIndex !== undefined && (result.kind !== 'retired' || result.retirementIndex !== recordIndex)) {
+    throw new DomainError('CONFLICT', `Record ${recordIndex} can't be its outcome. ${evidence}.`);
+  }
+  const dead = open.map(({ hash }) => hash);
+  try {
+    await settleByOperator(deps, submissionId, { kind: 'adopted', dead, evidence, result, txHash });
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
+  }
+}
+
+/** What the network shows belongs to one subject: a unique key of the database holds it against a race. */
+function isTaken(error: unknown): boolean {
+  const cause = error instanceof Error ? error.cause : undefined;
+  return cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION;
+}
+
+/**
+ * @returns the network's outcome of the attempts; null when none landed, or it can't tell
+ * @throws DomainError CONFLICT when an attempt can still land
+ */
+async function lastWord(
+  deps: SubmissionDependencies,
+  open: readonly Attempt[],
+): Promise<Extract<Verdict, { kind: 'succeeded' | 'refused' }> | null> {
+  if (open.length === 0) return null;
+  const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
+  if (outcome.status === 'pending') {
+    throw new DomainError(
+      'CONFLICT',
+      `Transaction ${attempt.hash} can still land, so it can't be decided yet. Resume it, or wait until it expires.`,
+      { txHash: attempt.hash },
+    );
+  }
+  const attemptHash = attempt.hash;
+  if (outcome.status === 'succeeded') return { kind: 'succeeded', attemptHash, landed: outcome };
+  if (outcome.status !== 'refused') return null;
+  return { kind: 'refused', attemptHash, refusal: outcome.refusal, ledger: outcome.ledger };
+}
+
+async function settleByOperator(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  verdict: Verdict,
+): Promise<void> {
+  if (await settle(deps, submissionId, verdict)) return;
+  throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
+}
+
+function doneAlready(submissionId: string, { evidence, result }: FoundOnNetwork): DomainError {
+  const advice = result
+    ? `ADOPT takes it as the outcome of submission ${submissionId}.`
+    : 'Clear up first which transaction did that.';
+  return new DomainError('CONFLICT', `${evidence}. ${advice}`);
+}
+
+async function requireUnderReview(deps: SubmissionDependencies, submissionId: string): Promise<Submission> {
   const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
+  if (submission?.state === 'NEEDS_REVIEW') return submission;
+  throw await notUnderReview(deps.db, submissionId);
+}
+
+async function notUnderReview(db: Pick<Tx, 'select'>, submissionId: string): Promise<DomainError> {
+  const [submission] = await db.select().from(submissions).where(eq(submissions.id, submissionId));
   return submission
     ? new DomainError('CONFLICT', `Submission ${submissionId} is ${submission.state}, not NEEDS_REVIEW.`)
     : new DomainError('NOT_FOUND', `There is no submission ${submissionId}.`);

@@ -1,42 +1,56 @@
 /**
- * Settling: the network's final word, the attempt's verdict, the submission's state and what it all means to
- * the platform, in one transaction under the submission's row lock. Whoever comes second finds it settled.
+ * Settles a submission: the final outcome, the attempt's verdict, the submission's state and its effects on the
+ * platform, in one transaction under the submission's row lock. A second caller finds it settled.
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { submissions } from '../../db/schema/index.ts';
-import type { Refusal } from '../network/port.ts';
+import { submissions } from '../../db/tables/index.ts';
+import type { CallResult, Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
-import type { Effects, Intent, Landed } from './effects.ts';
-import { buryAttempts, decideAttempt, findOpenAttempts } from './attempts.ts';
+import { effectsFor, type Effects, type FoundOnNetwork, type Intent, type Landed } from './effects.ts';
+import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;
 
-/** The last word about a submission; `attemptHash` is the attempt it was said of, if one was signed. */
+export type ReviewCause = NonNullable<Submission['reviewCause']>;
+
+/** The final outcome of a submission; `attemptHash` is the attempt that it is about, if one was signed. */
 export type Verdict =
-  | { kind: 'succeeded'; attemptHash: string; landed: Omit<Landed, 'at' | 'txHash'> }
-  | { kind: 'refused'; attemptHash: string | null; refusal: Refusal }
-  /** By an operator, of a submission under review; `buried` is what was open, and can't be told to land any more. */
-  | { kind: 'givenUp'; attemptHash: null; buried: readonly string[]; refusal: Refusal }
-  | { kind: 'needsReview'; attemptHash: string | null; reason: string };
+  | { kind: 'succeeded'; attemptHash: string; landed: { ledger: bigint; result: CallResult } }
+  | { kind: 'refused'; attemptHash: string | null; refusal: Refusal; ledger?: bigint }
+  | { kind: 'needsReview'; attemptHash: string | null; cause: ReviewCause; reason: string }
+  | OperatorsVerdict;
+
+/** About a submission under review; `dead` are the attempts that were open and have no provable outcome. */
+type OperatorsVerdict =
+  | { kind: 'givenUp'; dead: readonly string[]; refusal: Refusal }
+  /** Its effect was made by a transaction that this database does not know. */
+  | { kind: 'adopted'; dead: readonly string[]; evidence: string; result: CallResult; txHash: string | null };
 
 export function intentOf(submission: Submission): Intent {
   return {
     submissionId: submission.id,
+    subjectType: submission.subjectType,
     subjectId: submission.subjectId,
     signer: submission.signer,
     call: decodeCall(submission.call),
   };
 }
 
-export function effectsFor(deps: Pick<SubmissionDependencies, 'effects'>, kind: string): Effects {
-  const effects = deps.effects[kind as keyof typeof deps.effects];
-  if (!effects) throw new Error(`no use case handles submissions of kind ${kind}`);
-  return effects;
+export function isSettled(state: Submission['state']): boolean {
+  return state === 'SUCCEEDED' || state === 'REFUSED';
 }
 
-/** @returns whether this call settled it; false when it was settled before. */
+/** What the network shows of the call, made by a transaction that this database does not know. @throws NetworkUnavailable */
+export async function findOnNetwork(
+  deps: Pick<SubmissionDependencies, 'effects'>,
+  intent: Intent,
+): Promise<FoundOnNetwork | null> {
+  return (await effectsFor(deps, intent).findOnNetwork?.(intent)) ?? null;
+}
+
+/** @returns true when this call settled it; false when it was settled before */
 export async function settle(
   deps: SubmissionDependencies,
   submissionId: string,
@@ -49,7 +63,7 @@ export async function settle(
       .from(submissions)
       .where(eq(submissions.id, submissionId))
       .for('update');
-    if (!submission || submission.state === 'SUCCEEDED' || submission.state === 'REFUSED') return null;
+    if (!submission || isSettled(submission.state)) return null;
     if (await isOutdated(tx, submission, verdict)) return null;
     await applyVerdict(tx, deps, submission, verdict, at);
     await deps.checkpoint('settlement-uncommitted');
@@ -57,29 +71,38 @@ export async function settle(
   });
   if (!settled) return false;
   await deps.checkpoint('settlement-committed');
-  deps.subjects.ring(settled.subjectId);
-  // What succeeded may have enqueued its successor.
-  deps.subjects.ring(NEW_SUBMISSION);
-  if (verdict.kind === 'succeeded') {
-    const landed = { ...verdict.landed, txHash: verdict.attemptHash, at };
-    await effectsFor(deps, settled.kind).afterSucceeded?.(intentOf(settled), landed);
+  deps.subjects.notify(settled.subjectId);
+  // The effects of a success may have enqueued its successor.
+  deps.subjects.notify(NEW_SUBMISSION);
+  const landed = landedOf(verdict, at);
+  if (landed) {
+    const intent = intentOf(settled);
+    await effectsFor(deps, intent).afterSucceeded?.(intent, landed);
   }
   return true;
 }
 
+function landedOf(verdict: Verdict, at: Date): Landed | null {
+  if (verdict.kind === 'succeeded') return { ...verdict.landed, txHash: verdict.attemptHash, at };
+  if (verdict.kind !== 'adopted') return null;
+  return { result: verdict.result, txHash: verdict.txHash, ledger: null, at };
+}
+
 /**
- * What was found says nothing about bytes that another instance has signed since: those may still land, so returning
- * what is reserved would give it away twice, and the network, not an operator, will decide them. What the network
- * said of bytes that landed stands whatever else is open.
+ * A finding says nothing about bytes that another instance has signed since: those may still land, so returning what
+ * is reserved would give it away twice; their outcome decides. An outcome of bytes that landed holds whatever else is
+ * open.
  */
 async function isOutdated(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
-  const { attemptHash, kind } = verdict;
-  if (attemptHash !== null && kind !== 'needsReview') return false;
+  const isByOperator = verdict.kind === 'givenUp' || verdict.kind === 'adopted';
+  if (!isByOperator && verdict.attemptHash !== null && verdict.kind !== 'needsReview') return false;
   const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
-  if (kind === 'givenUp') {
-    return submission.state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.buried.includes(hash));
+  if (isByOperator) {
+    return submission.state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.dead.includes(hash));
   }
-  return attemptHash === null ? open.length > 0 : !open.includes(attemptHash);
+  // What was found before it went to review decides nothing any more: an operator does.
+  if (verdict.attemptHash === null) return submission.state !== 'PENDING' || open.length > 0;
+  return !open.includes(verdict.attemptHash);
 }
 
 async function applyVerdict(
@@ -90,38 +113,80 @@ async function applyVerdict(
   at: Date,
 ): Promise<void> {
   const intent = intentOf(submission);
-  const effects = effectsFor(deps, submission.kind);
+  const effects = effectsFor(deps, intent);
   const store = (values: Partial<typeof submissions.$inferInsert>) =>
-    tx.update(submissions).set(values).where(eq(submissions.id, submission.id));
+    tx
+      .update(submissions)
+      .set({ reviewCause: null, ...values })
+      .where(eq(submissions.id, submission.id));
 
   switch (verdict.kind) {
     case 'succeeded': {
       const { attemptHash: txHash, landed } = verdict;
-      await decideSlot(tx, submission.id, txHash, 'LANDED', `ledger ${landed.ledger}`, at);
+      await decideSlot(tx, submission.id, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
       await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
       await effects.succeeded(tx, intent, { ...landed, txHash, at });
       return;
     }
+    case 'adopted': {
+      const { dead, evidence, result, txHash } = verdict;
+      await markDead(tx, dead, `an operator adopted another outcome: ${evidence}`, at);
+      const adopted = { adopted: evidence, message: null, refusalReason: null };
+      await store({ state: 'SUCCEEDED', txHash, result, ...adopted, settledAt: at });
+      await effects.succeeded(tx, intent, { result, txHash, ledger: null, at });
+      return;
+    }
     case 'givenUp':
     case 'refused': {
-      const { attemptHash, refusal } = verdict;
-      if (verdict.kind === 'givenUp') await buryAttempts(tx, verdict.buried, refusal.message, at);
-      if (attemptHash !== null)
-        await decideSlot(tx, submission.id, attemptHash, 'REFUSED', refusal.message, at);
+      const { refusal } = verdict;
+      if (verdict.kind === 'givenUp') await markDead(tx, verdict.dead, refusal.message, at);
+      else if (verdict.attemptHash !== null) {
+        const { attemptHash, ledger = null } = verdict;
+        await decideSlot(tx, submission.id, attemptHash, 'REFUSED', refusal.message, at, ledger);
+      }
       const state = await effects.refused(tx, intent, refusal, at);
-      const settledAt = state === 'REFUSED' ? at : null;
-      await store({ state, refusalReason: refusal.reason, message: refusal.message, settledAt });
+      const isSettled = state === 'REFUSED';
+      await store({
+        state,
+        reviewCause: isSettled ? null : 'REFUSED',
+        refusalReason: refusal.reason,
+        message: refusal.message,
+        settledAt: isSettled ? at : null,
+      });
       return;
     }
     case 'needsReview': {
-      await store({ state: 'NEEDS_REVIEW', message: verdict.reason });
-      await effects.needsReview(tx, intent, verdict.reason);
+      const { cause, reason } = verdict;
+      await store({ state: 'NEEDS_REVIEW', reviewCause: cause, message: reason });
+      if (cause === 'SETTLEMENT_FAILED') await flagIfPossible(tx, deps, effects, intent, reason);
+      else await effects.needsReview(tx, intent, reason);
       return;
     }
   }
 }
 
-/** The one that landed used up the slot, so whatever it outbid, or was outbid by, can't land any more. */
+/**
+ * Whatever prevented the outcome from being written may also prevent the subject from being flagged; the submission is
+ * flagged in any case.
+ */
+async function flagIfPossible(
+  tx: Tx,
+  deps: SubmissionDependencies,
+  effects: Effects,
+  intent: Intent,
+  reason: string,
+): Promise<void> {
+  try {
+    await tx.transaction((nested) => effects.needsReview(nested, intent, reason));
+  } catch (err) {
+    deps.log.error(
+      { submissionId: intent.submissionId, err },
+      'the subject of a failed settlement is not flagged',
+    );
+  }
+}
+
+/** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
 async function decideSlot(
   tx: Tx,
   submissionId: string,
@@ -129,9 +194,10 @@ async function decideSlot(
   state: 'LANDED' | 'REFUSED',
   verdict: string,
   at: Date,
+  ledger: bigint | null,
 ): Promise<void> {
   const open = await findOpenAttempts(tx, submissionId);
-  await decideAttempt(tx, landedHash, state, verdict, at);
+  await decideAttempt(tx, landedHash, state, verdict, at, ledger);
   const others = open.map((attempt) => attempt.hash).filter((hash) => hash !== landedHash);
-  if (others.length > 0) await buryAttempts(tx, others, `${landedHash} used up the slot`, at);
+  if (others.length > 0) await markDead(tx, others, `${landedHash} used up the slot`, at);
 }

@@ -1,63 +1,166 @@
 /**
- * Signs a call and commits the signed bytes: what is sent afterwards is always something the database knows.
+ * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One transaction
+ * signs many.
  */
-import { eq, max } from 'drizzle-orm';
+import { eq, inArray } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { attempts, submissions } from '../../db/schema/index.ts';
-import type { PreparedTransaction } from '../network/port.ts';
-import { findOpenAttempts, type Attempt } from './attempts.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
+import type { Draft, NextSequences, PreparedTransaction, SequenceSlot } from '../network/port.ts';
+import {
+  findOpenAttempts,
+  findOpenAttemptsOf,
+  readLastNumber,
+  readLastNumbers,
+  type Attempt,
+} from './attempts.ts';
 import type { Intent } from './effects.ts';
-import { takeSlot } from './slots.ts';
+import { takeSlots } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
+export interface SigningRequest {
+  intent: Intent;
+  draft: Draft;
+}
+
 /**
- * @returns the open attempts of the submission: the one committed here, or those that another instance committed
- * meanwhile; none when the submission is no longer pending; null when no slot is free.
- * @throws NetworkRefusal when the network's simulation refuses the call; SequenceAhead; nothing was signed.
+ * The open attempts of the submission: the one committed here, or those that another instance committed meanwhile; none
+ * when the submission is no longer pending. `no-slot` when none is free, `locked` when another transaction holds the
+ * submission and it was asked not to wait for it.
  */
-export async function signAttempt(deps: SubmissionDependencies, intent: Intent): Promise<Attempt[] | null> {
-  const { signingOrder } = deps.network;
-  const [draft, nextSequences] = await Promise.all([
-    deps.network.draft(intent.call),
-    deps.network.nextSequences(),
-  ]);
+export type Signed = Attempt[] | 'no-slot' | 'locked';
+
+/** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
+export async function signAttempts(
+  deps: SubmissionDependencies,
+  requests: readonly SigningRequest[],
+  lock?: { skipLocked: true },
+): Promise<Signed[]> {
+  const sequences = await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
-    const open = await lockPending(tx, intent.submissionId);
-    // Someone was faster: their bytes are the ones to send.
-    if (open === null || open.length > 0) return open ?? [];
-    const slot = signingOrder && (await takeSlot(tx, signingOrder, nextSequences));
-    if (signingOrder && !slot) return null;
-    const prepared = await draft.sign(slot);
-    await deps.checkpoint('attempt-signed');
-    return [await insertAttempt(tx, deps, intent.submissionId, prepared, null)];
+    const held = await lockSubmissions(tx, requests, lock);
+    const toSign = requests.filter(({ intent }) => held.get(intent.submissionId)?.length === 0);
+    const added = await addAttempts(tx, deps, toSign, sequences);
+    return requests.map(({ intent: { submissionId } }): Signed => {
+      const open = held.get(submissionId);
+      if (open === undefined) return lock ? 'locked' : [];
+      // Another instance was faster: its bytes are sent.
+      if (open === null || open.length > 0) return open ?? [];
+      const attempt = added.get(submissionId);
+      return attempt ? [attempt] : 'no-slot';
+    });
   });
   await deps.checkpoint('attempt-committed');
   return signed;
 }
 
-/**
- * Signs the call once more for the slot that it has, at a higher fee, when the network says that it is stuck.
- * @returns the new attempt, or null when there is nothing to outbid.
- */
-export async function outbidAttempt(deps: SubmissionDependencies, latest: Attempt): Promise<Attempt | null> {
-  if (!deps.network.signingOrder?.accounts.includes(latest.source)) return null;
-  const prepared = await deps.network.outbid(latest);
-  if (prepared === null) return null;
-  return deps.db.transaction(async (tx) => {
-    const open = await lockPending(tx, latest.submissionId);
-    if (open?.at(-1)?.hash !== latest.hash) return null;
-    return insertAttempt(tx, deps, latest.submissionId, prepared, latest.hash);
-  });
+interface Sequences {
+  latest: NextSequences;
+  /** With what waits at the node. */
+  waiting: NextSequences;
 }
 
-/** The submission's open attempts, under its row lock; null when it is no longer pending. */
-async function lockPending(tx: Tx, submissionId: string): Promise<Attempt[] | null> {
-  const [submission] = await tx
-    .select({ state: submissions.state })
+/** Null where there is no order. */
+async function readSequences({ network }: SubmissionDependencies): Promise<Sequences | null> {
+  if (network.signingOrder === null) return null;
+  const [latest, waiting] = await Promise.all([
+    network.nextSequences('latest'),
+    network.nextSequences('waiting'),
+  ]);
+  return { latest, waiting };
+}
+
+/** The open attempts of each submission that could be locked; null of one that is no longer pending. */
+async function lockSubmissions(
+  tx: Tx,
+  requests: readonly SigningRequest[],
+  lock: { skipLocked: true } | undefined,
+): Promise<Map<string, Attempt[] | null>> {
+  const ids = requests.map(({ intent }) => intent.submissionId);
+  const rows = await tx
+    .select({ id: submissions.id, state: submissions.state })
     .from(submissions)
-    .where(eq(submissions.id, submissionId))
-    .for('update');
-  return submission?.state === 'PENDING' ? findOpenAttempts(tx, submissionId) : null;
+    .where(inArray(submissions.id, ids))
+    .orderBy(submissions.id)
+    .for('update', lock);
+  const open = await findOpenAttemptsOf(tx, ids);
+  return new Map(rows.map(({ id, state }) => [id, state === 'PENDING' ? (open.get(id) ?? []) : null]));
+}
+
+/** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */
+async function addAttempts(
+  tx: Tx,
+  deps: SubmissionDependencies,
+  requests: readonly SigningRequest[],
+  sequences: Sequences | null,
+): Promise<ReadonlyMap<string, Attempt>> {
+  if (requests.length === 0) return new Map();
+  const order = deps.network.signingOrder;
+  const slots: (SequenceSlot | null)[] =
+    order && sequences
+      ? await takeSlots(tx, order, requests.length, sequences.latest, sequences.waiting)
+      : requests.map(() => null);
+  const signing = requests.slice(0, slots.length);
+  if (signing.length === 0) return new Map();
+  const lastNumbers = await readLastNumbers(
+    tx,
+    signing.map(({ intent }) => intent.submissionId),
+  );
+  const createdAt = deps.clock.now();
+  const fresh = await Promise.all(
+    signing.map(async ({ intent: { submissionId }, draft }, at) => {
+      const prepared = await draft.sign(slots[at] ?? null);
+      return freshAttempt(prepared, {
+        submissionId,
+        number: (lastNumbers.get(submissionId) ?? 0) + 1,
+        createdAt,
+      });
+    }),
+  );
+  await deps.checkpoint('attempt-signed');
+  await tx.insert(attempts).values(fresh);
+  return new Map(fresh.map((attempt) => [attempt.submissionId, attempt]));
+}
+
+function freshAttempt(
+  { hash, signedBytes, source, sequence, validUntil, preparedAtLedger }: PreparedTransaction,
+  of: Pick<Attempt, 'submissionId' | 'number' | 'createdAt'> & { replaces?: string | null },
+): Attempt {
+  return {
+    hash,
+    signedBytes,
+    source,
+    sequence,
+    validUntil,
+    preparedAtLedger,
+    state: 'OPEN',
+    replaces: null,
+    verdict: null,
+    ledger: null,
+    cause: null,
+    decidedAt: null,
+    ...of,
+  };
+}
+
+/**
+ * Signs the call again in its slot at a higher fee, when the network reports it as stuck.
+ * @returns the new attempt, or null when there is nothing to replace
+ */
+export async function replaceAttempt(deps: SubmissionDependencies, latest: Attempt): Promise<Attempt | null> {
+  if (!deps.network.signingOrder?.accounts.includes(latest.source)) return null;
+  const prepared = await deps.network.replace(latest);
+  if (prepared === null) return null;
+  return deps.db.transaction(async (tx) => {
+    const [submission] = await tx
+      .select({ state: submissions.state })
+      .from(submissions)
+      .where(eq(submissions.id, latest.submissionId))
+      .for('update');
+    if (submission?.state !== 'PENDING') return null;
+    const open = await findOpenAttempts(tx, latest.submissionId);
+    if (open.at(-1)?.hash !== latest.hash) return null;
+    return insertAttempt(tx, deps, latest.submissionId, prepared, latest.hash);
+  });
 }
 
 /** The caller holds the submission's row lock. */
@@ -66,18 +169,10 @@ export async function insertAttempt(
   deps: Pick<SubmissionDependencies, 'clock'>,
   submissionId: string,
   prepared: PreparedTransaction,
-  outbids: string | null,
+  replaces: string | null,
 ): Promise<Attempt> {
-  const [last] = await tx
-    .select({ number: max(attempts.number) })
-    .from(attempts)
-    .where(eq(attempts.submissionId, submissionId));
-  const number = (last?.number ?? 0) + 1;
-  const createdAt = deps.clock.now();
-  const [inserted] = await tx
-    .insert(attempts)
-    .values({ ...prepared, submissionId, number, outbids, state: 'OPEN', createdAt })
-    .returning();
-  if (!inserted) throw new Error(`attempt ${prepared.hash} was not stored`);
-  return inserted;
+  const number = (await readLastNumber(tx, submissionId)) + 1;
+  const attempt = freshAttempt(prepared, { submissionId, number, replaces, createdAt: deps.clock.now() });
+  await tx.insert(attempts).values(attempt);
+  return attempt;
 }

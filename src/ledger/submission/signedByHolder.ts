@@ -1,23 +1,23 @@
 /**
- * Submitting what a holder signed with a key of their own: intent and signed attempt are committed together, before
- * anything is sent, and from there on it goes the way of all submissions. Only that nobody here can sign it again:
- * what is proved dead ends the submission (step.ts).
+ * Submits what a holder signed: intent and signed attempt are committed together before anything is sent, and are then
+ * processed like every submission. Only the holder could sign again, so a proved death ends the submission (step.ts).
  */
 import { and, eq, ne, or, sql } from 'drizzle-orm';
-import type { Clock, IdSource } from '../../clock.ts';
+import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
-import { attempts, submissions } from '../../db/schema/index.ts';
-import { DomainError } from '../../errors.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { HolderCall, PreparedTransaction, Refusal } from '../network/port.ts';
 import { findOpenAttempts } from './attempts.ts';
+import type { SubjectType } from './effects.ts';
 import { enqueueSubmission } from './enqueue.ts';
 import type { Submission } from './settle.ts';
 import { insertAttempt } from './signAttempt.ts';
 
-/** A wallet that raises its fee more often than this has another problem. */
+/** A limit far above the fee raises that a stuck transaction needs. */
 const MAX_REPLACEMENTS = 10;
 
-/** What ends a submission whose signed bytes are dead, and that only its holder could sign again. */
+/** The refusal of a submission whose signed bytes are dead, and that only its holder could sign again. */
 export const NEVER_SIGNED_AGAIN: Refusal = {
   reason: 'EXPIRED',
   message:
@@ -25,7 +25,7 @@ export const NEVER_SIGNED_AGAIN: Refusal = {
     'sure that the wallet has not sent it in another way, such as sped up.',
 };
 
-/** What is said to other bytes of an act whose first ones can't land any more, by the state of their submission. */
+/** The error for other bytes of an act whose first ones can't land any more, by the state of their submission. */
 const OVER = {
   SUCCEEDED: 'It has landed already, in another transaction.',
   REFUSED:
@@ -43,14 +43,14 @@ interface Dependencies {
 }
 
 /**
- * Writes intent and attempt, in the transaction of what they are for.
- * @returns the submission's id.
- * @throws DomainError CONFLICT when the slot was used by another submission, or the same is under way in another
+ * Writes intent and attempt in the transaction of their subject.
+ * @returns the submission's id
+ * @throws DomainError CONFLICT when another submission has used the slot, or the same act is under way in another one
  */
 export async function enqueueSigned(
   tx: Tx,
   deps: Dependencies,
-  intent: { subjectId: string; call: HolderCall },
+  intent: { subjectType: SubjectType; subjectId: string; call: HolderCall },
   signed: PreparedTransaction,
 ): Promise<string> {
   await requireFirst(tx, intent);
@@ -61,8 +61,8 @@ export async function enqueueSigned(
 }
 
 /**
- * The same call once more, signed for the slot that it has: a wallet that raises its fee. Of both, one lands at most.
- * The bytes that are known already change nothing.
+ * Adds the same call, signed again in its slot by a wallet that raises its fee. At most one of both lands. Known bytes
+ * change nothing.
  * @throws DomainError CONFLICT when the submission is settled, or the bytes use another slot: both could land
  */
 export async function addReplacement(
@@ -100,7 +100,7 @@ export async function addReplacement(
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
 }
 
-/** Of two acts that do the same for one subject. */
+/** Refuses a second act of the same kind for one subject. */
 async function requireFirst(tx: Tx, intent: { subjectId: string; call: HolderCall }): Promise<void> {
   const { subjectId, call } = intent;
   const ofKind = and(eq(submissions.subjectId, subjectId), eq(submissions.kind, call.kind));
@@ -113,7 +113,7 @@ async function requireFirst(tx: Tx, intent: { subjectId: string; call: HolderCal
     throw new DomainError('CONFLICT', `The same was signed and submitted before: it is ${other.state}.`);
 }
 
-/** The database's keys hold the same, also against somebody who signs at this very moment. */
+/** Unique keys of the database enforce the same against concurrent calls. */
 async function requireFreeSlot(tx: Tx, signed: PreparedTransaction): Promise<void> {
   const inSlot =
     signed.sequence === null

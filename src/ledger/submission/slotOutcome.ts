@@ -1,16 +1,16 @@
 /**
- * The network's word about a slot: of the attempts that share it, one can land at most, and it is dead when all are.
+ * The outcome of a slot: at most one of its attempts can land, and the slot is dead when all of them are.
  */
 import type { LedgerNetwork, Outcome } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 
 export interface SlotOutcome {
-  /** The attempt that the outcome was said of: the one that landed, if one did. */
+  /** The attempt that the outcome is about: the one that landed, if one did. */
   attempt: Attempt;
   outcome: Outcome;
 }
 
-/** From the word that decides all to the one that decides nothing else. */
+/** From the outcome that decides the slot alone to the one that needs all others. */
 const PRECEDENCE: readonly Outcome['status'][] = [
   'succeeded',
   'refused',
@@ -19,7 +19,10 @@ const PRECEDENCE: readonly Outcome['status'][] = [
   'dead',
 ];
 
-/** @param open at least one @throws NetworkUnavailable when any of them can't be told: it might be the one that landed */
+/**
+ * @param open at least one
+ * @throws NetworkUnavailable when any of them is unknown: it might be the one that landed
+ */
 export async function outcomeOfSlot(
   network: Pick<LedgerNetwork, 'outcome'>,
   open: readonly Attempt[],

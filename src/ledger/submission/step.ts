@@ -4,105 +4,197 @@
  *            ┌────────────────────────── proved dead ─────────────────────────┐
  *            ▼                                                                │
  *   PENDING, no attempt ──sign, commit──▶ PENDING, attempt open ──send, ask──▶│
- *            │     ▲  │                          │   ▲                        │
- *            │     └──┘ no slot is free          │   ├─ not decided yet: same bytes again, later
- *            │                                   │   └─ stuck: the same slot again, at a higher fee
- *            │ simulation refuses                │
- *            ▼                                   ├──landed──────────────▶ SUCCEEDED
- *         REFUSED ◀──────landed and refused──────┤
- *                                                └──history gone, or too
- *                                                   many attempts died───▶ NEEDS_REVIEW
+ *     │      │     ▲  │                          │   ▲                        │
+ *     │      │     └──┘ no slot is free          │   ├─ not decided yet: same bytes again, later
+ *     │      │                                   │   └─ stuck: the same slot again, at a higher fee
+ *     │      │ simulation refuses, and           │
+ *     │      ▼ nothing unknown was sent          ├──landed──────────────▶ SUCCEEDED
+ *     │   REFUSED ◀──────landed and refused──────┤
+ *     │                                          └──history gone, too many attempts died,
+ *     └──signing is halted, or the network shows      or the outcome can't be written───▶ NEEDS_REVIEW
+ *        that it was done already─────────────────────────────────────────────────────────▶ NEEDS_REVIEW
  *
- * What a holder signed with a key of their own is never signed again here: proved dead, it is REFUSED.
+ * Only the holder could sign a holder's call again: proved dead, it is REFUSED.
  *
- * A broken connection or a time-out at any point changes nothing: the next step looks again.
+ * A broken connection or a time-out at any point changes nothing: the next step asks again.
  */
 import { eq } from 'drizzle-orm';
-import { attempts } from '../../db/schema/index.ts';
-import { NetworkRefusal, type Outcome } from '../network/port.ts';
-import { buryAttempts, countSigned, findOpenAttempts, type Attempt } from './attempts.ts';
-import { haltSigning } from './haltedSigning.ts';
-import { effectsFor, intentOf, settle, type Submission } from './settle.ts';
+import { attempts } from '../../db/tables/index.ts';
+import { ChainRewritten, NetworkRefusal, type Draft, type Outcome, type Refusal } from '../network/port.ts';
+import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
+import { effectsFor } from './effects.ts';
+import { confirmMismatch, haltSigning } from './knownHistory.ts';
+import { findOnNetwork, intentOf, settle, type Submission, type Verdict } from './settle.ts';
+import { settleOrReview } from './failedSettlement.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
-import { outbidAttempt, signAttempt } from './signAttempt.ts';
+import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
-import { readSigningState, SequenceAhead } from './slots.ts';
+import { readSigningState, requireKnownSequences, SequenceMismatch } from './sequenceSlots.ts';
+import type { StepBatches } from './stepBatches.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** So many attempts can only die when something is wrong that signing again won't mend. */
+/** After this many deaths, something is wrong that signing again won't mend. */
 const MAX_ATTEMPTS = 20;
-/** A node may have dropped what it was sent, so it is sent again; the first look is always one of these. */
+/** A landed attempt without effect is charged: the same cause this often in a row is permanent. */
+const MAX_PAID_DEATHS = 3;
+/** A node may have dropped the bytes, so they are sent again with every fourth question, beginning with the first. */
 const LOOKS_PER_SENDING = 4;
 
 /**
- * What a step achieved: `settled` (or no longer ours), `progress` (step again now), `waiting` for the network (look
+ * What a step achieved: `settled` (or another instance's), `progress` (step again now), `waiting` for the network (ask
  * again later), `no-slot` (nothing was signed; wait for others to finish).
  */
 export type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
 
-export async function step(deps: SubmissionDependencies, submission: Submission): Promise<StepResult> {
+export async function step(
+  deps: SubmissionDependencies,
+  batches: StepBatches,
+  submission: Submission,
+): Promise<StepResult> {
   const { signingOrder } = deps.network;
-  const open = await findOpenAttempts(deps.db, submission.id);
+  const open = await batches.findOpenAttempts(submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
-    const concluded = await conclude(deps, submission, open);
+    const concluded = await conclude(deps, batches, submission, open);
     if (concluded !== null) return concluded;
-    // Each look asks; a node that waits for its next ledger need not get the same bytes every time.
+    // Each step asks, but a node between two ledgers need not get the same bytes every time.
     if (signingOrder && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
-    return sendAndAsk(deps, submission, await outbid(deps, open));
+    return sendAndAsk(deps, batches, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {
     await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
     return 'settled';
   }
-  // Known before anything is simulated: most of a long queue only waits.
-  if (signingOrder && (await readSigningState(deps.db, signingOrder)).freeSlots === 0) return 'no-slot';
-
-  const reason = await reasonForReview(deps, submission);
-  if (reason !== null) {
-    await settle(deps, submission.id, { kind: 'needsReview', attemptHash: null, reason });
-    return 'settled';
+  if (signingOrder) {
+    const { haltedBecause, freeSlots } = await readSigningState(deps.db, signingOrder);
+    if (haltedBecause !== null) return toReview(deps, submission, 'SIGNING_HALTED', halted(haltedBecause));
+    // Checked before any simulation: most of a long queue only waits.
+    if (freeSlots === 0) return 'no-slot';
   }
-  const signed = await sign(deps, submission);
-  return Array.isArray(signed) ? sendAndAsk(deps, submission, signed) : signed;
+  const death = await reasonNotToSignAgain(deps, batches, submission);
+  if (death !== null) return toReview(deps, submission, 'ATTEMPTS_DIED', death);
+  const intent = intentOf(submission);
+  const obstacle = await effectsFor(deps, intent).reasonForReview?.(intent);
+  if (obstacle) return toReview(deps, submission, 'REFUSED', obstacle);
+  return sign(deps, batches, submission);
 }
 
-async function reasonForReview(deps: SubmissionDependencies, submission: Submission): Promise<string | null> {
-  const signed = await countSigned(deps.db, submission.id);
-  if (signed - submission.attemptsBeforeResume >= MAX_ATTEMPTS) {
+function halted(because: string): string {
+  return `Signing is halted (${because}): what this asks for may have been done already.`;
+}
+
+async function toReview(
+  deps: SubmissionDependencies,
+  submission: Submission,
+  cause: Extract<Verdict, { kind: 'needsReview' }>['cause'],
+  reason: string,
+): Promise<'settled'> {
+  await settle(deps, submission.id, { kind: 'needsReview', attemptHash: null, cause, reason });
+  return 'settled';
+}
+
+async function reasonNotToSignAgain(
+  deps: SubmissionDependencies,
+  batches: StepBatches,
+  submission: Submission,
+): Promise<string | null> {
+  if ((await batches.readLastNumber(submission.id)) === 0) return null;
+  const since = submission.attemptsBeforeResume;
+  if ((await countSigned(deps.db, submission.id, since)) >= MAX_ATTEMPTS) {
     return `${MAX_ATTEMPTS} signed attempts died without landing`;
   }
-  const effects = effectsFor(deps, submission.kind);
-  return (await effects.reasonForReview?.(intentOf(submission))) ?? null;
+  const cause = await findRepeatedCause(deps.db, submission.id, since, MAX_PAID_DEATHS);
+  return (
+    cause &&
+    `${MAX_PAID_DEATHS} attempts running landed without effect, and were paid for, of the same cause: ${cause}`
+  );
 }
 
-async function sign(deps: SubmissionDependencies, submission: Submission): Promise<Attempt[] | StepResult> {
+async function sign(
+  deps: SubmissionDependencies,
+  batches: StepBatches,
+  submission: Submission,
+): Promise<StepResult> {
+  const intent = intentOf(submission);
   try {
-    const signed = await signAttempt(deps, intentOf(submission));
-    if (signed === null) return 'no-slot';
-    return signed.length === 0 ? 'settled' : signed;
+    const [draft, found] = await Promise.all([draftOrRefusal(deps, submission), findOnNetwork(deps, intent)]);
+    if (found !== null || 'reason' in draft) return await endUnsigned(deps, submission, draft);
+    // The sequences are read after what was found: a transaction sent elsewhere in between shows there.
+    const signed = await batches.sign({ intent, draft });
+    if (signed === 'no-slot') return 'no-slot';
+    return signed.length === 0 ? 'settled' : await sendAndAsk(deps, batches, submission, signed);
   } catch (error) {
-    if (error instanceof SequenceAhead) {
+    if (error instanceof SequenceMismatch) {
+      await confirmMismatch(deps, error);
       await haltSigning(deps, deps.db, error);
-      return 'no-slot';
-    }
-    if (!(error instanceof NetworkRefusal)) throw error;
-    const refusal = { reason: error.reason, message: error.message };
-    await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal });
-    return 'settled';
+    } else if (error instanceof ChainRewritten) {
+      const accounts = deps.network.signingOrder?.accounts ?? [];
+      for (const address of accounts) await haltSigning(deps, deps.db, { address, message: error.message });
+    } else throw error;
+    return 'progress';
   }
 }
 
-async function outbid(deps: SubmissionDependencies, open: readonly Attempt[]): Promise<readonly Attempt[]> {
+async function draftOrRefusal(
+  deps: SubmissionDependencies,
+  submission: Submission,
+): Promise<Draft | Refusal> {
+  try {
+    return await deps.network.draft(intentOf(submission).call);
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    return { reason: error.reason, message: error.message };
+  }
+}
+
+/**
+ * A simulation may refuse what an unknown transaction of an own account has done already (the balance is burned, the
+ * reference used). So the sequences are read after it, and a refusal is believed only when the database knows all of
+ * them and the network shows no effect of the call.
+ * @throws SequenceMismatch
+ */
+async function endUnsigned(
+  deps: SubmissionDependencies,
+  submission: Submission,
+  drafted: Draft | Refusal,
+): Promise<StepResult> {
+  const { network } = deps;
+  const order = network.signingOrder;
+  if (order) {
+    const [nextSequences, waiting] = await Promise.all([
+      network.nextSequences('latest'),
+      network.nextSequences('waiting'),
+    ]);
+    const areKnown = await deps.db.transaction((tx) =>
+      requireKnownSequences(tx, order, nextSequences, waiting),
+    );
+    if (!areKnown) return 'progress';
+  }
+  const found = await findOnNetwork(deps, intentOf(submission));
+  if (found !== null) return toReview(deps, submission, 'FOUND_ON_NETWORK', found.evidence);
+  // The effect was settled meanwhile by its own attempt.
+  if (!('reason' in drafted)) return 'progress';
+  await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: drafted });
+  return 'settled';
+}
+
+async function replaceOpen(
+  deps: SubmissionDependencies,
+  open: readonly Attempt[],
+): Promise<readonly Attempt[]> {
   const latest = open.at(-1);
-  const higher = latest && (await outbidAttempt(deps, latest));
+  const higher = latest && (await replaceAttempt(deps, latest));
   if (!higher) return open;
-  deps.log.warn({ submissionId: higher.submissionId, hash: higher.hash, outbids: higher.outbids }, 'outbid');
+  deps.log.warn(
+    { submissionId: higher.submissionId, hash: higher.hash, replaces: higher.replaces },
+    'attempt replaced',
+  );
   return [...open, higher];
 }
 
 async function sendAndAsk(
   deps: SubmissionDependencies,
+  batches: StepBatches,
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult> {
@@ -113,12 +205,13 @@ async function sendAndAsk(
   if (answer.status !== 'accepted') {
     deps.log.warn({ submissionId: submission.id, hash: latest.hash, answer }, 'broadcast not accepted');
   }
-  return (await conclude(deps, submission, open)) ?? 'waiting';
+  return (await conclude(deps, batches, submission, open)) ?? 'waiting';
 }
 
-/** Asks the network and acts on its word; null while the call can still land. */
+/** Asks the network and acts on the outcome; null while the call can still land. */
 async function conclude(
   deps: SubmissionDependencies,
+  batches: StepBatches,
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult | null> {
@@ -129,34 +222,47 @@ async function conclude(
     case 'pending':
       return null;
     case 'succeeded':
-      await settle(deps, submission.id, { kind: 'succeeded', attemptHash, landed: outcome });
+      await settleOrReview(deps, batches, submission, { kind: 'succeeded', attemptHash, landed: outcome });
       return 'settled';
-    case 'refused':
-      await settle(deps, submission.id, { kind: 'refused', attemptHash, refusal: outcome.refusal });
+    case 'refused': {
+      const found = await findOnNetwork(deps, intentOf(submission));
+      const { refusal, ledger } = outcome;
+      const verdict: Verdict = found
+        ? { kind: 'needsReview', attemptHash, cause: 'FOUND_ON_NETWORK', reason: found.evidence }
+        : { kind: 'refused', attemptHash, refusal, ledger };
+      await settleOrReview(deps, batches, submission, verdict);
       return 'settled';
+    }
     case 'dead':
-      await bury(deps, submission, open, outcome);
+      await endAttempts(deps, submission, open, outcome);
       return 'progress';
-    case 'undeterminable':
-      await settle(deps, submission.id, { kind: 'needsReview', attemptHash, reason: outcome.reason });
+    case 'undeterminable': {
+      const { reason } = outcome;
+      await settle(deps, submission.id, {
+        kind: 'needsReview',
+        attemptHash,
+        cause: 'UNDETERMINABLE',
+        reason,
+      });
       return 'settled';
+    }
   }
 }
 
 /**
- * Dead bytes may be signed again, unless their slot was taken by a transaction that this database knows nothing of:
- * that may have been the very same call, signed for a newer copy. Nothing is signed then before it is looked at.
+ * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
+ * been the same call, signed for a newer copy of the database. Then nothing is signed before the network was checked.
  */
-async function bury(
+async function endAttempts(
   deps: SubmissionDependencies,
   submission: Submission,
   open: readonly Attempt[],
-  { proof, usedBy }: Extract<Outcome, { status: 'dead' }>,
+  { proof, usedBy, cause }: Extract<Outcome, { status: 'dead' }>,
 ): Promise<void> {
   const hashes = open.map((attempt) => attempt.hash);
   const [address] = open.map((attempt) => attempt.source);
   await deps.db.transaction(async (tx) => {
-    await buryAttempts(tx, hashes, proof, deps.clock.now());
+    await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
     if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
     if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
     await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });

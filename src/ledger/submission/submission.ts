@@ -3,23 +3,22 @@
  *
  *   intent     a row, written in the transaction of the books entry it belongs to (`enqueue`)
  *   attempt    signed bytes and their hash, committed before they are sent (`signAttempt`)
- *   step       one look at one submission: sign, send, ask, settle (`step`)
- *   settle     the network's final word and what it means, in one transaction (`settle`)
- *   slots      which account signs next and with which sequence, where the network numbers transactions (`slots`)
+ *   step       one step of one submission: sign, send, ask, settle (`step`)
+ *   settle     the network's final outcome and its effects, in one transaction (`settle`)
+ *   slots      which account signs next, and with which sequence, on networks with sequences (`sequenceSlots`)
  *   worker     claims due submissions, on any number of instances, and steps them (`worker`)
  *
- * Nothing but the network's final word settles a submission. Two instances that work on the same one by
- * accident are harmless: the database admits one open attempt per submission, the same bytes land once, and
- * settling is decided under the submission's row lock.
+ * Only the network's final outcome settles a submission. Two instances may work on the same one: the database admits
+ * one open attempt per submission, the same bytes land once, and settling is decided under the submission's row lock.
  */
-import type { Clock, IdSource } from '../../clock.ts';
+import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Db } from '../../db/connection.ts';
-import type { Doorbell } from '../../db/doorbell.ts';
-import type { Logger } from '../../logger.ts';
+import type { ChangeSignal } from '../../db/changeSignal.ts';
+import type { Logger } from '../../lib/logger.ts';
 import type { LedgerNetwork } from '../network/port.ts';
-import type { EffectsByKind } from './effects.ts';
+import type { EffectsTable } from './effects.ts';
 
-/** Places where a crash is worth testing; the product passes a function that does nothing. */
+/** Crash points for tests; the product passes a function that does nothing. */
 export type Checkpoint =
   | 'attempt-signed'
   | 'attempt-committed'
@@ -28,20 +27,21 @@ export type Checkpoint =
   | 'settlement-uncommitted'
   | 'settlement-committed';
 
-/** The subjects doorbell's key for "there is a new submission". */
+/** Key in the subjects' change signal for "there is a new submission". */
 export const NEW_SUBMISSION = 'new';
 
 export interface SubmissionDependencies {
   db: Db;
   network: LedgerNetwork;
-  effects: EffectsByKind;
+  effects: EffectsTable;
   /**
-   * Compares books and network while nothing is under way, and tells what they disagree on: nothing when whatever
-   * else was sent with custody's key left the platform's tokens alone. @throws NetworkUnavailable
+   * Compares books and network while no call is under way, and returns their differences: none when the transactions
+   * sent elsewhere with custody's key left the platform's tokens alone.
+   * @throws NetworkUnavailable
    */
   reconcile: () => Promise<string[]>;
-  /** Rings with a subject's id when the state of its submission changed. */
-  subjects: Doorbell;
+  /** Notified with a subject's id when the state of its submission changed. */
+  subjects: ChangeSignal;
   clock: Clock;
   ids: IdSource;
   random: () => number;

@@ -1,120 +1,126 @@
 /**
- * The worker: claims due submissions and steps them until it is stopped. Any number of instances may run one.
+ * The worker: leases due submissions and steps them until it is stopped. Any number of instances may run one.
  */
 import { and, eq, sql, type SQL } from 'drizzle-orm';
-import { claimDue } from '../../db/claimDue.ts';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
-import { attempts, submissions } from '../../db/schema/index.ts';
-import { messageOf } from '../../errors.ts';
+import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
+import { messageOf } from '../../lib/errors.ts';
+import { SignerShortOfFunds } from '../network/port.ts';
 import { reviewHaltedSigning } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
-import { readSigningState } from './slots.ts';
+import { readSigningState } from './sequenceSlots.ts';
 import { step } from './step.ts';
+import { createStepBatches, type StepBatches } from './stepBatches.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
-/** Longer than any step: a step's network calls have time-outs of their own well below it. */
-const CLAIM_SECONDS = 30;
+/** On networks with sequences, where each step asks a node a few questions. */
 const MAX_CONCURRENT_STEPS = 12;
-/** The same for a holder's: nobody here can hurry it, and on some networks it never ends by itself. */
+/** Without sequences nothing limits how many are open, and what they do at the same time is done together. */
+const MAX_CONCURRENT_UNORDERED_STEPS = 512;
+/**
+ * Backoff for holder-signed transactions: only the holder can raise the fee, and on some networks they never expire.
+ */
 const WHILE_HOLDER_PENDING = { firstMs: 250, longestMs: 15 * 60_000, factor: 1.32 };
 const AFTER_FAILURE = { firstMs: 250, longestMs: 15_000 };
 /**
- * While the network works on it. Each wait is a seventh longer, so that what lands is noticed within about a seventh
- * of the time it took, on a ledger of a second as on one that is final after a quarter of an hour.
+ * Backoff for custody's transactions. Each wait is a seventh longer, so that landing is noticed within about a seventh
+ * of the time that it took, whether ledgers take a second or finality a quarter of an hour.
  */
 const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
-/** Free slots ring the bell; this is for the rings that are lost. */
+/** A freed slot notifies; this interval covers lost notifications. */
 const NO_SLOT_DELAY_MS = 1000;
-/** A network with numbers closes a ledger every few seconds: looking four times a second adds little to that. */
+/** Networks with sequences close a ledger every few seconds, so this adds little delay. */
 const IDLE_POLL_MS = 250;
-/** A submission that keeps making progress within one claim gives way to others after so many steps. */
+/** A submission that keeps making progress gives way to others after this many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
 
 export type SubmissionWorker = DueWorker;
 
+const isPending = eq(submissions.state, 'PENDING');
+
 export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
+  const leases = createLeases(deps.db, submissions, {
+    isOpen: isPending,
+    onError: (error) =>
+      deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),
+  });
+  const batches = createStepBatches(deps);
   return createDueWorker({
     name: 'submissions',
-    bell: deps.subjects,
-    bellKey: NEW_SUBMISSION,
-    maxConcurrent: MAX_CONCURRENT_STEPS,
-    claim: (limit) => claimInOrder(deps, limit),
-    carry: (submission) => carry(deps, submission),
+    changeSignal: deps.subjects,
+    signalKey: NEW_SUBMISSION,
+    maxConcurrent: deps.network.signingOrder ? MAX_CONCURRENT_STEPS : MAX_CONCURRENT_UNORDERED_STEPS,
+    leases,
+    claim: (limit) => claimInOrder(deps, leases, limit),
+    process: (submission) => processSubmission(deps, batches, submission),
     ...(deps.network.signingOrder ? { idlePollMs: IDLE_POLL_MS } : {}),
     log: deps.log,
   });
 }
 
 /**
- * Each kind of work has a share of every claim, so that none keeps the others waiting: what custody has under way, which
- * gives its slots back; what is not signed yet, as far as there are slots; and what holders signed, which is theirs to
- * hurry and may stay open for ever.
+ * Each kind of work has a share of every claim, so that none blocks the others: custody's open attempts, whose slots
+ * become free; unsigned submissions, as far as there are slots; and holders' transactions, which may stay open for
+ * ever.
  */
-async function claimInOrder(deps: SubmissionDependencies, limit: number): Promise<Submission[]> {
+async function claimInOrder(
+  deps: SubmissionDependencies,
+  leases: Leases<Submission>,
+  limit: number,
+): Promise<Submission[]> {
   const { signingOrder } = deps.network;
-  if (signingOrder === null) return claim(deps, limit);
+  if (signingOrder === null) return leases.claim(limit);
   const byCustody = eq(submissions.signer, 'CUSTODY');
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
-  const underWay = await claim(deps, Math.ceil(limit / 2), and(byCustody, isUnderWay));
-  const { isHalted, freeSlots } = await readSigningState(deps.db, signingOrder);
-  if (isHalted) void reviewHaltedSigning(deps);
+  const underWay = await leases.claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
+  const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
+  const isHalted = haltedBecause !== null;
+  if (isReviewDue) void reviewHaltedSigning(deps);
   const quarter = Math.ceil(limit / 4);
-  const fresh = Math.min(limit - underWay.length - quarter, freeSlots);
-  const unsigned = fresh > 0 ? await claim(deps, fresh, and(byCustody, sql`NOT ${isUnderWay}`)) : [];
-  const ofHolders = await claim(deps, quarter, eq(submissions.signer, 'HOLDER'));
+  // While signing is halted, unsigned submissions go to review, which needs no slot.
+  const fresh = Math.min(limit - underWay.length - quarter, isHalted ? limit : freeSlots);
+  const unsigned = fresh > 0 ? await leases.claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`)) : [];
+  const ofHolders = await leases.claim(quarter, eq(submissions.signer, 'HOLDER'));
   return [...underWay, ...unsigned, ...ofHolders];
 }
 
-function claim(deps: SubmissionDependencies, limit: number, condition?: SQL): Promise<Submission[]> {
-  return claimDue(deps.db, submissions, {
-    condition: and(eq(submissions.state, 'PENDING'), condition),
-    limit,
-    claimSeconds: CLAIM_SECONDS,
-  });
-}
-
-async function carry(deps: SubmissionDependencies, submission: Submission): Promise<void> {
+async function processSubmission(
+  deps: SubmissionDependencies,
+  batches: StepBatches,
+  submission: Submission,
+): Promise<void> {
   let backoff: Parameters<typeof backoffMs>[1] =
     submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
+  let message: string | null = null;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
-      const result = await step(deps, submission);
+      const result = await step(deps, batches, submission);
       if (result === 'settled') return;
       if (result === 'waiting') break;
-      if (result === 'no-slot') return await putBackSoon(deps, submission);
+      // Nothing was tried, so nothing counts as fruitless.
+      if (result === 'no-slot') return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS);
     }
   } catch (error) {
-    // Unknown, so nothing changes: the next step looks again.
+    // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
     backoff = AFTER_FAILURE;
+    // Only an operator can end this, so it is shown; passing causes are only logged.
+    if (error instanceof SignerShortOfFunds) message = error.message;
   }
-  await putBack(deps, submission, backoff).catch((error: unknown) => {
-    // The claim runs out by itself.
-    deps.log.error({ submissionId: submission.id, error: messageOf(error) }, 'putting back failed');
+  await rescheduleIn(deps, submission, backoffMs(submission.fruitlessSteps, backoff, deps.random), {
+    fruitlessSteps: sql`${submissions.fruitlessSteps} + 1`,
+    message,
   });
 }
 
-/** Nothing was tried, so nothing counts as fruitless. */
-async function putBackSoon(deps: SubmissionDependencies, submission: Submission): Promise<void> {
-  await deps.db
-    .update(submissions)
-    .set({ dueAt: sql`now() + make_interval(secs => ${NO_SLOT_DELAY_MS / 1000})` })
-    .where(and(eq(submissions.id, submission.id), eq(submissions.state, 'PENDING')));
-}
-
-/** Makes the submission due again after a back-off. */
-async function putBack(
+function rescheduleIn(
   deps: SubmissionDependencies,
-  submission: Submission,
-  backoff: Parameters<typeof backoffMs>[1],
+  { id }: Submission,
+  delayMs: number,
+  // `message` tells an operator what to do meanwhile.
+  values: { fruitlessSteps?: SQL; message?: string | null } = {},
 ): Promise<void> {
-  const delayMs = backoffMs(submission.fruitlessSteps, backoff, deps.random);
-  await deps.db
-    .update(submissions)
-    .set({
-      dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})`,
-      fruitlessSteps: sql`${submissions.fruitlessSteps} + 1`,
-    })
-    .where(and(eq(submissions.id, submission.id), eq(submissions.state, 'PENDING')));
+  return reschedule(deps.db, submissions, { id, isOpen: isPending }, { delayMs, values });
 }

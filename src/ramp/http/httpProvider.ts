@@ -6,41 +6,55 @@
  *   GET  /payouts?clientReference=…    → { payouts: [payout] }
  *   GET  /payouts/{id}                 → payout
  *   POST /payouts/{id}/cancel          → payout
+ *   payout                             { id, clientReference, status, and fiatCurrency and fiatAmount if it repeats
+ * them }
  *   callback                           { sessionId }, signed: `sha256=` and the hex HMAC-SHA256 of the raw body
  *
- * A provider is somebody else's program: its answers are checked, bounded in size and in time. What it says in
- * words is not repeated, because it may repeat the payout account.
+ * The provider's answers are checked, and bounded in size and time. Its messages are never repeated, because they may
+ * contain the payout account.
  */
 import { z } from 'zod';
-import { readBounded } from '../../boundedAnswer.ts';
-import { DomainError, messageOf } from '../../errors.ts';
-import { verifySignature } from '../../indexer/signature.ts';
-import { DECIMAL_PATTERN } from '../decimals.ts';
-import { MAX_SESSION_ID_CHARACTERS, type Callback, type QuoteRequest, type RampProvider } from '../port.ts';
+import { readBounded } from '../../lib/boundedAnswer.ts';
+import { DomainError, messageOf } from '../../lib/errors.ts';
+import { pauseAskedForMs } from '../../lib/retryAfter.ts';
+import { verifySignature } from '../../lib/signature.ts';
+import { DECIMAL_PATTERN } from '../../lib/decimals.ts';
+import type { Pace } from './pace.ts';
+import {
+  SESSION_ID_PATTERN,
+  type Callback,
+  type QuoteRequest,
+  type RampProvider,
+  type RampSession,
+} from '../port.ts';
 
 export interface HttpProviderOptions {
   /** Base address, with or without a path. */
   url: string;
   apiKey: string;
-  /** What callbacks are signed with. Several while one is being replaced. */
+  /** Secrets that sign callbacks; several during a rotation. */
   callbackSecrets: readonly string[];
   fetch: typeof fetch;
   timeoutMs: number;
+  pace: Pace;
 }
 
 export const CALLBACK_SIGNATURE_HEADER = 'x-ramp-signature';
 
-/** A payout is a few hundred bytes; a look-up by reference has at most a few of them. */
+/** A payout is a few hundred bytes; a look-up by reference answers with a few. */
 const MAX_ANSWER_BYTES = 64 * 1024;
-/** Statuses that say nothing of the payout: our key, our haste, or their trouble. */
+/** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
 const NO_VERDICT = new Set([401, 403, 407, 408, 425, 429]);
 
 const decimal = z.string().regex(DECIMAL_PATTERN);
-const sessionId = z.string().min(1).max(MAX_SESSION_ID_CHARACTERS);
+const sessionId = z.string().regex(SESSION_ID_PATTERN);
 const payoutSchema = z.object({
   id: sessionId,
   clientReference: z.string(),
   status: z.enum(['pending', 'processing', 'settled', 'failed', 'refunded']),
+  /** Echoes of the request, where the provider sends them; in another form they are ignored. */
+  fiatCurrency: z.string().optional().catch(undefined),
+  fiatAmount: decimal.optional().catch(undefined),
 });
 const payoutsSchema = z.object({ payouts: z.array(payoutSchema).max(10) });
 const quoteSchema = z.object({
@@ -54,7 +68,7 @@ const quoteSchema = z.object({
   expiresAt: z.iso.datetime({ offset: true }),
 });
 const callbackSchema = z.object({ sessionId });
-/** Machine-readable reasons only. */
+/** Only machine-readable reasons are passed on. */
 const refusalSchema = z.object({ code: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/) });
 
 type Payout = z.infer<typeof payoutSchema>;
@@ -67,7 +81,7 @@ interface Question<T> {
   schema: z.ZodType<T>;
 }
 
-/** The provider's final no, before it becomes an error. */
+/** The provider refused, finally; the caller turns it into an error of its operation. */
 class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -84,6 +98,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   async function ask<T>(question: Question<T>): Promise<T> {
     const { method, path, body, headers } = question;
     try {
+      await options.pace.turn();
       const response = await options.fetch(new URL(path, base), {
         method,
         redirect: 'error',
@@ -96,6 +111,8 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
         },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
+      const pauseMs = pauseAskedForMs(response, Date.now());
+      if (pauseMs !== null) options.pace.hold(pauseMs);
       const text = await readBounded(response, MAX_ANSWER_BYTES);
       if (response.status >= 400 && response.status < 500 && !NO_VERDICT.has(response.status)) {
         throw new Refused(response.status, codeIn(text) ?? `status ${response.status}`);
@@ -108,7 +125,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
     }
   }
 
-  /** A refusal that nobody has a better use for. */
+  /** For questions where a refusal has no meaning of its own. */
   async function askOrReject<T>(question: Question<T>): Promise<T> {
     return ask(question).catch((error: unknown) => {
       if (!(error instanceof Refused)) throw error;
@@ -121,12 +138,13 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   async function findByReference(reference: string): Promise<Payout | null> {
     const path = `payouts?clientReference=${encodeURIComponent(reference)}`;
     const { payouts } = await askOrReject({ method: 'GET', path, schema: payoutsSchema });
-    // A provider that does not know the filter answers with other people's payouts.
+    // A provider that ignores the filter answers with other payouts.
     return payouts.find((payout) => payout.clientReference === reference) ?? null;
   }
 
   return {
-    name: 'http',
+    // Another address is another provider: session ids are valid at one provider only.
+    name: `http ${nameOf(base)}`,
 
     async quote(request) {
       const { tokenAmount, tokenSymbol, fiatCurrency } = request;
@@ -157,7 +175,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
         schema: payoutSchema,
       }).catch(async (error: unknown) => {
         if (!(error instanceof Refused)) throw error;
-        // A refused repeat must not be taken for "there is no such payout".
+        // The provider may refuse a repeated reference; a payout that exists is then the answer.
         const existing = await findByReference(reference);
         if (existing) return existing;
         throw new DomainError('RAMP_REJECTED', `The ramp provider refused the payout: ${error.message}.`, {
@@ -172,7 +190,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
 
     async findSessionByReference(reference) {
       const payout = await findByReference(reference);
-      return payout && { sessionId: payout.id, status: payout.status };
+      return payout && { sessionId: payout.id, status: payout.status, ...fiatOf(payout) };
     },
 
     async getStatus(id) {
@@ -185,7 +203,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
       return ask({ method: 'POST', path: `${path}/cancel`, body: {}, schema: payoutSchema })
         .catch((error: unknown) => {
           if (!(error instanceof Refused)) throw error;
-          // Too late to cancel: what it is now decides.
+          // Too late to cancel: its present status decides.
           return askOrReject({ method: 'GET', path, schema: payoutSchema });
         })
         .then((payout) => payout.status);
@@ -193,6 +211,15 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
 
     readCallback: (callback) => readSignedCallback(callback, options.callbackSecrets),
   };
+}
+
+function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampSession, 'fiat'> {
+  return currency === undefined || amount === undefined ? {} : { fiat: { currency, amount } };
+}
+
+function nameOf(base: string): string {
+  const { host, pathname } = new URL(base);
+  return `${host}${pathname}`.replace(/\/$/, '');
 }
 
 function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): string | null {
@@ -206,7 +233,7 @@ function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly st
   }
 }
 
-/** A quote for something else must not be frozen into this session. */
+/** A quote for another request must not be frozen into this session. */
 function requireAnswerTo(request: QuoteRequest, quote: z.infer<typeof quoteSchema>): void {
   const isSame =
     quote.tokenAmount === request.tokenAmount.toString() &&
@@ -226,7 +253,7 @@ function codeIn(text: string): string | null {
 
 function unavailable(what: string, error: unknown): DomainError {
   const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
-  // Parsers quote what they could not read: neither the message nor the cause may.
+  // Parsers quote the text that they could not read: neither their message nor the cause may be passed on.
   const reason = isUnreadable ? 'its answer has an unknown form' : messageOf(error);
   return new DomainError('RAMP_UNAVAILABLE', `The ramp provider could not be asked (${what}): ${reason}`);
 }

@@ -1,16 +1,16 @@
 /**
- * The manual ramp provider: a person pays out and says so. Sessions are kept in the platform's database;
- * their status changes when an operator sets it, and the platform then learns of it as from any provider: by a
- * callback over HTTP that it must not believe.
+ * The manual ramp provider: a person pays out, and an operator records it. Sessions are stored in the platform's
+ * database; a changed status reaches the platform as from any provider, by an HTTP callback that is only a hint.
  */
-import { and, eq, inArray } from 'drizzle-orm';
+import { and, eq } from 'drizzle-orm';
 import { z } from 'zod';
-import type { Clock } from '../../clock.ts';
+import type { Clock } from '../../lib/clock.ts';
 import type { Db } from '../../db/connection.ts';
-import { manualRampSessions } from '../../db/schema/index.ts';
-import { DomainError, messageOf } from '../../errors.ts';
-import type { Logger } from '../../logger.ts';
-import { MAX_SESSION_ID_CHARACTERS, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
+import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { manualRampSessions } from '../../db/tables/index.ts';
+import { DomainError, messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { SESSION_ID_PATTERN, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
 export interface ManualProviderOptions extends ManualPrices {
@@ -25,7 +25,7 @@ export interface ManualProviderOptions extends ManualPrices {
 
 export interface ManualControls {
   /**
-   * What the person who pays says of a session. Tells the platform by a callback, which may fail: the platform
+   * Records a session's status as the operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
    * @throws DomainError NOT_FOUND
    */
@@ -34,12 +34,12 @@ export interface ManualControls {
 
 export type ManualProvider = RampProvider & ManualControls;
 
-/** Enough that nobody guesses the id of another's session. */
+/** Enough that a session's id can't be guessed. */
 const SESSION_ID_BYTES = 24;
 /** The platform answers callbacks within ten seconds. */
 const CALLBACK_TIMEOUT_MS = 12_000;
 
-const callbackBody = z.object({ sessionId: z.string().min(1).max(MAX_SESSION_ID_CHARACTERS) });
+const callbackBody = z.object({ sessionId: z.string().regex(SESSION_ID_PATTERN) });
 
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
@@ -55,12 +55,14 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       .select()
       .from(manualRampSessions)
       .where(eq(manualRampSessions.reference, reference));
-    return session ? { sessionId: session.id, status: session.status } : null;
+    if (!session) return null;
+    const fiat = { currency: session.fiatCurrency, amount: session.fiatAmount };
+    return { sessionId: session.id, status: session.status, fiat };
   }
 
   return {
     name: 'manual',
-    quote: async (request) => quoteManually(options, request, clock.now()),
+    quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: statusOf,
     readCallback: ({ rawBody }) => readSessionId(rawBody),
@@ -87,16 +89,11 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
     },
 
     async closeSession(sessionId) {
-      // Nothing was paid yet, and nothing will be; what was paid meanwhile stays as it is.
+      // A pending session is closed as failed; one that is being paid, or was paid meanwhile, stays as it is.
       await db
         .update(manualRampSessions)
         .set({ status: 'failed', changedAt: clock.now() })
-        .where(
-          and(
-            eq(manualRampSessions.id, sessionId),
-            inArray(manualRampSessions.status, ['pending', 'processing']),
-          ),
-        );
+        .where(and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, 'pending')));
       return statusOf(sessionId);
     },
 
@@ -133,7 +130,9 @@ async function callBack(options: ManualProviderOptions, sessionId: string): Prom
   }
 }
 
-/** Whoever knows a session's id may hint at it: a hint is checked with the provider, and costs one look. */
+/**
+ * A callback needs no signature here: it costs one look at the provider, and its sender has to know the session's id.
+ */
 function readSessionId(rawBody: Uint8Array): string | null {
   try {
     const parsed = callbackBody.safeParse(JSON.parse(Buffer.from(rawBody).toString('utf8')));

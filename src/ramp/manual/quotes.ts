@@ -1,13 +1,14 @@
 /**
- * The manual provider's prices: a table of rates and one fee.
+ * The manual provider's quotes, from a table of rates and one fee.
  *
  *   gross = tokens ÷ rate, rounded down to the currency's smallest unit
  *   fee   = gross × feeBps ÷ 10000, rounded up
  *   paid  = gross − fee
  */
-import { DomainError } from '../../errors.ts';
-import { divideDown, formatDecimal, parseDecimal, shareUp } from '../decimals.ts';
-import type { Decimal, Quote, QuoteRequest } from '../port.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { divideDown, formatDecimal, parseDecimal, shareUp } from '../../lib/decimals.ts';
+import type { Quote, QuoteRequest } from '../port.ts';
+import type { Decimal } from '../../lib/decimals.ts';
 
 /** Fees are in hundredths of a percent. */
 const BASIS_POINTS = 10_000n;
@@ -16,7 +17,7 @@ export interface ManualPrices {
   /** Tokens per one unit of fiat, by ISO 4217 code. */
   exchangeRates: Readonly<Record<string, Decimal>>;
   feeBps: number;
-  /** How long a quote holds. */
+  /** How long a quote is valid. */
   quoteSeconds: number;
 }
 
@@ -48,7 +49,7 @@ export function quoteManually(prices: ManualPrices, request: QuoteRequest, now: 
   };
 }
 
-/** Own entries alone: "constructor" is no currency. */
+/** Own entries only: "constructor" is no currency. */
 function rateOf({ exchangeRates }: ManualPrices, fiatCurrency: string): Decimal {
   const rate = Object.hasOwn(exchangeRates, fiatCurrency) ? exchangeRates[fiatCurrency] : undefined;
   if (rate !== undefined) return rate;
@@ -61,7 +62,7 @@ function rateOf({ exchangeRates }: ManualPrices, fiatCurrency: string): Decimal 
   );
 }
 
-/** Decimal places that the currency is paid in: 2 for KES, 0 for UGX. */
+/** Decimal places of the currency's smallest unit: 2 for KES, 0 for UGX. */
 function minorDigits(currency: string): number {
   const format = new Intl.NumberFormat('en', { style: 'currency', currency });
   return format.resolvedOptions().maximumFractionDigits ?? 2;

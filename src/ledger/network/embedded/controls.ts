@@ -1,24 +1,27 @@
 /**
- * What the embedded network offers beside the port: its time, its pauses, and holders other than custody.
+ * The embedded network's controls beside the port: its time, its pauses, and holders other than custody.
  *
- * Pauses, transfers and foreign retirements are ordinary signed transactions and land like all others.
+ * Pauses, transfers and retirements by other holders are signed transactions and land like all others.
  */
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
 import type { ClockControl } from '../clockControl.ts';
 import type { Address, TransactionHash } from '../port.ts';
 import { advanceLedgerClock } from './ledgerClock.ts';
-import type { EmbeddedSigner, SubmitCall } from './signer.ts';
-import { keypairOf } from './strkey.ts';
-import type { Keypair } from './strkey.ts';
+import type { EmbeddedSigner, SubmitCall } from './draft.ts';
+import { keypairOf } from '../../../lib/strkey.ts';
+import type { Keypair } from '../../../lib/strkey.ts';
 
 export interface EmbeddedControls extends ClockControl {
   readonly factoryAddress: Address;
-  /** Pauses (or with `false` unpauses) a token or a settlement contract of custody's. @throws NetworkRefusal */
+  /**
+   * Pauses (with `false`: unpauses) a token or settlement contract that custody administers.
+   * @throws NetworkRefusal
+   */
   pauseToken(contractAddress: Address, paused?: boolean): Promise<TransactionHash>;
   /** From custody's own balance. @throws NetworkRefusal */
   transfer(tokenAddress: Address, to: Address, amount: bigint): Promise<TransactionHash>;
-  /** A holder with the key `secretKey`, who signs for themselves. @throws Error when it is no seed */
+  /** A holder with the key `secretKey`, who signs themselves. @throws Error when it is no seed */
   createSigner(secretKey: string): EmbeddedSigner;
 }
 

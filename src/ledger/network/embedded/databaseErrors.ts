@@ -1,15 +1,15 @@
 /**
- * What a failed statement means. Drizzle wraps the driver's errors in ones whose message repeats the whole
- * statement with its values: only the innermost says what went wrong.
+ * Classifies a failed statement. Drizzle's errors repeat the whole statement with its values; only the innermost cause
+ * says what went wrong.
  */
 import postgres from 'postgres';
-import { messageOf } from '../../../errors.ts';
+import { messageOf } from '../../../lib/errors.ts';
 
 export function innermostMessage(error: unknown): string {
   return messageOf(innermost(error));
 }
 
-/** True when PostgreSQL answered with an error; false when it could not be asked. */
+/** True when PostgreSQL answered with an error; false when it did not answer. */
 export function isRefusedByDatabase(error: unknown): boolean {
   return innermost(error) instanceof postgres.PostgresError;
 }

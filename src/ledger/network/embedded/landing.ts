@@ -3,31 +3,30 @@
  *
  *   broadcast ──▶ next batch ──▶ [ close a ledger (row lock) ─ known hashes? ─ load ─ execute ─ store ] commit
  *
- * The lock on the ledger clock serialises landing over all processes. One database transaction lands a
- * whole batch, because under that lock the commits can't be shared: one by one, each would pay for a disk
- * flush of its own. Each transaction still succeeds, is refused or has expired by itself.
+ * The lock on the ledger clock serialises landing over all processes. One database transaction lands a whole batch:
+ * under that lock, single commits would each pay for a disk flush. Each transaction succeeds, is refused or has
+ * expired by itself.
  */
 import { inArray, sql } from 'drizzle-orm';
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
 import { innermostMessage, isRefusedByDatabase } from './databaseErrors.ts';
-import { createBatcher } from './batches.ts';
-import type { Batcher } from './batches.ts';
+import { createBatcher, type Batcher } from '../../../lib/batches.ts';
 import type { Context, ContractEvent, Effects } from './contracts/effects.ts';
 import { execute, keysOf } from './contracts/execute.ts';
 import { closeLedger } from './ledgerClock.ts';
 import type { ClosedLedger } from './ledgerClock.ts';
 import { events, transactions } from './tables.ts';
-import type { SignedTransaction } from './transaction.ts';
+import type { SignedTransaction } from './signing.ts';
 import type { World } from './world.ts';
 import { loadWorld, saveContracts, saveHoldings } from './worldStore.ts';
 
-/** Rung, without a payload, when a ledger with events was committed. */
+/** Notified, without a payload, when a ledger with events was committed. */
 export const EVENTS_CHANNEL = 'embedded_network_events';
 
-/** Transactions per ledger: enough to spread a commit's cost, few enough to hold the lock for milliseconds. */
+/** Transactions per ledger: enough to share a commit's cost, few enough to hold the lock for milliseconds only. */
 const MAX_TRANSACTIONS_PER_LEDGER = 100;
 /** Broadcasts that may wait in one process: about ten seconds of landing. */
 const MAX_WAITING = 10_000;
@@ -43,28 +42,15 @@ type Landed = { transaction: SignedTransaction } & (
   { effects: Effects; refusal: null } | { effects: null; refusal: Refusal }
 );
 
-/** Lands verified transactions. A rejected promise means that nothing is known of the transaction. */
+/** Lands verified transactions. A rejected promise means that the outcome is unknown. */
 export function createLander(deps: LandingDeps): Batcher<SignedTransaction, BroadcastAnswer> {
   return createBatcher({
     maxItems: MAX_TRANSACTIONS_PER_LEDGER,
     maxWaiting: MAX_WAITING,
-    run: (batch) => landBatch(deps, batch),
+    run: (batch) => deps.db.transaction((tx) => landInOneLedger(tx, deps, batch)),
+    // The database refused one of them, which must not block the others.
+    dividesOn: isRefusedByDatabase,
   });
-}
-
-async function landBatch(deps: LandingDeps, batch: SignedTransaction[]): Promise<BroadcastAnswer[]> {
-  try {
-    return await deps.db.transaction((tx) => landInOneLedger(tx, deps, batch));
-  } catch (error) {
-    // The database refused what was written: one transaction must not keep the others from landing.
-    if (batch.length === 1 || !isRefusedByDatabase(error)) throw error;
-    const answers: BroadcastAnswer[] = [];
-    for (const transaction of batch) {
-      const [answer] = await landBatch(deps, [transaction]).catch((cause: unknown) => [unknownAnswer(cause)]);
-      answers.push(answer ?? unknownAnswer('no answer'));
-    }
-    return answers;
-  }
 }
 
 export function unknownAnswer(cause: unknown): BroadcastAnswer {
@@ -135,7 +121,7 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   const eventRows = landed.flatMap(({ transaction, effects }, at) =>
     (effects?.events ?? []).map((event, eventIndex) => eventRow(ledger, transaction, event, at, eventIndex)),
   );
-  // First what the rest refers to; the statements of one step are sent without waiting for each other.
+  // Referenced rows first; the statements of one step are sent without waiting for each other.
   const changes = world.changes();
   await Promise.all([
     saveContracts(tx, changes),
@@ -181,7 +167,7 @@ function eventRow(
   };
 }
 
-/** As Stellar numbers events: ledger, transaction and operation in one 64-bit number, then the event's index. */
+/** Numbered as on Stellar: ledger, transaction and operation in one 64-bit number, then the event's index. */
 function eventId(ledger: bigint, positionInLedger: number, eventIndex: number): string {
   const operation = (ledger << 32n) | (BigInt(positionInLedger + 1) << 12n);
   return `${String(operation).padStart(19, '0')}-${String(eventIndex).padStart(10, '0')}`;

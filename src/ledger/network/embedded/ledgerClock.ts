@@ -1,12 +1,12 @@
 /**
  * The network's time and its ledger numbers.
  *
- * A ledger's close time is the instance's clock plus the stored offset, but never before the last close
- * time: so time goes on when nobody transacts, all instances agree on an advance by hand, and an instance
- * whose clock is behind can't turn it back.
+ * A ledger's close time is the instance's clock plus the stored offset, but never before the last close time. So time
+ * passes without transactions, all instances agree on a manual advance, and an instance with a slow clock can't turn
+ * time back.
  */
 import { sql } from 'drizzle-orm';
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import type { UnixSeconds } from '../port.ts';
 import { ledgerClock } from './tables.ts';
@@ -16,7 +16,7 @@ export interface ClosedLedger {
   closedAt: UnixSeconds;
 }
 
-/** The latest ledger; its close time is what it would be if an empty ledger closed right now. */
+/** The latest ledger, with the close time that an empty ledger would have now. */
 export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<ClosedLedger> {
   const [row] = await db.select().from(ledgerClock);
   if (!row) throw new Error('The embedded network has no ledger clock: it was never initialised');
@@ -25,8 +25,7 @@ export async function readLedgerClock(db: Db | Tx, clock: Clock): Promise<Closed
 }
 
 /**
- * Closes the next ledger and holds the clock's row lock until the transaction ends: everything decided
- * after it, in this transaction, is decided while nothing else can land.
+ * Closes the next ledger and holds the clock's row lock until the transaction ends: nothing else can land meanwhile.
  */
 export async function closeLedger(tx: Tx, clock: Clock): Promise<ClosedLedger> {
   const [row] = await tx
@@ -53,7 +52,7 @@ export async function advanceLedgerClock(db: Db, clock: Clock, seconds: number):
   });
 }
 
-/** Writes the clock's row at the network's first start; later starts find it. Returns the network's id. */
+/** Writes the clock's row at the network's first start; later starts read it. @returns the network's id */
 export async function initialiseLedgerClock(db: Db, clock: Clock, freshNetworkId: string): Promise<string> {
   await db
     .insert(ledgerClock)

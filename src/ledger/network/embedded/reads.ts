@@ -1,8 +1,8 @@
 /**
- * What anyone may read of the contracts, each from one statement and so from one moment of the network.
+ * Public reads of the contracts' state, each from one statement and so from one moment of the network.
  */
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
-import type { Clock } from '../../../clock.ts';
+import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
 import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal } from '../port.ts';
 import type {
@@ -16,7 +16,7 @@ import type {
   SettlementContract,
   TokenTemplate,
 } from '../port.ts';
-import { hashText } from './identity.ts';
+import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 
@@ -138,7 +138,7 @@ async function readRecords(
       retirements,
       and(
         eq(retirements.tokenAddress, tokens.address),
-        // Compared as bigint: an index beyond 32 bits is no error, there is simply nothing there.
+        // Compared as bigint: an index beyond 32 bits finds nothing, instead of failing.
         gte(retirements.index, sql`${fromIndex}::bigint`),
         lt(retirements.index, sql`${fromIndex + limit}::bigint`),
       ),

@@ -1,8 +1,8 @@
 /**
- * The embedded network's own storage: what a chain would keep, in a schema that the platform never reads.
+ * The embedded network's own storage, in a schema that the platform never reads.
  *
- * CHECKs that a token's supply can't go wrong, and triggers that make retirement records, landed
- * transactions and events append-only, are hand-written in drizzle/embedded-network.
+ * drizzle/embedded-network adds by hand: CHECKs on a token's supply, and triggers that make retirement records, landed
+ * transactions and events append-only.
  */
 import {
   bigint,
@@ -21,7 +21,7 @@ import type { TokenState } from './world.ts';
 
 export const embeddedNetwork = pgSchema('embedded_network');
 
-/** i128 amounts: text between program and database, so that no digit is lost. */
+/** i128 amounts, transferred as text, so that no digit is lost. */
 const i128 = customType<{ data: bigint; driverData: string }>({
   dataType: () => 'numeric(39, 0)',
   toDriver: (value) => value.toString(),
@@ -126,7 +126,7 @@ export const transactions = embeddedNetwork.table('transactions', {
   refusalMessage: text('refusal_message'),
 });
 
-/** What the contracts published, in the order of landing: `sequence` rises with commits, gaps mean nothing. */
+/** Published events, in the order of landing: `sequence` rises with commits and may have gaps. */
 export const events = embeddedNetwork.table(
   'events',
   {
@@ -153,14 +153,14 @@ export const webhooks = embeddedNetwork.table('webhooks', {
   id: text('id').primaryKey(),
   url: text('url').notNull(),
   events: jsonb('events').$type<string[]>().notNull(),
-  /** Signs every delivery to this registration. The indexer itself needs it in the clear. */
+  /** Signs every delivery to this registration. The indexer needs it unencrypted. */
   secret: text('secret').notNull(),
   /** Events up to here were published before the registration and are not delivered to it. */
   afterSequence: bigint('after_sequence', { mode: 'bigint' }).notNull(),
   createdAt: unixSeconds('created_at').notNull(),
 });
 
-/** One row: how far the embedded indexer has claimed the events, by all its instances together. */
+/** One row: how far all instances of the embedded indexer together have claimed the events. */
 export const indexerCursor = embeddedNetwork.table('indexer_cursor', {
   singleton: boolean('singleton').primaryKey().default(true),
   sequence: bigint('sequence', { mode: 'bigint' }).notNull(),

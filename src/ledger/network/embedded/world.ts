@@ -1,8 +1,8 @@
 /**
- * The contracts' state while a batch of transactions is executed: what was loaded, and what they changed.
+ * The contracts' state during a batch: what was loaded, and what the batch changed.
  *
- * Contract rules are plain functions over a `World` and know no database. Reading something that was not
- * loaded is a defect and throws: taking it for "absent" would overwrite a balance with a wrong one.
+ * Contract rules are plain functions over a `World` and know no database. Reading something that was not loaded
+ * throws: taken for absent, it would overwrite a balance with a wrong one.
  */
 import type {
   Address,
@@ -23,7 +23,7 @@ export interface TokenState {
   readonly symbol: string;
   readonly assetIdHash: Hash32;
   readonly countryCode: string;
-  /** JSON; integers as decimal strings. Kept for people: the rules read `expiryDate` alone. */
+  /** JSON; integers as decimal strings. For display: the rules read `expiryDate` alone. */
   readonly metadata: Readonly<Record<string, string | number>>;
   readonly paused: boolean;
   readonly status: ReceiptStatus;
@@ -56,7 +56,7 @@ export interface BalanceState {
 
 export type RetirementState = RetirementRecord & { readonly tokenAddress: Address };
 
-/** What must be loaded before a batch can be executed. */
+/** The state that must be loaded before a batch is executed. */
 export interface WorldKeys {
   tokens: Address[];
   settlements: Address[];
@@ -85,21 +85,21 @@ export interface World {
   offRamp(settlementAddress: Address, referenceId: Hash32): OffRampState | null;
   putOffRamp(offRamp: OffRampState): void;
   appendRetirement(retirement: RetirementState): void;
-  /** Everything put since the world was created, each thing once in its last state. */
+  /** Everything put since the world was created, each item once in its last state. */
   changes(): WorldChanges;
 }
 
 export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
-  const tokens = createShelf<TokenState>('token', keys.tokens);
-  const settlements = createShelf<SettlementState>('settlement', keys.settlements);
-  const balances = createShelf<BalanceState>('balance', keys.balances.map(balanceKey));
-  const offRamps = createShelf<OffRampState>('off-ramp', keys.offRamps.map(offRampKey));
+  const tokens = createLoadedRows<TokenState>('token', keys.tokens);
+  const settlements = createLoadedRows<SettlementState>('settlement', keys.settlements);
+  const balances = createLoadedRows<BalanceState>('balance', keys.balances.map(balanceKey));
+  const offRamps = createLoadedRows<OffRampState>('off-ramp', keys.offRamps.map(offRampKey));
   const retirements: RetirementState[] = [];
 
-  for (const token of loaded.tokens) tokens.stock(token.address, token);
-  for (const settlement of loaded.settlements) settlements.stock(settlement.address, settlement);
-  for (const balance of loaded.balances) balances.stock(balanceKey(balance), balance);
-  for (const offRamp of loaded.offRamps) offRamps.stock(offRampKey(offRamp), offRamp);
+  for (const token of loaded.tokens) tokens.load(token.address, token);
+  for (const settlement of loaded.settlements) settlements.load(settlement.address, settlement);
+  for (const balance of loaded.balances) balances.load(balanceKey(balance), balance);
+  for (const offRamp of loaded.offRamps) offRamps.load(offRampKey(offRamp), offRamp);
 
   return {
     token: (address) => tokens.get(address),
@@ -123,18 +123,18 @@ export function createWorld(keys: WorldKeys, loaded: LoadedWorld): World {
   };
 }
 
-interface Shelf<T> {
-  stock(key: string, value: T): void;
+interface LoadedRows<T> {
+  load(key: string, value: T): void;
   get(key: string): T | null;
   put(key: string, value: T): void;
   changed(): T[];
 }
 
-function createShelf<T>(what: string, loadedKeys: string[]): Shelf<T> {
+function createLoadedRows<T>(what: string, loadedKeys: string[]): LoadedRows<T> {
   const values = new Map<string, T | null>(loadedKeys.map((key) => [key, null]));
   const changedKeys = new Set<string>();
   return {
-    stock: (key, value) => values.set(key, value),
+    load: (key, value) => values.set(key, value),
     get(key) {
       const value = values.get(key);
       if (value === undefined) throw new Error(`The ${what} ${key} was not loaded before execution`);

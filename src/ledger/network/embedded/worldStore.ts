@@ -1,6 +1,6 @@
 /**
- * Loads the state that a batch of calls touches, and stores what they changed: a few statements for a
- * whole batch, sent without waiting for each other.
+ * Loads the state that a batch of calls touches and stores its changes: a few statements per batch, sent without
+ * waiting for each other.
  */
 import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
@@ -9,11 +9,16 @@ import { balances, offRamps, retirements, settlements, tokens } from './tables.t
 import { createWorld } from './world.ts';
 import type { LoadedWorld, World, WorldChanges, WorldKeys } from './world.ts';
 
-/**
- * Calls about off-ramp deposits lead from the deposit to its token and three balances, so those are
- * loaded in a second step.
- */
+/** The state that all these calls touch together. */
 export async function loadWorld(db: Db | Tx, calls: readonly WorldKeys[]): Promise<World> {
+  return (await loadState(db, calls))();
+}
+
+/**
+ * The same, for calls that must not see each other's changes: each gets a world of its own from what is returned.
+ * Calls about deposits lead from the deposit to its token and three balances, which are loaded in a second step.
+ */
+export async function loadState(db: Db | Tx, calls: readonly WorldKeys[]): Promise<() => World> {
   const asked = mergeKeys(calls);
   const [heldOffRamps, heldSettlements] = await Promise.all([
     loadOffRamps(db, asked.offRamps),
@@ -26,12 +31,13 @@ export async function loadWorld(db: Db | Tx, calls: readonly WorldKeys[]): Promi
     keys.tokens.length === 0 ? [] : db.select().from(tokens).where(inArray(tokens.address, keys.tokens)),
     loadBalances(db, keys.balances),
   ]);
-  return createWorld(keys, {
+  const loaded = {
     tokens: heldTokens,
     settlements: heldSettlements,
     balances: heldBalances,
     offRamps: heldOffRamps,
-  });
+  };
+  return () => createWorld(keys, loaded);
 }
 
 /** Tokens and settlement contracts, which everything else refers to. */
@@ -70,7 +76,7 @@ function loadBalances(db: Db | Tx, keys: WorldKeys['balances']): Promise<LoadedW
     .execute();
 }
 
-/** What deposits in the batch, new or old, will move: the token, and the balances at both ends of it. */
+/** The token and balances that the batch's deposits, new or old, will move. */
 function keysBehind(
   heldOffRamps: LoadedWorld['offRamps'],
   heldSettlements: LoadedWorld['settlements'],
@@ -86,7 +92,7 @@ function keysBehind(
       balances: balancesOf(offRamp.tokenAddress, holders),
     };
   });
-  // A deposit made in this batch may also be confirmed in it: the treasury's balance is wanted then.
+  // A deposit made in this batch may also be confirmed in it, which needs the treasury's balance.
   const ofNewDeposits = asked.balances
     .filter((balance) => treasuryOf.has(balance.holder))
     .map((balance) => ({

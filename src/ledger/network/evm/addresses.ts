@@ -8,7 +8,7 @@ import type { Hash32, RefusalReason } from '../port.ts';
 
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
-/** Any letter case is taken, but one that tries to be a checksum has to be the right one. */
+/** Any letter case is accepted; mixed case must be the right checksum. */
 export function normalizeAddress(text: string): Address | null {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return null;
   const spelled = getAddress(text.toLowerCase());
@@ -17,7 +17,7 @@ export function normalizeAddress(text: string): Address | null {
   return isMixed && text !== spelled ? null : spelled;
 }
 
-/** @throws NetworkRefusal, CONTRACT_NOT_FOUND by default: nothing stands at what is no address */
+/** @throws NetworkRefusal, CONTRACT_NOT_FOUND by default: no contract is at an invalid address */
 export function requireAddress(text: string, reason: RefusalReason = 'CONTRACT_NOT_FOUND'): Address {
   const address = normalizeAddress(text);
   if (address) return address;

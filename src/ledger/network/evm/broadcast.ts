@@ -1,12 +1,12 @@
 /**
- * Sending signed bytes, and what a node's answer to it means: a hint, whatever it says.
+ * Sends signed bytes and classifies the node's answer, which is only a hint.
  */
 import { keccak256, parseTransaction } from 'viem';
 import type { Hash } from 'viem';
 import { NetworkUnavailable } from '../port.ts';
 import type { BroadcastAnswer } from '../port.ts';
 import type { JsonRpc, RpcError } from './jsonRpc.ts';
-import { ask } from './questions.ts';
+import { ask } from './node.ts';
 import { hexOf } from './signing.ts';
 
 /** Nodes take no larger transaction. */
@@ -14,7 +14,7 @@ export const MAX_TRANSACTION_BYTES = 128 * 1024;
 
 const ALREADY_THERE = /already (known|imported|exists)|known transaction|transaction already/i;
 const NONCE_USED = /nonce (is )?too low|old ?nonce|nonce .*already|invalid nonce.*expected/i;
-/** About the node, not about the transaction. */
+/** Errors of the node that say nothing about the transaction. */
 const NODE_TROUBLE =
   /internal error|timed? ?out|timeout|rate limit|too many requests|limit exceeded|overloaded/i;
 const NODE_TROUBLE_CODES: ReadonlySet<number> = new Set([-32603, -32005, 429]);
@@ -37,7 +37,7 @@ async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<Broa
   const { message } = error;
   if (ALREADY_THERE.test(message)) return { status: 'accepted' };
   if (NONCE_USED.test(message)) {
-    // Used up by this very transaction, or by another: only a final block tells.
+    // The nonce was used by this transaction or another one: only a final block tells.
     const [found] = await rpc.askTogether([ask.transaction(hash)]);
     if ('value' in found && found.value !== null) return { status: 'accepted' };
     return { status: 'unknown', reason: message };
@@ -48,7 +48,7 @@ async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<Broa
   return { status: 'refused', reason: message };
 }
 
-/** What no node would take, without asking one. */
+/** The problem that every node would refuse, found without a request; null when there is none. */
 function problemOf(signedBytes: Uint8Array): string | null {
   if (signedBytes.length === 0) return 'There are no bytes';
   if (signedBytes.length > MAX_TRANSACTION_BYTES) {

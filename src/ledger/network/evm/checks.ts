@@ -1,23 +1,26 @@
 /**
- * What `npm run ledger:check` looks at on an EVM chain, beyond what the port can tell: the node's abilities, the
- * factories, and whether the custody signer can pay for and is allowed what the platform does.
+ * The checks of `npm run ledger:check` for an EVM chain: the node's abilities, the factories, and the custody signer's
+ * funds and roles.
  */
 import { randomUUID } from 'node:crypto';
-import { formatEther, formatGwei } from 'viem';
+import { formatEther, formatGwei, maxUint256 } from 'viem';
 import { lookAt, right, worse, wrong, type Check } from '../check.ts';
+import { SignerShortOfFunds } from '../port.ts';
 import type { NetworkCall } from '../port.ts';
 import { MULTICALL3_ADDRESS } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
+import { readDeploymentFee } from './deploymentFee.ts';
 import { estimateCall } from './draft.ts';
-import { encodeCall } from './encodeCall.ts';
+import { encodeCall } from './calls.ts';
+import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { createFinality } from './finality.ts';
 import type { Finality } from './finality.ts';
-import { feeMarketOf } from './fees.ts';
+import { feeMarketOf, NO_BASE_FEE } from './fees.ts';
 import { createJsonRpc, valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { addressOption, contractsOf } from './options.ts';
+import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
-import { ask } from './questions.ts';
+import { ask } from './node.ts';
 import { ZERO_HASH } from '../../units.ts';
 import { createSigner } from './signing.ts';
 import type { Signer } from './signing.ts';
@@ -33,26 +36,36 @@ interface Looking {
 
 /** A retirement with a long note; other writes but deploys take less. */
 const GAS_PER_WRITE = 300_000n;
-/** Fewer writes than these are a reason to fund the signer now. */
+/** With fewer writes left, the signer should be funded now. */
 const FEW_WRITES = 100n;
+const FUND_IT = 'Send it some of the chain’s own coin.';
 
-/** @throws Error when the key or an address is none */
+const UNWRITABLE = 'transactions';
+
+/** @throws Error when the key or an address is invalid, or the file of errors can't be read */
 export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerator<Check> {
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
   const finality = createFinality(rpc, options.finality);
   const signer = createSigner(options.secretKey, options.chainId);
-  const looking = { options, rpc, finality, contracts: contractsOf(options), signer };
+  const contracts = contractsOf(options, await readErrorAbi(options.errorAbiFile));
+  const looking = { options, rpc, finality, contracts, signer };
   const looks: [string, (looking: Looking) => Promise<Check>][] = [
     ['batches', lookAtBatches],
     ['finality', lookAtFinality],
     ['multicall', lookAtMulticall],
     ['fees', lookAtFees],
     ['funds', lookAtFunds],
+    ['deployment fee', lookAtDeploymentFee],
     ['token factory', lookAtFactory],
     ['settlement factory', lookAtSettlementFactory],
     ['settlement roles', lookAtRoles],
   ];
-  for (const [subject, look] of looks) yield await lookAt(subject, () => look(looking));
+  for (const [subject, look] of looks) {
+    const check = await lookAt(subject, () => look(looking));
+    yield check;
+    // Without transactions of this kind, the factories can't be tried.
+    if (check.subject === UNWRITABLE) return;
+  }
 }
 
 async function lookAtBatches({ rpc }: Looking): Promise<Check> {
@@ -93,6 +106,8 @@ async function lookAtFees({ options, rpc }: Looking): Promise<Check> {
   const [block, tip] = await rpc.askTogether([ask.block('latest'), ask.priorityFee()]);
   const latest = valueOf(block);
   if (latest === null) return wrong('fees', 'the node has no latest block');
+  // A chain without base fees is no matter of the fee cap.
+  if (latest.baseFeePerGas === undefined) return wrong(UNWRITABLE, NO_BASE_FEE.found, NO_BASE_FEE.remedy);
   const { baseFee, priorityFee } = feeMarketOf(latest, 'value' in tip ? tip.value : null);
   const cap = options.maxFeePerGasCap;
   const found = `${formatGwei(baseFee)} gwei and a tip of ${formatGwei(priorityFee)}, under a cap of ${formatGwei(cap)}`;
@@ -107,20 +122,45 @@ async function lookAtFunds({ options, rpc, signer }: Looking): Promise<Check> {
   const balance = await rpc.ask(ask.balance(signer.address, 'latest'));
   const writes = balance / (GAS_PER_WRITE * options.maxFeePerGasCap);
   const found = `${signer.address} has ${formatEther(balance)}, enough for ${writes} writes at the highest fee`;
-  if (balance === 0n) return wrong('funds', found, 'Send it some of the chain’s own currency.');
-  return writes < FEW_WRITES
-    ? worse('funds', found, 'Send it more of the chain’s own currency.')
-    : right('funds', found);
+  if (balance === 0n) return wrong('funds', found, FUND_IT);
+  return writes < FEW_WRITES ? worse('funds', found, FUND_IT) : right('funds', found);
+}
+
+/** The token factory and the settlement factory may charge a fee: the higher one counts. */
+async function lookAtDeploymentFee({ options, rpc, contracts }: Looking): Promise<Check> {
+  const factories = [contracts.factory, contracts.settlementFactory].filter((address) => address !== null);
+  const fees = await Promise.all(factories.map((address) => readDeploymentFee(rpc, address, 'latest')));
+  const fee = fees.reduce((highest, other) => (other > highest ? other : highest), 0n);
+  const { maxDeploymentFee: cap = DEFAULT_MAX_DEPLOYMENT_FEE } = options;
+  const found = `${formatEther(fee)} now, under a cap of ${formatEther(cap)}`;
+  if (fee <= cap) return right('deployment fee', found);
+  return wrong(
+    'deployment fee',
+    `${formatEther(fee)} now, above the cap of ${formatEther(cap)}: new projects and receipts are held for review`,
+  );
 }
 
 async function lookAtFactory(looking: Looking): Promise<Check> {
   const { factory } = looking.contracts;
-  const { simulation, gas } = await estimateCall(looking, TRIAL_DEPLOY, looking.signer.address);
-  const fee = simulation.request.value ?? 0n;
-  return right(
-    'token factory',
-    `${factory} would deploy a token for ${gas} gas and a fee of ${formatEther(fee)}`,
+  return tryDeploy(looking, TRIAL_DEPLOY, ({ gas, fee }) =>
+    right('token factory', `${factory} would deploy a token for ${gas} gas and a fee of ${formatEther(fee)}`),
   );
+}
+
+/** Tries a deploy without its fee, which has a line of its own. A lack of funds says nothing about the factory. */
+async function tryDeploy(
+  looking: Looking,
+  call: NetworkCall,
+  would: (cost: { gas: bigint; fee: bigint }) => Check,
+): Promise<Check> {
+  try {
+    const any = { ...looking, maxDeploymentFee: maxUint256 };
+    const { simulation, gas } = await estimateCall(any, call, looking.signer.address);
+    return would({ gas, fee: simulation.request.value ?? 0n });
+  } catch (error) {
+    if (error instanceof SignerShortOfFunds) return wrong('funds', error.message, FUND_IT);
+    throw error;
+  }
 }
 
 async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
@@ -131,11 +171,15 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
     salt: ZERO_HASH,
     treasury: looking.signer.address,
   };
-  await estimateCall(looking, call, looking.signer.address);
-  return right('settlement factory', `${settlementFactory} would deploy a settlement contract`);
+  return tryDeploy(looking, call, () =>
+    right('settlement factory', `${settlementFactory} would deploy a settlement contract`),
+  );
 }
 
-/** Tried on a reference that nobody used: who may not, is told so; who may, that there is nothing to resolve. */
+/**
+ * Tried with an unused reference: a signer without the role is refused for that, one with it because there is nothing
+ * to resolve.
+ */
 async function lookAtRoles({ rpc, contracts, signer }: Looking): Promise<Check> {
   const { settlement } = contracts;
   if (settlement === null) return right('settlement roles', 'no settlement contract is configured');

@@ -1,8 +1,9 @@
 /**
- * What the contracts offer, as deployed: functions, events and errors by their signatures.
+ * The ABI of the deployed contracts: functions, events and errors by their signatures.
  */
 import { parseAbi } from 'viem';
 import type { Address } from 'viem';
+import type { AbiError } from '../../../lib/errorAbi.ts';
 
 export const factoryAbi = parseAbi([
   'struct CarbonCreditMetadata { string creditType; string verificationBodyRef; uint256 vintageYear; uint256 quantityCO2e; string projectLocation; string projectType; bytes32 verificationDocHash; uint256 lastUpdated; }',
@@ -53,7 +54,7 @@ export const settlementAbi = parseAbi([
   'function getOffRamp(bytes32 referenceId) view returns (OffRamp)',
 ]);
 
-/** Not promised by the settlement's interface, but customary: asked for, and done without where absent. */
+/** Not in the settlement contract's interface, but customary: used where present. */
 export const customarySettlementAbi = parseAbi([
   'function paused() view returns (bool)',
   'function treasury() view returns (address)',
@@ -76,6 +77,14 @@ export const errorsAbi = parseAbi([
   'error OwnableUnauthorizedAccount(address account)',
   'error AddressEmptyCode(address target)',
   'error SafeERC20FailedOperation(address token)',
+  'error NotVerified(address account)',
+  'error InsufficientFee()',
+  'error InsufficientFee(uint256 required, uint256 sent)',
+  'error TemplateNotRegistered()',
+  'error TemplateNotRegistered(uint8 template)',
+  'error ZeroAddress()',
+  'error ImplementationNotSet()',
+  'error ImplementationNotSet(uint8 template)',
 ]);
 
 export const multicallAbi = parseAbi([
@@ -87,7 +96,7 @@ export const multicallAbi = parseAbi([
 /** Multicall3 stands at the same address on nearly every chain. */
 export const MULTICALL3_ADDRESS: Address = '0xcA11bde05977b3631167028862bE2a173976CA11';
 
-/** `TokenDeployed` tells the template by this number. */
+/** `TokenDeployed` names the template by this number. */
 export const TEMPLATE_NUMBERS = { commodity: 1, 'carbon-credit': 4 } as const;
 
 /** Which contracts are in use, as the configuration names them. */
@@ -95,4 +104,6 @@ export interface ContractAddresses {
   factory: Address;
   settlementFactory: Address | null;
   settlement: Address | null;
+  /** Further errors, which only the operator knows. */
+  errors: readonly AbiError[];
 }

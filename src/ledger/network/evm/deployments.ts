@@ -1,23 +1,21 @@
 /**
- * What the factories deployed, from their events: the only place where the network says which asset a token is.
+ * The factories' deployments, from their events: the only place on the network that names a token's asset.
  *
- * Custody's own tokens are followed as the chain grows, because all their events are needed to find one by its
- * asset; any other token is looked up by its address, which is indexed. Nodes limit how many blocks one question
- * may span, so the span is halved until they answer.
+ * Custody's own tokens are followed as the chain grows, because finding one by its asset needs all their events; any
+ * other token is looked up by its indexed address.
  */
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkUnavailable } from '../port.ts';
 import type { Hash32, TokenTemplate } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { TEMPLATE_NUMBERS, factoryAbi, settlementFactoryAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Pin } from './finality.ts';
-import { RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { ask } from './questions.ts';
-import type { Block, Log } from './questions.ts';
-import { isSame } from './results.ts';
+import { createLogSearch } from './logSearch.ts';
+import type { LogSearch } from './logSearch.ts';
+import { ask } from './node.ts';
+import type { Block, Log } from './node.ts';
 
 export interface DeployedToken {
   tokenAddress: Address;
@@ -29,7 +27,7 @@ export interface Deployments {
   tokenAt(address: Address, pin: Pin): Promise<DeployedToken | null>;
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
-  /** As the settlement factory's event tells it. */
+  /** From the settlement factory's event. */
   treasuryOf(settlement: Address, pin: Pin): Promise<Address | null>;
 }
 
@@ -37,20 +35,18 @@ interface Options {
   rpc: JsonRpc;
   contracts: ContractAddresses;
   custodyAddress: Address;
-  /** No factory is older: where histories are long and nodes stingy, this saves many questions. */
+  /** No factory is older: saves many requests where histories are long and nodes limit ranges. */
   firstBlock: bigint;
 }
 
-/** 20 million blocks at 10,000 a question would take twice as many: then `firstBlock` has to be told. */
-const MAX_QUESTIONS_PER_SEARCH = 1_000;
-/** What was found of others' tokens is kept, some 200 bytes each. */
+/** Tokens of others are kept in memory, some 200 bytes each. */
 const MAX_REMEMBERED = 10_000;
-/** Blocks that are read again, in case the chain was reorganised below what the setting calls final. */
+/** Blocks that are read again, in case of a reorganisation below what the setting calls final. */
 const OVERLAP_BLOCKS = 64n;
 
 export function createDeployments(options: Options): Deployments {
   const { rpc, contracts, firstBlock } = options;
-  const search = createSearch(rpc);
+  const search = createLogSearch(rpc);
   const remembered = new Map<Address, SeenToken>();
   const own = followOwnTokens(options, search);
   let told: { settlement: Address; treasury: Address } | null = null;
@@ -100,8 +96,8 @@ export function createDeployments(options: Options): Deployments {
   };
 }
 
-/** As many as custody paid to deploy. */
-function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: Search) {
+/** Bounded by what custody paid to deploy. */
+function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: LogSearch) {
   let readUpTo = firstBlock - 1n;
   const byAddress = new Map<Address, SeenToken>();
   const byAsset = new Map<Hash32, SeenToken>();
@@ -110,7 +106,7 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
   function keep(token: SeenToken): void {
     byAddress.set(token.tokenAddress, token);
     const first = byAsset.get(token.assetIdHash);
-    // Read again after a reorganisation, the same token may stand in another block.
+    // After a reorganisation the same token may be in another block.
     if (!first || first.tokenAddress === token.tokenAddress) byAsset.set(token.assetIdHash, token);
   }
 
@@ -149,43 +145,6 @@ async function isStillThere(rpc: JsonRpc, seen: Seen): Promise<boolean> {
   return (await rpc.ask(ask.block(seen.number)))?.hash === seen.hash;
 }
 
-type Search = (
-  filter: { address: Address; topics: readonly (Hex | null)[] },
-  range: { from: bigint; to: bigint },
-  options?: { isOneEnough?: boolean; onRead?: (logs: readonly Log[], upTo: bigint) => void },
-) => Promise<Log[]>;
-
-function createSearch(rpc: JsonRpc): Search {
-  /** Blocks per question that the node answered last. */
-  let span: bigint | null = null;
-  return async (filter, { from, to }, { isOneEnough = false, onRead } = {}) => {
-    const found: Log[] = [];
-    let next = from;
-    for (let asked = 0; next <= to; asked++) {
-      if (asked === MAX_QUESTIONS_PER_SEARCH) {
-        throw new NetworkUnavailable(
-          `The factory's events from block ${from} to ${to} are too many questions of ${span} blocks each: ` +
-            'name the block that the factory was deployed at, or use a node that answers wider ranges',
-        );
-      }
-      const width: bigint = span ?? to - next + 1n;
-      const last = next + width - 1n < to ? next + width - 1n : to;
-      try {
-        const told = await rpc.ask(ask.logs({ ...filter, from: next, to: last }));
-        const logs = told.filter((log) => isSame(log.address, filter.address));
-        onRead?.(logs, last);
-        found.push(...logs);
-        if (isOneEnough && found.length > 0) break;
-        next = last + 1n;
-      } catch (error) {
-        if (!(error instanceof RpcError) || last === next) throw error;
-        span = (last - next + 1n) / 2n;
-      }
-    }
-    return found;
-  };
-}
-
 function tokenDeployedTopics(args: { tokenAddress: Address } | { deployer: Address }): (Hex | null)[] {
   const [signature] = encodeEventTopics({ abi: factoryAbi, eventName: 'TokenDeployed' });
   return 'tokenAddress' in args
@@ -207,7 +166,7 @@ function readTokenDeployed(log: Log): SeenToken[] {
   return [{ tokenAddress, template, assetIdHash: args.assetId.toLowerCase(), block }];
 }
 
-/** Factories know more templates than this platform. */
+/** Factories have more templates than this platform uses. */
 function templateOf(number: number): TokenTemplate | null {
   if (number === TEMPLATE_NUMBERS['carbon-credit']) return 'carbon-credit';
   return number === TEMPLATE_NUMBERS.commodity ? 'commodity' : null;

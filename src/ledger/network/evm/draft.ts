@@ -1,22 +1,20 @@
 /**
- * From a call to a draft: simulated at the latest block, with gas and fees, ready to be signed in any slot.
+ * Turns a call into a draft: simulated at the latest block, with gas and fees, ready to be signed in any slot.
  */
-import { decodeFunctionResult, encodeFunctionData } from 'viem';
+import { formatEther } from 'viem';
 import type { Address } from 'viem';
-import { NetworkUnavailable } from '../port.ts';
-import type { Draft, NetworkCall, NextSequences, Slot } from '../port.ts';
-import { factoryAbi } from './contracts.ts';
+import { NetworkUnavailable, SignerShortOfFunds } from '../port.ts';
+import type { Draft, NetworkCall, NextSequences, SequenceSlot } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
-import { encodeCall } from './encodeCall.ts';
-import type { EncodedCall } from './encodeCall.ts';
+import { deploymentFeeFor } from './deploymentFee.ts';
+import { encodeCall } from './calls.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, feesUnderCap } from './fees.ts';
 import type { FeeMarket } from './fees.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
-import { ask } from './questions.ts';
-import type { Block } from './questions.ts';
-import { revertOf } from './refusals.ts';
+import { ask } from './node.ts';
+import type { Block } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
@@ -28,13 +26,17 @@ export interface DraftDeps {
   signer: Signer;
   /** Wei per gas. */
   maxFeePerGasCap: bigint;
+  /** Wei. */
+  maxDeploymentFee: bigint;
 }
 
-/** What a call takes to land, by the latest block. */
+export type EstimateDeps = Pick<DraftDeps, 'rpc' | 'finality' | 'contracts' | 'maxDeploymentFee'>;
+
+/** What the call needs to land, by the latest block. */
 export interface Estimate {
   simulation: Simulation;
   latest: Block;
-  /** How many transactions of the sender have landed: the nonce that comes next. */
+  /** How many transactions of the sender have landed: the next nonce. */
   transactionCount: bigint;
   gas: bigint;
   market: FeeMarket;
@@ -45,7 +47,12 @@ export interface Estimate {
 /** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
 export async function draftCall(deps: DraftDeps, call: NetworkCall): Promise<Draft> {
   const { signer, maxFeePerGasCap } = deps;
-  const { simulation, latest, gas, market, senderBalance } = await estimateCall(deps, call, signer.address);
+  // A node that is behind or on another branch would lead to a nonce that was used before.
+  const [estimate] = await Promise.all([
+    estimateCall(deps, call, signer.address),
+    deps.finality.requireContinuity(),
+  ]);
+  const { simulation, latest, gas, market, senderBalance } = estimate;
   const fees = feesUnderCap(market, maxFeePerGasCap);
   const value = simulation.request.value ?? 0n;
   requireFunds(signer.address, senderBalance, value + gas * fees.maxFeePerGas);
@@ -61,13 +68,13 @@ export async function draftCall(deps: DraftDeps, call: NetworkCall): Promise<Dra
 
 /** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
 export async function estimateCall(
-  deps: Pick<DraftDeps, 'rpc' | 'finality' | 'contracts'>,
+  deps: EstimateDeps,
   call: NetworkCall,
   sender: Address,
 ): Promise<Estimate> {
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
-  const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(rpc, encoded));
+  const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
   const [block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
     ask.block('latest'),
     ask.call(simulation.request, 'latest'),
@@ -77,48 +84,48 @@ export async function estimateCall(
     ask.balance(sender, 'latest'),
     ...codeQuestions(simulation, 'latest'),
   ]);
-  const refusal = await judge(rpc, simulation, 'latest', called, codes);
-  if (refusal) await refuseFinally(finality, refusal, (state) => refusalAt(rpc, simulation, state));
   const latest = valueOf(block);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
+  const market = feeMarketOf(latest, 'value' in tip ? tip.value : null);
+  const senderBalance = valueOf(balance);
+  // Nodes refuse to execute a value that the sender does not have, with an error of their own.
+  requireFunds(sender, senderBalance, simulation.request.value ?? 0n);
+  const refusal = await judge(rpc, simulation, 'latest', called, codes);
+  if (refusal) await refuseFinally(finality, refusal, (state) => refusalAt(rpc, simulation, state));
   return {
     simulation,
     latest,
     transactionCount: valueOf(count),
     gas: withMargin(readGas(estimated), latest),
-    market: feeMarketOf(latest, 'value' in tip ? tip.value : null),
-    senderBalance: valueOf(balance),
+    market,
+    senderBalance,
   };
 }
 
 /**
- * By what has landed: what is waiting is known to the database alone, as a node counts only what it has seen and
- * not yet forgotten.
+ * From landed transactions alone: waiting ones are known to the database, as a node counts only those that it has seen
+ * and not dropped.
  */
 export async function readNextSequences(
   { rpc, finality, signer }: Pick<DraftDeps, 'rpc' | 'finality' | 'signer'>,
-  by: 'latest' | 'final' = 'latest',
+  by: 'latest' | 'final' | 'waiting' = 'latest',
 ): Promise<NextSequences> {
   const { address } = signer;
+  if (by === 'waiting') {
+    const [latest, pending] = await rpc.askTogether([
+      ask.transactionCount(address, 'latest'),
+      ask.transactionCount(address, 'pending'),
+    ]);
+    const landed = valueOf(latest);
+    // Not every node keeps what waits, or tells of it.
+    const told = 'value' in pending ? pending.value : landed;
+    return new Map([[address, told > landed ? told : landed]]);
+  }
   if (by === 'latest') return new Map([[address, await rpc.ask(ask.transactionCount(address, 'latest'))]]);
   return finality.onFinalBlock(async (pin) => {
     const [count] = await finality.askTogether(pin, [ask.transactionCount(address, pin.state)]);
     return new Map([[address, valueOf(count)]]);
   });
-}
-
-/** A factory without a `deploymentFee()` asks for none. */
-async function deploymentFeeFor(rpc: JsonRpc, { to, mayCostFee }: EncodedCall): Promise<bigint> {
-  if (!mayCostFee) return 0n;
-  const data = encodeFunctionData({ abi: factoryAbi, functionName: 'deploymentFee' });
-  const [answer] = await rpc.askTogether([ask.call({ to, data }, 'latest')]);
-  if ('error' in answer) {
-    if (revertOf(answer.error) === null) throw answer.error;
-    return 0n;
-  }
-  // No code, no answer: the simulation will say so.
-  if (answer.value === '0x') return 0n;
-  return decodeFunctionResult({ abi: factoryAbi, functionName: 'deploymentFee', data: answer.value });
 }
 
 function readGas(estimated: Answer<bigint>): bigint {
@@ -130,23 +137,24 @@ function readGas(estimated: Answer<bigint>): bigint {
 }
 
 /**
- * What lands before this call can make it dearer: a slot of storage that it changes may be empty by then, which
- * costs some 20,000 more each. Gas that is not used is not paid for.
+ * Transactions that land first can raise this call's cost: a storage slot that it changes may be empty by then, at
+ * some 20,000 gas each. Unused gas is not charged.
  */
 function withMargin(estimated: bigint, latest: Block): bigint {
   const wanted = (estimated * 5n) / 4n + 60_000n;
   return wanted < latest.gasLimit ? wanted : latest.gasLimit;
 }
 
-/** Nodes refuse what an account can't pay for at the worst; what is signed then would wait in its slot. */
+/** Nodes refuse a transaction whose highest cost the account can't pay; signed, it would block its slot. */
 function requireFunds(account: Address, balance: bigint, needed: bigint): void {
   if (balance >= needed) return;
-  throw new NetworkUnavailable(
-    `The custody signer ${account} has ${balance} wei, but this transaction may take ${needed}: fund it`,
+  throw new SignerShortOfFunds(
+    `The signer ${account} has ${formatEther(balance)} of the chain's own coin, but this transaction may take ` +
+      `${formatEther(needed)}: fund it`,
   );
 }
 
-function requireSlot(slot: Slot | null, custody: Address): { source: Address; sequence: bigint } {
+function requireSlot(slot: SequenceSlot | null, custody: Address): { source: Address; sequence: bigint } {
   if (slot?.source !== custody) {
     throw new RangeError(
       `Only ${custody} signs here, in a slot of its own; got ${slot?.source ?? 'no slot'}`,

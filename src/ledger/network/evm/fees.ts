@@ -1,8 +1,8 @@
 /**
- * What landing costs: EIP-1559 fees by the market, never above the operator's cap.
+ * Fees of EIP-1559 by the market, never above the operator's cap.
  */
 import { NetworkUnavailable } from '../port.ts';
-import type { Block } from './questions.ts';
+import type { Block } from './node.ts';
 
 /** Wei per gas. */
 export interface Fees {
@@ -13,26 +13,33 @@ export interface Fees {
 /** Wei per gas. */
 export interface FeeMarket {
   baseFee: bigint;
-  /** What block producers expect on top, by the node's estimate. */
+  /** The producers' expected tip, by the node's estimate. */
   priorityFee: bigint;
 }
 
-/** For nodes that don't know `eth_maxPriorityFeePerGas`: what most producers take. */
+/** For nodes without `eth_maxPriorityFeePerGas`: a tip that most producers accept. */
 const CUSTOMARY_PRIORITY_FEE = 10n ** 9n;
+
+/** The check's line for a chain without base fees, which no fee setting mends. */
+export const NO_BASE_FEE = {
+  found:
+    'its blocks have no base fee, so it takes legacy transactions only, which this platform does not sign',
+  remedy: 'Use a chain that has the London upgrade (EIP-1559), or let this one have it.',
+};
 
 /** @throws NetworkUnavailable on a chain without base fees */
 export function feeMarketOf(latest: Block, priorityFee: bigint | null): FeeMarket {
   if (latest.baseFeePerGas === undefined) {
     throw new NetworkUnavailable(
-      'The chain has no base fee: transactions of EIP-1559 are not to be had there',
+      `The chain cannot be written to: ${NO_BASE_FEE.found}. ${NO_BASE_FEE.remedy}`,
     );
   }
   return { baseFee: latest.baseFeePerGas, priorityFee: priorityFee ?? CUSTOMARY_PRIORITY_FEE };
 }
 
 /**
- * Twice the base fee pays for six full blocks in a row, in each of which it rises by an eighth.
- * @throws NetworkUnavailable while the network is dearer than the cap: nothing is signed that can't land
+ * Twice the base fee covers six full blocks in a row, each of which raises it by an eighth.
+ * @throws NetworkUnavailable while fees are above the cap: nothing is signed that can't land
  */
 export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
   const { baseFee, priorityFee } = market;
@@ -46,16 +53,16 @@ export function feesUnderCap(market: FeeMarket, cap: bigint): Fees {
 }
 
 /**
- * Whether the market passes by what was offered: the base fee leaves it a tip that is a quarter below what
- * producers expect. Less than that is the noise of the node's estimate, and no reason to pay more.
+ * True when the base fee leaves a tip that is a quarter below what producers expect. A smaller gap is noise of the
+ * node's estimate.
  */
 export function isUnderpriced(offered: Fees, market: FeeMarket): boolean {
   const tip = smaller(offered.maxPriorityFeePerGas, offered.maxFeePerGas - market.baseFee);
   return tip * 4n < market.priorityFee * 3n;
 }
 
-/** Fees that take the place of `offered`; null when the cap leaves no room for the step. */
-export function outbiddingFees(offered: Fees, market: FeeMarket, cap: bigint): Fees | null {
+/** Fees that replace `offered`; null when the cap is too low for that. */
+export function replacementFees(offered: Fees, market: FeeMarket, cap: bigint): Fees | null {
   const least = { maxFee: oneStepUp(offered.maxFeePerGas), tip: oneStepUp(offered.maxPriorityFeePerGas) };
   if (least.maxFee > cap || market.baseFee > cap) return null;
   const maxFeePerGas = smaller(larger(least.maxFee, 2n * market.baseFee + market.priorityFee), cap);
@@ -63,7 +70,7 @@ export function outbiddingFees(offered: Fees, market: FeeMarket, cap: bigint): F
   return maxPriorityFeePerGas < least.tip ? null : { maxFeePerGas, maxPriorityFeePerGas };
 }
 
-/** Nodes ask for a tenth or an eighth more, of both fees, before they let go of what they have. */
+/** Nodes require a tenth or an eighth more of both fees for a replacement. */
 function oneStepUp(fee: bigint): bigint {
   return (fee * 9n) / 8n + 1n;
 }

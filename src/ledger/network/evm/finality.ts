@@ -1,16 +1,20 @@
 /**
- * Which block is final, by the operator's setting, and reads that belong to that one block.
+ * Determines the final block by the operator's setting, and ties reads to that one block.
  *
- * `confirmations: n` takes the block that n others stand on (0: the latest itself); `finalized` takes the
- * network's own word. What was final once stays so: an answer from a node that is behind is refused.
+ * `confirmations: n` takes the block that has n blocks after it (0: the latest itself); `finalized` takes the
+ * network's own answer. What was final stays final: an answer from a node that is behind is refused. When another
+ * block replaces the final one, reads continue on the node's present chain, and signing stops.
  */
-import { NetworkUnavailable } from '../port.ts';
+import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
+import { ChainRewritten, NetworkBehind, NetworkUnavailable } from '../port.ts';
+import type { Continuity, FinalLedger } from '../port.ts';
+import { seenLedgersInMemory } from '../seenLedgers.ts';
+import type { SeenLedgers } from '../seenLedgers.ts';
 import { ZERO_ADDRESS } from './addresses.ts';
-import { shareFreshRuns } from './freshRuns.ts';
 import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
-import { ask, quantityOf } from './questions.ts';
-import type { Block, BlockReference } from './questions.ts';
+import { ask, quantityOf } from './node.ts';
+import type { Block, BlockReference } from './node.ts';
 
 export type FinalitySetting = { confirmations: number } | 'finalized';
 
@@ -24,50 +28,95 @@ export interface Pin {
 export interface Finality {
   /** Asks for the latest and the final block. @throws NetworkUnavailable */
   pin(): Promise<Pin>;
+  /** Checks that the chain still has the highest block that was final. @throws NetworkBehind, NetworkUnavailable */
+  continuity(): Promise<Continuity>;
+  /** @throws ChainRewritten, NetworkBehind, NetworkUnavailable */
+  requireContinuity(): Promise<void>;
+  /** @throws NetworkUnavailable */
+  acceptHistory(): Promise<void>;
   /**
-   * Does work on one final block. If that block vanishes meanwhile (a reorganisation deeper than the setting,
-   * or a node that has not seen it), once more on the one that is final then.
+   * Runs work on one final block. When that block vanishes meanwhile (a reorganisation deeper than the setting, or a
+   * node that has not seen it), runs it once more on the new final block.
    * @throws NetworkUnavailable, or what `work` throws
    */
   onFinalBlock<T>(work: (pin: Pin) => Promise<T>): Promise<T>;
-  /** Asks in one batch, and makes sure that the answers are about the pinned block. @throws VanishedBlock */
+  /** Asks in one batch, and verifies that the answers are about the pinned block. @throws VanishedBlock */
   askTogether<const Questions extends readonly Question<unknown>[]>(
     pin: Pin,
     questions: Questions,
   ): Promise<AnswersTo<Questions>>;
 }
 
-/** The block that answers should be about is not (or no longer) in the node's chain. */
+/** The block that the answers should be about is not, or no longer, in the node's chain. */
 export class VanishedBlock extends Error {
   override readonly name = 'VanishedBlock';
 }
 
-/** One failure may be a reorganisation; so many say that the node does not know blocks by hash. */
+/** One failure may be a reorganisation; this many show that the node does not support blocks by hash. */
 const MAX_HASH_FAILURES = 3;
 
-export function createFinality(rpc: JsonRpc, setting: FinalitySetting): Finality {
+export function createFinality(
+  rpc: JsonRpc,
+  setting: FinalitySetting,
+  seen: SeenLedgers = seenLedgersInMemory(),
+): Finality {
   const referenceTo = createReferences(rpc);
-  let highest: Block | null = null;
+  let rewritten: string | null = null;
 
-  async function readPin(): Promise<Pin> {
-    const [latestAnswer, taggedAnswer] = await rpc.askTogether([
+  /** The chain's ends by the node, and the block that is now at the highest final block's number. */
+  async function readEnds(highest: FinalLedger | null): Promise<Ends> {
+    const [latestAnswer, taggedAnswer, anchorAnswer] = await rpc.askTogether([
       ask.block('latest'),
       ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
+      ...(highest === null ? [] : [ask.block(highest.ledger)]),
     ]);
     const latest = requireBlock(valueOf(latestAnswer), 'latest');
     const told =
       setting === 'finalized'
         ? requireBlock(valueOf(taggedAnswer), 'finalized')
         : await confirmedBlock(rpc, latest, setting.confirmations);
-    const final = highest && told.number < highest.number ? await stillFinal(rpc, latest, highest) : told;
-    if (highest === null || final.number >= highest.number) highest = final;
+    return { latest, told, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
+  }
+
+  async function readPin(): Promise<Pin> {
+    let highest = seen.highest();
+    let ends = await readEnds(highest);
+    if (highest !== null && !isWhole(ends, highest)) {
+      // Another instance may have accepted the present history meanwhile.
+      await seen.reread();
+      highest = seen.highest();
+      ends = await readEnds(highest);
+    }
+    const { latest, told, anchor } = ends;
+    if (highest !== null && (latest.number < highest.ledger || anchor === null)) {
+      throw new NetworkBehind({ told: told.number, seen: highest.ledger });
+    }
+    rewritten = highest === null || isWhole(ends, highest) ? null : describeRewritten(highest, anchor);
+    // The head may drop by a block or two during a fork; a final block does not.
+    const isBack = rewritten === null && highest !== null && told.number < highest.ledger;
+    const final = isBack && anchor !== null ? anchor : told;
+    if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash });
     return { latest, final, state: await referenceTo(final) };
   }
 
   const pin = shareFreshRuns(readPin);
 
+  async function continuity(): Promise<Continuity> {
+    await pin();
+    return rewritten === null ? { status: 'whole' } : { status: 'rewritten', message: rewritten };
+  }
+
   return {
     pin,
+    continuity,
+    async requireContinuity() {
+      const found = await continuity();
+      if (found.status === 'rewritten') throw new ChainRewritten(found.message);
+    },
+    async acceptHistory() {
+      const { told } = await readEnds(null);
+      await seen.accept({ ledger: told.number, hash: told.hash });
+    },
     async onFinalBlock(work) {
       try {
         return await work(await pin());
@@ -94,17 +143,24 @@ async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number
   return requireBlock(await rpc.ask(ask.block(number)), String(number));
 }
 
-/** The head may drop by a block or two while the network chooses between branches; what is final does not. */
-async function stillFinal(rpc: JsonRpc, latest: Block, highest: Block): Promise<Block> {
-  if (latest.number < highest.number) {
-    throw new NetworkUnavailable(
-      `The node is behind: its latest block is ${latest.number}, but block ${highest.number} was final before`,
-    );
-  }
-  return requireBlock(await rpc.ask(ask.block(highest.number)), String(highest.number));
+interface Ends {
+  latest: Block;
+  told: Block;
+  anchor: Block | null;
 }
 
-/** By hash, unless the node turns out not to know that way of asking. */
+function isWhole({ anchor }: Ends, highest: FinalLedger): boolean {
+  return anchor !== null && (highest.hash === null || anchor.hash === highest.hash);
+}
+
+function describeRewritten({ ledger, hash }: FinalLedger, now: Block | null): string {
+  return (
+    `Block ${ledger} was final as ${hash}, and is ${now?.hash ?? 'not there'} now: the chain was rewritten below what ` +
+    'was final. Nothing is signed until that is examined'
+  );
+}
+
+/** By hash, unless the node turns out not to support it. */
 function createReferences(rpc: JsonRpc): (block: Block) => Promise<BlockReference> {
   let knowsHashes = false;
   let failures = 0;

@@ -1,19 +1,19 @@
 /**
- * JSON-RPC to a node, single questions and batches: each is sent once, with a limit in time and in size.
+ * JSON-RPC to a node, single questions and batches: each is sent once, limited in time and size.
  *
- * Trying again is left to those who know what a question means. What could not be asked is NetworkUnavailable;
- * what the node answered with an error is an RpcError. The node's address never gets into a message: it may
- * hold a key.
+ * Callers decide about retries. A question that could not be asked is NetworkUnavailable; an error from the node is an
+ * RpcError. Messages never contain the node's URL, which may hold a key.
  */
 import { z } from 'zod';
-import { readBounded } from '../../../boundedAnswer.ts';
+import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { NetworkUnavailable } from '../port.ts';
+import { createPause } from '../../../lib/retryAfter.ts';
 
 /** One question to a node, and how its answer is read. */
 export interface Question<T> {
   method: string;
   params: readonly unknown[];
-  /** @throws when it isn't what was asked for */
+  /** @throws when the result is not an answer to the question */
   read: (result: unknown) => T;
 }
 
@@ -23,7 +23,7 @@ export type Answer<T> = { value: T } | { error: RpcError };
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;
-  /** What a contract reverted with, in the many ways that nodes tell it. */
+  /** A contract's revert data, in the forms that nodes use. */
   readonly data: unknown;
 
   constructor(method: string, error: { code: number; message: string; data?: unknown }) {
@@ -42,7 +42,7 @@ export interface JsonRpc {
   ): Promise<AnswersTo<Questions>>;
   /** In as many batches as it takes. @throws NetworkUnavailable */
   askEach<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]>;
-  /** False once the node refused to answer several questions at once. */
+  /** False once the node has refused batches. */
   takesBatches(): boolean;
 }
 
@@ -50,13 +50,13 @@ export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
   -readonly [Place in keyof Questions]: Questions[Place] extends Question<infer T> ? Answer<T> : never;
 };
 
-/** Public nodes take from 50 questions in a batch on. */
+/** Public nodes accept at least 50 questions in a batch. */
 export const MAX_BATCH = 50;
-/** Of a node that takes no batches: as many connections as browsers open. */
+/** For a node without batches: as many connections as browsers open. */
 const MAX_SINGLES_AT_ONCE = 6;
-/** Batches of one list under way at once: enough to hide the distance, few enough for a node's rate limit. */
+/** Batches of one list under way at once: enough to hide latency, few enough for a node's rate limit. */
 const MAX_BATCHES_AT_ONCE = 4;
-/** The longest are full blocks, and records of 200 retirements with the longest notes. */
+/** The longest answers are full blocks, and 200 retirement records with the longest notes. */
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 /** Some nodes put whole traces into their messages. */
 const MAX_MESSAGE_CHARACTERS = 300;
@@ -70,13 +70,19 @@ const replySchema = z.object({
 });
 type Reply = z.infer<typeof replySchema>;
 
-/** @throws Error, without the url in its message, when that is none that can be asked */
-export function createJsonRpc(options: { url: string; timeoutMs: number }): JsonRpc {
+/**
+ * @param options.nowMs Unix time; the machine's clock by default
+ * @throws Error, without the URL in its message, when the URL is invalid
+ */
+export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?: () => number }): JsonRpc {
   requireUrl(options.url);
+  const { nowMs = Date.now } = options;
   let takesBatches = true;
+  const pause = createPause(nowMs);
 
   /** @throws Error for everything but an answer in JSON */
   async function post(body: unknown): Promise<unknown> {
+    pause.requireOver();
     const response = await fetch(options.url, {
       method: 'POST',
       redirect: 'error',
@@ -84,8 +90,9 @@ export function createJsonRpc(options: { url: string; timeoutMs: number }): Json
       body: JSON.stringify(body),
       signal: AbortSignal.timeout(options.timeoutMs),
     });
+    pause.note(response);
     const text = await readBounded(response, MAX_ANSWER_BYTES);
-    // Some nodes send their JSON-RPC errors with a status of 400; a status of 500 is that of a proxy in front.
+    // Some nodes send JSON-RPC errors with status 400; status 500 comes from a proxy.
     const isAboutCaller = response.status >= 400 && response.status < 500 && response.status !== 429;
     if (!response.ok && !isAboutCaller) throw new Error(`it answered with status ${response.status}`);
     return JSON.parse(text) as unknown;
@@ -105,7 +112,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number }): Json
     return readReply(question, reply);
   }
 
-  /** What the answers rest on is tied together by block hashes (finality.ts), so they may come one by one. */
+  /** Answers are tied together by block hashes (finality.ts), so they may be asked one by one. */
   async function askOneByOne<T>(questions: readonly Question<T>[]): Promise<Answer<T>[]> {
     const answers: Answer<T>[] = [];
     for (const together of chunksOf(questions, MAX_SINGLES_AT_ONCE)) {
@@ -146,7 +153,7 @@ export function createJsonRpc(options: { url: string; timeoutMs: number }): Json
   };
 }
 
-/** What `fetch` would refuse with the whole url in its message. */
+/** `fetch` would put the whole URL into its error message. */
 function requireUrl(text: string): void {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol)) throw new Error('rpcUrl is no http or https url');
@@ -165,7 +172,7 @@ export function chunksOf<T>(items: readonly T[], size: number): T[][] {
   );
 }
 
-/** @throws Error unless the one answer to all questions says that there are too many of them */
+/** @throws Error unless the single answer says that batches are not supported */
 function refusalOfBatch(body: unknown): 'no batches' {
   const { error } = replySchema.safeParse(body).data ?? {};
   if (error && /batch/i.test(error.message)) return 'no batches';
@@ -185,7 +192,7 @@ function inOrder(body: readonly unknown[], count: number): Reply[] {
 function readReply<T>(question: Question<T>, reply: Reply | undefined): Answer<T> {
   if (reply?.error) return { error: new RpcError(question.method, reply.error) };
   try {
-    // Null is an answer; no result at all is none.
+    // Null is an answer; a missing result is not.
     if (reply?.result === undefined) throw new Error('neither a result nor an error');
     return { value: question.read(reply.result) };
   } catch (error) {

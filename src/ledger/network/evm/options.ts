@@ -1,10 +1,15 @@
 /**
- * What an EVM network is made of, as the configuration gives it.
+ * The options of an EVM network, as the configuration gives them.
  */
 import type { Address } from 'viem';
+import type { SeenLedgers } from '../seenLedgers.ts';
 import { normalizeAddress } from './addresses.ts';
 import type { ContractAddresses } from './contracts.ts';
+import type { AbiError } from '../../../lib/errorAbi.ts';
 import type { FinalitySetting } from './finality.ts';
+
+/** Wei: a tenth of the chain's own coin. Factories charge nothing today. */
+export const DEFAULT_MAX_DEPLOYMENT_FEE = 10n ** 17n;
 
 export interface EvmNetworkOptions {
   name: string;
@@ -19,18 +24,25 @@ export interface EvmNetworkOptions {
   finality: FinalitySetting;
   /** Wei per gas. */
   maxFeePerGasCap: bigint;
+  /** Wei; the most that a factory may ask for one deployment. */
+  maxDeploymentFee?: bigint | undefined;
   maxOpenPerAccount?: number | undefined;
   requestTimeoutMs: number;
-  /** Where Multicall3 stands, if not where it does on most chains. */
+  /** The address of Multicall3, where it is not the usual one. */
   multicallAddress?: string | undefined;
   /** The factory is not older than this block. */
   firstBlock?: bigint | undefined;
+  /** What was final before this process started; unknown without it. */
+  seenLedgers?: SeenLedgers | undefined;
+  /** JSON with the ABI of further contract errors. */
+  errorAbiFile?: string | undefined;
   log?: { warn(fields: object, message: string): void } | undefined;
 }
 
 /** @throws Error when one of them is no address */
 export function contractsOf(
   options: Pick<EvmNetworkOptions, 'factoryAddress' | 'settlementFactoryAddress' | 'settlementAddress'>,
+  errors: readonly AbiError[],
 ): ContractAddresses {
   const factory = addressOption('factoryAddress', options.factoryAddress);
   if (factory === null) throw new Error('factoryAddress is missing');
@@ -38,6 +50,7 @@ export function contractsOf(
     factory,
     settlementFactory: addressOption('settlementFactoryAddress', options.settlementFactoryAddress),
     settlement: addressOption('settlementAddress', options.settlementAddress),
+    errors,
   };
 }
 

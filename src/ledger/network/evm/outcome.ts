@@ -1,17 +1,17 @@
 /**
- * The network's word about a transaction that was sent, or may have been.
+ * The outcome of a transaction that was sent, or may have been.
  *
  *   receipt at or below the final block, in a block of that chain ──▶ succeeded, or why it was reverted:
- *       a contract's reason ──▶ refused      out of gas, or nothing that can be told again ──▶ dead
+ *       a contract's reason ──▶ refused      out of gas, or a reason that does not repeat ──▶ dead
  *   receipt above the final block ──▶ pending: a reorganisation may still take it away
  *   no receipt, nonce unused at the final block ──▶ pending
  *   no receipt, nonce used at the final block:
  *       another transaction is found in the chain with that nonce ──▶ dead
  *       this one is found ──▶ not decided: the node denied a receipt that exists
- *       none is found ──▶ pending: the node is ahead of itself
+ *       none is found ──▶ pending: the node contradicts itself
  *       history too old to tell ──▶ undeterminable
  *
- * What one decision rests on is asked for in one batch, and tied to one block by its hash.
+ * Each decision uses one batch of answers, tied to one block by its hash.
  */
 import type { Address, Hash } from 'viem';
 import { NetworkUnavailable } from '../port.ts';
@@ -20,11 +20,11 @@ import type { ContractAddresses } from './contracts.ts';
 import type { Finality, Pin } from './finality.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { findNonceUse } from './nonceUse.ts';
-import { ask } from './questions.ts';
-import type { Receipt, Transaction } from './questions.ts';
+import { findNonceUse } from './sequenceUse.ts';
+import { ask } from './node.ts';
+import type { Receipt, Transaction } from './node.ts';
 import { isSame, resultOf } from './results.ts';
-import { explainRevert } from './revertedCall.ts';
+import { explainRevert } from './failures.ts';
 
 export interface OutcomeDeps {
   rpc: JsonRpc;
@@ -86,11 +86,12 @@ async function landed(
 
 async function reverted(deps: OutcomeDeps, receipt: Receipt, transaction: Transaction): Promise<Outcome> {
   const ledger = receipt.blockNumber;
-  const why = await explainRevert(deps.rpc, receipt, transaction);
+  const why = await explainRevert({ rpc: deps.rpc, errors: deps.contracts.errors }, receipt, transaction);
   if (why.kind === 'refusal') return { status: 'refused', ledger, refusal: why.refusal };
   return {
     status: 'dead',
     proof: `${receipt.transactionHash} landed without effect in block ${ledger}: ${why.problem}`,
+    cause: why.cause,
   };
 }
 
@@ -103,7 +104,7 @@ async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<
     signedAt: preparedAtLedger,
     finalBlock: pin.final.number,
   });
-  if (use === 'nobody') return { status: 'pending' };
+  if (use === 'unused') return { status: 'pending' };
   if (use === 'unknown') {
     if (!(await isUsedUp(deps, pin, sent))) return { status: 'pending' };
     return {
@@ -122,8 +123,8 @@ async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<
 }
 
 /**
- * Asked again before anything rests on it: while a node makes a block, it may count what is in it to the state of
- * the block before.
+ * Asked again before anything is concluded from it: while a node makes a block, it may count that block's transactions
+ * in the state of the block before.
  */
 async function isUsedUp({ finality }: OutcomeDeps, pin: Pin, sent: Numbered): Promise<boolean> {
   const [count] = await finality.askTogether(pin, [ask.transactionCount(sent.source as Address, pin.state)]);

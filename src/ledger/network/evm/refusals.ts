@@ -1,17 +1,18 @@
 /**
- * Why a contract said no, read from what it reverted with.
+ * Classifies why a contract refused a call, from its revert data.
  */
 import { decodeErrorResult } from 'viem';
 import type { Hex } from 'viem';
 import type { Refusal, RefusalReason } from '../port.ts';
 import { errorsAbi } from './contracts.ts';
+import type { AbiError } from '../../../lib/errorAbi.ts';
 import type { RpcError } from './jsonRpc.ts';
 
 /** A call that was executed and reverted. */
 export interface Revert {
   /** `0x` when the contract gave no reason, or the node didn't pass it on. */
   data: Hex;
-  /** The node's own words. */
+  /** The node's message. */
   message: string;
 }
 
@@ -27,9 +28,10 @@ const REASONS: Record<string, RefusalReason> = {
   AccessControlUnauthorizedAccount: 'UNAUTHORIZED',
   OwnableUnauthorizedAccount: 'UNAUTHORIZED',
   AddressEmptyCode: 'CONTRACT_NOT_FOUND',
+  NotVerified: 'NOT_VERIFIED',
 };
 
-/** How OpenZeppelin's contracts said the same before they had errors of their own. */
+/** The messages of OpenZeppelin's contracts before they had custom errors. */
 const REASONS_IN_WORDS: readonly [RegExp, RefusalReason][] = [
   [/^Pausable: paused|: token transfer while paused/, 'PAUSED'],
   [/^AccessControl: account|^Ownable: caller is not the owner/, 'UNAUTHORIZED'],
@@ -48,7 +50,7 @@ export function revertOf(error: RpcError): Revert | null {
   return { data: data ?? '0x', message: error.message };
 }
 
-/** As hexadecimal digits, as "Reverted 0x…", or one or two objects further in: nodes differ. */
+/** As hexadecimal digits, as "Reverted 0x…", or nested one or two objects deep: nodes differ. */
 function revertDataIn(data: unknown, depth = 0): Hex | null {
   if (typeof data === 'string') {
     const [found] = /0x(?:[0-9a-f]{2})*$/i.exec(data) ?? [];
@@ -59,18 +61,21 @@ function revertDataIn(data: unknown, depth = 0): Hex | null {
   return revertDataIn(inner ?? result, depth + 1);
 }
 
-export function refusalOf(revert: Revert): Refusal {
+/** `errors` are the operator's own, beside those of the interface. */
+export function refusalOf(revert: Revert, errors: readonly AbiError[]): Refusal {
   if (revert.data === '0x') {
     return {
       reason: 'OTHER',
       message: `The contract refused the call and gave no reason (${revert.message})`,
     };
   }
-  const decoded = decode(revert.data);
+  const decoded = decode(revert.data, errors);
   if (decoded === null) {
     return {
       reason: 'OTHER',
-      message: `The contract refused the call with an error unknown here: ${revert.data.slice(0, 138)}`,
+      message:
+        `The contract refused the call with an error unknown here, ${revert.data.slice(0, 10)} ` +
+        `(${revert.data.slice(0, 138)}). LEDGER_ERROR_ABI_FILE can give it its name.`,
     };
   }
   const [onlyArgument] = decoded.args;
@@ -85,9 +90,12 @@ export function refusalOf(revert: Revert): Refusal {
   };
 }
 
-function decode(data: Hex): { name: string; args: readonly unknown[]; parameters: string[] } | null {
+function decode(
+  data: Hex,
+  errors: readonly AbiError[],
+): { name: string; args: readonly unknown[]; parameters: string[] } | null {
   try {
-    const { errorName, args, abiItem } = decodeErrorResult({ abi: errorsAbi, data });
+    const { errorName, args, abiItem } = decodeErrorResult({ abi: [...errorsAbi, ...errors], data });
     const inputs = 'inputs' in abiItem ? abiItem.inputs : [];
     return {
       name: errorName,

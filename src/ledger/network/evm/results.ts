@@ -1,5 +1,5 @@
 /**
- * What a landed call returned, told by the events of the right contract: anybody's contract can log anything.
+ * The result of a landed call, from the events of the expected contract: any contract can log any event.
  */
 import { decodeFunctionData, parseEventLogs } from 'viem';
 import type { Address, Log as ViemLog } from 'viem';
@@ -7,9 +7,9 @@ import type { CallResult } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { carbonTokenAbi, factoryAbi, settlementFactoryAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
-import type { Log, Receipt, Transaction } from './questions.ts';
+import type { Log, Receipt, Transaction } from './node.ts';
 
-/** Null when the contract did not log what it has to: it isn't one of ours. */
+/** Null when the contract did not log the expected event: it is not one of the interface's contracts. */
 export function resultOf(
   contracts: ContractAddresses,
   transaction: Transaction,

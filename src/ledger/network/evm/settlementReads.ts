@@ -1,24 +1,24 @@
 /**
- * What anyone may read of the settlement contract, and whether it would take a deposit.
+ * Public reads of the settlement contract, and whether it would accept a deposit.
  *
- * Its interface promises no way to read the pause and the treasury. Both are asked for by their customary
- * names; a contract that does not know `paused()` counts as running (a simulated deposit tells the rest), and
- * one that does not know `treasury()` is looked up in the event of the configured factory, if that deployed it.
+ * Its interface promises no way to read the pause and the treasury. Both are read by their customary names. A
+ * contract without `paused()` counts as running (a simulated deposit shows otherwise); without `treasury()`, the
+ * treasury comes from the configured factory's event, if that factory deployed the contract.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal } from '../port.ts';
 import type { LedgerNetwork, NetworkCall, OffRampDeposit, Refusal } from '../port.ts';
 import { hashText, requireAddress } from './addresses.ts';
-import type { ContractRead, ReadAll, ReadAnswer } from './bulkReads.ts';
+import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { customarySettlementAbi, settlementAbi, tokenAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Deployments } from './deployments.ts';
-import { encodeCall } from './encodeCall.ts';
+import { encodeCall } from './calls.ts';
 import type { Finality } from './finality.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
-import { ask } from './questions.ts';
-import type { BlockReference } from './questions.ts';
+import { ask } from './node.ts';
+import type { BlockReference } from './node.ts';
 import { revertOf } from './refusals.ts';
 import { refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 
@@ -34,7 +34,7 @@ export type SettlementReads = Pick<LedgerNetwork, 'settlementContract' | 'offRam
 
 type DepositCall = Extract<NetworkCall, { kind: 'initiateOffRamp' }>;
 
-/** By their numbers; 0 is none. */
+/** By number; 0 is none. */
 const STATUSES: readonly (OffRampDeposit['status'] | null)[] = [
   null,
   'PENDING',
@@ -115,8 +115,8 @@ function readDeposit(data: Hex): OffRampDeposit | null {
 }
 
 /**
- * The deposit's rules, one by one, because without an allowance the contract would stop at that; the token's own
- * are tried with a transfer of the same amount to the same place.
+ * Checks the deposit's rules one by one, because without an allowance the contract would fail at that first; the
+ * token's own rules are tried with a transfer of the same amount to the contract.
  */
 async function depositRefusalAt(
   deps: SettlementReadDeps,
@@ -141,6 +141,7 @@ async function depositRefusalAt(
     data: encodeFunctionData({ abi: tokenAbi, functionName: 'transfer', args: [settlement, amount] }),
     mayCostFee: false,
     involved,
+    errors: contracts.errors,
   };
   const balance = wordIn(balanceAnswer);
   if (isTrue(returned(pausedAnswer))) {

@@ -1,5 +1,5 @@
 /**
- * The custody signer, and what it signs: transactions of EIP-1559 on one chain.
+ * The custody signer, and the EIP-1559 transactions that it signs, on one chain.
  */
 import { bytesToHex, hexToBytes, keccak256 } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -10,7 +10,7 @@ import type { Fees } from './fees.ts';
 
 export interface Signer {
   readonly address: Address;
-  /** Asks nobody. */
+  /** No I/O. */
   sign(unsigned: Unsigned): Promise<Pick<PreparedTransaction, 'hash' | 'signedBytes'>>;
 }
 
@@ -39,7 +39,7 @@ export function createSigner(secretKey: string, chainId: number): Signer {
   };
 }
 
-/** The address that a private key signs for; null when it is none. */
+/** The address of a private key; null when the key is invalid. */
 export function addressOfSecretKey(secretKey: string): Address | null {
   try {
     return accountOf(secretKey).address;

@@ -1,20 +1,21 @@
 /**
- * Whether the contracts would accept a call, in the state of one block; and when a refusal counts.
+ * Simulates a call in the state of one block, and decides when a refusal is final.
  *
- * A refusal ends a call for good, so it has to rest on final facts: what is refused at the latest block only
- * (a pause that may still be undone, a balance whose mint is not final yet) is tried again later.
+ * A refusal ends a call for good, so it must rest on final facts: a call refused at the latest block only (a pause
+ * that may be undone, a balance whose mint is not final yet) is tried again later.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
-import type { EncodedCall } from './encodeCall.ts';
+import type { EncodedCall } from './calls.ts';
+import type { AbiError } from '../../../lib/errorAbi.ts';
 import type { Finality } from './finality.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
-import { ask } from './questions.ts';
-import type { BlockReference, CallRequest } from './questions.ts';
+import { ask } from './node.ts';
+import type { BlockReference, CallRequest } from './node.ts';
 import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 
@@ -41,7 +42,7 @@ export async function refusalAt(
   return judge(rpc, simulation, at, called, codes);
 }
 
-/** Asks what stands at each contract: a call to an address without code succeeds, and does nothing. */
+/** Asks for the code at each contract: a call to an address without code succeeds and does nothing. */
 export function codeQuestions({ encoded }: Simulation, at: BlockReference) {
   return encoded.involved.map((address) => ask.code(address, at));
 }
@@ -62,17 +63,17 @@ export async function judge(
   if ('value' in called) return null;
   const revert = revertOf(called.error);
   if (revert === null) throw called.error;
-  return explain(rpc, simulation.call, revert, at);
+  return explain(rpc, simulation.call, { revert, errors: simulation.encoded.errors }, at);
 }
 
-/** What the contracts don't say by themselves: they know no error for another template, and one for too early. */
+/** Explains refusals that the contracts give no error for: another template, and too early. */
 export async function explain(
   rpc: JsonRpc,
   call: NetworkCall,
-  revert: Revert,
+  { revert, errors }: { revert: Revert; errors: readonly AbiError[] },
   at: BlockReference,
 ): Promise<Refusal> {
-  const refusal = refusalOf(revert);
+  const refusal = refusalOf(revert, errors);
   const isClear = refusal.reason !== 'OTHER' && refusal.reason !== 'WRONG_STATUS';
   if (isClear || (call.kind !== 'retire' && call.kind !== 'markExpired')) return refusal;
   const token = call.tokenAddress as Address;
@@ -95,7 +96,7 @@ export async function explain(
   return refusal;
 }
 
-/** Templates are told apart by what they answer. `isExpired` is null where nothing answers that. */
+/** Templates are recognised by the functions that answer. `isExpired` is null where none does. */
 async function probeTemplate(
   rpc: JsonRpc,
   token: Address,

@@ -1,8 +1,8 @@
 /**
- * What anyone may read of tokens, each read at one final block.
+ * Public reads of tokens, each at one final block.
  *
- * Templates are told apart by what they answer: only carbon credits count retirements, only commodity receipts
- * expire. So a token of any factory is read, and a contract that is no token is refused.
+ * Templates are recognised by the functions that answer: only carbon credits count retirements, only commodity
+ * receipts expire. So tokens of any factory can be read, and a contract that is no token is refused.
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
@@ -18,7 +18,7 @@ import type {
   RetirementRecord,
 } from '../port.ts';
 import { normalizeAddress, requireAddress } from './addresses.ts';
-import type { ContractRead, ReadAll, ReadAnswer } from './bulkReads.ts';
+import type { ContractRead, ReadAll, ReadAnswer } from './contractReads.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import { VanishedBlock } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
@@ -36,7 +36,7 @@ const RECORDS_PER_MULTICALL = 50;
 const STATUSES: readonly ReceiptStatus[] = ['DRAFT', 'ACTIVE', 'SUSPENDED', 'REDEEMED', 'EXPIRED'];
 
 export function createTokenReads(finality: Finality, readAll: ReadAll): TokenReads {
-  /** What `view` makes of each token's answers, or what is wrong with the token. */
+  /** What `view` makes of each token's answers, or the token's error. */
   async function readTokens<T>(
     pin: Pin,
     tokens: readonly Address[],
@@ -54,7 +54,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     });
   }
 
-  /** Whether the tokens that don't answer as `view` wants are of the other template. */
+  /** Whether the tokens without an answer for `view` are of the other template. */
   async function probeAll(
     pin: Pin,
     tokens: readonly Address[],
@@ -146,7 +146,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
   };
 }
 
-/** Some reads of one template, and how to tell the other one. */
+/** The reads of one template, and how to recognise the other one. */
 interface View<T> {
   template: string;
   data: readonly Hex[];
@@ -213,7 +213,7 @@ function recordData(index: number): Hex {
   return encodeFunctionData({ abi: carbonTokenAbi, functionName: 'getRetirement', args: [BigInt(index)] });
 }
 
-/** @throws VanishedBlock: the count that was read at the same block says that it is there */
+/** @throws VanishedBlock when the record is missing although the count at the same block includes it */
 function readRecord(token: Address, index: number, answer: ReadAnswer | undefined): RetirementRecord {
   if (answer?.kind !== 'returned') {
     throw new VanishedBlock(`Retirement ${index} of ${token} could not be read: ${answer?.kind}`);

@@ -1,8 +1,8 @@
 /**
- * For holders with a wallet of their own: what it signs for one call, and whether what it gave back is that.
+ * For holders with a wallet: what it signs for one call, and whether the signed transaction is that call.
  *
- * Nonce, gas and fees are the wallet's to choose. Where the call goes, what it says and that it carries no value
- * are not; nor may the transaction bring anything along (access lists, code for the holder's account, blobs).
+ * The wallet chooses nonce, gas and fees. It may not change the contract, the data or the value (zero), or add
+ * anything (access lists, code for the holder's account, blobs).
  */
 import {
   parseTransaction,
@@ -18,15 +18,15 @@ import { requireAddress } from './addresses.ts';
 import { MAX_TRANSACTION_BYTES } from './broadcast.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { estimateCall } from './draft.ts';
-import type { DraftDeps } from './draft.ts';
-import { encodeCall } from './encodeCall.ts';
-import type { EncodedCall } from './encodeCall.ts';
+import type { EstimateDeps } from './draft.ts';
+import { encodeCall } from './calls.ts';
+import type { EncodedCall } from './calls.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
-import { ask, quantityOf } from './questions.ts';
+import { ask, quantityOf } from './node.ts';
 import { isSame } from './results.ts';
 
-/** In the fields and the spelling of `eth_sendTransaction`, which wallets take. */
+/** The fields and spelling of `eth_sendTransaction`, which wallets take. */
 export interface EvmCallPayload {
   chainId: Hex;
   from: Address;
@@ -39,16 +39,16 @@ export interface EvmCallPayload {
   maxPriorityFeePerGas: Hex;
 }
 
-/** Half the order of secp256k1: of a signature and its mirror image, networks take the lower alone. */
+/** Half the order of secp256k1: of a signature and its mirror image, networks accept the lower one only. */
 const HALF_CURVE_ORDER = 0x7fffffffffffffffffffffffffffffff5d576e7357a4501ddfe92f46681b20a0n;
-/** Nodes keep no more of an account's transactions that wait for earlier ones. */
+/** Nodes keep no more transactions of one account that wait for earlier ones. */
 const MAX_NONCES_AHEAD = 64n;
-/** What wallets sign: EIP-1559, and its predecessors as long as they name the chain. */
+/** What wallets sign: EIP-1559, and earlier types as long as they name the chain. */
 const TYPES: ReadonlySet<string> = new Set(['eip1559', 'eip2930', 'legacy']);
 
 /** @throws NetworkRefusal when the call can't succeed; NetworkUnavailable */
 export async function prepareForHolder(
-  deps: Pick<DraftDeps, 'rpc' | 'finality' | 'contracts'> & { chainId: number },
+  deps: EstimateDeps & { chainId: number },
   call: HolderCall,
   holder: string,
 ): Promise<UnsignedTransaction> {
@@ -63,7 +63,7 @@ export async function prepareForHolder(
     value: '0x0',
     nonce: quantityOf(transactionCount),
     gas: quantityOf(gas),
-    // The holder pays: the platform's cap is not theirs.
+    // The holder pays: the platform's cap does not apply.
     maxFeePerGas: quantityOf(2n * market.baseFee + market.priorityFee),
     maxPriorityFeePerGas: quantityOf(market.priorityFee),
   };
@@ -90,7 +90,7 @@ export async function openSigned(
   ]);
   const latest = valueOf(blockAnswer);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
-  // Wallets may send by themselves what they sign: then it is there already.
+  // A wallet may also send what it signs: then the network knows it already.
   if (valueOf(knownAnswer) === null) requireUsable(nonce, valueOf(countAnswer));
   return {
     hash,
@@ -123,8 +123,8 @@ async function readAct(bytes: Hex, wanted: EncodedCall, holder: Address, chainId
 }
 
 /**
- * The nonce that was prepared was the account's next one, so whatever used a lower one had landed by then: another
- * act, even where it says the same.
+ * The prepared nonce was the account's next one, so a transaction with a lower nonce had landed by then: it is another
+ * act, even with the same content.
  * @throws NetworkRefusal
  */
 function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): void {
@@ -135,7 +135,9 @@ function requireNotEarlier(nonce: bigint, { payload }: UnsignedTransaction): voi
   );
 }
 
-/** @throws NetworkRefusal for a nonce with which it would never land, or not before others that nobody knows */
+/**
+ * @throws NetworkRefusal for a nonce that can never land, or that waits for nonces which the network does not have
+ */
 function requireUsable(nonce: bigint, next: bigint): void {
   if (nonce < next) throw differs(`its nonce ${nonce} was used before; the account's next one is ${next}`);
   if (nonce - next > MAX_NONCES_AHEAD) {
@@ -151,7 +153,7 @@ async function signerOf(bytes: Hex, parsed: Parsed): Promise<Address> {
   if (BigInt(s) > HALF_CURVE_ORDER)
     throw differs('its signature is of the form that networks refuse (high s)');
   const signature = { r, s, ...(v === undefined ? { yParity: yParity ?? 0 } : { v, yParity }) } as Signature;
-  // Bytes that say the same in another way have another hash, and no network takes them.
+  // Other bytes for the same content have another hash, and networks refuse them.
   if (!isSame(written(parsed, signature), bytes)) throw differs('its encoding is not the canonical one');
   try {
     const serializedTransaction = bytes as Parameters<

@@ -1,9 +1,9 @@
 /**
- * The accounts that sign: which they are, and the sequence that the network expects of each next.
+ * The accounts that sign: which exist, and the sequence that the network expects next of each.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
-import type { Address } from '../port.ts';
+import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
@@ -11,7 +11,7 @@ import type { StellarNode } from './node.ts';
 export interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
-  /** The ledger in which `sequence` was used; null where the account does not tell. */
+  /** The ledger in which `sequence` was used; null when the account does not record it. */
   usedInLedger: bigint | null;
 }
 
@@ -39,26 +39,63 @@ export async function readAccounts(node: StellarNode, addresses: readonly Addres
   return { latestLedger, byAddress };
 }
 
-/** Kept since protocol 19, in the third extension of the entry. */
+/** Recorded since protocol 19, in the third extension of the entry. */
 function usedInLedgerOf(entry: xdr.AccountEntry): bigint | null {
   const first = entry.ext().switch() === 1 ? entry.ext().v1().ext() : null;
   const second = first?.switch() === 2 ? first.v2().ext() : null;
   return second?.switch() === 3 ? BigInt(second.v3().seqLedger()) : null;
 }
 
+export interface SigningAccounts {
+  order: SigningOrder;
+  /** The next sequence of each account that exists. @throws NetworkUnavailable when none of them exists */
+  nextSequences(): Promise<NextSequences>;
+}
+
 /**
- * Of each account that exists, the sequence of its next transaction.
- * @throws NetworkUnavailable when none of them exists
+ * A channel that was never funded, or was closed, must not stop the others from signing: it is left out while it is
+ * missing.
+ * @param warn called when an account is missing, and when it exists again
  */
-export async function readNextSequences(
+export function createSigningAccounts(
   node: StellarNode,
-  addresses: readonly Address[],
-): Promise<Map<Address, bigint>> {
-  const { byAddress } = await readAccounts(node, addresses);
-  if (byAddress.size === 0) {
-    throw new NetworkUnavailable(
-      `None of the signing accounts exists on the network (${addresses.slice(0, 3).join(', ')}): fund them with XLM`,
-    );
+  configured: readonly Address[],
+  warn: (message: string) => void,
+): SigningAccounts {
+  let missing: readonly Address[] = [];
+
+  function note(found: AccountStates['byAddress']): void {
+    const before = new Set(missing);
+    missing = configured.filter((address) => !found.has(address));
+    for (const address of missing) {
+      if (before.delete(address)) continue;
+      warn(
+        `the signing account ${address} does not exist on the network and is left out: fund it with XLM, or remove its key`,
+      );
+    }
+    for (const address of before) warn(`the signing account ${address} exists now: it signs again`);
   }
-  return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));
+
+  return {
+    order: {
+      get accounts() {
+        return missing.length === 0 ? configured : configured.filter((address) => !missing.includes(address));
+      },
+      get missing() {
+        return missing.length === 0 ? undefined : missing;
+      },
+      // The network keeps one waiting transaction per account.
+      maxOpenPerAccount: 1,
+    },
+    async nextSequences() {
+      const { byAddress } = await readAccounts(node, configured);
+      if (byAddress.size === 0) {
+        throw new NetworkUnavailable(
+          `None of the signing accounts exists on the network (${configured.slice(0, 3).join(', ')}): fund them with XLM`,
+        );
+      }
+      note(byAddress);
+      return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));
+    },
+  };
 }

@@ -1,11 +1,14 @@
 /**
- * Where things are on a Stellar network: the spelling of addresses, and the ledger keys behind them.
+ * Addresses on a Stellar network: their spelling, and the ledger keys derived from them.
  */
 import { createHash } from 'node:crypto';
 import { Address as SdkAddress, hash, Keypair, StrKey, xdr } from '@stellar/stellar-sdk';
 import type { Address, Hash32 } from '../port.ts';
 
-/** Accounts (`G…`) and contracts (`C…`), by checksum. Muxed (`M…`) ones name an account twice, so they are no keys. */
+/**
+ * Accounts (`G…`) and contracts (`C…`), verified by checksum. Muxed ones (`M…`) are a second spelling of an account,
+ * so they are refused.
+ */
 export function normalizeAddress(text: string): Address | null {
   return isAccount(text) || isContract(text) ? text : null;
 }
@@ -18,10 +21,7 @@ export function isContract(text: string): boolean {
   return StrKey.isValidContract(text);
 }
 
-/**
- * The key pair behind an `S…` seed.
- * @throws Error when the text is none; the message never repeats it
- */
+/** The key pair of an `S…` seed. @throws Error when the text is no seed; the message never repeats it */
 export function keypairOf(secretKey: string, what: string): Keypair {
   if (!StrKey.isValidEd25519SecretSeed(secretKey)) {
     throw new Error(
@@ -36,7 +36,7 @@ export function hashText(text: string): Hash32 {
   return `0x${createHash('sha256').update(text, 'utf8').digest('hex')}`;
 }
 
-/** Where `deployer` puts the contract of this salt: known before the deploy, and free once only. */
+/** The address of a contract that `deployer` deploys with this salt: known before the deploy, and usable once. */
 export function deployedAddress(passphrase: string, deployer: Address, salt: Hash32): Address {
   const preimage = xdr.HashIdPreimage.envelopeTypeContractId(
     new xdr.HashIdPreimageContractId({
@@ -62,21 +62,21 @@ export function accountKey(address: Address): xdr.LedgerKey {
   );
 }
 
-/** What exists exactly while a contract does. */
+/** The entry that exists exactly while the contract does. */
 export function instanceKey(contract: Address): xdr.LedgerKey {
   return contractDataKey(contract, xdr.ScVal.scvLedgerKeyContractInstance());
 }
 
-/** A retirement record: the one entry of a token whose place is promised. */
+/** The key of a retirement record: the only token entry whose key the interface promises. */
 export function retirementKey(token: Address, index: number): xdr.LedgerKey {
   const [key] = retirementKeys(token, index, 1);
   if (!key) throw new RangeError(`There is no place for retirement ${index}`);
   return key;
 }
 
-/** The places of `count` records from `first` on. */
+/** The keys of `count` records from `first` on. */
 export function retirementKeys(token: Address, first: number, count: number): xdr.LedgerKey[] {
-  // Reading an address is dear, and all are of one.
+  // Parsing an address is expensive, and all keys have the same one.
   const contract = new SdkAddress(token).toScAddress();
   return Array.from({ length: count }, (_, at) =>
     persistentKey(

@@ -1,28 +1,29 @@
 /**
- * What custody (or a holder) is asked to authorise: looked at before it is signed, because a node says it.
+ * Checks what custody (or a holder) is asked to authorise before it is signed, because the node proposes it.
  *
- * Through a channel, custody is the source of the operation, and authorises by signing the envelope. That binds it
- * to this one transaction. A signed authorisation entry would not be bound: it is good in anybody's transaction
- * until it expires, so whoever saw it could burn the credits under a hash that we don't know, and our own
- * transaction would look dead. Real nodes know the operation's source. One that does not asks for an entry; it gets
- * one, and the transaction is then not called dead before that can't be used any more (detachedEntries.ts). Where the
- * caller is the source of the transaction, the envelope is enough, whatever the node asks for.
+ * Through a channel, custody is the source of the operation and authorises by signing the envelope, which binds the
+ * authorisation to this one transaction. A signed authorisation entry would not be bound: it is valid in any
+ * transaction until it expires, so any account that saw it could burn the credits under an unknown hash, and the platform's
+ * own transaction would look dead. Nodes normally know the operation's source. For one that does not and asks for an
+ * entry, the entry is signed, and the transaction is not called dead before that entry has expired
+ * (detachedEntries.ts). Where the caller is the source of the transaction, the envelope is enough, whatever the node
+ * asks for.
  */
 import { authorizeEntry, Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import type { Keypair } from '@stellar/stellar-sdk';
 import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { Address } from '../port.ts';
 import { isAccount } from './addresses.ts';
-import { hostFunctionOf } from './invocations.ts';
-import type { Invocation, NestedTransfer } from './invocations.ts';
+import { hostFunctionOf } from './calls.ts';
+import type { Invocation, NestedTransfer } from './calls.ts';
 import { asAddress, asBigint, plain } from './scvals.ts';
 
-/** How the caller's authorisation travels. */
+/** How the caller's authorisation is given. */
 export type AuthorisationForm = 'envelope' | 'entries';
 
 /**
- * @throws NetworkRefusal UNAUTHORIZED when somebody else would have to authorise it
- * @throws NetworkUnavailable when the node wants more authorised than the call
+ * @throws NetworkRefusal UNAUTHORIZED when another account would have to authorise it
+ * @throws NetworkUnavailable when the node asks to authorise more than the call
  */
 export function checkAuthorisation(
   entries: readonly xdr.SorobanAuthorizationEntry[],
@@ -38,14 +39,14 @@ export function checkAuthorisation(
         message: `Only ${address} may call ${invocation.functionName} on ${invocation.contract}; the caller is ${caller}`,
       });
     }
-    // For a contract nothing is signed: it authorises by making the call.
+    // A contract authorises by making the call itself, so nothing is signed for it.
     requireSameCall(entry.rootInvocation(), invocation, address !== null && isAccount(caller));
     if (address !== null) form = 'entries';
   }
   return form;
 }
 
-/** What is asked of the transaction's own source is given with its signature on the envelope. */
+/** Authorisations of the transaction's own source come with its signature on the envelope. */
 export function boundToSource(
   entries: readonly xdr.SorobanAuthorizationEntry[],
   source: Address,
@@ -60,7 +61,7 @@ export function boundToSource(
   );
 }
 
-/** Authorisations that can be used outside of the transaction that holds them. */
+/** Authorisations that are valid outside the transaction that contains them. */
 export function detachedCredentials(
   entries: readonly xdr.SorobanAuthorizationEntry[],
 ): xdr.SorobanAddressCredentials[] {
@@ -85,8 +86,8 @@ function addressOf(entry: xdr.SorobanAuthorizationEntry): Address | null {
 }
 
 /**
- * The call itself with its one transfer below it, or (where the contract leaves it to the token) the transfer alone;
- * that only within the envelope, as an entry for it would let anybody make the transfer without the call.
+ * The call itself with its one transfer below it, or (where the contract leaves the authorisation to the token) the
+ * transfer alone; the latter only within the envelope, because an entry would allow the transfer without the call.
  */
 function requireSameCall(
   root: xdr.SorobanAuthorizedInvocation,

@@ -1,46 +1,30 @@
 /**
- * Channel accounts: which exist, making the missing ones with custody's lumens, and giving more to those that have
- * spent theirs.
+ * Channel accounts: reads them, creates missing ones with custody's lumens, and funds those that have spent theirs.
  *
- * A channel only lends its sequence, and pays the fees: it holds no tokens and may do nothing with custody's. Making
- * one is a classic CreateAccount, topping up a Payment, up to 100 in a transaction. It can be run again at any time:
- * what is there is looked at first.
+ * A channel lends its sequence and pays fees: it holds no tokens and has no rights over custody's. It is created by a
+ * classic CreateAccount and funded by a Payment, up to 100 per transaction. The command can be repeated: it reads what
+ * exists first.
  */
 import { Account, Asset, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
+import type { ChannelState, FundingOptions } from '../channelAccounts.ts';
 import type { Address } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { inclusionFeeStroops } from './fees.ts';
-import { assembleParts } from './parts.ts';
-import type { StellarNetworkOptions } from './parts.ts';
-import type { DraftingDeps } from './drafting.ts';
+import { assembleParts } from './options.ts';
+import type { StellarNetworkOptions } from './options.ts';
+import type { DraftingDeps } from './draft.ts';
 import { innermostCode } from './failures.ts';
 
-/** What the network takes in one transaction. */
+/** The network's limit per transaction. */
 const MAX_OPERATIONS = 100;
-/** Each round sees what the ones before it made; two batches and some bad luck need no more. */
+/** Each round reads what the earlier ones made; two batches with retries need no more. */
 const MAX_ROUNDS = 6;
 const POLL_EVERY_MS = 1_000;
-/** Longer than the time bounds, by any clock: a network that stands still is not waited for. */
+/** Longer than the time bounds: a network that stands still is not waited for. */
 const MAX_POLLS = 300;
 const STROOPS_PER_XLM = 10_000_000n;
-
-export interface ChannelState {
-  address: Address;
-  /** Null when there is no such account yet. */
-  balanceStroops: bigint | null;
-}
-
-export interface FundingOptions {
-  /** What each has afterwards. */
-  startingBalanceStroops: bigint;
-  /** One with less is topped up; 0 by default, so none. */
-  topUpBelowStroops?: bigint;
-  /** Told before each transaction is sent, as custody's sequence is used up by it. */
-  beforeSending: (sequenceUsed: bigint) => Promise<void>;
-  wait: (milliseconds: number) => Promise<void>;
-}
 
 /** A channel that needs lumens, and how many. */
 interface Need {
@@ -55,9 +39,9 @@ export async function readChannels(options: StellarNetworkOptions): Promise<Chan
 }
 
 /**
- * Makes the channels that do not exist, and tops up those that have too little.
+ * Creates missing channels, and funds those with too little.
  * @returns the addresses of both
- * @throws Error when the network refuses it, NetworkUnavailable when it does not come to an end
+ * @throws Error when the network refuses it, NetworkUnavailable when it does not finish
  */
 export async function fundChannels(
   options: StellarNetworkOptions,
@@ -96,7 +80,7 @@ function needsOf(states: readonly ChannelState[], funding: FundingOptions): Need
     }));
 }
 
-/** One transaction, followed until it landed, or can't any more: in both cases the next round sees what is there. */
+/** One transaction, followed until it landed or can't land any more: the next round reads the result. */
 async function giveTo(
   deps: DraftingDeps,
   needs: readonly Need[],
@@ -131,7 +115,7 @@ async function giveTo(
   await seeThrough(deps, transaction, validUntil, wait);
 }
 
-/** @throws Error when it landed and failed, unless somebody else made one of the accounts meanwhile */
+/** @throws Error when it landed and failed, unless another transaction created one of the accounts meanwhile */
 async function seeThrough(
   { node }: DraftingDeps,
   transaction: Transaction,

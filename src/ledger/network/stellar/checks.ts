@@ -1,31 +1,31 @@
 /**
- * Looking at a configured Stellar network before it is worked with: what is there, who may do what, and for how
- * many writes the lumens are enough.
+ * The checks of `npm run ledger:check` for a Stellar network: contracts, roles, and for how many writes the lumens are
+ * enough.
  */
 import { createHash } from 'node:crypto';
 import type { NetworkCall } from '../port.ts';
 import { lookAt, right, worse, wrong } from '../check.ts';
+import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels, showXlm } from './channels.ts';
-import type { ChannelState } from './channels.ts';
-import { simulateCall } from './drafting.ts';
-import type { DraftingDeps } from './drafting.ts';
-import { assembleParts } from './parts.ts';
-import type { StellarNetworkOptions } from './parts.ts';
+import { simulateCall } from './draft.ts';
+import type { DraftingDeps } from './draft.ts';
+import { assembleParts } from './options.ts';
+import type { StellarNetworkOptions } from './options.ts';
 
-/** A retirement with room for others in its footprint costs about this much. */
+/** The approximate cost of a retirement with headroom in its footprint. */
 const STROOPS_PER_WRITE = 1_000_000n;
-/** What an account must keep: the network takes nothing of it. */
+/** What an account must keep: the network's reserve. */
 const RESERVE_STROOPS = 10_000_000n;
-/** A day's work of a quiet platform. */
+/** A day's writes of a quiet platform. */
 const FEW_WRITES = 50n;
 
 interface Looking extends DraftingDeps {
   options: StellarNetworkOptions;
 }
 
-/** @throws Error for keys and addresses that are none */
+/** @throws Error for invalid keys and addresses */
 export async function* checkStellarNetwork(options: StellarNetworkOptions): AsyncGenerator<Check> {
   const looking: Looking = { ...assembleParts(options), options };
   const looks: [string, (looking: Looking) => Promise<Check>][] = [
@@ -67,16 +67,16 @@ async function lookAtChannels({ options }: Looking): Promise<Check> {
   }
   const missing = channels.filter(({ balanceStroops }) => balanceStroops === null);
   if (missing.length > 0) {
-    return wrong(
-      'channels',
-      `${missing.length} of ${channels.length} do not exist, such as ${missing[0]?.address ?? ''}`,
-      'Make them with custody’s XLM, or leave them out.',
-    );
+    const found = `${missing.length} of ${channels.length} do not exist: ${listOf(missing)}`;
+    const remedy = 'Make them with custody’s XLM, or leave them out.';
+    return missing.length === channels.length
+      ? wrong('channels', found, remedy)
+      : worse('channels', `${found}; the others sign`, remedy);
   }
   const poor = channels.filter((channel) => writesOf(channel.balanceStroops ?? 0n) < FEW_WRITES);
   const found = `${channels.length}, with at least ${describeBalance(leastOf(channels))} each`;
   if (poor.length === 0) return right('channels', found);
-  return worse('channels', found, `Send more XLM to ${poor.map(({ address }) => address).join(', ')}.`);
+  return worse('channels', found, `Send more XLM to ${listOf(poor)}.`);
 }
 
 async function lookAtFactory(looking: Looking): Promise<Check> {
@@ -92,7 +92,7 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
   return right('settlement factory', `${factory} would deploy a settlement contract`);
 }
 
-/** Custody has to be the settler, who releases deposits, and the manager, who returns them. */
+/** Custody must be the settler, who releases deposits, and the manager, who refunds them. */
 async function lookAtRoles({ reads, contracts, keys }: Looking): Promise<Check> {
   const { settlementAddress } = contracts;
   if (settlementAddress === null) return right('settlement roles', 'no settlement contract is configured');
@@ -117,6 +117,10 @@ async function simulateAsCustody(looking: Looking, call: NetworkCall): Promise<v
   await simulateCall(looking, call, looking.keys.custody.publicKey(), undefined);
 }
 
+function listOf(channels: readonly ChannelState[]): string {
+  return channels.map(({ address }) => address).join(', ');
+}
+
 function leastOf(channels: readonly ChannelState[]): bigint {
   const balances = channels.map(({ balanceStroops }) => balanceStroops ?? 0n);
   return balances.reduce((least, balance) => (balance < least ? balance : least));
@@ -130,7 +134,7 @@ function writesOf(stroops: bigint): bigint {
   return stroops <= RESERVE_STROOPS ? 0n : (stroops - RESERVE_STROOPS) / STROOPS_PER_WRITE;
 }
 
-/** A salt that no asset has, and a hash of no document. */
+/** A salt that no asset has, and a hash that no document has. */
 const TRIAL_HASH = `0x${createHash('sha256').update('a trial that is never sent').digest('hex')}`;
 
 /** Simulated only. */

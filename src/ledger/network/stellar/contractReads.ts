@@ -1,8 +1,8 @@
 /**
- * Asking contracts: a getter's value by simulation, whether a contract stands, and what it stores under a name.
+ * Reads contracts: a getter's value by simulation, whether a contract exists, and what it stores under a name.
  *
- * Answers come with the ledger that they are of. What a contract refuses is an answer too; what the node can't
- * say is NetworkUnavailable.
+ * Answers come with their ledger. A contract's refusal is an answer too; what the node can't tell is
+ * NetworkUnavailable.
  */
 import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
@@ -11,23 +11,23 @@ import type { Address } from '../port.ts';
 import { contractDataKey, instanceKey, normalizeAddress } from './addresses.ts';
 import { hostErrorOf } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
-import { hostFunctionOf } from './invocations.ts';
-import type { Invocation } from './invocations.ts';
+import { hostFunctionOf } from './calls.ts';
+import type { Invocation } from './calls.ts';
 import type { StellarNode } from './node.ts';
 import { plain } from './scvals.ts';
 
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
-/** It was simulated and failed, in a way that tells nothing; asked again, it may well fail so for ever. */
+/** The simulation failed without an explanation; repeating it may fail for ever. */
 export class UnreadableFailure extends NetworkUnavailable {}
 
-/** What an unreadable failure did not tell. @throws whatever else went wrong */
+/** Null for an unreadable failure. @throws any other error */
 export function untold(error: unknown): null {
   if (error instanceof UnreadableFailure) return null;
   throw error;
 }
 
-/** Where contracts commonly keep a fact. */
+/** A fact, and where contracts usually keep it. */
 export interface Fact {
   getters: readonly string[];
   /** The name of its storage key. */
@@ -43,13 +43,13 @@ export const FACTS = {
 export interface ContractReads {
   ask(contract: Address, functionName: string, args?: xdr.ScVal[]): Promise<Answer<xdr.ScVal>>;
   exists(contract: Address): Promise<boolean>;
-  /** A fact that contracts are not promised to tell: by one of these getters, from their storage, or null. */
+  /** A fact outside the promised interface: from one of these getters, the contract's storage, or null. */
   fact(contract: Address, fact: Fact): Promise<unknown>;
-  /** Who has a role, where the contract keeps that in its instance under the role's name; else null. */
+  /** The address with a role, where the contract stores it in its instance under the role's name; else null. */
   roleHolder(contract: Address, role: string): Promise<Address | null>;
 }
 
-/** What only has to be simulated is never sent, so its fee and sequence mean nothing. */
+/** A transaction that is only simulated is never sent, so its fee and sequence have no meaning. */
 const UNSENT = { fee: '100', sequence: '0' };
 const MAX_MESSAGE_LENGTH = 300;
 
@@ -94,7 +94,7 @@ export function createContractReads(
   };
 }
 
-/** A transaction to simulate, as `source` would send it; through a channel when one is given. */
+/** A transaction to simulate, with `source` as its caller; through a channel when one is given. */
 export function unsentTransaction(
   invocation: Pick<Invocation, 'contract' | 'functionName' | 'args'>,
   options: { passphrase: string; source: Address; channel?: Address },
@@ -116,7 +116,7 @@ export function unsentTransaction(
 }
 
 /**
- * The host's error in a simulation that failed.
+ * The host's error in a failed simulation.
  * @throws UnreadableFailure when the simulation failed for a reason of the node's own
  */
 export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; error: string }): HostError {
@@ -127,7 +127,10 @@ export function errorOrUnavailable(simulation: { events: xdr.DiagnosticEvent[]; 
   );
 }
 
-/** In the instance's own map or beside it, under `ScVec[Symbol(Name)]` or the bare symbol, as contracts do it. */
+/**
+ * Within the instance or in an entry of its own, under `ScVec[Symbol(Name)]` or the bare symbol: contracts use all of
+ * these.
+ */
 async function findStored(node: StellarNode, contract: Address, name: string): Promise<unknown> {
   const symbol = xdr.ScVal.scvSymbol(name);
   const names = [xdr.ScVal.scvVec([symbol]), symbol];
@@ -146,7 +149,7 @@ async function findStored(node: StellarNode, contract: Address, name: string): P
   return found ? plain(found) : null;
 }
 
-/** A contract's own map, which lives and is read with its instance. */
+/** A contract's instance storage. */
 function storageOf(instance: xdr.LedgerEntryData | undefined): xdr.ScMapEntry[] {
   const value = instance?.contractData().val();
   return value?.switch().name === 'scvContractInstance' ? (value.instance().storage() ?? []) : [];

@@ -1,20 +1,20 @@
 /**
- * Signed authorisation entries outlive the transaction that they were signed for: anybody who saw one can use it in a
- * transaction of their own, until its last ledger has closed. So a verdict that would have the call signed again (or
- * what it reserved given back) waits for that, and then for the proof that nobody did.
+ * Signed authorisation entries outlive the transaction that they were signed for: another sender can use one in its
+ * own transaction until its last ledger has closed. So a verdict that leads to signing the call again, or to
+ * releasing what it reserved, waits for that ledger, and then for proof that the entry was not used.
  *
  *   the last ledger of an entry has not closed                          → pending
- *   closed, and no trace of its use, read while a trace still has to be there → the verdict
+ *   closed, and no trace of its use while a trace would still be there  → the verdict
  *   closed, and it was used, or a trace might be gone by now            → undeterminable
  *
- * A used entry leaves its nonce in the ledger: till the entry's last ledger, and as long as the network has any
- * temporary entry live.
+ * A used entry leaves its nonce in the ledger until the entry's last ledger, and at least for the minimum life of
+ * temporary entries.
  */
 import { Address as SdkAddress, xdr } from '@stellar/stellar-sdk';
 import type { Outcome } from '../port.ts';
 import { detachedCredentials } from './authorisation.ts';
 import type { ReadResourceSettings } from './fees.ts';
-import { innerEnvelope } from './landedCall.ts';
+import { innerEnvelope } from './results.ts';
 import type { StellarNode } from './node.ts';
 
 export interface DetachedDeps {
@@ -27,7 +27,7 @@ export interface Detached {
   preparedAtLedger: bigint;
 }
 
-/** What an envelope's calls have authorised beyond it. */
+/** Authorisations in an envelope that are valid outside it. */
 export function detachedIn(envelope: xdr.TransactionEnvelope): xdr.SorobanAddressCredentials[] {
   return innerEnvelope(envelope)
     .tx()
@@ -53,13 +53,13 @@ export async function onceUnusable(
     .reduce((latest, ledger) => (ledger > latest ? ledger : latest));
   if (latestLedger < lastLedger) return { status: 'pending' };
   const about = `${said(verdict)}; but its signed authorisation could be used elsewhere until ledger ${lastLedger}`;
-  if (byKey.size > 0) return { status: 'undeterminable', reason: `${about}, and somebody did` };
+  if (byKey.size > 0) return { status: 'undeterminable', reason: `${about}, and it was used there` };
   const { minTemporaryTtlLedgers } = await resourceSettings(latestLedger);
   const shownUntil = preparedAtLedger + minTemporaryTtlLedgers;
   if (latestLedger === lastLedger || latestLedger <= shownUntil) return verdict;
   return {
     status: 'undeterminable',
-    reason: `${about}, and ledger ${latestLedger} need not show any more whether somebody did`,
+    reason: `${about}, and ledger ${latestLedger} need not show any more whether it was`,
   };
 }
 

@@ -1,18 +1,18 @@
 /**
  * A transaction that landed and failed: final, without effect. What it means for the call:
  *
- *   the contract's own word (an error of its own, a panic, a salt that was used)     → refused
+ *   the contract's own error (its number, a panic, a salt that was used)              → refused
  *   the network's limits (footprint, resources, fees, archived entries, bad sequence) → dead: a new attempt may work
- *   no reason given                                                                   → simulated again: refused, or dead
+ *   no reason given                                                                   → simulated again: refused or dead
  *
- * An authorisation that could be used outside of the transaction may postpone each of these (detachedEntries.ts).
+ * An authorisation that is valid outside the transaction may postpone each of these (detachedEntries.ts).
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import type { Outcome, Refusal } from '../port.ts';
 import { errorOrUnavailable, unsentTransaction, untold } from './contractReads.ts';
-import { hostErrorOf, isNetworksOwn, showError } from './hostErrors.ts';
+import { hostErrorOf, isNetworksOwn, showCode, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
-import type { LandedCall } from './landedCall.ts';
+import type { LandedCall } from './results.ts';
 import type { StellarNode } from './node.ts';
 import type { LandedTransaction, Simulation } from './nodeDecoding.ts';
 import { explainRefusal } from './refusals.ts';
@@ -29,9 +29,10 @@ export async function outcomeOfFailure(
 ): Promise<Outcome> {
   const { ledger } = landed;
   const code = innermostCode(landed.result);
-  const dead = (why: string): Outcome => ({
+  const dead = (cause: string, why = cause): Outcome => ({
     status: 'dead',
     proof: `It landed in ledger ${ledger} and failed without effect, not by the contract's word: ${why}`,
+    cause,
   });
   if (call.kind === 'restoration' || code !== 'invokeHostFunctionTrapped') return dead(code);
 
@@ -40,11 +41,11 @@ export async function outcomeOfFailure(
     const refusal = await refusedNow(deps, call);
     return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node tells no reason`);
   }
-  if (isNetworksOwn(error)) return dead(showError(error));
+  if (isNetworksOwn(error)) return dead(showCode(error), showError(error));
   return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };
 }
 
-/** Why a transaction failed: the code of the operation that did, or the transaction's own. */
+/** The code of the failed operation, or the transaction's own. */
 export function innermostCode(result: xdr.TransactionResult): string {
   const outer = result.result();
   const name = outer.switch().name;
@@ -59,7 +60,7 @@ function codeOf(operation: xdr.OperationResult): string {
   return operation.tr().value().switch().name;
 }
 
-/** What the network says of the same call at present, for nodes that keep no diagnostics. */
+/** Simulates the same call now, for nodes that keep no diagnostics. */
 async function refusedNow(
   deps: FailureDeps,
   call: Extract<LandedCall, { kind: 'call' }>,

@@ -1,39 +1,39 @@
 /**
- * What transactions cost: the bid to be included, and what further resources add.
+ * Fees of transactions: the bid for inclusion, and the price of further resources.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { StellarNode } from './node.ts';
 
-/** The least that the network takes for an operation. */
+/** The network's minimum per operation. */
 const MIN_INCLUSION_FEE_STROOPS = 100n;
-/** Fees and limits of resources change with votes of the validators; they are read again after about an hour. */
+/** Validators change resource fees and limits by vote; they are read again after about an hour. */
 const SETTINGS_LAST_LEDGERS = 720n;
 
-/** What the network charges for resources, in stroops, and how much of them a transaction may declare. */
+/** Resource prices, in stroops, and how much a transaction may declare. */
 export interface ResourceSettings {
-  /** Of 10,000 instructions. */
+  /** Per 10,000 instructions. */
   feePerInstructionIncrement: bigint;
   feePerWriteEntry: bigint;
   feePerReadEntry: bigint;
   feePerWriteKilobyte: bigint;
   feePerReadKilobyte: bigint;
-  /** Of the transaction's own bytes, for its way through the network and for history. */
+  /** Per kilobyte of the transaction itself, for bandwidth and history. */
   feePerTransactionKilobyte: bigint;
   maxInstructions: number;
   maxWriteBytes: number;
   maxReadBytes: number;
   maxWriteEntries: number;
   maxFootprintEntries: number;
-  /** So that reading it counts: before protocol 23. */
+  /** True before protocol 23, where reading contract data is charged. */
   isContractDataOnDisk: boolean;
-  /** Every temporary entry lives at least so long. */
+  /** The minimum life of a temporary entry. */
   minTemporaryTtlLedgers: bigint;
 }
 
 /**
- * For nodes that don't show the settings, or not now: more than the public network has charged, less than it has
- * allowed, and the least time to live of public networks.
+ * For nodes that don't show the settings: above the public network's past prices, below its limits, and with the
+ * public networks' minimum life of entries.
  */
 const ASSUMED_SETTINGS: ResourceSettings = {
   feePerInstructionIncrement: 50n,
@@ -51,7 +51,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   minTemporaryTtlLedgers: 17_280n,
 };
 
-/** What most transactions of contracts lately paid, within the cap; the least, at a node that does not tell. */
+/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not tell. */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
   const wanted = usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
@@ -70,7 +70,7 @@ export function createResourceSettings(node: StellarNode): ReadResourceSettings 
   };
 }
 
-/** A call can be made without: it has less room for others then, or waits longer. */
+/** The call goes on without the answer: with less headroom, or a longer wait. */
 export function notShown(error: unknown): null {
   if (error instanceof NetworkUnavailable) return null;
   throw error;
@@ -102,7 +102,7 @@ async function readSettings(node: StellarNode): Promise<ResourceSettings | null>
     feePerWriteEntry: cost.feeWriteLedgerEntry().toBigInt(),
     feePerReadEntry: cost.feeDiskReadLedgerEntry().toBigInt(),
     feePerReadKilobyte: cost.feeDiskRead1Kb().toBigInt(),
-    // Before protocol 23 the fee of written bytes grew with the ledger, and the limit of the footprint was that of reads.
+    // Before protocol 23 the fee of written bytes grew with the ledger, and the footprint's limit was that of reads.
     feePerWriteKilobyte: costExt?.feeWrite1Kb().toBigInt() ?? ASSUMED_SETTINGS.feePerWriteKilobyte,
     feePerTransactionKilobyte: bandwidth.feeTxSize1Kb().toBigInt() + history.feeHistorical1Kb().toBigInt(),
     maxInstructions: Number(compute.txMaxInstructions().toBigInt()),

@@ -1,16 +1,16 @@
 /**
- * Room for what lands between a call's simulation and its own landing.
+ * Headroom for what lands between a call's simulation and its own landing.
  *
- * A transaction declares what it will touch and use, from a simulation on the state of that moment, and fails when it
- * lands on a state that needs more. So a little more is declared: instructions and bytes for entries that
- * grew, and for a retirement the places of those that land before it. A retirement is written under its
- * index, which is known only on landing: simulated on one state, all retirements of a token name the same
- * index, and all but the first to land would write outside of their footprints.
+ * A transaction declares the entries and resources that its simulation used, and fails when the state at landing needs
+ * more. So it declares more: instructions and bytes for entries that grew, and for a retirement the records of those
+ * that land before it. A retirement is written under its index, which is known only on landing: simulated on one
+ * state, all retirements of a token name the same index, and all but the first to land would write outside their
+ * footprints.
  *
- * The network counts every entry that is named for writing and exists, touched or not: a place that somebody else's
- * retirement has filled costs the whole of that record, so each place comes with the bytes of one.
+ * The network loads every entry that is declared for writing, used or not: a record that an earlier retirement has
+ * written costs its instructions and bytes, so each declared record adds those of one.
  *
- * What is declared is paid for, and takes room in the ledger from others; what is offered beyond that is given back.
+ * Declared resources are charged and take room in the ledger; a bid beyond that is refunded.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { Address } from '../port.ts';
@@ -20,49 +20,69 @@ import type { Resources } from './nodeDecoding.ts';
 
 const BYTES_PER_KILOBYTE = 1024n;
 const INSTRUCTIONS_PER_INCREMENT = 10_000n;
-/** An instance that gains a setting grows by less. */
+/** Room for an instance that gains a setting. */
 const SPARE_BYTES = 1_024;
 const SPARE_INSTRUCTIONS_PERCENT = 10;
-/** For the host to take in one more key of the footprint, generously. */
-const INSTRUCTIONS_PER_SPARE_KEY = 20_000;
 
 /**
- * For all places together, at the least. Twenty transactions with so much each fit into one ledger of the public
- * network (286,720 written bytes): for 24 places it is what records with short texts take, for 7 what our longest do.
+ * For the host to load one more key of the footprint: measured were 28,000 for a missing record, and up to 54,000 plus
+ * 36 per byte for a written one.
+ */
+const INSTRUCTIONS_PER_PLACE = 60_000;
+const INSTRUCTIONS_PER_RECORD_BYTE = 40;
+/** For the factory to load and store what one earlier deploy added: measured were 2,300. */
+const INSTRUCTIONS_PER_DEPLOY = 4_000;
+/** An address of 40 bytes in each of two lists. */
+const BYTES_PER_DEPLOY = 80;
+
+/**
+ * The minimum for all declared records together. Twenty transactions with this much fit into one ledger of the public
+ * network (286,720 written bytes): enough for 24 records with short texts, or 7 with the longest that the platform
+ * accepts.
  */
 const MIN_BYTES_OF_PLACES = 11_264;
 
-/** How many further retirements of which token may land first, and how large the record of one is. */
-export interface SpareRetirements {
+/** How many other calls of the same kind may land first, and what each leaves behind. */
+export type Others = { kind: 'deploys'; count: number } | OtherRetirements;
+
+export interface OtherRetirements {
+  kind: 'retirements';
   token: Address;
   count: number;
+  /** The bytes of one record as written. */
   recordBytes: number;
 }
+
+interface Room {
+  keys: xdr.LedgerKey[];
+  instructions: number;
+  writtenBytes: number;
+}
+
+const NO_ROOM: Room = { keys: [], instructions: 0, writtenBytes: 0 };
 
 export function withHeadroom(
   resources: Resources,
   settings: ResourceSettings,
-  spare: SpareRetirements | null,
+  others: Others | null,
 ): Resources {
   const data = xdr.SorobanTransactionData.fromXDR(resources.data.toXDR());
   const declared = data.resources();
   const footprint = declared.footprint();
-  const keys = spare ? furtherKeys(declared, settings, spare) : [];
-  // At the end: archived entries are named by their places in this list.
-  footprint.readWrite([...footprint.readWrite(), ...keys]);
+  const room = roomFor(others, declared, settings);
+  // Appended: archived entries are named by their index in this list.
+  footprint.readWrite([...footprint.readWrite(), ...room.keys]);
 
   const instructions = declared.instructions();
   const moreInstructions = Math.min(
-    Math.ceil((instructions * SPARE_INSTRUCTIONS_PERCENT) / 100) + keys.length * INSTRUCTIONS_PER_SPARE_KEY,
+    spareInstructions(instructions) + room.instructions,
     Math.max(0, settings.maxInstructions - instructions),
   );
   declared.instructions(instructions + moreInstructions);
-  const filled =
-    keys.length === 0 ? 0 : Math.max(keys.length * (spare?.recordBytes ?? 0), MIN_BYTES_OF_PLACES);
-  const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes, filled);
+  const moreWritten = spareBytes(declared.writeBytes(), settings.maxWriteBytes, room.writtenBytes);
   declared.writeBytes(declared.writeBytes() + moreWritten);
-  const filledOnDisk = settings.isContractDataOnDisk ? filled : 0;
-  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, filledOnDisk);
+  const onDisk = settings.isContractDataOnDisk ? room.writtenBytes : 0;
+  const moreRead = spareBytes(declared.diskReadBytes(), settings.maxReadBytes, onDisk);
   declared.diskReadBytes(declared.diskReadBytes() + moreRead);
 
   const feeStroops =
@@ -70,32 +90,67 @@ export function withHeadroom(
     perUnit(BigInt(moreInstructions), settings.feePerInstructionIncrement, INSTRUCTIONS_PER_INCREMENT) +
     perUnit(BigInt(moreWritten), settings.feePerWriteKilobyte, BYTES_PER_KILOBYTE) +
     perUnit(BigInt(moreRead), settings.feePerReadKilobyte, BYTES_PER_KILOBYTE) +
-    feeOfKeys(keys, settings);
+    feeOfKeys(room.keys, settings);
   data.resourceFee(xdr.Int64.fromString(String(feeStroops)));
   return { data, feeStroops };
 }
 
-/** Nothing for a call that reads or writes none: it won't begin to. */
-function spareBytes(declared: number, max: number, filled: number): number {
-  return declared === 0 ? 0 : Math.min(SPARE_BYTES + filled, Math.max(0, max - declared));
+/** The index that a retirement was simulated to be written under; null for another call's resources. */
+export function simulatedIndex(resources: xdr.SorobanResources, token: Address): number | null {
+  const named = resources.footprint().readWrite();
+  return named.map((key) => retirementIndexIn(key, token)).find((index) => index !== null) ?? null;
 }
 
-/** The places after the one that the simulation wrote to, as far as the network's limits go. */
+function spareInstructions(instructions: number): number {
+  return Math.ceil((instructions * SPARE_INSTRUCTIONS_PERCENT) / 100);
+}
+
+/** Zero when the call reads or writes none, because it won't begin to. */
+function spareBytes(declared: number, max: number, room: number): number {
+  return declared === 0 ? 0 : Math.min(SPARE_BYTES + room, Math.max(0, max - declared));
+}
+
+function roomFor(others: Others | null, declared: xdr.SorobanResources, settings: ResourceSettings): Room {
+  if (others === null) return NO_ROOM;
+  if (others.kind === 'deploys') {
+    const { count } = others;
+    return {
+      keys: [],
+      instructions: count * INSTRUCTIONS_PER_DEPLOY,
+      writtenBytes: count * BYTES_PER_DEPLOY,
+    };
+  }
+  const keys = furtherKeys(declared, settings, others);
+  if (keys.length === 0) return NO_ROOM;
+  const writtenBytes = Math.max(keys.length * others.recordBytes, MIN_BYTES_OF_PLACES);
+  return {
+    keys,
+    instructions: keys.length * INSTRUCTIONS_PER_PLACE + writtenBytes * INSTRUCTIONS_PER_RECORD_BYTE,
+    writtenBytes,
+  };
+}
+
+/** The record keys after the one that the simulation wrote, up to the network's limits. */
 function furtherKeys(
   declared: xdr.SorobanResources,
   settings: ResourceSettings,
-  { token, count, recordBytes }: SpareRetirements,
+  { token, count, recordBytes }: OtherRetirements,
 ): xdr.LedgerKey[] {
+  const index = simulatedIndex(declared, token);
+  if (index === null) return [];
   const footprint = declared.footprint();
   const named = footprint.readWrite();
-  const index = named.map((key) => retirementIndexIn(key, token)).find((found) => found !== null);
-  if (index === undefined || index === null) return [];
+  const instructions = declared.instructions() + spareInstructions(declared.instructions());
+  const instructionsPerPlace = INSTRUCTIONS_PER_PLACE + recordBytes * INSTRUCTIONS_PER_RECORD_BYTE;
+  const readable = settings.maxReadBytes - SPARE_BYTES - declared.diskReadBytes();
   const room = Math.min(
     settings.maxWriteEntries - named.length,
     settings.maxFootprintEntries - named.length - footprint.readOnly().length,
-    Math.floor((settings.maxWriteBytes - SPARE_BYTES - declared.writeBytes()) / recordBytes),
+    (settings.maxWriteBytes - SPARE_BYTES - declared.writeBytes()) / recordBytes,
+    settings.isContractDataOnDisk ? readable / recordBytes : Number.POSITIVE_INFINITY,
+    (settings.maxInstructions - instructions) / instructionsPerPlace,
   );
-  const length = Math.max(0, Math.min(count, room));
+  const length = Math.max(0, Math.min(count, Math.floor(room)));
   return retirementKeys(token, index + 1, length);
 }
 
@@ -107,7 +162,7 @@ function feeOfKeys(keys: readonly xdr.LedgerKey[], settings: ResourceSettings): 
   );
 }
 
-/** Begun units are paid for. */
+/** Units are charged when begun. */
 function perUnit(amount: bigint, fee: bigint, unit: bigint): bigint {
   return (amount * fee + unit - 1n) / unit;
 }

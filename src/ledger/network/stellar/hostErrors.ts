@@ -1,9 +1,9 @@
 /**
- * How the Soroban host says no, and which contract said it.
+ * Reads errors of the Soroban host, and finds the contract where they arose.
  *
- * An error is passed on through every caller, so its number alone does not tell whose it is: the diagnostic
- * events do. The last `error` event is what the call failed with; the earliest one in the unbroken row of the
- * same error before it comes from where it arose. (Errors that a contract caught are other rows.)
+ * An error is passed on through every caller, so its number alone does not tell whose it is; the diagnostic events do.
+ * The last `error` event is what the call failed with; the earliest event in the unbroken run of the same error before
+ * it is where it arose. (Errors that a contract caught are other runs.)
  */
 import { StrKey } from '@stellar/stellar-sdk';
 import type { xdr } from '@stellar/stellar-sdk';
@@ -15,9 +15,9 @@ export interface HostError {
   type: string;
   /** `ExceededLimit`, `MissingValue`, …; for a contract's own error its number. */
   code: string | number;
-  /** The contract that it arose in; null when the node doesn't tell. */
+  /** The contract where it arose; null when the node doesn't tell. */
   contract: Address | null;
-  /** What the host said with it; may be empty. */
+  /** The host's message; may be empty. */
   message: string;
 }
 
@@ -28,14 +28,23 @@ export function hostErrorOf(events: readonly xdr.DiagnosticEvent[], text: string
   return errorInEvents(events) ?? (text === null ? null : errorInText(text));
 }
 
-export function showError({ type, code, contract, message }: HostError): string {
-  const shown = `Error(${type}, ${typeof code === 'number' ? `#${code}` : code})`;
-  return [shown, contract === null ? '' : ` in ${contract}`, message === '' ? '' : `: ${message}`].join('');
+/** As the host writes it. */
+export function showCode({ type, code }: Pick<HostError, 'type' | 'code'>): string {
+  return `Error(${type}, ${typeof code === 'number' ? `#${code}` : code})`;
+}
+
+export function showError(error: HostError): string {
+  const { contract, message } = error;
+  return [
+    showCode(error),
+    contract === null ? '' : ` in ${contract}`,
+    message === '' ? '' : `: ${message}`,
+  ].join('');
 }
 
 /**
- * Errors of the network's making: what the transaction declared (footprint, resources, authorisation) did not
- * fit the ledger that it landed on. Another transaction of the same call may well succeed.
+ * Errors of the network's making: what the transaction declared (footprint, resources, authorisation) did not fit the
+ * ledger that it landed on. Another transaction of the same call may succeed.
  */
 export function isNetworksOwn({ type, code }: HostError): boolean {
   if (code === 'InternalError') return true;
@@ -43,7 +52,7 @@ export function isNetworksOwn({ type, code }: HostError): boolean {
   return type === 'Storage' && code === 'ExceededLimit';
 }
 
-/** The contract stands, but has no such function (or there is no contract at all). */
+/** The contract has no such function, or there is no contract. */
 export function isMissing({ code }: HostError): boolean {
   return code === 'MissingValue';
 }
@@ -78,7 +87,7 @@ function typeAndCode(error: xdr.ScError): Pick<HostError, 'type' | 'code'> {
   return { type, code: error.code().name.replace(/^scec/, '') };
 }
 
-/** Alone, or before the values that it speaks of. */
+/** The message alone, or before the values that it refers to. */
 function messageIn(data: xdr.ScVal): string {
   const value = data.switch().name === 'scvVec' ? data.vec()?.[0] : data;
   return value?.switch().name === 'scvString' ? String(plain(value)) : '';

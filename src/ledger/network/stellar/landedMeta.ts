@@ -1,5 +1,5 @@
 /**
- * What a landed transaction returned, told and changed: the same facts, which protocols keep in different places.
+ * Reads a landed transaction's return value, events and changes, which protocol versions keep in different places.
  */
 import { xdr } from '@stellar/stellar-sdk';
 
@@ -13,8 +13,8 @@ export interface LandedMeta {
 const NOTHING: LandedMeta = { returnValue: null, events: [], changes: [], diagnosticEvents: [] };
 
 /**
- * Nothing for meta that is missing, or of a later protocol than this library knows: what landed has landed, and
- * its result is told elsewhere as well (landedCall.ts).
+ * Empty for missing meta, or of a later protocol than the SDK knows: the transaction has landed all the same, and
+ * results.ts has other sources for its result.
  */
 export function readMeta(metaXdr: string | null): LandedMeta {
   const meta = metaXdr === null ? null : decoded(metaXdr);

@@ -1,13 +1,13 @@
 /**
- * One Stellar RPC node: what is asked of it, and what its answers must look like.
+ * One Stellar RPC node: its questions, and the required form of its answers.
  *
- * Every request has a time-out and a limit to its answer. Whatever is not a well-formed answer is NetworkUnavailable:
- * nothing is known then, and nothing has failed. So is what fails on an older ledger than one that was told of before:
- * behind one address there may be several nodes, and one that lags sees no deposit, no mint, no contract yet. Messages
- * never hold the node's url, because such urls carry keys.
+ * Every request has a time-out and a limit to its answer. Anything but a well-formed answer is NetworkUnavailable:
+ * then nothing is known. So is a failure at an older ledger than one already seen: several nodes may share one
+ * address, and one that is behind does not see the newest deposit, mint or contract. Messages never contain the node's
+ * URL, which may hold a key.
  */
 // oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
-import { rpc, xdr } from '@stellar/stellar-sdk';
+import { xdr } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Transaction } from '@stellar/stellar-sdk';
 import type { z } from 'zod';
 import { NetworkUnavailable } from '../port.ts';
@@ -23,24 +23,19 @@ import {
 } from './nodeAnswers.ts';
 import { errorCodeOf, landedOf, simulationOf, stateOf } from './nodeDecoding.ts';
 import type { LedgerState, Simulation, TransactionAnswer } from './nodeDecoding.ts';
+import { openServer } from './server.ts';
+import type { ServerOptions } from './server.ts';
 
-/** A page of 200 transactions with all their XDR stays well below this. */
-const MAX_ANSWER_BYTES = 32 * 1024 * 1024;
-/** How many ledger entries a node gives in one answer. */
+/** The limit of ledger entries per answer. */
 export const MAX_ENTRIES_PER_ASK = 200;
-/** No transaction has this hash; the answer about it tells where the node stands. */
+/** No transaction has this hash; the answer about it tells the node's ledgers. */
 const HASH_OF_NOTHING = '0'.repeat(64);
 const MAX_MESSAGE_LENGTH = 300;
-/** JSON-RPC's own code. */
+/** JSON-RPC's code. */
 const METHOD_NOT_FOUND = -32_601;
 
-/** The node will never answer this: it is one of those that offer less. */
+/** The node never supports this method. */
 export class MethodMissing extends NetworkUnavailable {}
-
-export interface NodeOptions {
-  rpcUrl: string;
-  requestTimeoutMs: number;
-}
 
 export interface TransactionPage {
   transactions: {
@@ -61,12 +56,12 @@ export interface SendAnswer {
 
 export interface LedgerEntries {
   latestLedger: bigint;
-  /** By the base64 XDR of their keys; what does not exist is missing. */
+  /** By the base64 XDR of their keys; entries that do not exist are missing. */
   byKey: Map<string, xdr.LedgerEntryData>;
 }
 
 export interface InclusionFees {
-  /** Nine of ten paid no more. */
+  /** The fee that nine of ten did not exceed. */
   usualStroops: bigint;
   highestStroops: bigint;
 }
@@ -74,6 +69,7 @@ export interface InclusionFees {
 export interface FactoryEvent {
   topics: xdr.ScVal[];
   value: xdr.ScVal;
+  txHash: string | null;
 }
 
 export interface StellarNode {
@@ -81,26 +77,28 @@ export interface StellarNode {
   transaction(hash: string): Promise<TransactionAnswer>;
   /** From `start`: a ledger, or the cursor of the page before. */
   transactionsFrom(start: { ledger: bigint } | { cursor: string }): Promise<TransactionPage>;
-  /** `allowNested`: what is authorised below the called function only is noted down as well. */
+  /** `allowNested`: also records authorisations that only arise below the called function. */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
+  /** The latest ledger in any answer so far. */
+  latestHeard(): bigint;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys. */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
-  /** What transactions of contracts paid lately to be included, in stroops per operation. */
+  /** What contract transactions paid lately for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
   events(filter: {
     start: { ledger: bigint } | { cursor: string };
     contract: string;
     topics: string[];
   }): Promise<{ events: FactoryEvent[]; latestLedger: bigint; cursor: string | null }>;
-  /** The passphrase of the network that the node is on. */
+  /** The passphrase of the node's network. */
   passphrase(): Promise<string>;
 }
 
 const TRANSACTIONS_PER_PAGE = 200;
 const EVENTS_PER_PAGE = 1000;
 
-export function createNode(options: NodeOptions): StellarNode {
+export function createNode(options: ServerOptions): StellarNode {
   const server = openServer(options);
   let latestHeard = 0n;
 
@@ -110,6 +108,8 @@ export function createNode(options: NodeOptions): StellarNode {
   }
 
   return {
+    latestHeard: () => latestHeard,
+
     async passphrase() {
       return (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase;
     },
@@ -154,11 +154,7 @@ export function createNode(options: NodeOptions): StellarNode {
         server._simulateTransaction(transaction, undefined, authMode),
       );
       const simulation = heard(decoded('simulateTransaction', () => simulationOf(raw)));
-      if (simulation.status === 'failed' && simulation.latestLedger < heardBefore) {
-        throw new NetworkUnavailable(
-          `The Stellar node simulated on ledger ${simulation.latestLedger}, though ledger ${heardBefore} has closed`,
-        );
-      }
+      if (simulation.status === 'failed') requireAtLeast(simulation.latestLedger, heardBefore);
       return simulation;
     },
 
@@ -204,20 +200,19 @@ export function createNode(options: NodeOptions): StellarNode {
         events: raw.events.map((event) => ({
           topics: event.topic.map((topic) => xdr.ScVal.fromXDR(topic, 'base64')),
           value: xdr.ScVal.fromXDR(event.value, 'base64'),
+          txHash: event.txHash,
         })),
       }));
     },
   };
 }
 
-function openServer({ rpcUrl, requestTimeoutMs }: NodeOptions): rpc.Server {
-  const server = new rpc.Server(rpcUrl, { allowHttp: rpcUrl.startsWith('http:') });
-  server.httpClient.defaults.maxContentLength = MAX_ANSWER_BYTES;
-  // The SDK drops its own `timeout` option, and axios' one only counts while nothing comes: this one is for all of it.
-  server.httpClient.interceptors.request.use((config) =>
-    Object.assign(config, { signal: AbortSignal.timeout(requestTimeoutMs) }),
+/** For a refusal: one at an older ledger may be outdated. @throws NetworkUnavailable */
+export function requireAtLeast(ledger: bigint, wanted: bigint): void {
+  if (ledger >= wanted) return;
+  throw new NetworkUnavailable(
+    `The Stellar node simulated on ledger ${ledger}, though ledger ${wanted} has closed`,
   );
-  return server;
 }
 
 async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promise<unknown>): Promise<T> {
@@ -225,7 +220,7 @@ async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promi
   try {
     answer = await request();
   } catch (error) {
-    // The cause stays behind: it holds the request with the node's url.
+    // The error is not kept as cause: it contains the request with the node's URL.
     const message = `The Stellar node did not answer ${method}: ${messageOf(error)}`;
     throw isUnknownMethod(error) ? new MethodMissing(message) : new NetworkUnavailable(message);
   }

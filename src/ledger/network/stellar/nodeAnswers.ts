@@ -1,6 +1,6 @@
 /**
- * The form of a Stellar RPC node's answers, as far as this adapter reads them. Fields that nodes leave out or
- * spell in two ways (numbers as strings) come out in one.
+ * The schemas of a Stellar RPC node's answers, as far as this adapter reads them. Fields that nodes leave out, or
+ * spell in two ways (numbers as strings), are normalised.
  */
 import { z } from 'zod';
 
@@ -79,7 +79,7 @@ export const feeStatsAnswer = z.object({
 
 export const eventsAnswer = z.object({
   events: z
-    .array(z.object({ topic: texts, value: text }))
+    .array(z.object({ topic: texts, value: text, txHash: optional(text) }))
     .nullish()
     .transform((value) => value ?? []),
   latestLedger: wholeNumber,

@@ -1,5 +1,5 @@
 /**
- * A node's answers about transactions and simulations, decoded: every throw here means that an answer is none.
+ * Decodes a node's answers about transactions and simulations. A throw means that the answer is malformed.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import type { z } from 'zod';
@@ -7,7 +7,7 @@ import { readMeta } from './landedMeta.ts';
 import type { LandedMeta } from './landedMeta.ts';
 import type { simulationAnswer, transactionAnswer } from './nodeAnswers.ts';
 
-/** Where a node stands: its latest closed ledger, and how far back it remembers. */
+/** The node's latest closed ledger, and the oldest that it keeps. */
 export interface LedgerState {
   latestLedger: bigint;
   closedAt: bigint;
@@ -38,7 +38,7 @@ export type Simulation =
       returnValue: xdr.ScVal;
       auth: xdr.SorobanAuthorizationEntry[];
       resources: Resources;
-      /** What has to be restored by a transaction of its own before the call can land. */
+      /** What a separate transaction has to restore before the call can land. */
       restore: Resources | null;
     };
 
@@ -73,7 +73,7 @@ export function landedOf(raw: z.output<typeof transactionAnswer>): MissingTransa
     envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
     result: xdr.TransactionResult.fromXDR(resultXdr, 'base64'),
     meta: events.length > 0 ? { ...meta, events } : meta,
-    // Nodes give them beside the meta, within it, or not at all.
+    // Nodes put them beside the meta, within it, or leave them out.
     diagnosticEvents: given.length > 0 ? given : meta.diagnosticEvents,
   };
 }
@@ -108,7 +108,7 @@ function resourcesOf(dataXdr: string, minResourceFee: bigint): Resources {
   return { data, feeStroops: declared > minResourceFee ? declared : minResourceFee };
 }
 
-/** Only shown to people, so what can't be read is said to be so. */
+/** For display only, so an unreadable result is named as such. */
 export function errorCodeOf(resultXdr: string): string {
   try {
     return xdr.TransactionResult.fromXDR(resultXdr, 'base64').result().switch().name;

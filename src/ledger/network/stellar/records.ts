@@ -1,8 +1,8 @@
 /**
- * Retirement records in pages: as ledger entries, up to 200 in one answer, instead of one simulation each.
+ * Reads retirement records in pages: as ledger entries, up to 200 per answer, instead of one simulation each.
  *
- * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that
- * ledger or a later one. As a record never changes, those that the totals count are as they were.
+ * Totals and records belong to one moment: the totals are of one ledger, and the records are read from that ledger or
+ * a later one. Records never change, so those that the totals count are the same.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
@@ -15,7 +15,7 @@ import { retirementOf } from './scvals.ts';
 import { requireAtMost } from './tokenReads.ts';
 import type { TokenReads } from './tokenReads.ts';
 
-/** Records that are not among the entries are asked for one by one, so many at a time. */
+/** Records missing among the entries are read one by one, this many at a time. */
 const MAX_CONCURRENT_RECORDS = 16;
 
 export interface RecordDeps {
@@ -61,8 +61,8 @@ function indexesOf({ totalRetirements }: CarbonTotals, fromIndex: number, limit:
 }
 
 /**
- * An archived record may no longer be among the ledger's entries, but a simulation still sees it, as if it were
- * restored. The totals count it, so it exists: what does not answer is unknown, not missing.
+ * An archived record may be missing among the ledger's entries, but a simulation sees it as if restored. The totals
+ * count it, so it exists: without an answer it is unknown, not missing.
  */
 async function readOne(deps: RecordDeps, token: Address, index: number): Promise<RetirementRecord> {
   const answer = await deps.tokens.ask(token, 'get_retirement', [xdr.ScVal.scvU32(index)]);

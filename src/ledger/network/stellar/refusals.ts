@@ -1,20 +1,20 @@
 /**
- * Why the contracts said no, in the port's words.
+ * Classifies why the contracts refused a call, in the port's terms.
  *
- * The numbers of errors are promised for retirements and the settlement contract alone, and mean something only where
- * it is known whose they are. For the rest, the state that the contracts decide by is asked: whether they stand, are
- * paused, what is held, what is expired.
+ * Error numbers are promised for retirements and the settlement contract only, and mean something only where their
+ * contract is known. Otherwise the state that decides is read: existence, pause, balance, expiry.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal, RefusalReason } from '../port.ts';
 import { deployedAddress } from './addresses.ts';
+import { explainExpiry } from './expiry.ts';
 import { FACTS, untold } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { isMissing, showError } from './hostErrors.ts';
 import type { HostError } from './hostErrors.ts';
-import { SALT_PLACE } from './invocations.ts';
-import type { Invocation } from './invocations.ts';
+import { DEPLOYS, SALT_PLACE } from './calls.ts';
+import type { Invocation } from './calls.ts';
 import { addressVal, asAddress, asBigint, asEnumName, asFields, asHash32, plain } from './scvals.ts';
 
 export type Refused = Pick<Invocation, 'contract' | 'functionName' | 'args'>;
@@ -30,13 +30,8 @@ const SETTLEMENT_ERRORS: Record<number, RefusalReason> = {
   2: 'REFERENCE_ALREADY_USED',
   3: 'WRONG_STATUS',
 };
-const DEPLOYS = new Set([
-  'deploy_carbon_credit_token',
-  'deploy_commodity_receipt_token',
-  'deploy_ramp_settlement',
-]);
 
-/** @throws NetworkUnavailable when the state that explains it can't be read */
+/** @throws NetworkUnavailable when the explaining state can't be read */
 export async function explainRefusal(
   context: RefusalContext,
   refused: Refused,
@@ -50,7 +45,7 @@ export async function explainRefusal(
   return explained ?? { reason: 'OTHER', message: `${functionName} was refused: ${showError(error)}` };
 }
 
-/** A contract that isn't there, or is another one than the call needs. */
+/** A contract that does not exist, or is another one than the call needs. */
 export async function explainMissing(
   { reads }: { reads: Pick<ContractReads, 'exists'> },
   contract: Address,
@@ -74,7 +69,7 @@ async function explainByNumber(
   error: HostError,
 ): Promise<Refusal | null> {
   if (error.type !== 'Contract' || typeof error.code !== 'number') return null;
-  // Where the contract is not told, it may be the token's that this one calls.
+  // Where the node does not name the contract, the error may be that of the token that this contract calls.
   const isOwn = error.contract === null ? !callsToken(refused) : error.contract === refused.contract;
   const reason = isOwn ? numbersOf(refused.functionName)[error.code] : undefined;
   if (reason === undefined) return null;
@@ -100,13 +95,13 @@ function numbersOf(functionName: string): Record<number, RefusalReason> {
 async function explainByState(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
   const { functionName } = refused;
   if (DEPLOYS.has(functionName)) return explainDeploy(context, refused);
-  const paused = await explainPause(context, refused);
+  const paused = await explainPause(context, [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])]);
   if (paused) return paused;
   if (callsToken(refused)) {
     const told = await explainReference(context, refused);
     if (told) return told;
   }
-  if (functionName === 'mark_expired') return explainExpiry(context, refused.contract);
+  if (functionName === 'mark_expired') return explainExpiry(context.reads, refused.contract);
   return explainBalance(context, refused);
 }
 
@@ -120,8 +115,10 @@ async function explainDeploy(context: RefusalContext, { contract, args }: Refuse
   };
 }
 
-async function explainPause({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
-  const contracts = [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])];
+async function explainPause(
+  { reads }: RefusalContext,
+  contracts: readonly Address[],
+): Promise<Refusal | null> {
   for (const contract of contracts) {
     if ((await reads.fact(contract, FACTS.paused)) === true) {
       return { reason: 'PAUSED', message: `The contract ${contract} is paused` };
@@ -130,32 +127,24 @@ async function explainPause({ reads }: RefusalContext, refused: Refused): Promis
   return null;
 }
 
-/** Every reference is good for one deposit, and every deposit for one resolution. */
-async function explainReference({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
+/** A reference allows one deposit, and a deposit one resolution, which moves its token. */
+async function explainReference(context: RefusalContext, refused: Refused): Promise<Refusal | null> {
   const { contract, functionName, args } = refused;
   const reference = args[functionName === 'initiate_off_ramp' ? 1 : 0];
-  const answer = await reads.ask(contract, 'get_off_ramp', reference ? [reference] : []);
+  const answer = await context.reads.ask(contract, 'get_off_ramp', reference ? [reference] : []);
   if (!answer.ok) return null;
-  const deposit = plain(answer.value);
-  const status = deposit ? asEnumName(asFields(deposit, 'a deposit')['status'], 'status') : 'None';
+  const stored = plain(answer.value);
+  const deposit = stored ? asFields(stored, 'a deposit') : null;
+  const status = deposit ? asEnumName(deposit['status'], 'status') : 'None';
   if (functionName === 'initiate_off_ramp') {
     if (status === 'None') return null;
     const message = `${contract} has taken a deposit of this reference before: it is ${status}`;
     return { reason: 'REFERENCE_ALREADY_USED', message };
   }
-  if (status === 'Pending') return null;
+  if (deposit !== null && status === 'Pending') {
+    return explainPause(context, [asAddress(deposit['token'], 'token')]);
+  }
   return { reason: 'WRONG_STATUS', message: `The deposit at ${contract} is ${status}, not Pending` };
-}
-
-async function explainExpiry({ reads }: RefusalContext, token: Address): Promise<Refusal | null> {
-  const [status, isExpired] = await Promise.all([reads.ask(token, 'status'), reads.ask(token, 'is_expired')]);
-  if (status.ok && asEnumName(plain(status.value), 'status') === 'Expired') {
-    return { reason: 'WRONG_STATUS', message: `${token} is already Expired` };
-  }
-  if (isExpired.ok && plain(isExpired.value) === false) {
-    return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date by the ledger's time` };
-  }
-  return null;
 }
 
 async function explainBalance({ reads }: RefusalContext, refused: Refused): Promise<Refusal | null> {
@@ -171,12 +160,12 @@ async function explainBalance({ reads }: RefusalContext, refused: Refused): Prom
   };
 }
 
-/** Settlement moves a token within each of its calls. */
+/** Every call of the settlement contract moves a token. */
 function callsToken({ functionName }: Refused): boolean {
   return numbersOf(functionName) === SETTLEMENT_ERRORS;
 }
 
-/** Whose balance of which token a call takes. */
+/** The token that a call moves, and whose balance it takes. */
 function tokenMovedBy({
   contract,
   functionName,

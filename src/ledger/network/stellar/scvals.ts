@@ -1,5 +1,5 @@
 /**
- * Contract values (ScVal): what the contracts take and give, to and from plain values, each within its range.
+ * Converts contract values (ScVal) to and from plain values, each checked for its range.
  */
 import { Address as SdkAddress, nativeToScVal, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { storableText } from '../foreignText.ts';
@@ -47,7 +47,7 @@ export function bytes32Val(name: string, hash32: Hash32): xdr.ScVal {
   return xdr.ScVal.scvBytes(bytesOf(hash32));
 }
 
-/** `Option<T>`'s None. */
+/** `None` of an `Option<T>`. */
 export function noneVal(): xdr.ScVal {
   return xdr.ScVal.scvVoid();
 }
@@ -66,7 +66,7 @@ export function structVal(fields: Record<string, xdr.ScVal>): xdr.ScVal {
   );
 }
 
-/** A value that is not of the form the contracts promise. */
+/** A value in another form than the contracts promise. */
 export class UnexpectedValue extends Error {
   override readonly name = 'UnexpectedValue';
 }
@@ -98,7 +98,7 @@ export function asAddress(value: unknown, what: string): Address {
 
 export function asText(value: unknown, what: string): string {
   if (typeof value === 'string') return storableText(value);
-  // What is no UTF-8 comes as bytes; it is shown as far as it is text.
+  // Text that is not UTF-8 arrives as bytes; it is shown as far as it can be read.
   if (value instanceof Uint8Array) return storableText(Buffer.from(value).toString('utf8'));
   throw unexpected(value, what, 'a text');
 }

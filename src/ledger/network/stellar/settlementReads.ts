@@ -1,9 +1,8 @@
 /**
- * The settlement contract in use, and the deposits that it holds.
+ * Reads the settlement contract in use, and its deposits.
  *
- * Its interface promises `get_off_ramp` alone. Treasury and pause are read from getters of their names, or from what
- * the contract stores under `Treasury` and `Paused`, where contracts keep such settings; what is not found there is not
- * told: no treasury, and no pause.
+ * Its interface promises `get_off_ramp` alone. Treasury and pause are read from getters of these names, or from the
+ * contract's storage under `Treasury` and `Paused`. Without either, there is no known treasury and no pause.
  */
 import { NetworkRefusal } from '../port.ts';
 import type { Address, OffRampDeposit, SettlementContract } from '../port.ts';
@@ -11,7 +10,7 @@ import { normalizeAddress } from './addresses.ts';
 import { FACTS } from './contractReads.ts';
 import type { ContractReads } from './contractReads.ts';
 import { showError } from './hostErrors.ts';
-import { referenceVal, requireSettlement } from './invocations.ts';
+import { referenceVal, requireSettlement } from './calls.ts';
 import { explainMissing } from './refusals.ts';
 import { asAddress, asBigint, asEnumName, asFields, plain, UnexpectedValue } from './scvals.ts';
 
@@ -21,7 +20,7 @@ const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
   Refunded: 'REFUNDED',
   Recorded: 'RECORDED',
 };
-/** What a contract that never took a deposit of this reference may answer instead of nothing. */
+/** What a contract may answer, instead of nothing, for an unused reference. */
 const NO_DEPOSIT = 'None';
 
 export interface SettlementReads {

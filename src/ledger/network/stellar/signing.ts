@@ -1,16 +1,16 @@
 /**
- * Building and signing transactions: pure, so that the same slot and draft always give the same bytes.
+ * Builds and signs transactions. Pure: the same slot and draft always give the same bytes.
  */
 import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
-import type { PreparedTransaction, Slot, UnixSeconds } from '../port.ts';
+import type { PreparedTransaction, SequenceSlot, UnixSeconds } from '../port.ts';
 import type { Resources } from './nodeDecoding.ts';
 
-/** The keys that sign: custody, and channels that stand in for it as source of transactions. */
+/** The signing keys: custody, and channels that replace it as source of transactions. */
 export interface SigningKeys {
   custody: Keypair;
-  /** By address. Without channels, custody is the one source. */
+  /** By address. Without channels, custody is the only source. */
   sources: ReadonlyMap<string, Keypair>;
 }
 
@@ -22,13 +22,13 @@ export interface TransactionPlan {
   passphrase: string;
 }
 
-/** Fees of transactions are unsigned 32-bit numbers. */
+/** Fees are unsigned 32-bit numbers. */
 const MAX_FEE_STROOPS = 2n ** 32n - 1n;
-/** 20 XLM: far above what any call here costs, so a node that asks for more is wrong, or worse. */
+/** 20 XLM: far above the cost of any call here, so a higher fee is an error or an attack of the node. */
 const MAX_RESOURCE_FEE_STROOPS = 200_000_000n;
 
-/** @throws NetworkUnavailable when the node's fee is beyond reason */
-export function buildTransaction(plan: TransactionPlan, slot: Slot): Transaction {
+/** @throws NetworkUnavailable when the node's fee is above the limit */
+export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Transaction {
   const { resources, inclusionFeeStroops } = plan;
   const { feeStroops } = resources;
   if (feeStroops > MAX_RESOURCE_FEE_STROOPS || feeStroops + inclusionFeeStroops > MAX_FEE_STROOPS) {
@@ -50,7 +50,7 @@ export function buildTransaction(plan: TransactionPlan, slot: Slot): Transaction
 
 export function preparedFrom(
   transaction: Transaction | FeeBumpTransaction,
-  facts: { slot: Slot; validUntil: UnixSeconds; preparedAtLedger: bigint },
+  facts: { slot: SequenceSlot; validUntil: UnixSeconds; preparedAtLedger: bigint },
 ): PreparedTransaction {
   const { slot, validUntil, preparedAtLedger } = facts;
   return {
@@ -63,7 +63,7 @@ export function preparedFrom(
   };
 }
 
-/** The key of a slot's account. @throws Error when it is none of ours */
+/** The key of a slot's account. @throws Error when it is not a configured one */
 export function sourceKey(keys: SigningKeys, source: string): Keypair {
   const keypair = keys.sources.get(source);
   if (!keypair) throw new Error(`${source} is none of the accounts that sign here`);

@@ -1,8 +1,8 @@
 /**
- * What stands at an address: told from what it answers, as contracts carry no name of their kind.
+ * Identifies the token at an address by the functions that it answers, as contracts carry no type.
  *
- * The asset id's hash is not among what tokens are promised to tell. It is read from a getter `asset_id` or from the
- * token's storage, and else from the factory's event of the deploy, as far back as the node remembers.
+ * Tokens are not promised to tell the asset id's hash. It is read from a getter `asset_id` or the token's storage, and
+ * otherwise from the factory's event of the deploy, as far back as the node keeps it.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
@@ -14,7 +14,7 @@ import { isMissing, showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { asHash32, asList, plain } from './scvals.ts';
 
-/** A node looks through some 10,000 ledgers per question; a week of them is 120,000. */
+/** A node searches some 10,000 ledgers per question; a week has 120,000. */
 const MAX_EVENT_PAGES = 100;
 
 export interface IdentityDeps {
@@ -50,7 +50,7 @@ async function templateOf(reads: ContractReads, address: Address): Promise<Token
   return hasFunction(isExpired) ? 'commodity' : null;
 }
 
-/** @throws NetworkUnavailable when the contract fails in a way that tells nothing of what it is */
+/** @throws NetworkUnavailable when the contract fails in a way that does not identify it */
 function hasFunction(answer: Answer<xdr.ScVal>): boolean {
   if (answer.ok) return true;
   if (isMissing(answer.error)) return false;
@@ -62,7 +62,7 @@ async function hashInEvents(deps: IdentityDeps, address: Address): Promise<Hash3
   const { node, factoryAddress } = deps;
   const topics = [xdr.ScVal.scvSymbol('deployed').toXDR('base64'), '*'];
   const { oldestLedger } = await node.ledgerState();
-  // The oldest ledger may be dropped between two questions.
+  // The node may drop its oldest ledger between two questions.
   let start: { ledger: bigint } | { cursor: string } = { ledger: oldestLedger + 1n };
   for (let page = 0; page < MAX_EVENT_PAGES; page += 1) {
     const { events, cursor } = await node.events({ start, contract: factoryAddress, topics });

@@ -1,5 +1,5 @@
 /**
- * What anyone may read of the tokens: each fact by the contract's own getter, many tokens a few at a time.
+ * Public reads of tokens: each fact by the contract's getter, with bounded concurrency for many tokens.
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
@@ -18,9 +18,9 @@ import { showError } from './hostErrors.ts';
 import { explainMissing, notFound } from './refusals.ts';
 import { addressVal, asBigint, asBoolean, asEnumName, asU32, plain, UnexpectedValue } from './scvals.ts';
 
-/** Simulations under way at once in one batched read: what a public node takes from one client without complaint. */
+/** Simulations under way at once in one batched read: what a public node accepts from one client. */
 const MAX_CONCURRENT_READS = 16;
-/** The totals are three answers; when a ledger closes in between, they are asked for again. */
+/** The totals are three answers; when a ledger closes in between, they are read again. */
 const MAX_READS_OF_TOTALS = 5;
 
 const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
@@ -32,7 +32,10 @@ const RECEIPT_STATUSES: Record<string, ReceiptStatus> = {
 };
 
 export interface TokenReads extends ContractReads {
-  /** The totals, and the ledger that they are all of. @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND */
+  /**
+   * The totals, and the ledger that all of them are of.
+   * @throws NetworkRefusal WRONG_TEMPLATE or CONTRACT_NOT_FOUND
+   */
   carbonTotals(token: Address): Promise<{ totals: CarbonTotals; ledger: bigint }>;
   retirementCountsOf(tokens: readonly Address[]): Promise<RetirementCountAnswer[]>;
   totalSupply(token: Address): Promise<BaseUnits>;
@@ -100,7 +103,7 @@ interface Got {
   ledger: bigint;
 }
 
-/** @throws NetworkRefusal when the contract isn't there, or is of another kind, or refuses to tell */
+/** @throws NetworkRefusal when the contract does not exist, is of another template, or refuses */
 async function valueOrRefusal(
   reads: Pick<ContractReads, 'exists'>,
   token: Address,
@@ -117,7 +120,7 @@ async function valueOrRefusal(
   );
 }
 
-/** One bad token gives its own error and does not spoil the rest. */
+/** A bad token gets its own error and does not affect the others. */
 async function eachToken<T>(
   tokens: readonly Address[],
   read: (token: Address) => Promise<T>,

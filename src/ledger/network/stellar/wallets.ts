@@ -1,8 +1,8 @@
 /**
- * Holders who sign with a wallet of their own: what they are given to sign, and what may come back.
+ * Holders with a wallet: the transaction that they sign, and the check of its signed form.
  *
- * The holder is the transaction's source and signs the envelope, so what comes back must be the very transaction
- * that was given, with the holder's one signature and nothing else around it.
+ * The holder is the transaction's source and signs the envelope, so the wallet must return exactly the prepared
+ * transaction, with the holder's one signature and nothing else.
  */
 import { FeeBumpTransaction, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
@@ -10,16 +10,16 @@ import { NetworkRefusal } from '../port.ts';
 import type { Address, HolderCall, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
-import { roomyCall, simulateCall } from './drafting.ts';
-import type { DraftingDeps } from './drafting.ts';
+import { roomyCall, simulateCall } from './draft.ts';
+import type { DraftingDeps } from './draft.ts';
 import { inclusionFeeStroops } from './fees.ts';
-import { hostFunctionOf, invocationOf } from './invocations.ts';
+import { hostFunctionOf, invocationOf } from './calls.ts';
 import { buildTransaction, preparedFrom } from './signing.ts';
 
-/** A person has to read, decide and sign, perhaps on another device. */
+/** Time for a person to read, decide and sign, perhaps on another device. */
 const HOLDER_VALIDITY_SECONDS = 600n;
 const FORMAT = 'stellar-xdr';
-/** Of an envelope with one signature; more is no transaction of ours. */
+/** Above any envelope with one signature that is made here. */
 const MAX_ENVELOPE_CHARACTERS = 200_000;
 
 export async function prepareForHolder(
@@ -88,8 +88,8 @@ export async function openSigned(
 }
 
 /**
- * The wallet may have sent it by itself since it was prepared. Ledgers close a second apart at the least, so it was
- * prepared after this ledger.
+ * The wallet may have sent it since it was prepared. Ledgers close at least a second apart, so it was prepared after
+ * this ledger.
  */
 function firstLedgerOf(validUntil: bigint, state: { latestLedger: bigint; closedAt: bigint }): bigint {
   const secondsSince = state.closedAt - (validUntil - HOLDER_VALIDITY_SECONDS);
@@ -141,7 +141,7 @@ function requireOneSignature(back: Transaction, holder: Address): void {
 function parse(payload: string, passphrase: string): Transaction | FeeBumpTransaction | null {
   if (payload.length > MAX_ENVELOPE_CHARACTERS) return null;
   const base64 = payload.trim();
-  // A decoder stops at the padding: whatever comes after it would be swallowed unseen.
+  // A decoder stops at the padding: text after it would be ignored.
   if (Buffer.from(base64, 'base64').toString('base64') !== base64) return null;
   try {
     return TransactionBuilder.fromXDR(base64, passphrase);

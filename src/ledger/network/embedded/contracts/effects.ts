@@ -1,10 +1,10 @@
 /**
- * What executing a call gives, and how a contract says no. Shared by all contracts.
+ * The result of executing a call, and how a contract refuses. Shared by all contracts.
  */
 import { NetworkRefusal } from '../../port.ts';
 import type { Address, CallResult, RefusalReason, UnixSeconds } from '../../port.ts';
 
-/** Who calls, where and when. */
+/** The caller, ledger and time of a call. */
 export interface Context {
   networkId: string;
   factoryAddress: Address;
@@ -13,7 +13,7 @@ export interface Context {
   closedAt: UnixSeconds;
 }
 
-/** Positional, like a contract publishes it: the event's name, its further topics, its value. */
+/** Positional, as a contract publishes it: the event's name, its further topics, its value. */
 export interface ContractEvent {
   contract: Address;
   eventType: string;

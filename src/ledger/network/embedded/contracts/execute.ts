@@ -1,8 +1,8 @@
 /**
- * Runs one invocation against the contracts, and says beforehand which state it will touch.
+ * Runs one invocation against the contracts, and names beforehand the state that it touches.
  */
-import { deployedAddress, hashText } from '../identity.ts';
-import type { Invocation } from '../invocation.ts';
+import { deployedAddress, hashText } from '../addresses.ts';
+import type { Invocation } from '../calls.ts';
 import type { World, WorldKeys } from '../world.ts';
 import { refuse } from './effects.ts';
 import type { Context, Effects } from './effects.ts';
@@ -38,7 +38,7 @@ export function execute(world: World, context: Context, call: Invocation): Effec
   }
 }
 
-/** What `execute` will read, as far as the call itself tells; deposits lead to further balances. */
+/** The keys that `execute` will read, as far as the call names them; deposits lead to further balances. */
 export function keysOf(context: Omit<Context, 'closedAt'>, call: Invocation): WorldKeys {
   const keys: WorldKeys = { tokens: [], settlements: [], balances: [], offRamps: [] };
   switch (call.kind) {

@@ -2,8 +2,8 @@
  * The token factory, which also deploys settlement contracts: each salt makes one contract, once.
  */
 import type { CarbonCreditMetadata, CommodityMetadata } from '../../port.ts';
-import { deployedAddress, hashText } from '../identity.ts';
-import type { Invocation } from '../invocation.ts';
+import { deployedAddress, hashText } from '../addresses.ts';
+import type { Invocation } from '../calls.ts';
 import type { World } from '../world.ts';
 import { refuse } from './effects.ts';
 import type { Context, Effects } from './effects.ts';

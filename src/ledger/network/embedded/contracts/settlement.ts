@@ -1,14 +1,14 @@
 /**
- * The ramp settlement contract: holds tokens of a cash-out until the payout is known.
+ * The settlement contract: holds an off-ramp session's tokens until the payout is known.
  *
  *   (none) ──initiate_off_ramp, by the depositor──▶ PENDING ──confirm, by the admin──▶ SETTLED   (to the treasury)
  *                                                      └─────refund, by the admin──▶ REFUNDED  (to the depositor)
  *
- * A reference is used once, for ever. A pause stops new deposits only: what is held must be able to leave.
+ * A reference is used once, for ever. A paused contract takes no deposits and releases none.
  */
 import type { Address } from '../../port.ts';
-import { hashText } from '../identity.ts';
-import type { Invocation } from '../invocation.ts';
+import { hashText } from '../addresses.ts';
+import type { Invocation } from '../calls.ts';
 import type { SettlementState, World } from '../world.ts';
 import { refuse } from './effects.ts';
 import type { Context, ContractEvent, Effects } from './effects.ts';
@@ -19,7 +19,7 @@ type Resolve = Extract<Invocation, { kind: 'confirmOffRampSettlement' | 'refundO
 
 export function initiateOffRamp(world: World, context: Context, call: Initiate): Effects {
   const settlement = requireSettlement(world, call.settlementAddress);
-  if (settlement.paused) refuse('PAUSED', `The settlement contract ${settlement.address} is paused`);
+  requireRunning(settlement);
   requirePositive(call.amount);
   const referenceId = hashText(call.sessionId);
   if (world.offRamp(settlement.address, referenceId)) {
@@ -62,6 +62,7 @@ export function resolveOffRamp(world: World, context: Context, call: Resolve): E
   const settlement = requireSettlement(world, call.settlementAddress);
   const confirming = call.kind === 'confirmOffRampSettlement';
   requireAdmin(settlement.admin, context, confirming ? 'confirm a settlement' : 'refund a deposit');
+  requireRunning(settlement);
   const referenceId = hashText(call.sessionId);
   const offRamp = world.offRamp(settlement.address, referenceId);
   if (offRamp?.status !== 'PENDING') {
@@ -86,6 +87,10 @@ function requireSettlement(world: World, address: Address): SettlementState {
   return (
     world.settlement(address) ?? refuse('CONTRACT_NOT_FOUND', `No settlement contract stands at ${address}`)
   );
+}
+
+function requireRunning(settlement: SettlementState): void {
+  if (settlement.paused) refuse('PAUSED', `The settlement contract ${settlement.address} is paused`);
 }
 
 function offRampEvent(

@@ -3,11 +3,11 @@
  *
  *   receipt status:  DRAFT ──mark_expired, ledger time past the expiry date──▶ EXPIRED
  *
- * An expired receipt still moves: one that lies in custody must be able to settle.
+ * An expired receipt can still be transferred, so that one held by the settlement contract can be settled.
  */
 import type { Address } from '../../port.ts';
-import { MAX_I128 } from '../invocation.ts';
-import type { Invocation } from '../invocation.ts';
+import { MAX_I128 } from '../calls.ts';
+import type { Invocation } from '../calls.ts';
 import type { TokenState, World } from '../world.ts';
 import { refuse } from './effects.ts';
 import type { Context, ContractEvent, Effects } from './effects.ts';
@@ -94,7 +94,7 @@ export function markExpired(world: World, context: Context, call: Call<'markExpi
   return { result: { kind: 'done' }, events: [] };
 }
 
-/** The token's own transfer, by its holder or by a contract that the holder called. */
+/** The token's transfer, called by its holder or by a contract that the holder called. */
 export function moveTokens(
   world: World,
   token: TokenState,
@@ -124,7 +124,7 @@ export function requireAdmin(admin: Address, context: Context, what: string): vo
   }
 }
 
-/** The deployed contracts refuse zero; this network refuses negative amounts too, which would create tokens. */
+/** The deployed contracts refuse zero; this network also refuses negative amounts, which would create tokens. */
 export function requirePositive(amount: bigint): void {
   if (amount === 0n) refuse('ZERO_AMOUNT', 'The amount is zero');
   if (amount < 0n) refuse('OTHER', `The amount is negative: ${amount}`);

@@ -1,0 +1,146 @@
+/**
+ * What rows run on: one PostgreSQL for product and baselines, servers that are started when a row needs them, and the
+ * load process. At the end every database that the product worked on is reconciled.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { freePort } from '../src/db/embedded/freePort.ts';
+import { openEmbeddedPostgres } from '../src/db/embedded/embeddedPostgres.ts';
+import { startLoad, type Load } from './load/client.ts';
+import { startServer, type ServerProcess } from './processes.ts';
+import { createSecrets, startProduct, type Product } from './product.ts';
+import { reconcileDatabase } from './reconcileDatabase.ts';
+
+/** How much data the rows about growth work on. */
+export const SIZES = {
+  short: { transfers: 100_000, receipts: 20_000, records: 1_000 },
+  full: { transfers: 1_000_000, receipts: 1_000_000, records: 10_000 },
+} as const;
+export type Size = keyof typeof SIZES;
+
+export interface Bench {
+  rounds: number;
+  /** Of one turn. */
+  seconds: number;
+  size: (typeof SIZES)[Size];
+  load: Load;
+  /** The product on a database of this name; the same server for each row that asks for it. */
+  product(database?: string): Promise<Product>;
+  /** The same, in a new process of its own on that database: the row stops it. */
+  anotherProduct(database: string): Promise<Product>;
+  baseline(program: BaselineProgram): Promise<ServerProcess>;
+  /** A new database, for what a row runs by itself. */
+  newDatabase(name: string): Promise<string>;
+  sql(database: string): postgres.Sql;
+  reconcile(database: string): Promise<Reconciled>;
+  /** What is under way, for people who wait. */
+  say(text: string): void;
+  /** Stops everything. @returns what the reconciliation found, by database */
+  close(options?: { reconcile: boolean }): Promise<Reconciled[]>;
+}
+
+export type BaselineProgram = 'plainMarketplace' | 'rawHttp' | 'graphqlByHand' | 'rawWebsockets';
+
+export interface Reconciled {
+  database: string;
+  holds: boolean;
+  seconds: number;
+  output: string;
+}
+
+export const MAIN_DATABASE = 'marketplace';
+const BASELINE_DATABASE = 'plain';
+
+export async function openBench(options: {
+  rounds: number;
+  seconds: number;
+  size: Size;
+  say: (text: string) => void;
+}): Promise<Bench> {
+  const { rounds, seconds, say } = options;
+  const folder = await mkdtemp(join(tmpdir(), 'bench-'));
+  say('making a PostgreSQL database');
+  const cluster = await openEmbeddedPostgres({ dataDir: folder, password: randomUUID() });
+  const admin = postgres(cluster.url, { max: 1, onnotice: () => {} });
+  const load = startLoad();
+  const secrets = createSecrets(randomBytes);
+  const products = new Map<string, Promise<Product>>();
+  const others: ServerProcess[] = [];
+  const baselines = new Map<BaselineProgram, Promise<ServerProcess>>();
+  const clients = new Map<string, postgres.Sql>();
+  const urlOf = (database: string) => Object.assign(new URL(cluster.url), { pathname: `/${database}` }).href;
+  const ensureDatabase = async (name: string) => {
+    const found = await admin`SELECT FROM pg_database WHERE datname = ${name}`;
+    if (found.length === 0) await admin.unsafe(`CREATE DATABASE ${name}`);
+  };
+  const openProduct = async (database: string) => {
+    say(`starting the product on ${database}`);
+    await ensureDatabase(database);
+    return startProduct({ secrets, databaseUrl: urlOf(database), folder, database });
+  };
+  const openBaseline = async (program: BaselineProgram) => {
+    say(`starting the baseline ${program}`);
+    await ensureDatabase(BASELINE_DATABASE);
+    return startServer({
+      program: `bench/baselines/${program}.ts`,
+      env: { DATABASE_URL: urlOf(BASELINE_DATABASE), PRODUCT_DATABASE_URL: urlOf(MAIN_DATABASE) },
+      port: await freePort(),
+      readyPath: '/readyz',
+      logFile: join(folder, `${program}.log`),
+    });
+  };
+  return {
+    rounds,
+    seconds,
+    size: SIZES[options.size],
+    load,
+    say,
+    product: (database = MAIN_DATABASE) => remember(products, database, openProduct),
+    async anotherProduct(database) {
+      const product = await openProduct(database);
+      others.push(product.process);
+      return product;
+    },
+    baseline: (program) => remember(baselines, program, openBaseline),
+    async newDatabase(name) {
+      await ensureDatabase(name);
+      return urlOf(name);
+    },
+    sql(database) {
+      const client = clients.get(database) ?? postgres(urlOf(database), { max: 4, onnotice: () => {} });
+      clients.set(database, client);
+      return client;
+    },
+    reconcile: (database) => reconcileDatabase(database, urlOf(database), secrets, folder),
+    async close({ reconcile } = { reconcile: true }) {
+      const reconciled: Reconciled[] = [];
+      try {
+        load.stop();
+        const running = await Promise.allSettled([...products.values(), ...baselines.values()]);
+        for (const server of running) if (server.status === 'fulfilled') await server.value.stop();
+        for (const process of others) await process.stop();
+        for (const client of clients.values()) await client.end();
+        for (const database of reconcile ? products.keys() : []) {
+          say(`reconciling ${database}`);
+          reconciled.push(await reconcileDatabase(database, urlOf(database), secrets, folder));
+        }
+      } finally {
+        await admin.end();
+        await cluster.stop();
+        // Root's cluster lies elsewhere, behind a link.
+        await rm(await realpath(join(folder, 'postgres')), { recursive: true, force: true });
+        await rm(folder, { recursive: true, force: true });
+      }
+      return reconciled;
+    },
+  };
+}
+
+function remember<K, V>(kept: Map<K, Promise<V>>, key: K, open: (key: K) => Promise<V>): Promise<V> {
+  const value = kept.get(key) ?? open(key);
+  kept.set(key, value);
+  return value;
+}

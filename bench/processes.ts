@@ -1,0 +1,100 @@
+/**
+ * The processes that are measured: started, watched through /proc, and stopped.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { open, readFile } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+
+/** A server that takes longer to start is broken. */
+const START_TIMEOUT_MS = 120_000;
+const LOOK_INTERVAL_MS = 20;
+const STOP_TIMEOUT_MS = 30_000;
+/** Of a server that failed to start. */
+const SHOWN_CHARACTERS = 2_000;
+/** Linux counts processor time in hundredths of a second for every program. */
+const TICKS_PER_SECOND = 100;
+
+export interface ServerProcess {
+  pid: number;
+  port: number;
+  url: string;
+  /** From the start of the process to its first answer that says it is ready. */
+  readyAfterMs: number;
+  stop(): Promise<void>;
+}
+
+export interface ServerOptions {
+  /** Relative to the project's folder. */
+  program: string;
+  env: Readonly<Record<string, string>>;
+  port: number;
+  /** Answers 200 once the server can serve. */
+  readyPath: string;
+  /** What it writes, as an operator would keep it. */
+  logFile: string;
+  nodeArgs?: readonly string[];
+}
+
+/** @throws with the end of its log when it does not become ready */
+export async function startServer(options: ServerOptions): Promise<ServerProcess> {
+  const { program, env, port, readyPath, logFile, nodeArgs = [] } = options;
+  const log = await open(logFile, 'a');
+  const startedMs = performance.now();
+  const child = spawn(process.execPath, [...nodeArgs, '--import', 'tsx', program], {
+    // Nothing of what runs this: npm's variables would make the product watch its parent.
+    env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
+    stdio: ['ignore', log.fd, log.fd],
+  });
+  await log.close();
+  const url = `http://127.0.0.1:${port}`;
+  await awaitReady(child, `${url}${readyPath}`, startedMs).catch(async (error: unknown) => {
+    child.kill('SIGKILL');
+    const written = (await readFile(logFile, 'utf8')).slice(-SHOWN_CHARACTERS);
+    throw new Error(`${program} did not start: ${written}`, { cause: error });
+  });
+  if (child.pid === undefined) throw new Error(`${program} has no process id`);
+  return {
+    pid: child.pid,
+    port,
+    url,
+    readyAfterMs: performance.now() - startedMs,
+    stop: () => stop(child),
+  };
+}
+
+async function awaitReady(child: ChildProcess, url: string, startedMs: number): Promise<void> {
+  while (performance.now() - startedMs < START_TIMEOUT_MS) {
+    if (child.exitCode !== null) throw new Error(`it ended with ${child.exitCode}`);
+    const isReady = await fetch(url).then(
+      (answer) => answer.ok,
+      () => false,
+    );
+    if (isReady) return;
+    await delay(LOOK_INTERVAL_MS);
+  }
+  throw new Error('it took too long');
+}
+
+async function stop(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  const ended = new Promise((resolve) => child.once('exit', resolve));
+  child.kill('SIGTERM');
+  const timer = setTimeout(() => child.kill('SIGKILL'), STOP_TIMEOUT_MS);
+  await ended;
+  clearTimeout(timer);
+}
+
+/** Processor time that a process has used, in milliseconds. */
+export async function cpuMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  // The command's name may contain spaces; the fields are counted after its closing parenthesis.
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  const [user = '0', system = '0'] = fields.slice(11, 13);
+  return ((Number(user) + Number(system)) / TICKS_PER_SECOND) * 1000;
+}
+
+/** Resident memory of a process. */
+export async function residentMbOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8');
+  return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1] ?? Number.NaN) / 1024;
+}

@@ -1,0 +1,88 @@
+/**
+ * The product's HTTP server with a small schema that needs no database: what tokens, limits, the log, errors and GraphQL
+ * cost around a resolver. Nothing of it is left out, but for the audit log, which is a table.
+ */
+import { pathToFileURL } from 'node:url';
+import { createHttpServer } from '../src/http/server/server.ts';
+import { noAuditLog } from '../src/identity/auditLog.ts';
+import { endsByExpiry } from '../src/identity/credentialEnds.ts';
+import { createTokenVerifier, signToken } from '../src/identity/tokens.ts';
+import { createIdSource, systemClock } from '../src/lib/clock.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { defaultLimits } from '../src/limits/limits.ts';
+import { createRateLimits } from '../src/limits/rateLimits.ts';
+import { createBuilder } from '../src/schema/core/createBuilder.ts';
+import { beneficiary } from '../src/schema/core/text.ts';
+
+const BEYOND_ONE_MACHINE = 1_000_000_000;
+const IDENTITY = {
+  secret: 'a secret for measurements on this machine alone',
+  issuer: 'bench',
+  audience: 'bench',
+};
+const TOKEN_SECONDS = 24 * 3600;
+
+export function mutationToken(): Promise<string> {
+  const { now } = systemClock;
+  return signToken({ ...IDENTITY, subject: 'acme', roles: ['buyer'], expiresInSeconds: TOKEN_SECONDS, now });
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1] ?? '').href) await serve();
+
+async function serve(): Promise<void> {
+  const log = createLogger({ level: 'info', pretty: false });
+  const defaults = defaultLimits();
+  const limits = {
+    ...defaults,
+    rates: {
+      ...defaults.rates,
+      addressPerMinute: BEYOND_ONE_MACHINE,
+      callerPerMinute: BEYOND_ONE_MACHINE,
+      mutationsPerMinute: BEYOND_ONE_MACHINE,
+    },
+  };
+  const server = createHttpServer({
+    schema: schema(),
+    dependencies: {},
+    verifyToken: createTokenVerifier({ ...IDENTITY, now: systemClock.now }),
+    allowedOrigins: [],
+    introspection: true,
+    limits,
+    rateLimits: createRateLimits(limits.rates, null, log),
+    credentialEnds: endsByExpiry(systemClock),
+    audit: noAuditLog,
+    clock: systemClock,
+    log,
+    graphiql: null,
+    hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
+    readiness: async () => ({ isReady: true, checks: {} }),
+    newRequestId: createIdSource(systemClock).next,
+  });
+  await server.listen(Number(process.env['PORT']), '127.0.0.1');
+  process.on('SIGTERM', () => process.exit(0));
+}
+
+function schema() {
+  const builder = createBuilder<object>();
+  const input = builder.inputType('RetireInput', {
+    fields: (t) => ({
+      buyerId: t.string({ required: true }),
+      buyerName: t.string({ required: true, validate: { schema: beneficiary } }),
+      amountCO2e: t.field({ type: 'Tonnes', required: true }),
+    }),
+  });
+  builder.queryType({
+    fields: (t) => ({ hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }) }),
+  });
+  builder.mutationType({
+    fields: (t) => ({
+      retire: t.string({
+        args: { input: t.arg({ type: input, required: true }) },
+        authScopes: (_root, args) => ({ buyer: args.input.buyerId }),
+        recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName'] },
+        resolve: (_root, args) => `${args.input.amountCO2e} tonnes`,
+      }),
+    }),
+  });
+  return builder.toSchema();
+}

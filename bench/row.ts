@@ -1,0 +1,84 @@
+/**
+ * What a row of the benchmark is: the product against a baseline, with a target for their ratio.
+ */
+import type { Bench } from './bench.ts';
+
+export interface Target {
+  /** The ratio must be at least, or at most, this. */
+  atLeast?: number;
+  atMost?: number;
+}
+
+export interface Outcome {
+  ratio: number;
+  /** In the row's unit. */
+  product: number;
+  baseline: number;
+  /** What else was measured, for the report: names with their units. */
+  details?: Readonly<Record<string, number>>;
+}
+
+export interface Row {
+  /** What `npm run bench -- <name>` runs. */
+  name: string;
+  /** Rows of one chart. */
+  group: string;
+  title: string;
+  /** Of `product` and `baseline`. */
+  unit: string;
+  /** What the ratio compares with. */
+  baseline: string;
+  target: Target;
+  run(bench: Bench): Promise<Outcome>;
+}
+
+export type RowResult = Pick<Row, 'name' | 'group' | 'title' | 'unit' | 'target'> &
+  Outcome & { comparedWith: string; isReached: boolean; seconds: number };
+
+export function isReached(ratio: number, { atLeast, atMost }: Target): boolean {
+  return (atLeast === undefined || ratio >= atLeast) && (atMost === undefined || ratio <= atMost);
+}
+
+/** `≥ 8` */
+export function describeTarget({ atLeast, atMost }: Target): string {
+  return [
+    ...(atLeast === undefined ? [] : [`≥ ${atLeast}`]),
+    ...(atMost === undefined ? [] : [`≤ ${atMost}`]),
+  ].join(', ');
+}
+
+export function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const middle = sorted.length >> 1;
+  const upper = sorted[middle] ?? Number.NaN;
+  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
+}
+
+export interface Turns<T> {
+  product: () => Promise<T>;
+  baseline: () => Promise<T>;
+  /** What of a turn is compared. */
+  of: (turn: T) => number;
+}
+
+/**
+ * Baseline and product in turns, so that what else the machine does falls on both; the median of the rounds' ratios,
+ * and the round that it belongs to.
+ */
+export async function inTurns<T>(
+  bench: Pick<Bench, 'rounds' | 'say'>,
+  { product, baseline, of }: Turns<T>,
+): Promise<{ ratio: number; product: T; baseline: T }> {
+  const rounds: { ratio: number; product: T; baseline: T }[] = [];
+  for (let round = 1; round <= bench.rounds; round++) {
+    bench.say(`round ${round} of ${bench.rounds}: baseline`);
+    const ofBaseline = await baseline();
+    bench.say(`round ${round} of ${bench.rounds}: product`);
+    const ofProduct = await product();
+    rounds.push({ ratio: of(ofProduct) / of(ofBaseline), product: ofProduct, baseline: ofBaseline });
+  }
+  rounds.sort((a, b) => a.ratio - b.ratio);
+  const middle = rounds[(rounds.length - 1) >> 1];
+  if (middle === undefined) throw new Error('a row without rounds measures nothing');
+  return middle;
+}

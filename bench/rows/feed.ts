@@ -1,0 +1,208 @@
+/**
+ * One retirement to every subscriber of the feed, against ws that sends the same text to every socket.
+ */
+import type { Bench } from '../bench.ts';
+import type { FeedArrival, FeedJob } from '../load/messages.ts';
+import { cpuMsOf, residentMbOf } from '../processes.ts';
+import type { Product } from '../product.ts';
+import { inTurns, median, type Row } from '../row.ts';
+import { openProject, PURCHASE, RETIRE, uniqueKey, type OpenProject } from './market.ts';
+
+const EVENTS = 10;
+const BUYER = 'feed-buyer';
+const MEMORY_LIMIT_MB = 350;
+const RECONNECT_LIMIT_S = 10;
+const MANY = 10_000;
+
+const FEED = `subscription Feed($after: String) { retirementFeed(after: $after) {
+  cursor record { tokenAddress index retiredBy amount tonnes timestamp beneficiary note txHash }
+} }`;
+
+export const feedRows: readonly Row[] = [
+  fanOut('feed-1000', '1,000 subscribers', 1000),
+  fanOut('feed-5000', '5,000 subscribers', 5000),
+  {
+    name: 'feed-memory',
+    group: 'Feed',
+    title: `memory with ${MANY.toLocaleString('en')} subscribers`,
+    unit: 'MB',
+    baseline: `the limit of ${MEMORY_LIMIT_MB} MB`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const product = await bench.anotherProduct('feed');
+      const project = await startSelling(product);
+      const beforeMb = await residentMbOf(product.process);
+      bench.say(`opening ${MANY} sockets`);
+      await bench.load.call('openFeed', subscribers(product, MANY, null));
+      await retire(product, project);
+      await bench.load.call('awaitFeed', { events: 1 });
+      const afterMb = await residentMbOf(product.process);
+      await bench.load.call('closeFeed', {});
+      await product.stop();
+      return {
+        ratio: afterMb / MEMORY_LIMIT_MB,
+        product: afterMb,
+        baseline: MEMORY_LIMIT_MB,
+        details: { 'MB without subscribers': beforeMb, 'kB each': ((afterMb - beforeMb) / MANY) * 1024 },
+      };
+    },
+  },
+  {
+    name: 'feed-reconnect',
+    group: 'Feed',
+    title: `${MANY.toLocaleString('en')} reconnect and catch up`,
+    unit: 's',
+    baseline: `the limit of ${RECONNECT_LIMIT_S} s`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const product = await bench.anotherProduct('feed');
+      const project = await startSelling(product);
+      const after = await headOf(bench);
+      await retire(product, project);
+      bench.say(`${MANY} sockets connect and catch up`);
+      const startedMs = performance.timeOrigin + performance.now();
+      await bench.load.call('openFeed', subscribers(product, MANY, after));
+      const { arrivals } = await bench.load.call('awaitFeed', { events: 1 });
+      await bench.load.call('closeFeed', {});
+      await product.stop();
+      const tookSeconds = ((arrivals[0]?.lastMs ?? Number.NaN) - startedMs) / 1000;
+      return {
+        ratio: tookSeconds / RECONNECT_LIMIT_S,
+        product: tookSeconds,
+        baseline: RECONNECT_LIMIT_S,
+      };
+    },
+  },
+];
+
+interface FanOut {
+  /** From the first subscriber to the last; the median of the events. */
+  spreadMs: number;
+  /** Of the server, for each event. */
+  cpuMs: number;
+}
+
+function fanOut(name: string, title: string, count: number): Row {
+  return {
+    name,
+    group: 'Feed',
+    title,
+    unit: 'ms to the last',
+    baseline: 'ws that sends the same text to every socket',
+    target: { atMost: 1.2 },
+    async run(bench) {
+      const product = await bench.product();
+      const project = await startSelling(product);
+      // What the retirements themselves cost.
+      const ownCpuMs = await cpuOf(product, () => repeat(EVENTS, () => retire(product, project)));
+      const raw = await bench.baseline('rawWebsockets');
+      const event = await sampleEvent(bench);
+      const rawJob = { port: raw.port, path: '/', sockets: count, subscription: null };
+      const publish = async () => {
+        await fetch(raw.url, { method: 'POST', body: event });
+      };
+      const {
+        ratio,
+        product: ofProduct,
+        baseline,
+      } = await inTurns(bench, {
+        product: () =>
+          measure(
+            bench,
+            product,
+            subscribers(product, count, null),
+            () => retire(product, project),
+            ownCpuMs,
+          ),
+        baseline: () => measure(bench, { process: raw }, rawJob, publish, 0),
+        of: ({ spreadMs }) => spreadMs,
+      });
+      return {
+        ratio,
+        product: ofProduct.spreadMs,
+        baseline: baseline.spreadMs,
+        details: {
+          'CPU ms an event': ofProduct.cpuMs,
+          'baseline CPU ms an event': baseline.cpuMs,
+          'CPU ÷ baseline': ofProduct.cpuMs / baseline.cpuMs,
+          'MB resident': await residentMbOf(product.process),
+        },
+      };
+    },
+  };
+}
+
+async function measure(
+  { load }: Bench,
+  server: Pick<Product, 'process'>,
+  job: FeedJob,
+  publish: () => Promise<void>,
+  ownCpuMs: number,
+): Promise<FanOut> {
+  await load.call('openFeed', job);
+  const arrivals: FeedArrival[] = [];
+  const cpuMs = await cpuOf(server, () =>
+    repeat(EVENTS, async () => {
+      await publish();
+      arrivals.push(...(await load.call('awaitFeed', { events: 1 })).arrivals);
+    }),
+  );
+  await load.call('closeFeed', {});
+  return {
+    spreadMs: median(arrivals.map(({ firstMs, lastMs }) => lastMs - firstMs)),
+    cpuMs: Math.max(cpuMs - ownCpuMs, 0) / EVENTS,
+  };
+}
+
+async function cpuOf(server: Pick<Product, 'process'>, work: () => Promise<void>): Promise<number> {
+  const beforeMs = await cpuMsOf(server.process);
+  await work();
+  return (await cpuMsOf(server.process)) - beforeMs;
+}
+
+async function repeat(times: number, work: () => Promise<void>): Promise<void> {
+  for (let i = 0; i < times; i++) await work();
+}
+
+function subscribers({ port }: Product, sockets: number, after: string | null): FeedJob {
+  const payload = { query: FEED, variables: { after } };
+  return {
+    port,
+    path: '/graphql',
+    sockets,
+    subscription: {
+      protocol: 'graphql-transport-ws',
+      init: JSON.stringify({ type: 'connection_init' }),
+      subscribe: JSON.stringify({ id: crypto.randomUUID(), type: 'subscribe', payload }),
+    },
+  };
+}
+
+async function startSelling(product: Product): Promise<OpenProject> {
+  const project = await openProject(product);
+  const { tokenAddress } = project;
+  const input = { buyerId: BUYER, tokenAddress, amountCO2e: 1_000_000, idempotencyKey: uniqueKey() };
+  await product.ask(PURCHASE, { input }, ['buyer', BUYER]);
+  return project;
+}
+
+async function retire(product: Product, { tokenAddress }: OpenProject): Promise<void> {
+  const about = { buyerId: BUYER, buyerName: 'Bench Ltd', tokenAddress, amountCO2e: 1 };
+  const input = { ...about, note: 'measured', idempotencyKey: uniqueKey() };
+  await product.ask(RETIRE, { input }, ['buyer', BUYER]);
+}
+
+/** An event as long as the product's. */
+async function sampleEvent(bench: Bench): Promise<string> {
+  const [record] = await bench.sql('marketplace')`
+    SELECT position::text AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy", amount::text, '1' AS tonnes,
+      timestamp::text, beneficiary, note, tx_hash AS "txHash" FROM retirement_records ORDER BY position DESC LIMIT 1`;
+  const { cursor, ...rest } = record ?? {};
+  const data = { retirementFeed: { cursor: String(cursor), record: rest } };
+  return JSON.stringify({ id: crypto.randomUUID(), type: 'next', payload: { data } });
+}
+
+async function headOf(bench: Bench): Promise<string> {
+  const [head] = await bench.sql('feed')<{ position: string }[]>`SELECT position::text FROM feed_head`;
+  return head?.position ?? '0';
+}

@@ -1,0 +1,77 @@
+/**
+ * What a long history costs: purchases, and the proof that everything agrees.
+ */
+import { inTurns, type Row } from '../row.ts';
+import { seedPurchases } from '../seed/purchases.ts';
+import { buyingClients, openProject, openProjects } from './market.ts';
+import { buy } from './purchase.ts';
+
+/** The same as in the other rows about a history, so that it is made once. */
+const GROWN = 'grown';
+const EMPTY = 'empty';
+const CONNECTIONS = 64;
+/** For a million transfers, and as a share of it for fewer. */
+const FULL_LIMIT_S = 20;
+const FULL_TRANSFERS = 1_000_000;
+
+export const growthRows: readonly Row[] = [
+  {
+    name: 'growth',
+    group: 'Growth',
+    title: 'purchases after a long history ÷ without one',
+    unit: 'purchases/s',
+    baseline: 'the product on an empty database',
+    target: { atLeast: 0.9 },
+    async run(bench) {
+      const grown = await bench.product(GROWN);
+      const empty = await bench.product(EMPTY);
+      await grow(bench);
+      const ofGrown = await buyingClients(grown, await openProjects(grown, 1));
+      const ofEmpty = await buyingClients(empty, await openProjects(empty, 1));
+      const { ratio, product, baseline } = await inTurns(bench, {
+        product: () => buy(bench, grown.port, ofGrown, CONNECTIONS),
+        baseline: () => buy(bench, empty.port, ofEmpty, CONNECTIONS),
+        of: ({ perSecond }) => perSecond,
+      });
+      return {
+        ratio,
+        product: product.perSecond,
+        baseline: baseline.perSecond,
+        details: { transfers: bench.size.transfers, 'p99 ms': product.p99Ms },
+      };
+    },
+  },
+  {
+    name: 'reconcile',
+    group: 'Growth',
+    title: 'a full reconciliation',
+    unit: 's',
+    baseline: `the limit: ${FULL_LIMIT_S} s for a million transfers`,
+    target: { atMost: 1 },
+    async run(bench) {
+      await bench.product(GROWN);
+      await grow(bench);
+      bench.say('reconciling');
+      const { seconds, holds, output } = await bench.reconcile(GROWN);
+      if (!holds) throw new Error(`the reconciliation found: ${output}`);
+      const limit = (FULL_LIMIT_S * bench.size.transfers) / FULL_TRANSFERS;
+      return {
+        ratio: seconds / limit,
+        product: seconds,
+        baseline: limit,
+        details: { transfers: bench.size.transfers },
+      };
+    },
+  },
+];
+
+/** Once for each run. */
+async function grow(bench: Parameters<Row['run']>[0]): Promise<void> {
+  const { transfers } = bench.size;
+  const sql = bench.sql(GROWN);
+  const [found] = await sql<{ count: number }[]>`SELECT count(*)::int AS count FROM transfers`;
+  if ((found?.count ?? 0) >= transfers) return;
+  const { tokenAddress } = await openProject(await bench.product(GROWN));
+  bench.say(`writing a history of ${transfers} transfers`);
+  await seedPurchases(sql, tokenAddress, transfers);
+}

@@ -1,0 +1,130 @@
+/**
+ * Retirements through the product on networks with ledgers that close at an interval, against a loop over the same
+ * adapter that awaits each write. At the end every retirement has its record, and books and network agree.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import pLimit from 'p-limit';
+import { connectLedger } from '../../devnet/ledgers.ts';
+import { openProject, silentLog, warehouseOptions } from '../../devnet/platform.ts';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { migrate } from '../../src/db/migrate.ts';
+import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../src/resolvers/carbon/retire.ts';
+import { composePlatform, type Platform } from '../../src/startup/compose.ts';
+import { runPlainLoop } from '../baselines/plainLoop.ts';
+import type { Row } from '../row.ts';
+import { startBenchWorld, type BenchWorld } from '../worlds.ts';
+
+const RETIREMENTS = 600;
+const PLAIN_WRITES = 8;
+const BLOCK_SECONDS = 1;
+/** Of Stellar: as many transactions can be open. */
+const CHANNELS = 20;
+/** As many as clients have under way at a busy time. */
+const CLIENTS = 200;
+/** The row fails when they take longer. */
+const PATIENCE_MS = 10 * 60_000;
+const BUYER = 'bench-buyer';
+
+export const networkRows: readonly Row[] = [
+  row('evm', 'an EVM chain'),
+  row('stellar', 'the Stellar simulator'),
+];
+
+function row(name: BenchWorld, title: string): Row {
+  return {
+    name,
+    group: 'Networks',
+    title: `retirements on ${title}, a ledger every ${BLOCK_SECONDS} s`,
+    unit: '/s',
+    baseline: 'a loop over the same adapter that awaits each write, without books',
+    target: { atLeast: 20 },
+    async run(bench) {
+      const world = await startBenchWorld(name, { blockSeconds: BLOCK_SECONDS, channels: CHANNELS });
+      const url = await bench.newDatabase(name);
+      await migrate(url, ['platform']);
+      const handle = openDatabase({ url, poolSize: 20, applicationName: 'bench' });
+      try {
+        const network = await connectLedger(world.ledger, handle);
+        bench.say('the loop');
+        const plain = await runPlainLoop(network, PLAIN_WRITES);
+        bench.say('the product');
+        const product = await withPlatform(handle, network, runProduct);
+        return { ratio: product / plain, product, baseline: plain, details: { retirements: RETIREMENTS } };
+      } finally {
+        await handle.close();
+        await world.close();
+      }
+    },
+  };
+}
+
+async function withPlatform<T>(
+  handle: DatabaseHandle,
+  network: Awaited<ReturnType<typeof connectLedger>>,
+  work: (platform: Platform) => Promise<T>,
+): Promise<T> {
+  const platform = await composePlatform({
+    handle,
+    network,
+    indexerUrl: null,
+    publicUrl: 'http://127.0.0.1:9',
+    appSecret: randomBytes(32).toString('base64'),
+    mutationWaitMs: PATIENCE_MS,
+    healIntervalMs: 60_000,
+    ...warehouseOptions,
+    log: silentLog,
+  });
+  await platform.start();
+  try {
+    return await work(platform);
+  } finally {
+    await platform.stop();
+  }
+}
+
+/** @returns retirements a second, from the first request to the last settled answer */
+async function runProduct(platform: Platform): Promise<number> {
+  const { dependencies } = platform;
+  const { tokenAddress } = await openProject(platform, BigInt(RETIREMENTS));
+  const owned = {
+    buyerId: BUYER,
+    tokenAddress,
+    amountCO2e: BigInt(RETIREMENTS),
+    idempotencyKey: randomUUID(),
+  };
+  await purchase(dependencies, BUYER, owned);
+  const clients = pLimit(CLIENTS);
+  const startedMs = performance.now();
+  await Promise.all(
+    Array.from({ length: RETIREMENTS }, (_, number) =>
+      clients(async () => {
+        const retirement = await retire(dependencies, BUYER, {
+          buyerId: BUYER,
+          buyerName: 'Bench Ltd',
+          tokenAddress,
+          amountCO2e: 1n,
+          note: `#${number}`,
+          idempotencyKey: randomUUID(),
+        });
+        if (retirement.state !== 'RETIRED') throw new Error(`#${number} is ${retirement.state}`);
+      }),
+    ),
+  );
+  const perSecond = RETIREMENTS / ((performance.now() - startedMs) / 1000);
+  await proveRecords(platform, tokenAddress);
+  return perSecond;
+}
+
+async function proveRecords({ dependencies }: Platform, tokenAddress: string): Promise<void> {
+  const { totalRetirements } = await dependencies.network.carbonTotals(tokenAddress);
+  if (totalRetirements !== RETIREMENTS)
+    throw new Error(`${RETIREMENTS} were retired, the token has ${totalRetirements} records`);
+  const { findings, unsettledProjects } = await reconcileAll(dependencies);
+  if (findings.length > 0 || unsettledProjects > 0) {
+    throw new Error(
+      `the reconciliation found: ${findings.map(({ message }) => message).join('; ') || 'work under way'}`,
+    );
+  }
+}

@@ -1,0 +1,146 @@
+/**
+ * A registry's whole history: again, when the platform has its records, and for the first time.
+ */
+import { createReads } from '../../src/ledger/network/embedded/reads.ts';
+import { openDatabase } from '../../src/db/connection.ts';
+import { systemClock } from '../../src/lib/clock.ts';
+import type { Bench } from '../bench.ts';
+import type { Product } from '../product.ts';
+import { median, type Row } from '../row.ts';
+import { endow, openProject, retiringClients, type OpenProject } from './market.ts';
+
+const DATABASE = 'registry';
+const CONNECTIONS = 64;
+/** Of the specification's loop; the rest takes as long each. */
+const SAMPLE = 200;
+const REPEATS = 10;
+/** A turn of retirements; turns go on until there are enough. */
+const TURN_SECONDS = 10;
+const DRAIN_SECONDS = 120;
+
+const REGISTRY = `query Registry($tokenAddress: String!) { registry(tokenAddress: $tokenAddress) {
+  totalRetired totalRetirements records { index retiredBy amount tonnes timestamp beneficiary note txHash }
+} }`;
+
+export const registryRows: readonly Row[] = [
+  {
+    name: 'registry',
+    group: 'Registry',
+    title: 'a whole history, read again',
+    unit: 'ms',
+    baseline: 'sending the same bytes from memory',
+    target: { atMost: 3 },
+    async run(bench) {
+      const product = await bench.product(DATABASE);
+      const project = await makeHistory(bench, product);
+      const body = await read(product, project);
+      const raw = await bench.baseline('rawHttp');
+      await fetch(`${raw.url}/keep`, { method: 'POST', body });
+      const times = { product: [] as number[], baseline: [] as number[] };
+      for (let i = 0; i < REPEATS; i++) {
+        times.baseline.push(
+          await timeMs(async () => (await fetch(`${raw.url}/kept`, { method: 'POST', body: '{}' })).text()),
+        );
+        times.product.push(await timeMs(() => read(product, project)));
+      }
+      const [ofProduct, ofBaseline] = [median(times.product), median(times.baseline)];
+      return {
+        ratio: ofProduct / ofBaseline,
+        product: ofProduct,
+        baseline: ofBaseline,
+        details: { records: bench.size.records, kB: body.length / 1024 },
+      };
+    },
+  },
+  {
+    name: 'registry-first',
+    group: 'Registry',
+    title: 'a whole history, read for the first time',
+    unit: 'ms',
+    baseline: `the specification's loop, a read for each record, from ${SAMPLE} of its reads`,
+    target: { atLeast: 100 },
+    async run(bench) {
+      const product = await bench.product(DATABASE);
+      const project = await makeHistory(bench, product);
+      const loopMs = (await loopReadMs(bench, project)) * bench.size.records;
+      await forgetFeed(bench);
+      const ofProduct = await timeMs(() => read(product, project));
+      return { ratio: loopMs / ofProduct, product: ofProduct, baseline: loopMs };
+    },
+  },
+];
+
+let made: Promise<OpenProject> | undefined;
+
+/** Once for both rows. Its retirements are the product's own, so that books and network agree. */
+function makeHistory(bench: Bench, product: Product): Promise<OpenProject> {
+  made ??= retireMany(bench, product);
+  return made;
+}
+
+async function retireMany(bench: Bench, product: Product): Promise<OpenProject> {
+  const project = await openProject(product);
+  await endow(product, project, bench.size.records);
+  const clients = await retiringClients(product, project);
+  bench.say(`making ${bench.size.records} retirements`);
+  for (let retired = 0; retired < bench.size.records;) {
+    const { answered, failed, failure } = await bench.load.call('http', {
+      port: product.port,
+      path: '/graphql',
+      connections: CONNECTIONS,
+      seconds: TURN_SECONDS,
+      drainSeconds: DRAIN_SECONDS,
+      maxRequests: bench.size.records - retired,
+      clients,
+      expect: '"state":"RETIRED"',
+    });
+    if (failed > 0) throw new Error(`${failed} retirements failed: ${failure}`);
+    retired += answered;
+    bench.say(`${retired} of ${bench.size.records} retirements`);
+  }
+  return project;
+}
+
+async function read(product: Product, { tokenAddress }: OpenProject): Promise<string> {
+  const response = await fetch(`${product.process.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ query: REGISTRY, variables: { tokenAddress } }),
+  });
+  const body = await response.text();
+  if (!body.includes('"records":[{')) throw new Error(`the registry is ${body.slice(0, 500)}`);
+  return body;
+}
+
+/** @returns the milliseconds of one read */
+async function loopReadMs(bench: Bench, { tokenAddress }: OpenProject): Promise<number> {
+  const handle = openDatabase({
+    url: await bench.newDatabase(DATABASE),
+    poolSize: 4,
+    applicationName: 'bench',
+  });
+  try {
+    const reads = createReads(handle.db, systemClock, '');
+    const tookMs = await timeMs(async () => {
+      for (let index = 0; index < SAMPLE; index++) await reads.retirementRecords(tokenAddress, index, 1);
+    });
+    return tookMs / SAMPLE;
+  } finally {
+    await handle.close();
+  }
+}
+
+/** As if the platform had never seen the records. */
+async function forgetFeed(bench: Bench): Promise<void> {
+  await bench.sql(DATABASE).begin(async (tx) => {
+    await tx`SET LOCAL session_replication_role = replica`;
+    await tx`DELETE FROM retirement_records`;
+    await tx`UPDATE feed_head SET position = 0`;
+  });
+}
+
+async function timeMs(work: () => Promise<unknown>): Promise<number> {
+  const startedMs = performance.now();
+  await work();
+  return performance.now() - startedMs;
+}

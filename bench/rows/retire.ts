@@ -1,0 +1,62 @@
+/**
+ * Retirements to the state RETIRED on the embedded network, against purchases on the plain server, which are one
+ * statement each.
+ */
+import { inTurns, type Row } from '../row.ts';
+import { endow, openProject, plainClients, retiringClients } from './market.ts';
+import { buy } from './purchase.ts';
+
+/** What was begun is to be retired, so that the next turn begins with nothing under way. */
+const DRAIN_SECONDS = 120;
+const TONNES_EACH = 1_000_000;
+
+export const retireRows: readonly Row[] = [
+  row('retire', '64 connections', 64),
+  row('retire-1024', '1,024 in flight', 1024),
+];
+
+function row(name: string, title: string, connections: number): Row {
+  return {
+    name,
+    group: 'Retirements',
+    title,
+    unit: '/s',
+    baseline: 'purchases on the plain server, 64 connections',
+    target: { atLeast: 0.5 },
+    async run(bench) {
+      const product = await bench.product();
+      const plain = await bench.baseline('plainMarketplace');
+      const project = await openProject(product);
+      await endow(product, project, TONNES_EACH);
+      const clients = await retiringClients(product, project);
+      const retire = async () => {
+        const result = await bench.load.call('http', {
+          port: product.port,
+          path: '/graphql',
+          connections,
+          seconds: bench.seconds,
+          drainSeconds: DRAIN_SECONDS,
+          clients,
+          expect: '"state":"RETIRED"',
+        });
+        if (result.failed > 0) throw new Error(`${result.failed} retirements failed: ${result.failure}`);
+        return result;
+      };
+      const {
+        ratio,
+        product: retired,
+        baseline,
+      } = await inTurns(bench, {
+        product: retire,
+        baseline: () => buy(bench, plain.port, plainClients(1), 64),
+        of: ({ perSecond }) => perSecond,
+      });
+      return {
+        ratio,
+        product: retired.perSecond,
+        baseline: baseline.perSecond,
+        details: { 'p50 ms': retired.p50Ms, 'p99 ms': retired.p99Ms },
+      };
+    },
+  };
+}

@@ -1,0 +1,70 @@
+/**
+ * A start with a database that is initialised already, and what the server uses while it does nothing.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { cpuMsOf, residentMbOf } from '../processes.ts';
+import { median, type Row } from '../row.ts';
+
+const READY_LIMIT_MS = 2_000;
+const MEMORY_LIMIT_MB = 150;
+const CPU_LIMIT_PERCENT = 0.5;
+/** After a start, timers and the optimising compiler settle. */
+const SETTLE_MS = 3_000;
+const IDLE_MS = 10_000;
+const DATABASE = 'idle';
+
+export const startRows: readonly Row[] = [
+  {
+    name: 'start',
+    group: 'Start and idle',
+    title: 'start to ready, with an initialised database',
+    unit: 'ms',
+    baseline: `the limit of ${READY_LIMIT_MS} ms`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const startsMs: number[] = [];
+      // The first one makes the tables.
+      for (let round = 0; round <= bench.rounds; round++) {
+        const product = await bench.anotherProduct(DATABASE);
+        if (round > 0) startsMs.push(product.process.readyAfterMs);
+        await product.stop();
+      }
+      const tookMs = median(startsMs);
+      return { ratio: tookMs / READY_LIMIT_MS, product: tookMs, baseline: READY_LIMIT_MS };
+    },
+  },
+  {
+    name: 'idle',
+    group: 'Start and idle',
+    title: 'idle memory',
+    unit: 'MB',
+    baseline: `the limit of ${MEMORY_LIMIT_MB} MB`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const product = await bench.anotherProduct(DATABASE);
+      bench.say('doing nothing');
+      await delay(SETTLE_MS);
+      const usedMb = await residentMbOf(product.process);
+      await product.stop();
+      return { ratio: usedMb / MEMORY_LIMIT_MB, product: usedMb, baseline: MEMORY_LIMIT_MB };
+    },
+  },
+  {
+    name: 'idle-cpu',
+    group: 'Start and idle',
+    title: 'idle processor time',
+    unit: '% of a core',
+    baseline: `the limit of ${CPU_LIMIT_PERCENT} %`,
+    target: { atMost: 1 },
+    async run(bench) {
+      const product = await bench.anotherProduct(DATABASE);
+      bench.say('doing nothing');
+      await delay(SETTLE_MS);
+      const beforeMs = await cpuMsOf(product.process);
+      await delay(IDLE_MS);
+      const percent = (((await cpuMsOf(product.process)) - beforeMs) / IDLE_MS) * 100;
+      await product.stop();
+      return { ratio: percent / CPU_LIMIT_PERCENT, product: percent, baseline: CPU_LIMIT_PERCENT };
+    },
+  },
+];

@@ -1,0 +1,44 @@
+/**
+ * Active receipts with their keys, and their tokens on the embedded network.
+ */
+import { randomBytes } from 'node:crypto';
+import type postgres from 'postgres';
+import { encodeStrkey } from '../../src/lib/strkey.ts';
+import { seed } from './seeding.ts';
+
+/** Addresses that travel in one statement. */
+const PAGE = 10_000;
+const DAY_SECONDS = 86_400;
+
+/** @param due how many of them have passed their date */
+export async function seedReceipts(sql: postgres.Sql, count: number, due: number): Promise<void> {
+  const warehouse = `seeded-${randomBytes(6).toString('hex')}`;
+  await seed(sql, async (tx) => {
+    await tx`CREATE TEMPORARY TABLE seeded (n serial, address text NOT NULL) ON COMMIT DROP`;
+    for (let made = 0; made < count; made += PAGE) {
+      const addresses = Array.from({ length: Math.min(PAGE, count - made) }, () =>
+        encodeStrkey('contract', randomBytes(32)),
+      );
+      await tx`INSERT INTO seeded (address) SELECT unnest(${addresses}::text[])`;
+    }
+    await tx`
+      INSERT INTO receipts (id, state, warehouse_id, asset_millis, asset_id, commodity_type, quantity_kg, grade_classification,
+        warehouse_location, harvest_season, inspection_report_hash, valuation_usd, country_code, token_name, token_symbol,
+        farmer_address, confirmed_by, deposit_date, expiry_date, deploy_salt, token_address, created_at, activated_at)
+      SELECT gen_random_uuid(), 'ACTIVE', ${warehouse}, n, ${warehouse} || '-' || n, 'Maize', 1000, 'Grade 1', 'Eldoret', '2024',
+        '0x' || repeat('0', 64), 400, 'KE', 'Receipt', 'WHR', i.custody_address, ${warehouse}, c.closed_at - ${180 * DAY_SECONDS},
+        c.closed_at + CASE WHEN n <= ${due} THEN -${DAY_SECONDS}::int ELSE ${100 * DAY_SECONDS}::int END,
+        '0x' || md5(address) || md5(n::text), address, now(), now()
+      FROM seeded, installation i, embedded_network.ledger_clock c`;
+    await tx`
+      INSERT INTO embedded_network.tokens (address, template, admin, name, symbol, asset_id_hash, country_code, metadata, paused, status,
+        expiry_date, total_supply, total_retired, total_retirements)
+      SELECT token_address, 'commodity', farmer_address, token_name, token_symbol, md5(asset_id) || md5(asset_id), country_code, '{}',
+        false, 'ACTIVE', expiry_date, quantity_kg * 10::numeric ^ 18, 0, 0
+      FROM receipts WHERE warehouse_id = ${warehouse}`;
+    await tx`
+      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+      SELECT ${warehouse}, 'createDeposit', asset_id, md5(asset_id) || md5(asset_id), id, now()
+      FROM receipts WHERE warehouse_id = ${warehouse}`;
+  });
+}

@@ -1,0 +1,25 @@
+/**
+ * One JSON-RPC call to a node, past the product's adapter.
+ */
+export type RpcCall = (method: string, params?: readonly unknown[]) => Promise<unknown>;
+
+/** A local node without an answer in this time hangs. */
+const TIMEOUT_MS = 10_000;
+
+/** @throws Error with the node's own message, or when it can't be reached */
+export async function sendRpc(
+  url: string,
+  method: string,
+  params: readonly unknown[] = [],
+  timeoutMs = TIMEOUT_MS,
+): Promise<unknown> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    signal: AbortSignal.timeout(timeoutMs),
+  });
+  const answer = (await response.json()) as { result?: unknown; error?: { code: number; message: string } };
+  if (answer.error) throw new Error(`${method}: ${answer.error.message} (${answer.error.code})`);
+  return answer.result;
+}

@@ -1,0 +1,90 @@
+/**
+ * An indexer's store in memory, for doubles of deployed indexers: filled from a network, and lost with the process.
+ */
+import { randomBytes } from 'node:crypto';
+import { systemClock, unixSeconds } from '../src/lib/clock.ts';
+import type { IndexedEvent } from '../src/indexer/client.ts';
+import { hex } from '../src/indexer/embedded/hex.ts';
+import { MAX_REGISTRATIONS, wants } from '../src/indexer/embedded/store.ts';
+import type { IndexerStore, Registration } from '../src/indexer/embedded/store.ts';
+
+export interface News {
+  /** The first ledger whose events the network removed, with all later ones; null when it removed none. */
+  undoneFrom: number | null;
+  /** In the network's order. */
+  events: IndexedEvent[];
+}
+
+interface Wanted extends Registration {
+  /** How many events existed before: those are not delivered. */
+  skips: number;
+}
+
+/** More than a test's history. Beyond it the double throws instead of dropping the oldest events. */
+const MAX_EVENTS = 200_000;
+
+/** @param readNews the events since its last call */
+export function createIndexerMemory(readNews: () => Promise<News>): IndexerStore {
+  let events: IndexedEvent[] = [];
+  let claimed = 0;
+  const registrations = new Map<string, Wanted>();
+  let reading: Promise<void> | null = null;
+
+  function catchUp(): Promise<void> {
+    reading ??= readNews()
+      .then(remember)
+      .finally(() => (reading = null));
+    return reading;
+  }
+
+  function remember(news: News): void {
+    const { undoneFrom } = news;
+    if (undoneFrom !== null) {
+      events = events.filter(({ ledger }) => ledger < undoneFrom);
+      claimed = Math.min(claimed, events.length);
+      for (const wanted of registrations.values()) wanted.skips = Math.min(wanted.skips, events.length);
+    }
+    events = events.concat(news.events);
+    if (events.length > MAX_EVENTS) throw new Error(`The indexer double is full with ${MAX_EVENTS} events`);
+  }
+
+  return {
+    async addRegistration({ url, events: types }) {
+      if (registrations.size >= MAX_REGISTRATIONS) return null;
+      await catchUp();
+      const [id, secret] = [hex(randomBytes(16)), hex(randomBytes(32))];
+      const createdAt = unixSeconds(systemClock.now());
+      const added = { id, url, events: types, secret, createdAt, skips: events.length };
+      registrations.set(id, added);
+      return added;
+    },
+    listRegistrations: async () => [...registrations.values()],
+    removeRegistration: async (id) => registrations.delete(id),
+    async readEvents({ contract, type, since, limit }) {
+      await catchUp();
+      return events
+        .filter(
+          (event) =>
+            (contract === undefined || event.contract.toLowerCase() === contract.toLowerCase()) &&
+            (type === undefined || event.eventType === type) &&
+            (since === undefined || event.timestamp >= since),
+        )
+        .slice(0, limit);
+    },
+    async claimDeliveries(maxEvents) {
+      await catchUp();
+      const first = claimed;
+      const taken = events.slice(first, first + maxEvents);
+      claimed += taken.length;
+      const deliveries = taken.flatMap((event, offset) =>
+        [...registrations.values()]
+          .filter(
+            (registration) => first + offset >= registration.skips && wants(registration, event.eventType),
+          )
+          .map((registration) => ({ registration, event })),
+      );
+      return { eventCount: taken.length, deliveries };
+    },
+    check: async () => {},
+  };
+}

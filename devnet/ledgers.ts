@@ -1,0 +1,19 @@
+/**
+ * The ledgers that tests run the product on, as plain values, so that another process can join the same one.
+ */
+import type { DatabaseHandle } from '../src/db/connection.ts';
+import { familyOf, type LedgerConfig } from '../src/ledger/network/families.ts';
+import type { LedgerNetwork } from '../src/ledger/network/port.ts';
+import { openSeenLedgers } from '../src/ledger/network/seenLedgers.ts';
+import { custodySecretKey, silentLog } from './platform.ts';
+
+/** The embedded network lies in the database of the platform itself. */
+export type TestLedger = LedgerConfig;
+
+export const embeddedLedger: TestLedger = { family: 'embedded', secretKey: custodySecretKey };
+
+/** An adapter, as each instance of the product has one. */
+export async function connectLedger(ledger: TestLedger, handle: DatabaseHandle): Promise<LedgerNetwork> {
+  const seenLedgers = () => openSeenLedgers({ db: handle.db, log: silentLog });
+  return (await familyOf(ledger).create(ledger, { handle, seenLedgers, log: silentLog })).network;
+}

@@ -1,0 +1,163 @@
+/**
+ * A double of a ramp provider's HTTP interface, on a real socket: payouts by client reference, signed callbacks, and
+ * faults on demand.
+ */
+import { randomUUID } from 'node:crypto';
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
+import { signBody } from '../src/lib/signature.ts';
+import type { RampStatus } from '../src/ramp/port.ts';
+
+export interface ServedPayout {
+  id: string;
+  clientReference: string;
+  status: RampStatus;
+  /** The request that created it. */
+  request: Record<string, unknown>;
+}
+
+/** How the next requests are answered, in place of the normal answer. */
+export type Misbehaviour =
+  | 'hang'
+  | 'hang-after-effect'
+  | 'server-error'
+  | 'bad-key'
+  | 'refuse'
+  | 'endless'
+  | 'not-json'
+  | 'wrong-form'
+  | 'other-reference';
+
+export interface RampServer {
+  url: string;
+  payouts: Map<string, ServedPayout>;
+  requests: { method: string; path: string; authorization: string | undefined }[];
+  /** Null for normal answers. */
+  misbehave(how: Misbehaviour | null): void;
+  /** Sends a payout's callback; `secret` signs it. */
+  callBack(webhookUrl: string, sessionId: string, secret: string): Promise<number>;
+  close(): Promise<void>;
+}
+
+export const RAMP_API_KEY = 'key of the tests';
+
+export async function startRampServer(): Promise<RampServer> {
+  const payouts = new Map<string, ServedPayout>();
+  const requests: RampServer['requests'] = [];
+  let misbehaviour: Misbehaviour | null = null;
+
+  const server = createServer((request, response) => {
+    void serve(request, response);
+  });
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const url = new URL(request.url ?? '/', 'http://stand-in');
+    const { method = 'GET', headers } = request;
+    requests.push({
+      method,
+      path: url.pathname + url.search,
+      authorization: headers.authorization,
+    });
+    const body = JSON.parse((await readAll(request)) || '{}') as Record<string, unknown>;
+    const answer = (status: number, value: unknown) => {
+      response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
+    };
+    const how = misbehaviour;
+    if (how === 'hang') return;
+    if (how === 'server-error') return answer(503, { error: 'down' });
+    if (how === 'bad-key') return answer(401, { code: 'bad_key' });
+    if (how === 'refuse') {
+      const message = `account ${JSON.stringify(body['payoutAccount'])} is blocked`;
+      return answer(422, { code: 'account_blocked', message });
+    }
+    if (how === 'endless') return endless(response);
+    if (how === 'not-json') {
+      response.writeHead(200).end(`<html>${JSON.stringify(body)}</html>`);
+      return;
+    }
+    if (how === 'wrong-form') return answer(200, { id: 7, status: 'SETTLED' });
+
+    const [status, value] = route(method, url, body);
+    if (how === 'hang-after-effect') return;
+    if (how === 'other-reference') return answer(status, { ...(value as object), clientReference: 'x' });
+    answer(status, value);
+  }
+
+  function route(method: string, url: URL, body: Record<string, unknown>): [number, unknown] {
+    const [, resource, id, action] = url.pathname.split('/');
+    if (method === 'POST' && resource === 'quotes') return [200, quoteFor(body)];
+    if (method === 'POST' && id === undefined) return create(body);
+    if (method === 'GET' && id === undefined) {
+      const reference = url.searchParams.get('clientReference');
+      return [200, { payouts: [...payouts.values()].filter((p) => p.clientReference === reference) }];
+    }
+    const payout = payouts.get(id ?? '');
+    if (!payout) return [404, { code: 'not_found' }];
+    if (action !== 'cancel') return [200, payout];
+    if (payout.status === 'settled') return [409, { code: 'already_paid' }];
+    payout.status = 'failed';
+    return [200, payout];
+  }
+
+  function create(body: Record<string, unknown>): [number, unknown] {
+    const clientReference = String(body['clientReference']);
+    const known = [...payouts.values()].find((payout) => payout.clientReference === clientReference);
+    if (known) return [409, { code: 'duplicate_reference' }];
+    const payout: ServedPayout = { id: randomUUID(), clientReference, status: 'pending', request: body };
+    payouts.set(payout.id, payout);
+    return [201, payout];
+  }
+
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('the stand-in has no port');
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    payouts,
+    requests,
+    misbehave(how) {
+      misbehaviour = how;
+    },
+    async callBack(webhookUrl, sessionId, secret) {
+      const body = Buffer.from(JSON.stringify({ event: 'payout.updated', sessionId }));
+      const response = await fetch(webhookUrl, {
+        method: 'POST',
+        headers: { [CALLBACK_SIGNATURE_HEADER]: signBody(secret, body) },
+        body,
+      });
+      return response.status;
+    },
+    async close() {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    },
+  };
+}
+
+function quoteFor(body: Record<string, unknown>): unknown {
+  return {
+    ...body,
+    fiatAmount: '4925.00',
+    feeFiat: '75.00',
+    feeBps: 150,
+    exchangeRate: '0.02',
+    expiresAt: new Date(Date.now() + 600_000).toISOString(),
+  };
+}
+
+async function readAll(request: IncomingMessage): Promise<string> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of request as AsyncIterable<Buffer>) chunks.push(chunk);
+  return Buffer.concat(chunks).toString();
+}
+
+/** Writes until the reader closes. */
+function endless(response: ServerResponse): void {
+  response.writeHead(200);
+  const more = () => {
+    while (!response.destroyed && response.write('"'.repeat(16_384)));
+  };
+  response.on('drain', more);
+  more();
+}

@@ -1,1 +1,0 @@
-ALTER TABLE "submissions" ADD COLUMN "attempts_before_resume" integer DEFAULT 0 NOT NULL;

@@ -1,0 +1,44 @@
+/**
+ * Until the first release each database has two migrations: its tables, generated from the Drizzle schema, and its rules,
+ * written by hand. `npm run db:generate` writes the first anew and keeps the second. After the first release, when
+ * installations exist, it has to become `drizzle-kit generate`, which appends.
+ */
+import { execFileSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+
+const DATABASES = [
+  { folder: 'drizzle/platform', config: 'drizzle.config.ts' },
+  { folder: 'drizzle/embedded-network', config: 'drizzle.embedded-network.config.ts' },
+];
+/** Fixed, so that a rewrite changes what has changed and nothing else. */
+const WRITTEN_AT = { '0000_tables': 1_795_000_000_000, '0001_rules': 1_795_000_000_001 };
+
+for (const { folder, config } of DATABASES) {
+  const rules = readFileSync(`${folder}/0001_rules.sql`, 'utf8');
+  rmSync(folder, { recursive: true });
+  generate(config, '--name', 'tables');
+  generate(config, '--name', 'rules', '--custom');
+  writeFileSync(`${folder}/0001_rules.sql`, rules);
+  const journalPath = `${folder}/meta/_journal.json`;
+  const journal = JSON.parse(readFileSync(journalPath, 'utf8'));
+  for (const entry of journal.entries) entry.when = WRITTEN_AT[entry.tag];
+  writeFileSync(journalPath, `${JSON.stringify(journal, null, 2)}\n`);
+  fixIdentity(folder);
+}
+
+/** drizzle-kit gives each snapshot a random id, which its check only compares between snapshots. */
+function fixIdentity(folder) {
+  const ids = ['00000000-0000-4000-8000-000000000000', '00000000-0000-4000-8000-000000000001'];
+  for (const [at, id] of ids.entries()) {
+    const path = `${folder}/meta/000${at}_snapshot.json`;
+    const snapshot = JSON.parse(readFileSync(path, 'utf8'));
+    if (at === 1) snapshot.prevId = ids[0];
+    writeFileSync(path, `${JSON.stringify({ ...snapshot, id }, null, 2)}\n`);
+  }
+}
+
+function generate(config, ...options) {
+  execFileSync('node_modules/.bin/drizzle-kit', ['generate', '--config', config, ...options], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+}

@@ -1,0 +1,156 @@
+/* eslint-disable */
+/** Internal type. DO NOT USE DIRECTLY. */
+type Exact<T extends { [key: string]: unknown }> = { [K in keyof T]: T[K] };
+/** Internal type. DO NOT USE DIRECTLY. */
+export type Incremental<T> = T | { [P in keyof T]?: P extends ' $fragmentName' | '__typename' ? T[P] : never };
+import type { TypedDocumentNode as DocumentNode } from '@graphql-typed-document-node/core';
+/** An amount of fiat money with its currency. */
+export type MoneyInput = {
+  /** The amount in units of the currency, exact. */
+  amount: string;
+  /** The currency. */
+  currency: string;
+};
+
+/** State of a project's issuance. */
+export type ProjectState =
+  /** Its token is being deployed. */
+  | 'DEPLOYING'
+  /** Its token is deployed; the verified quantity is being minted into custody. */
+  | 'MINTING'
+  /** An operator has to decide; nothing is for sale. */
+  | 'NEEDS_REVIEW'
+  /** Minted in full and for sale. */
+  | 'OPEN'
+  /** The network refused the token; nothing was issued, and the reference can be used again. */
+  | 'REFUSED';
+
+/** What a buyer buys. */
+export type PurchaseInput = {
+  /** Whole tonnes CO2e. */
+  amountCO2e: number | string;
+  /** The buyer: the subject of the buyer's token. */
+  buyerId: string;
+  /** True to make every check and change nothing: the answer tells what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. */
+  dryRun?: boolean | null | undefined;
+  /** The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). Left out, the purchase is booked at the price in force. */
+  expectedPricePerTonne?: MoneyInput | null | undefined;
+  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. */
+  idempotencyKey: string;
+  /** The address of the project's token. */
+  tokenAddress: string;
+};
+
+/** The credits to retire, and the beneficiary. */
+export type RetireInput = {
+  /** Whole tonnes CO2e. */
+  amountCO2e: number | string;
+  /** The beneficiary's id in a public register, such as an LEI or a company number: 1 to 128 bytes of UTF-8. Public. */
+  beneficiaryId?: string | null | undefined;
+  /** The buyer: the subject of the buyer's token. */
+  buyerId: string;
+  /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or bidirectional characters. */
+  buyerName: string;
+  /** True to make every check and change nothing: the answer tells what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
+  dryRun?: boolean | null | undefined;
+  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. */
+  idempotencyKey: string;
+  /** The country under whose rules the credits are claimed. Public. */
+  jurisdiction?: string | null | undefined;
+  /** A remark on the public record: at most 1024 bytes of UTF-8; may be empty. */
+  note?: string;
+  /** The time whose emissions they stand for. Public. */
+  period?: RetirementPeriodInput | null | undefined;
+  /** What they are retired for. Public. */
+  reason?: RetirementReason | null | undefined;
+  /** The address of the project's token. */
+  tokenAddress: string;
+};
+
+/** The time whose emissions a retirement stands for. */
+export type RetirementPeriodInput = {
+  /** The first day. */
+  from: string;
+  /** The day after the last one. */
+  until: string;
+};
+
+/** What credits are retired for, as registries ask. */
+export type RetirementReason =
+  /** Towards another country's nationally determined contribution, or other international mitigation, under Article 6 of the Paris Agreement. */
+  | 'ARTICLE_6'
+  /** To meet a duty under the law of the `jurisdiction`, such as a carbon tax or an emissions trading system. */
+  | 'COMPLIANCE'
+  /** For the climate, without a claim to have compensated for emissions; also called environmental benefit. */
+  | 'CONTRIBUTION'
+  /** To meet an airline's duty under CORSIA, the ICAO's scheme for international aviation. */
+  | 'CORSIA'
+  /** To compensate for the beneficiary's own emissions, without being obliged to. */
+  | 'VOLUNTARY_OFFSET';
+
+/** State of a retirement. */
+export type RetirementState =
+  /** No rule can decide whether the burn landed; the credits are held, and an operator decides. */
+  | 'NEEDS_REVIEW'
+  /** The credits are held; the burn is in progress in the background. */
+  | 'PENDING'
+  /** The network refused the burn, and the credits were returned to the buyer. */
+  | 'REFUSED'
+  /** Burned permanently. */
+  | 'RETIRED';
+
+export type OpenProjectsQueryVariables = Exact<{
+  first: number;
+}>;
+
+
+export type OpenProjectsQuery = { projects: { __typename: 'ProjectConnection', edges: Array<{ __typename: 'ProjectEdge', node: { __typename: 'Project', id: string, assetId: string, state: ProjectState, tokenAddress: string | null, unsoldTonnes: string } }> } | null };
+
+export type PurchaseMutationVariables = Exact<{
+  input: PurchaseInput;
+}>;
+
+
+export type PurchaseMutation = { purchase: { __typename: 'PurchasePayload', purchase: { __typename: 'Purchase', id: string, tonnes: string } | null } | null };
+
+export type RetireMutationVariables = Exact<{
+  input: RetireInput;
+}>;
+
+
+export type RetireMutation = { retire: { __typename: 'RetirePayload', retirement: { __typename: 'Retirement', id: string, state: RetirementState, tonnes: string } | null } | null };
+
+export type RetirementStateQueryVariables = Exact<{
+  id: string | number;
+}>;
+
+
+export type RetirementStateQuery = { node:
+    | { __typename: 'ApiKey' }
+    | { __typename: 'BuyerAccount' }
+    | { __typename: 'CreditTransfer' }
+    | { __typename: 'ExpiryRun' }
+    | { __typename: 'HolderAct' }
+    | { __typename: 'OffRampSession' }
+    | { __typename: 'Project' }
+    | { __typename: 'Purchase' }
+    | { __typename: 'Receipt' }
+    | { __typename: 'ReceiptPledge' }
+    | { __typename: 'Retirement', id: string, state: RetirementState, txHash: string | null }
+    | { __typename: 'RetirementRecord' }
+    | { __typename: 'Submission' }
+   | null };
+
+export type LiveRetirementsSubscriptionVariables = Exact<{
+  after?: string | null | undefined;
+}>;
+
+
+export type LiveRetirementsSubscription = { retirementFeed: { __typename: 'RetirementFeedEvent', cursor: string, record: { __typename: 'RetirementRecord', index: number, tokenAddress: string, beneficiary: string, tonnes: string } } };
+
+
+export const OpenProjectsDocument = {"__meta__":{"hash":"sha256:43e5b48c9bcae0cd59f29dfd0fa92c201d30ab587d61f99454113a1818ef2c9a"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"OpenProjects"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"first"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"Int"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"projects"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"first"},"value":{"kind":"Variable","name":{"kind":"Name","value":"first"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"edges"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"node"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"assetId"}},{"kind":"Field","name":{"kind":"Name","value":"state"}},{"kind":"Field","name":{"kind":"Name","value":"tokenAddress"}},{"kind":"Field","name":{"kind":"Name","value":"unsoldTonnes"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}]} as unknown as DocumentNode<OpenProjectsQuery, OpenProjectsQueryVariables>;
+export const PurchaseDocument = {"__meta__":{"hash":"sha256:5ca13cbd857855fbfd7c8a4a66500082ff3525b28b43d7a3e511c70f114516be"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"Purchase"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"PurchaseInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"purchase"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"purchase"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"tonnes"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}]} as unknown as DocumentNode<PurchaseMutation, PurchaseMutationVariables>;
+export const RetireDocument = {"__meta__":{"hash":"sha256:02206915ba6f583afdfbe0c8fd1eb6f2ed04301ce667f14c84eb6777c17190d0"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"mutation","name":{"kind":"Name","value":"Retire"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"input"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"RetireInput"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"retire"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"input"},"value":{"kind":"Variable","name":{"kind":"Name","value":"input"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"retirement"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"state"}},{"kind":"Field","name":{"kind":"Name","value":"tonnes"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}]} as unknown as DocumentNode<RetireMutation, RetireMutationVariables>;
+export const RetirementStateDocument = {"__meta__":{"hash":"sha256:6faf2a28fbc22ec20e31140e27775e7bac521520c2f8d30f2a79258bbd9535b8"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"query","name":{"kind":"Name","value":"RetirementState"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"id"}},"type":{"kind":"NonNullType","type":{"kind":"NamedType","name":{"kind":"Name","value":"ID"}}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"node"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"id"},"value":{"kind":"Variable","name":{"kind":"Name","value":"id"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"InlineFragment","typeCondition":{"kind":"NamedType","name":{"kind":"Name","value":"Retirement"}},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"id"}},{"kind":"Field","name":{"kind":"Name","value":"state"}},{"kind":"Field","name":{"kind":"Name","value":"txHash"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}]} as unknown as DocumentNode<RetirementStateQuery, RetirementStateQueryVariables>;
+export const LiveRetirementsDocument = {"__meta__":{"hash":"sha256:36fe4fc1c2f3bbfafa446c09b3d45a5867f9fb8adcb20b4bfce70c55ea758907"},"kind":"Document","definitions":[{"kind":"OperationDefinition","operation":"subscription","name":{"kind":"Name","value":"LiveRetirements"},"variableDefinitions":[{"kind":"VariableDefinition","variable":{"kind":"Variable","name":{"kind":"Name","value":"after"}},"type":{"kind":"NamedType","name":{"kind":"Name","value":"String"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"retirementFeed"},"arguments":[{"kind":"Argument","name":{"kind":"Name","value":"after"},"value":{"kind":"Variable","name":{"kind":"Name","value":"after"}}}],"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"cursor"}},{"kind":"Field","name":{"kind":"Name","value":"record"},"selectionSet":{"kind":"SelectionSet","selections":[{"kind":"Field","name":{"kind":"Name","value":"index"}},{"kind":"Field","name":{"kind":"Name","value":"tokenAddress"}},{"kind":"Field","name":{"kind":"Name","value":"beneficiary"}},{"kind":"Field","name":{"kind":"Name","value":"tonnes"}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}},{"kind":"Field","name":{"kind":"Name","value":"__typename"}}]}}]}}]} as unknown as DocumentNode<LiveRetirementsSubscription, LiveRetirementsSubscriptionVariables>;

@@ -1,0 +1,45 @@
+/**
+ * `npm run schema:compare` compares the contract with the last released one and fails on what breaks clients without a
+ * deprecation. `npm run schema:release` makes the present contract the released one, with each release.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { Command } from 'commander';
+import { buildSchema } from 'graphql';
+import { StartupError } from '../lib/startupErrors.ts';
+import { runCommand } from './runCommand.ts';
+import { findRefusedChanges } from './schemaChanges.ts';
+
+const ROOT = new URL('../../', import.meta.url);
+const CURRENT = 'schema.graphql';
+const RELEASED = 'schema.released.graphql';
+
+const read = (path: string) => readFile(new URL(path, ROOT), 'utf8');
+
+const command = new Command('checkReleasedSchema')
+  .description(`Compares ${CURRENT} with the last released contract, ${RELEASED}.`)
+  .option('--release', `make ${CURRENT} the released contract, if it breaks nothing`)
+  .action(async (options: { release?: boolean }) => {
+    const current = await read(CURRENT);
+    const released = await read(RELEASED).catch((error: NodeJS.ErrnoException) => {
+      if (error.code === 'ENOENT') return null;
+      throw error;
+    });
+    if (released === null) {
+      process.stdout.write(
+        `Nothing is released yet: there is no ${RELEASED}, and the contract may change freely.\n`,
+      );
+    } else {
+      const refused = findRefusedChanges(buildSchema(released), buildSchema(current));
+      if (refused.length > 0) throw new StartupError(explain(refused));
+    }
+    if (options.release === true) await writeFile(new URL(RELEASED, ROOT), current);
+  });
+
+function explain(refused: readonly string[]): string {
+  return (
+    `${CURRENT} breaks clients of the released contract:\n${refused.map((line) => `  ${line}\n`).join('')}` +
+    'Keep what was there and mark it @deprecated with a reason and a date; after that release it may be removed.'
+  );
+}
+
+await runCommand(command);

@@ -1,0 +1,79 @@
+/**
+ * `npm run docs:settings` writes the table of settings to docs/settings.md and .env.example; with `--check` it
+ * fails when a committed file differs from the code.
+ */
+import { Command } from 'commander';
+import { SETTINGS } from '../config/settings.ts';
+import { checkPrintedFile, writePrintedFile } from './printedFile.ts';
+import { runCommand } from './runCommand.ts';
+
+/** What the pages show of a setting. */
+interface Setting {
+  description: string;
+  default: string | null;
+  secret?: true;
+}
+
+const settings: [string, Setting][] = Object.entries(SETTINGS);
+
+const PAGE = `# Settings
+
+Settings come from the environment, or from a \`.env\` file in the working directory
+([.env.example](../.env.example) lists them all). Every wrong or missing setting is reported at once, at the start. None is
+needed to try the server; with \`NODE_ENV=production\` the server refuses to start on unsafe defaults and names what is
+missing. A setting that belongs to another kind of network than the configured one is refused too, so that a forgotten
+\`LEDGER_NETWORK\` is noticed.
+
+This page is printed from \`src/config/settings.ts\` by \`npm run docs:settings\`.
+`;
+
+const ENV_HEADER = `# Every setting of the server, with its default. Copy to .env and change what you need.
+# Nothing here is required to run on embedded defaults. Printed by npm run docs:settings.
+`;
+
+function meaningOf({ description, secret }: Setting): string {
+  return [description, ...(secret ? ['Secret.'] : [])].join(' ');
+}
+
+/** Padded, as the formatter wants tables. */
+function markdownTable(rows: readonly (readonly string[])[]): string {
+  const widths = rows.reduce<number[]>(
+    (widest, row) => row.map((cell, at) => Math.max(cell.length, widest[at] ?? 3)),
+    [],
+  );
+  const [head = [], ...body] = rows;
+  return [head, widths.map((width) => '-'.repeat(width)), ...body]
+    .map((row) => `| ${row.map((cell, at) => cell.padEnd(widths[at] ?? 0)).join(' | ')} |\n`)
+    .join('');
+}
+
+function settingsPage(): string {
+  const rows = settings.map(([name, setting]) => [
+    `\`${name}\``,
+    setting.default === null ? '' : `\`${setting.default}\``,
+    meaningOf(setting),
+  ]);
+  return `${PAGE}\n${markdownTable([['Setting', 'Default', 'Meaning'], ...rows])}`;
+}
+
+function envExample(): string {
+  const entries = settings.map(
+    ([name, setting]) => `# ${setting.description}\n#${name}=${setting.default ?? ''}\n`,
+  );
+  return [ENV_HEADER, ...entries].join('\n');
+}
+
+const command = new Command('printSettings')
+  .description('Prints the table of settings to docs/settings.md and .env.example.')
+  .option('--check', 'write nothing; fail when one of the files differs from the code')
+  .action(async (options: { check?: boolean }) => {
+    const files = [
+      { path: 'docs/settings.md', contents: settingsPage(), script: 'docs:settings' },
+      { path: '.env.example', contents: envExample(), script: 'docs:settings' },
+    ];
+    for (const file of files) {
+      await (options.check === true ? checkPrintedFile(file) : writePrintedFile(file));
+    }
+  });
+
+await runCommand(command);

@@ -1,0 +1,34 @@
+/**
+ * Files that are printed from the code and committed: written, or compared with what the code prints now.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { StartupError } from '../lib/startupErrors.ts';
+
+export interface PrintedFile {
+  /** Relative to the repository's root. */
+  path: string;
+  contents: string;
+  /** The npm script that prints it, for the error. */
+  script: string;
+}
+
+const ROOT = new URL('../../', import.meta.url);
+
+export async function writePrintedFile({ path, contents }: PrintedFile): Promise<void> {
+  await writeFile(new URL(path, ROOT), contents);
+}
+
+/** @throws StartupError when the committed file differs from the code. */
+export async function checkPrintedFile({ path, contents, script }: PrintedFile): Promise<void> {
+  const committed = await readFile(new URL(path, ROOT), 'utf8').catch(() => '');
+  if (committed === contents) return;
+  throw new StartupError(
+    `${path} differs from the code, first in line ${firstDifference(committed, contents)}. ` +
+      `Run "npm run ${script}", look at the difference, and commit it.`,
+  );
+}
+
+function firstDifference(a: string, b: string): number {
+  const [linesA, linesB] = [a.split('\n'), b.split('\n')];
+  return linesB.findIndex((line, i) => line !== linesA[i]) + 1 || linesB.length + 1;
+}

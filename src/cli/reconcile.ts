@@ -1,0 +1,74 @@
+/**
+ * `npm run reconcile`: proves the invariants on the configured database and network, or names what is broken and what
+ * could not be compared.
+ */
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import pc from 'picocolors';
+import { reconcileAll, type ReconciliationReport } from '../reconciliation/reconcileAll.ts';
+import type { Verdict } from '../reconciliation/verdicts.ts';
+import { NetworkUnavailable } from '../ledger/network/port.ts';
+import { runCommand } from './runCommand.ts';
+import { withPlatform } from './withPlatform.ts';
+
+const EXIT_CODES = { HOLDS: 0, BROKEN: 1, NOT_PROVED: 2 } as const satisfies Record<
+  Verdict['verdict'],
+  number
+>;
+
+const WORDS = {
+  HOLDS: pc.green('holds     '),
+  BROKEN: pc.red('broken    '),
+  NOT_PROVED: pc.yellow('not proved'),
+} as const satisfies Record<Verdict['verdict'], string>;
+
+const command = new Command('reconcile')
+  .description(
+    'Compares books, network, feed and ramp provider, and proves the invariants. Exits with 0 when all hold, with 1 ' +
+      'when one is broken, and with 2 when none is broken, but something could not be compared.',
+  )
+  .action(async () => {
+    try {
+      await withPlatform(async ({ dependencies }) => {
+        const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
+        if (process.stdout.isTTY) bar.start(0, 0);
+        const report = await reconcileAll(dependencies, (done) => {
+          bar.setTotal(done);
+          bar.update(done);
+        }).finally(() => bar.stop());
+        print(report);
+      });
+    } catch (error) {
+      if (!(error instanceof NetworkUnavailable)) throw error;
+      process.stderr.write(`Nothing is proved, because the network did not answer: ${error.message}\n`);
+      process.exitCode = EXIT_CODES.NOT_PROVED;
+    }
+  });
+
+await runCommand(command);
+
+function print({ projects, receipts, verdicts }: ReconciliationReport): void {
+  const out = verdicts.flatMap(({ invariant, promise, verdict, findings, notProved }) => [
+    `${WORDS[verdict]} ${invariant.padEnd(3)}  ${promise}`,
+    ...findings.map(({ message }) => `${' '.repeat(16)}${pc.red(message)}`),
+    ...notProved.map(({ obstacle, message }) => `${' '.repeat(16)}${pc.yellow(`${obstacle}: ${message}`)}`),
+  ]);
+  const verdict = overall(verdicts);
+  const summary = {
+    HOLDS: pc.green('every invariant holds'),
+    BROKEN: pc.red('an invariant is broken'),
+    NOT_PROVED: pc.yellow('nothing is broken, and not everything could be compared'),
+  }[verdict];
+  out.push(`${count(projects, 'project')} and ${count(receipts, 'receipt')} reconciled: ${summary}`);
+  process.stdout.write(`${out.join('\n')}\n`);
+  process.exitCode = EXIT_CODES[verdict];
+}
+
+function overall(verdicts: readonly Verdict[]): Verdict['verdict'] {
+  const has = (wanted: Verdict['verdict']) => verdicts.some(({ verdict }) => verdict === wanted);
+  return has('BROKEN') ? 'BROKEN' : has('NOT_PROVED') ? 'NOT_PROVED' : 'HOLDS';
+}
+
+function count(number: number, noun: string): string {
+  return `${number} ${noun}${number === 1 ? '' : 's'}`;
+}

@@ -1,0 +1,79 @@
+/**
+ * What a contract breaks of the released one, and whether clients were told before: what was deprecated in the released
+ * contract may be removed, everything else may not.
+ */
+import {
+  BreakingChangeType,
+  findBreakingChanges,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+} from 'graphql';
+import type { BreakingChange, GraphQLSchema } from 'graphql';
+
+/** Removals that a deprecation announces; the change of a type breaks clients without one. */
+const ANNOUNCED_BY_DEPRECATION = new Set<BreakingChangeType>([
+  BreakingChangeType.FIELD_REMOVED,
+  BreakingChangeType.VALUE_REMOVED_FROM_ENUM,
+  BreakingChangeType.ARG_REMOVED,
+]);
+
+/** A sentence for each change that breaks clients without a deprecation in the released contract. */
+export function findRefusedChanges(released: GraphQLSchema, current: GraphQLSchema): string[] {
+  return findBreakingChanges(released, current)
+    .filter((change) => !isAnnounced(released, current, change))
+    .map(({ type, description }) => `${type}: ${description}`);
+}
+
+/** By graphql's descriptions, which name the coordinate: it gives no other form of it. */
+function isAnnounced(
+  released: GraphQLSchema,
+  current: GraphQLSchema,
+  { type, description }: BreakingChange,
+): boolean {
+  if (type === BreakingChangeType.TYPE_REMOVED) {
+    // `Int`, for example, because nothing uses it any more: what used it is told.
+    if (description.startsWith('Standard scalar')) return true;
+    const name = /^(\w+) was removed/.exec(description)?.[1];
+    return name !== undefined && isOnlyReachedByDeprecated(released, name);
+  }
+  if (!ANNOUNCED_BY_DEPRECATION.has(type)) return false;
+  const value = /^(\w+) was removed from enum type (\w+)/.exec(description);
+  if (value !== null) {
+    const holder = released.getType(value[2] ?? '');
+    return isEnumType(holder) && holder.getValue(value[1] ?? '')?.deprecationReason !== undefined;
+  }
+  const argument = /^(\w+)\.(\w+) arg (\w+) was removed/.exec(description);
+  const [, typeName = '', fieldName = ''] = argument ?? /^(\w+)\.(\w+) was removed/.exec(description) ?? [];
+  const field = fieldsOf(released, typeName)[fieldName];
+  if (field === undefined) return false;
+  if (argument === null) return field.deprecationReason !== undefined;
+  // An argument of a field that goes away altogether is not told by itself.
+  const before = field.args?.find(({ name }) => name === argument[3]);
+  return before?.deprecationReason !== undefined || !(fieldName in fieldsOf(current, typeName));
+}
+
+/** A type that only deprecated members lead to goes with them. */
+function isOnlyReachedByDeprecated(schema: GraphQLSchema, name: string): boolean {
+  const mentions = Object.values(schema.getTypeMap()).flatMap((type) =>
+    Object.values(fieldsOf(schema, type.name)).flatMap((field) => [
+      ...(String(field.type).replaceAll(/[[\]!]/g, '') === name ? [field] : []),
+      ...(field.args ?? [])
+        .filter((arg) => String(arg.type).replaceAll(/[[\]!]/g, '') === name)
+        .map((arg) => ({ deprecationReason: arg.deprecationReason ?? field.deprecationReason })),
+    ]),
+  );
+  return mentions.length > 0 && mentions.every(({ deprecationReason }) => deprecationReason !== undefined);
+}
+
+interface Member {
+  type: unknown;
+  deprecationReason?: string | null;
+  args?: readonly { name: string; type: unknown; deprecationReason?: string | null }[];
+}
+
+function fieldsOf(schema: GraphQLSchema, typeName: string): Readonly<Record<string, Member>> {
+  const type = schema.getType(typeName);
+  return isObjectType(type) || isInterfaceType(type) || isInputObjectType(type) ? type.getFields() : {};
+}

@@ -1,0 +1,134 @@
+/**
+ * The only reader of the environment: checks every setting, and reports all that are wrong at once, by name.
+ */
+import { randomBytes } from 'node:crypto';
+import dotenv from 'dotenv';
+import type { z } from 'zod';
+import { familyNamed, type LedgerConfig } from '../ledger/network/families.ts';
+import { findLedgerProblems } from './ledgerContradictions.ts';
+import { findUnsafeSettings } from './productionRules.ts';
+import type { ReadSettings, Values } from './readSettings.ts';
+import { loadSecrets } from './secrets.ts';
+import { SETTINGS, type SettingName } from './settings.ts';
+import type { Setting } from '../lib/settingRules.ts';
+import { WrongSettings } from '../lib/startupErrors.ts';
+
+export interface Config extends Omit<
+  Values,
+  'PUBLIC_URL' | 'LEDGER_SECRET_KEY' | 'APP_SECRET' | 'AUTH_SECRET' | 'GRAPHIQL' | 'INTROSPECTION'
+> {
+  PUBLIC_URL: string;
+  LEDGER_SECRET_KEY: string;
+  APP_SECRET: string;
+  /** Null when AUTH_JWKS_URL takes its place. */
+  AUTH_SECRET: string | null;
+  GRAPHIQL: boolean;
+  INTROSPECTION: boolean;
+  /** What the configured ledger network needs. */
+  ledger: LedgerConfig;
+  /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
+  databasePassword: string | null;
+  /** Whether the bearer secret was generated here, so that development tokens may be shown. */
+  hasDevelopmentTokens: boolean;
+}
+
+/** Enough to recognise a value by. */
+const MAX_SHOWN_CHARACTERS = 100;
+
+/** @throws WrongSettings, which names every setting that is wrong. */
+export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironment()): Promise<Config> {
+  const values = await readSettings(environment);
+  // Asked only for what is not set: an installation that brings its own secrets gets no file of others.
+  const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
+  const isProduction = values.NODE_ENV === 'production';
+  const ledgerSecretKey = values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey;
+  return {
+    ...values,
+    ledger: configureLedger({ ...values, LEDGER_SECRET_KEY: ledgerSecretKey }),
+    PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
+    LEDGER_SECRET_KEY: ledgerSecretKey,
+    APP_SECRET: values.APP_SECRET ?? (await generated()).appSecret,
+    AUTH_SECRET:
+      values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
+    GRAPHIQL: values.GRAPHIQL ?? !isProduction,
+    // GraphiQL is of little use without it.
+    INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
+    databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
+    hasDevelopmentTokens:
+      values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
+  };
+}
+
+/** The family makes it of the settings that it has declared. */
+function configureLedger(values: Values): LedgerConfig {
+  const network = values.LEDGER_NETWORK;
+  return familyNamed(network).configure(network, values) as LedgerConfig;
+}
+
+/** Whether `npm start` or the like runs this process, through a shell of its own. */
+export function isRunByNpm(): boolean {
+  return process.env['npm_lifecycle_event'] !== undefined;
+}
+
+/** What was set outside, and in `.env`. */
+export function readEnvironment(): NodeJS.Dict<string> {
+  dotenv.config({ quiet: true });
+  return process.env;
+}
+
+async function readSettings(environment: NodeJS.Dict<string>): Promise<Values> {
+  const problems: string[] = [];
+  const values: Partial<Values> = {};
+  for (const [name, setting] of Object.entries<Setting>(SETTINGS)) {
+    const given = givenValue(environment, name);
+    const parsed = setting.schema.safeParse(given ?? setting.default ?? undefined);
+    if (parsed.success) Object.assign(values, { [name]: parsed.data });
+    else problems.push(describeProblem(name, setting, given, parsed.error));
+  }
+  const isGiven = (name: SettingName) => givenValue(environment, name) !== undefined;
+  const read: ReadSettings = { values, isGiven, isProduction: values.NODE_ENV === 'production' };
+  problems.push(...findContradictions(read), ...(await findLedgerProblems(read)));
+  if (read.isProduction) problems.push(...findUnsafeSettings(read));
+  if (problems.length > 0) throw new WrongSettings(problems);
+  return values as Values;
+}
+
+/** An empty variable is how shells and compose files say "not set". */
+function givenValue(environment: NodeJS.Dict<string>, name: string): string | undefined {
+  return environment[name]?.trim() || undefined;
+}
+
+function describeProblem(
+  name: string,
+  setting: Setting,
+  given: string | undefined,
+  error: z.ZodError,
+): string {
+  const rule = error.issues[0]?.message ?? 'is wrong';
+  // An address may hold a user's password.
+  const harmless = given?.replace(/\/\/[^/]*@/, '//…@').slice(0, MAX_SHOWN_CHARACTERS);
+  const shown = setting.secret ? 'a secret value' : JSON.stringify(harmless ?? '');
+  return `${name} ${rule}, but is ${shown}. ${setting.description}`;
+}
+
+/** Settings that are right by themselves and wrong together; the ledger's are in ledgerContradictions.ts. */
+function findContradictions({ values, isGiven }: ReadSettings): string[] {
+  const hasHttpRamp = values.RAMP_PROVIDER === 'http';
+  const problems: string[] = [];
+  const forHttpRamp: SettingName[] = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'];
+  if (hasHttpRamp) {
+    const missing = forHttpRamp.filter((name) => !isGiven(name));
+    problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
+  }
+  if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
+    problems.push(
+      'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
+    );
+  }
+  if (values.DOCUMENTS === 'trusted' && !isGiven('TRUSTED_DOCUMENTS')) {
+    problems.push(
+      `TRUSTED_DOCUMENTS must be set with DOCUMENTS=trusted. ${SETTINGS.TRUSTED_DOCUMENTS.description}`,
+    );
+  }
+  return problems;
+}

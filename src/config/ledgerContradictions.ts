@@ -1,0 +1,76 @@
+/**
+ * Settings of the ledger network that are right by themselves and wrong together: all are found before anything
+ * is opened, by name, and no secret is repeated. What depends on the family, the family finds.
+ */
+import { familyNamed } from '../ledger/network/families.ts';
+import type { NetworkFamily } from '../ledger/network/family.ts';
+import { staysPrivate } from '../lib/privateHost.ts';
+import {
+  familiesWith,
+  LEDGER_SETTINGS,
+  type LedgerSettingName,
+  type LedgerValues,
+} from './ledgerSettings.ts';
+
+/** The settings as read; one that breaks its own rule was named already, and is given but not in `values`. */
+export interface ReadLedgerSettings {
+  values: Partial<LedgerValues>;
+  isGiven: (name: LedgerSettingName) => boolean;
+  isProduction: boolean;
+}
+
+/** Settings that are right by themselves and wrong for the network that is configured. */
+export async function findLedgerProblems(read: ReadLedgerSettings): Promise<string[]> {
+  const { values, isProduction } = read;
+  const network = values.LEDGER_NETWORK;
+  if (network === undefined) return [];
+  const family = familyNamed(network);
+  const given = { network, values, isProduction };
+  return [
+    ...findForeignSettings(read, family),
+    ...findMissing(read, family),
+    ...(await family.findProblems(given)),
+    ...findUnsafeNode(read, family.nameOfMoney(given)),
+  ];
+}
+
+function findForeignSettings({ values, isGiven }: ReadLedgerSettings, family: NetworkFamily): string[] {
+  return (Object.keys(LEDGER_SETTINGS) as LedgerSettingName[])
+    .filter((name) => isGiven(name) && !familiesWith(name).includes(family))
+    .map(
+      (name) =>
+        `${name} is set, but means nothing with LEDGER_NETWORK=${values.LEDGER_NETWORK}: it is for ` +
+        `${familiesWith(name)
+          .map(({ title }) => title)
+          .join(' and ')}. Remove it, or set LEDGER_NETWORK to the network that is meant.`,
+    );
+}
+
+function findMissing({ values, isGiven }: ReadLedgerSettings, family: NetworkFamily): string[] {
+  const network = values.LEDGER_NETWORK ?? '';
+  const required = family.requiredSettings(network) as LedgerSettingName[];
+  return required
+    .filter((name) => !isGiven(name))
+    .map(
+      (name) => `${name} must be set with LEDGER_NETWORK=${network}. ${LEDGER_SETTINGS[name].description}`,
+    );
+}
+
+/** A node decides what is believed to have happened, so no other program may stand between it and the server. */
+function findUnsafeNode({ values, isProduction }: ReadLedgerSettings, money: string | null): string[] {
+  const problems: string[] = [];
+  const url = values.LEDGER_RPC_URL;
+  if (url?.startsWith('http:') && !staysPrivate(url) && (isProduction || money !== null)) {
+    problems.push(
+      `LEDGER_RPC_URL leads to ${new URL(url).host} in clear text: a program in between could claim that ` +
+        'a burn happened. Use https://.',
+    );
+  }
+  if (money !== null && !isProduction) {
+    problems.push(
+      `NODE_ENV must be production with ${money}: ` +
+        'what happens there costs real money, and other settings are too trusting for it.',
+    );
+  }
+  return problems;
+}

@@ -1,0 +1,125 @@
+/**
+ * The settings of the ledger network: those that families of networks share, and in their places those that each
+ * family declares for itself (src/ledger/network/families.ts).
+ */
+import { z } from 'zod';
+import { FAMILIES, type LedgerNetworkName } from '../ledger/network/families.ts';
+import type { NetworkFamily, OwnSetting } from '../ledger/network/family.ts';
+import { httpUrl, setting, text, wholeNumber, type Setting } from '../lib/settingRules.ts';
+
+const families: readonly NetworkFamily[] = FAMILIES;
+
+/** The networks that this build speaks. The first one needs no settings. */
+const names = families.flatMap((family) => family.names) as LedgerNetworkName[];
+
+const nodes = families.flatMap(({ node }) => node ?? []);
+
+/** Credentials in an address end up in messages and logs, and fetch refuses them. */
+const nodeUrl = httpUrl.refine(
+  (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
+  'must hold no user and password; a key belongs into the path, or into a proxy in front',
+);
+const secretKey = z.string().refine(
+  (key) => families.some((family) => family.secretKey.pattern.test(key)),
+  `must be ${listOf(
+    families.map((family) => family.secretKey.form),
+    ', or ',
+  )}`,
+);
+
+const SHARED = {
+  LEDGER_NETWORK: setting(
+    z.enum(names, { error: `must be one of: ${names.join(', ')}` }),
+    names[0] ?? null,
+    `The ledger network that tokens live on: ${listOf(families.map(({ namesDescription }) => namesDescription))}.`,
+  ),
+  LEDGER_RPC_URL: setting(
+    nodeUrl.optional(),
+    null,
+    `The network's node: ${listOf(
+      nodes.map(({ protocol }) => protocol),
+      ', or ',
+    )}.` +
+      nodes.map(({ defaultUrl }) => (defaultUrl === undefined ? '' : ` Default ${defaultUrl}.`)).join(''),
+    // Providers put their customer's key into the path.
+    { secret: true },
+  ),
+  LEDGER_FACTORY_ADDRESS: setting(
+    text.optional(),
+    null,
+    'The deployed token factory. Required on a real network.',
+  ),
+  LEDGER_SETTLEMENT_FACTORY_ADDRESS: setting(
+    text.optional(),
+    null,
+    'The deployed factory of settlement contracts, which deployRampSettlement needs on a real network.',
+  ),
+  LEDGER_SECRET_KEY: setting(
+    secretKey.optional(),
+    null,
+    `Secret key of the platform's custody signer: ${listOf(families.map((family) => family.secretKey.shown))}. ` +
+      'Default on the embedded network: generated under DATA_DIR.',
+    { secret: true },
+  ),
+  LEDGER_TIMEOUT_MS: setting(
+    wholeNumber(500, 120_000),
+    '10000',
+    'How long one question to the node of a real network may take.',
+  ),
+  TREASURY_ADDRESS: setting(
+    text.optional(),
+    null,
+    "Where credits are minted to. Must be the custody signer's address, which is the default: it burns from its own balance.",
+  ),
+  RAMP_SETTLEMENT_ADDRESS: setting(
+    text.optional(),
+    null,
+    'The deployed settlement contract. Default on the embedded network: the one it has from the start; elsewhere none, and no cash-outs.',
+  ),
+} as const;
+
+/** Mean nothing where there is no node. */
+const ABOUT_NODES: ReadonlySet<string> = new Set<keyof typeof SHARED>([
+  'LEDGER_RPC_URL',
+  'LEDGER_FACTORY_ADDRESS',
+  'LEDGER_SETTLEMENT_FACTORY_ADDRESS',
+  'LEDGER_TIMEOUT_MS',
+]);
+
+type OwnOfAll = (typeof FAMILIES)[number]['settings'];
+type Together<Union> = (Union extends unknown ? (each: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+
+export const LEDGER_SETTINGS = inPlace() as typeof SHARED & Together<OwnOfAll>;
+
+export type LedgerSettingName = keyof typeof LEDGER_SETTINGS;
+export type LedgerValues = {
+  [Name in LedgerSettingName]: z.output<(typeof LEDGER_SETTINGS)[Name]['schema']>;
+};
+
+/** The families to which a setting means something; on networks of others it is a mistake. */
+export function familiesWith(name: LedgerSettingName): readonly NetworkFamily[] {
+  if (!(name in SHARED)) return families.filter(({ settings }) => name in settings);
+  return families.filter(({ node }) => node !== null || !ABOUT_NODES.has(name));
+}
+
+/** Each setting of a family beside the shared one that it names, and there in the families' order. */
+function inPlace(): Record<string, Setting> {
+  const own = families.flatMap(({ settings }) => Object.entries<OwnSetting>(settings));
+  const isPlaced = ({ after, before }: OwnSetting) => after !== undefined || before !== undefined;
+  return Object.fromEntries([
+    ...Object.entries<Setting>(SHARED).flatMap(([name, shared]) => [
+      ...own.filter(([, { before }]) => before === name),
+      [name, shared] as const,
+      ...own.filter(([, { after }]) => after === name),
+    ]),
+    ...own.filter(([, setting]) => !isPlaced(setting)),
+  ]);
+}
+
+function listOf(texts: readonly string[], separator = ', '): string {
+  return [...new Set(texts)].join(separator);
+}

@@ -1,0 +1,280 @@
+/**
+ * Every setting of the product, once: its name, its meaning, its default and its rule. config.ts reads the environment
+ * by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it. Those of the ledger
+ * network are in ledgerSettings.ts.
+ */
+import { z } from 'zod';
+import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
+import { LEDGER_SETTINGS } from './ledgerSettings.ts';
+import { parseDecimal } from '../lib/decimals.ts';
+import { httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
+
+const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
+const headerNames = list.refine(
+  (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
+  'must be header names, separated by commas',
+);
+const origins = list.refine(
+  (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
+  'must be origins like https://app.example, separated by commas, or *',
+);
+
+const hostNames = list.refine(
+  (names) => names.every((name) => /^[a-z0-9.:-]{1,253}$/.test(name)),
+  'must be host names in small letters without scheme and port, separated by commas',
+);
+
+const currencyRates = list
+  .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
+  .transform((entries) => Object.fromEntries(entries.map((entry) => [entry.slice(0, 3), entry.slice(4)])))
+  .refine(
+    (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
+    'must have positive decimal rates, with a point and at most 18 decimal places',
+  );
+const timeZone = text.refine(
+  (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
+  'must be a time zone like UTC or Africa/Nairobi',
+);
+
+/** Who can pay out. */
+export const RAMP_PROVIDERS = ['manual', 'http'] as const;
+
+export const SETTINGS = {
+  PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),
+  HOST: setting(
+    text,
+    '127.0.0.1',
+    'Address to listen on; 0.0.0.0 for all of this machine, and then GraphiQL comes without a token.',
+  ),
+  PUBLIC_URL: setting(
+    httpUrl.optional(),
+    null,
+    'Where the indexer and clients reach this server. Default: http://localhost:PORT.',
+  ),
+  DATA_DIR: setting(
+    text,
+    '.data',
+    'Folder of the embedded PostgreSQL, generated secrets and the delivery spool.',
+  ),
+  DATABASE_URL: setting(
+    postgresUrl.optional(),
+    null,
+    'A PostgreSQL of your own (15 or newer). Default: the embedded one under DATA_DIR.',
+    { secret: true },
+  ),
+  DATABASE_DIRECT_URL: setting(
+    postgresUrl.optional(),
+    null,
+    'Where DATABASE_URL is a pooler in transaction mode (PgBouncer): the same database without it, for LISTEN and ' +
+      'migrations. Each instance keeps one connection there. Default: DATABASE_URL.',
+    { secret: true },
+  ),
+  DATABASE_POOL_SIZE: setting(
+    wholeNumber(4, 200),
+    '20',
+    'Connections that one instance opens at most, beside the one that listens.',
+  ),
+  ...LEDGER_SETTINGS,
+  RAMP_PROVIDER: setting(
+    z.enum(RAMP_PROVIDERS, { error: `must be one of: ${RAMP_PROVIDERS.join(', ')}` }),
+    'manual',
+    'Who pays out cash-outs: "manual" is a person whom an operator speaks for, "http" a provider at RAMP_URL.',
+  ),
+  RAMP_EXCHANGE_RATES: setting(
+    currencyRates,
+    'KES=0.02,UGX=0.0007,USD=2.5',
+    "The manual provider's rates: tokens (kilograms) per one unit of each currency. Others are refused.",
+  ),
+  RAMP_FEE_BPS: setting(
+    wholeNumber(0, 9_999),
+    '150',
+    "The manual provider's fee in basis points, taken from the fiat amount.",
+  ),
+  RAMP_QUOTE_SECONDS: setting(
+    wholeNumber(30, 86_400),
+    '900',
+    'How long a quote of the manual provider holds.',
+  ),
+  RAMP_URL: setting(httpUrl.optional(), null, 'Base address of the ramp provider, for RAMP_PROVIDER=http.'),
+  RAMP_API_KEY: setting(
+    text.optional(),
+    null,
+    'What the ramp provider knows us by, for RAMP_PROVIDER=http.',
+    { secret: true },
+  ),
+  RAMP_CALLBACK_SECRETS: setting(
+    list
+      .refine(
+        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+        `must have at least ${MIN_SECRET_BYTES} bytes each`,
+      )
+      .optional(),
+    null,
+    'What the ramp provider signs its callbacks with, separated by commas while one replaces another.',
+    { secret: true },
+  ),
+  RAMP_REQUESTS_PER_SECOND: setting(
+    wholeNumber(1, 1_000),
+    '10',
+    'The most requests a second that one instance sends to the ramp provider, for RAMP_PROVIDER=http.',
+  ),
+  RECEIPT_COUNTRY_CODE: setting(
+    text.regex(/^[A-Z]{2}$/, 'must be a country code of two capitals'),
+    'KE',
+    'The country of receipts whose warehouse names none.',
+  ),
+  EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
+  INDEXER_URL: setting(
+    httpUrl.optional(),
+    null,
+    'Base address of the indexer. Default on the embedded network: the embedded one; elsewhere none, and the feed ' +
+      'finds what others retire at HEAL_INTERVAL_MS.',
+  ),
+  INDEXER_SIGNATURE_HEADERS: setting(
+    headerNames,
+    'x-service-signature,x-ankara-signature',
+    "Headers that may carry the signature of an indexer's delivery; the first one present counts.",
+  ),
+  APP_SECRET: setting(
+    secretText.optional(),
+    null,
+    'Key material for deploy salts and for secrets at rest. Never change it. Default on embedded defaults: generated.',
+    { secret: true },
+  ),
+  AUTH_SECRET: setting(
+    secretText.optional(),
+    null,
+    'Shared secret that bearer tokens (HS256) are verified with. Default on embedded defaults: generated.',
+    { secret: true },
+  ),
+  AUTH_JWKS_URL: setting(
+    httpUrl.optional(),
+    null,
+    "Address of your identity provider's keys, instead of AUTH_SECRET (RS256, ES256, EdDSA).",
+  ),
+  AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
+  AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),
+  ALLOWED_ORIGINS: setting(
+    origins.optional(),
+    null,
+    'Origins of web pages that may call the API, separated by commas, or *. Default: none but its own.',
+  ),
+  GRAPHIQL: setting(
+    z
+      .enum(['true', 'false'], { error: 'must be true or false' })
+      .transform((value) => value === 'true')
+      .optional(),
+    null,
+    'Whether /graphql shows GraphiQL to browsers. Default: true, in production false.',
+  ),
+  INTROSPECTION: setting(
+    z
+      .enum(['true', 'false'], { error: 'must be true or false' })
+      .transform((value) => value === 'true')
+      .optional(),
+    null,
+    'Whether clients may ask for the schema. Default: true, in production as GRAPHIQL.',
+  ),
+  PLAIN_HTTP_HOSTS: setting(
+    hostNames.optional(),
+    null,
+    'Hosts that AUTH_JWKS_URL, RAMP_URL, INDEXER_URL and PUBLIC_URL may name with http:// in production, separated by ' +
+      'commas, because a private network protects the way to them. Default: this machine alone.',
+  ),
+  DOCUMENTS: setting(
+    z.enum(['any', 'trusted'], { error: 'must be any or trusted' }),
+    'any',
+    'Which GraphQL documents run: "any", or "trusted" for those of TRUSTED_DOCUMENTS alone, over every transport.',
+  ),
+  TRUSTED_DOCUMENTS: setting(
+    text.optional(),
+    null,
+    'File or folder of documents that clients may name by their id: .json as codegen, Relay or Apollo write it, or .graphql.',
+  ),
+  TRUSTED_PROXY_HOPS: setting(
+    wholeNumber(0, 10),
+    '0',
+    "Proxies in front, whose X-Forwarded-For is trusted for the client's address.",
+  ),
+  RATE_LIMIT_ADDRESS_PER_MINUTE: setting(
+    wholeNumber(1, 1_000_000_000),
+    '30000',
+    'Requests, sockets and socket operations that one address may begin in a minute.',
+  ),
+  RATE_LIMIT_CALLER_PER_MINUTE: setting(
+    wholeNumber(1, 1_000_000_000),
+    '12000',
+    'The same for one caller, from whichever address.',
+  ),
+  RATE_LIMIT_MUTATIONS_PER_MINUTE: setting(
+    wholeNumber(1, 1_000_000_000),
+    '6000',
+    'Mutations that one caller, or one address without a token, may send in a minute.',
+  ),
+  RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: setting(
+    wholeNumber(1, 1_000_000_000),
+    '60',
+    'Refused tokens and API keys in a minute, after which an address has to wait.',
+  ),
+  MAX_OPERATION_COST: setting(
+    wholeNumber(100, 1_000_000),
+    '10000',
+    'Objects that one operation may resolve at most, known from its text before it runs.',
+  ),
+  MAX_OPERATION_DEPTH: setting(
+    wholeNumber(5, 100),
+    '12',
+    'How deep the fields of an operation may be nested.',
+  ),
+  MAX_CONNECTIONS: setting(
+    wholeNumber(10, 1_000_000),
+    '10000',
+    'Connections of any kind that one instance holds.',
+  ),
+  MAX_CONNECTIONS_PER_ADDRESS: setting(
+    wholeNumber(1, 1_000_000),
+    '500',
+    'The same from one address; behind trusted proxies, its unfinished requests alone.',
+  ),
+  MAX_SOCKETS_PER_ADDRESS: setting(wholeNumber(1, 1_000_000), '200', 'Websockets from one address.'),
+  MAX_SUBSCRIPTIONS: setting(wholeNumber(1, 1_000_000), '20000', 'Subscriptions that one instance serves.'),
+  MAX_SUBSCRIPTIONS_PER_ADDRESS: setting(
+    wholeNumber(1, 1_000_000),
+    '2000',
+    'The same from one address, over all its sockets and streams.',
+  ),
+  MAX_QUERIES_IN_FLIGHT: setting(
+    wholeNumber(1, 100_000),
+    '200',
+    'Queries that run at a time; as many again wait for a moment, the rest is OVERLOADED.',
+  ),
+  MAX_MUTATIONS_IN_FLIGHT: setting(
+    wholeNumber(1, 100_000),
+    '1000',
+    'The same for mutations, most of which only wait for the network.',
+  ),
+  MUTATION_WAIT_MS: setting(
+    wholeNumber(0, 120_000),
+    '25000',
+    'How long a mutation waits for the network before it answers with the state reached.',
+  ),
+  HEAL_INTERVAL_MS: setting(
+    wholeNumber(1000, 60_000),
+    '30000',
+    'How often the feed is compared with every token, for deliveries that never came.',
+  ),
+  LOG_LEVEL: setting(
+    z.enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'], {
+      error: 'must be fatal, error, warn, info, debug, trace or silent',
+    }),
+    'info',
+    'The least important messages to log.',
+  ),
+  NODE_ENV: setting(
+    z.enum(['development', 'test', 'production'], { error: 'must be development, test or production' }),
+    'development',
+    '"production" refuses unsafe defaults.',
+  ),
+} as const;
+
+export type SettingName = keyof typeof SETTINGS;

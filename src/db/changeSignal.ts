@@ -1,0 +1,106 @@
+/**
+ * A change signal between instances: reports that something with a given key has changed.
+ *
+ * The tables are the truth. A notification carries no facts and may be lost, so every waiter also reads its table from
+ * time to time. Notifications are coalesced because NOTIFY takes a lock over the whole database at commit.
+ */
+import type { DatabaseHandle } from './connection.ts';
+
+export interface ChangeSignal {
+  /** Notifies this instance at once, and the others after at most `coalesceMs`. */
+  notify(key: string): void;
+  /** Resolves at the key's next notification, or after `timeoutMs`. Call it before reading the table, or one is missed. */
+  waitFor(key: string, timeoutMs: number): Promise<void>;
+  /** Called with each notification's key, and with null when some may have been missed. */
+  onNotify(listener: (key: string | null) => void): () => void;
+  close(): Promise<void>;
+}
+
+/** NOTIFY payloads are limited to 8000 bytes: this many ids of 36 characters fit with room. */
+const MAX_KEYS_PER_NOTIFY = 150;
+/**
+ * With more keys than this in one window, one notification without keys is sent: every waiter then reads its table.
+ */
+const MAX_PENDING_KEYS = 1500;
+const EVERYTHING = '*';
+
+/** Listens on `channel`; resolves when the subscription stands. */
+export async function openChangeSignal(
+  handle: Pick<DatabaseHandle, 'sql' | 'listen'>,
+  channel: string,
+  options: { coalesceMs?: number; onError: (error: unknown) => void },
+): Promise<ChangeSignal> {
+  const coalesceMs = options.coalesceMs ?? 10;
+  const waiters = new Map<string, Set<() => void>>();
+  const listeners = new Set<(key: string | null) => void>();
+  let pending = new Set<string>();
+  let timer: NodeJS.Timeout | null = null;
+  let sending: Promise<void> = Promise.resolve();
+  let closed = false;
+
+  function wake(key: string | null): void {
+    const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
+    for (const set of woken) for (const resolve of set) resolve();
+    for (const listener of listeners) listener(key);
+  }
+
+  async function send(keys: string[]): Promise<void> {
+    for (let i = 0; i < keys.length; i += MAX_KEYS_PER_NOTIFY) {
+      const payload = keys.slice(i, i + MAX_KEYS_PER_NOTIFY).join(',');
+      await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
+    }
+  }
+
+  function flush(): void {
+    timer = null;
+    const keys = pending.size > MAX_PENDING_KEYS ? [EVERYTHING] : [...pending];
+    pending = new Set();
+    // One send at a time: a slow database must not pile up notifications.
+    sending = sending.then(() => send(keys)).catch(options.onError);
+  }
+
+  const unlisten = await handle.listen(
+    channel,
+    (payload) => {
+      for (const key of payload.split(',')) wake(key === EVERYTHING ? null : key);
+    },
+    () => wake(null),
+  );
+
+  return {
+    notify(key) {
+      if (closed) return;
+      wake(key);
+      pending.add(key);
+      timer ??= setTimeout(flush, coalesceMs);
+    },
+    waitFor(key, timeoutMs) {
+      return new Promise((resolve) => {
+        const set = waiters.get(key) ?? new Set();
+        waiters.set(key, set);
+        const done = () => {
+          clearTimeout(timeout);
+          set.delete(done);
+          if (set.size === 0 && waiters.get(key) === set) waiters.delete(key);
+          resolve();
+        };
+        const timeout = setTimeout(done, timeoutMs);
+        set.add(done);
+      });
+    },
+    onNotify(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    async close() {
+      if (timer) {
+        clearTimeout(timer);
+        flush();
+      }
+      closed = true;
+      await sending;
+      await unlisten();
+      wake(null);
+    },
+  };
+}

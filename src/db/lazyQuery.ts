@@ -1,0 +1,33 @@
+/**
+ * The interface that Drizzle expects of postgres.js: `unsafe`, answered as rows or as arrays of values, and `begin`.
+ */
+import type postgres from 'postgres';
+
+/** An unsent statement of postgres.js. */
+type Unsent = ReturnType<postgres.Sql['unsafe']>;
+type Send = (query: Unsent) => PromiseLike<unknown>;
+
+export interface LazyQuery extends PromiseLike<postgres.Row[]> {
+  /** The rows as arrays of values; to be asked for instead of the rows. */
+  values(): Promise<unknown>;
+}
+
+export interface SqlForDrizzle {
+  unsafe(text: string, parameters?: postgres.ParameterOrJSON<never>[]): LazyQuery;
+}
+
+/** Runs once, when its answer is asked for: only then is it known in which form. */
+export function lazyQuery(run: (send: Send) => Promise<unknown>): LazyQuery {
+  let answer: Promise<unknown> | undefined;
+  return {
+    // oxlint-disable-next-line unicorn/no-thenable -- Drizzle awaits it, as it does a query of postgres.js.
+    then(onAnswer, onError) {
+      answer ??= run((query) => query);
+      return (answer as Promise<postgres.Row[]>).then(onAnswer, onError);
+    },
+    values() {
+      answer ??= run((query) => query.values());
+      return answer;
+    },
+  };
+}

@@ -1,0 +1,149 @@
+/**
+ * Leases on due rows: `due_at` of a leased row is the end of its lease. The instance that works on a row extends it
+ * about twice a second; when the instance dies, the row is due for the others within LEASE_MS.
+ *
+ * A lease saves work but does not exclude: after a pause longer than LEASE_MS, another instance may have leased or
+ * settled the row, and both may have worked on it. Every step on a due row must allow for that. A failed renewal is
+ * harmless for the same reason.
+ *
+ * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was rescheduled,
+ * leased by another instance or made due by an event keeps its new time. All times are the database's.
+ */
+import { and, inArray, sql, type SQL } from 'drizzle-orm';
+import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
+import type { Db, Tx } from './connection.ts';
+
+/** With a look for due rows twice a second, a dead instance's work is taken over within 3 s. */
+export const LEASE_MS = 2_500;
+const RENEW_EVERY_MS = 500;
+/** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are late by 1.5 s. */
+const RENEW_FROM_AGE_MS = 500;
+
+type DueTable = PgTable & { id: PgColumn; dueAt: PgColumn };
+
+export interface Leased {
+  id: string;
+  dueAt: Date | null;
+}
+
+export interface Leases<Row extends Leased> {
+  /** Leases at most `limit` due rows that meet `condition`, without those that this instance holds already. */
+  claim(limit: number, condition?: SQL): Promise<Row[]>;
+  /** Keeps a leased row until it is released. */
+  hold(row: Leased): void;
+  /** False once the lease may have ended unrenewed. */
+  isHeld(id: string): boolean;
+  release(id: string): void;
+}
+
+/** The end of a lease that begins now, in whole milliseconds: a Date holds no more. */
+export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(secs => ${LEASE_MS / 1000})`;
+
+/** @param isOpen which rows are open; an index over their due times should match it */
+export function createLeases<Table extends DueTable>(
+  db: Db,
+  table: Table,
+  { isOpen, onError }: { isOpen: SQL; onError: (error: unknown) => void },
+): Leases<Table['$inferSelect'] & Leased> {
+  type Row = Table['$inferSelect'] & Leased;
+  const rows: DueTable = table;
+  const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
+  let isRenewing = false;
+
+  function keep(row: Leased, leasedAtMs: number): void {
+    held.set(row.id, { dueAt: row.dueAt, untilMs: leasedAtMs + LEASE_MS });
+    if (!isRenewing) void renewWhileHeld();
+  }
+
+  async function renewWhileHeld(): Promise<void> {
+    isRenewing = true;
+    while (held.size > 0) {
+      await pause(RENEW_EVERY_MS);
+      if (held.size > 0) await renew().catch(onError);
+    }
+    isRenewing = false;
+  }
+
+  /** One statement for all rows; rows locked by another transaction are renewed next time. */
+  async function renew(): Promise<void> {
+    const leasedAtMs = performance.now();
+    const old = [...held].filter(([, { untilMs }]) => leasedAtMs >= untilMs - LEASE_MS + RENEW_FROM_AGE_MS);
+    if (old.length === 0) return;
+    const ends = old.map(([id, { dueAt }]) => sql`(${id}::uuid, ${dueAt?.toISOString()}::timestamptz)`);
+    const mine = and(
+      isOpen,
+      inArray(
+        rows.id,
+        old.map(([id]) => id),
+      ),
+      sql`(${rows.id}, ${rows.dueAt}) IN (${sql.join(ends, sql`, `)})`,
+    );
+    const renewals = await update(select(mine)).returning({ id: rows.id, dueAt: rows.dueAt });
+    for (const renewed of renewals as Leased[]) {
+      if (held.has(renewed.id)) keep(renewed, leasedAtMs);
+    }
+  }
+
+  function select(condition: SQL | undefined) {
+    return db
+      .select({ id: rows.id })
+      .from(rows)
+      .where(condition)
+      .orderBy(rows.dueAt)
+      .for('no key update', { skipLocked: true })
+      .$dynamic();
+  }
+
+  function update(chosen: ReturnType<typeof select>) {
+    return db
+      .update(rows)
+      .set({ dueAt: leaseEnd })
+      .where(sql`${rows.id} IN (${chosen})`);
+  }
+
+  return {
+    async claim(limit, condition) {
+      const leasedAtMs = performance.now();
+      const due = and(isOpen, condition, sql`${rows.dueAt} <= now()`);
+      const claimed = (await update(select(due).limit(limit)).returning()) as unknown as Row[];
+      // After a pause of this process, rows that it still works on are due as well.
+      const fresh = claimed.filter(({ id }) => !held.has(id));
+      for (const row of claimed) keep(row, leasedAtMs);
+      return fresh;
+    },
+    hold: (row) => keep(row, performance.now()),
+    isHeld: (id) => (held.get(id)?.untilMs ?? 0) > performance.now(),
+    release: (id) => held.delete(id),
+  };
+}
+
+export interface Rescheduling {
+  /** Null when only an event makes the row due again. */
+  delayMs: number | null;
+  /** Columns changed in the same statement. */
+  values?: Record<string, unknown>;
+}
+
+/** Makes an open row due after a delay. Ends its lease, whichever instance holds it. */
+export async function reschedule<Table extends DueTable>(
+  db: Db | Tx,
+  table: Table,
+  { id, isOpen }: { id: string; isOpen?: SQL },
+  { delayMs, values }: Rescheduling,
+): Promise<void> {
+  const rows: DueTable = table;
+  await db
+    .update(rows)
+    .set({
+      ...values,
+      dueAt: delayMs === null ? null : sql`now() + make_interval(secs => ${delayMs / 1000})`,
+    })
+    .where(and(sql`${rows.id} = ${id}`, isOpen));
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => {
+    // Renewal alone does not keep the process alive; the leased work does.
+    setTimeout(resolve, ms).unref();
+  });
+}

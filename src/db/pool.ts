@@ -1,0 +1,135 @@
+/**
+ * A pool of clients. Each is lent to one statement or one transaction at a time, so statements of two callers never
+ * share a connection, and none waits behind a connection that is gone or silent.
+ *
+ *   waiting for a place ──▶ lent ──answered──▶ idle ──lent again, or idle for long──▶ closed
+ *    └─ too long: OVERLOADED  └─ connection lost, or no answer in time: rejected; the next one connects anew
+ *
+ * Transactions get at most half of the places: their work may need single statements beside them, which would
+ * otherwise wait for transactions that wait for them.
+ */
+import type postgres from 'postgres';
+import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
+import { ConnectionLost, createClient, type Client, type ClientOptions } from './client.ts';
+
+export interface PoolOptions {
+  url: string;
+  client: ClientOptions;
+  /** Maximum connections; at least 2. */
+  size: number;
+  /** How long a statement may go without an answer. */
+  answerTimeoutMs: number;
+}
+
+export interface Pool {
+  /** Sends one statement. @throws DomainError OVERLOADED, ConnectionLost */
+  ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T>;
+  /** Lends a client to one transaction. @throws DomainError OVERLOADED, and what `work` throws */
+  lend<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  /** Gives open statements a moment to end; the rest is rejected. */
+  close(): Promise<void>;
+}
+
+/** Every place is free again by the answer deadline, so a longer wait means a long queue in front. */
+const EXTRA_WAIT_MS = 2_000;
+/** A guard against a defect: the limits on requests admit far fewer. */
+const MAX_WAITING = 20_000;
+/** Idle connections are closed, so that a quiet instance holds none. */
+const IDLE_MS = 60_000;
+const IDLE_CHECK_MS = 10_000;
+/**
+ * Connections are replaced after this age, so that a host name that points to another server after a failover is
+ * resolved again.
+ */
+const MAX_AGE_MS = 30 * 60_000;
+/** How long statements under way may take once the pool closes. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+export function createPool({ url, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
+  const waiting = { maxWaiting: MAX_WAITING, waitMs: answerTimeoutMs + EXTRA_WAIT_MS };
+  const places = createConcurrencyLimit({ maxConcurrent: size, ...waiting });
+  const transactionPlaces = createConcurrencyLimit({ maxConcurrent: Math.ceil(size / 2), ...waiting });
+  /** Last in, first out. */
+  let idle: Client[] = [];
+  const lent = new Set<Client>();
+  let isClosed = false;
+  let noteUnused = () => {};
+  const idleTimer = setInterval(() => closeIdle(IDLE_MS), IDLE_CHECK_MS);
+  idleTimer.unref();
+
+  function take(): Client {
+    let client = idle.pop();
+    while (client?.isLost()) client = idle.pop();
+    return client ?? createClient(url, clientOptions);
+  }
+
+  function lend(): Client {
+    if (isClosed) throw new Error('The connection to the database was closed');
+    const client = take();
+    lent.add(client);
+    return client;
+  }
+
+  function giveBack(client: Client): void {
+    lent.delete(client);
+    if (client.isLost()) {
+      // What fell silent with it would cost the next ones their deadlines, one after the other.
+      if (client.isSilent()) closeIdle(answerTimeoutMs);
+    } else if (performance.now() - client.openedAt > MAX_AGE_MS) void client.end();
+    else idle.push(client);
+    if (lent.size === 0) noteUnused();
+  }
+
+  /** Closes idle clients without an answer for `quietMs`. */
+  function closeIdle(quietMs: number): void {
+    const quietSince = performance.now() - quietMs;
+    const kept = idle.filter((client) => !client.isLost() && client.answeredAt() > quietSince);
+    for (const client of idle) if (!kept.includes(client)) void client.end();
+    idle = kept;
+  }
+
+  function unusedWithin(timeoutMs: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, timeoutMs);
+      noteUnused = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  /** The way of every statement: each promise more on it is paid for by all of them. */
+  async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
+    const free = await places.take();
+    try {
+      const client = lend();
+      try {
+        return await work(client);
+      } finally {
+        giveBack(client);
+      }
+    } finally {
+      free();
+    }
+  }
+
+  return {
+    ask: (statement) => inPlace((client) => client.ask(statement, answerTimeoutMs)),
+    async lend(work) {
+      const free = await transactionPlaces.take();
+      try {
+        return await inPlace(work);
+      } finally {
+        free();
+      }
+    },
+    async close() {
+      isClosed = true;
+      clearInterval(idleTimer);
+      if (lent.size > 0) await unusedWithin(CLOSE_TIMEOUT_MS);
+      for (const client of lent) client.lose(new ConnectionLost('The connection to the database was closed'));
+      await Promise.all(idle.map((client) => client.end()));
+      idle = [];
+    },
+  };
+}

@@ -1,0 +1,150 @@
+/**
+ * The books: the platform's double-entry accounts in whole tonnes, one set of accounts per project.
+ *
+ * A transfer is both of its entries: it carries the version and the balance that each of its two accounts has after it.
+ * The database moves the accounts itself when transfers are inserted (drizzle/platform), and refuses a transfer that does
+ * not continue both histories, and every other change of an account.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  numeric,
+  pgEnum,
+  pgTable,
+  pgView,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { projects } from './projects.ts';
+
+export const accountKind = pgEnum('account_kind', ['issuance', 'inventory', 'buyer', 'retiring', 'retired']);
+export const transferKind = pgEnum('transfer_kind', [
+  'issue',
+  'purchase',
+  'retirement_hold',
+  'retirement_settle',
+  'retirement_return',
+  'credit_transfer',
+]);
+
+export const accounts = pgTable(
+  'accounts',
+  {
+    id: bigint('id', { mode: 'bigint' }).primaryKey().generatedAlwaysAsIdentity(),
+    projectId: uuid('project_id')
+      .notNull()
+      .references(() => projects.id),
+    kind: accountKind('kind').notNull(),
+    /** The buyer's id; empty for the accounts that a project has once. */
+    ownerId: text('owner_id').notNull(),
+    balance: bigint('balance', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
+    /** The number of entries posted. */
+    version: bigint('version', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
+  },
+  (t) => [
+    unique('accounts_identity').on(t.projectId, t.kind, t.ownerId),
+    index('accounts_owner')
+      .on(t.ownerId)
+      .where(sql`kind = 'buyer'`),
+    check('accounts_sign', sql`CASE WHEN kind = 'issuance' THEN balance <= 0 ELSE balance >= 0 END`),
+    check('accounts_owner_is_buyer', sql`(kind = 'buyer') = (owner_id <> '')`),
+  ],
+);
+
+/**
+ * Append-only. Without foreign keys: the trigger that moves the accounts finds them, of this project and of the kinds that
+ * the posting's kind has, and accounts are never deleted.
+ */
+export const transfers = pgTable(
+  'transfers',
+  {
+    /** Of a purchase: the purchase's id. */
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id').notNull(),
+    kind: transferKind('kind').notNull(),
+    /** What the transfer belongs to: the id of the project, purchase, retirement or credit transfer. */
+    referenceId: uuid('reference_id').notNull(),
+    debitAccountId: bigint('debit_account_id', { mode: 'bigint' }).notNull(),
+    /** Position in the debited account's history, from 1 without gaps. */
+    debitVersion: bigint('debit_version', { mode: 'bigint' }).notNull(),
+    /** Of the debited account, after the transfer. */
+    debitBalance: bigint('debit_balance', { mode: 'bigint' }).notNull(),
+    creditAccountId: bigint('credit_account_id', { mode: 'bigint' }).notNull(),
+    creditVersion: bigint('credit_version', { mode: 'bigint' }).notNull(),
+    creditBalance: bigint('credit_balance', { mode: 'bigint' }).notNull(),
+    amount: bigint('amount', { mode: 'bigint' }).notNull(),
+    /** Of a purchase: the price of a tonne that was in force; null where none was set. */
+    unitPrice: numeric('unit_price'),
+    priceCurrency: text('price_currency'),
+    createdAt: moment('created_at').notNull(),
+  },
+  (t) => [
+    // The same step of the same subject is posted once. A purchase is its transfer, so its primary key says so.
+    uniqueIndex('transfers_once')
+      .on(t.referenceId, t.kind)
+      .where(sql`kind <> 'purchase'`),
+    unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
+    unique('transfers_credit').on(t.creditAccountId, t.creditVersion),
+    // Serial numbers of retired tonnes are found by the balance that they end at.
+    index('transfers_serials')
+      .on(t.creditAccountId, t.creditBalance)
+      .where(sql`kind = 'retirement_settle'`),
+    check('transfers_positive', sql`amount > 0`),
+    check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
+    check('transfers_purchase_is_transfer', sql`kind <> 'purchase' OR reference_id = id`),
+    // Only issuance, the contra account, goes below zero: on no step of the way.
+    check(
+      'transfers_sign',
+      sql`credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END`,
+    ),
+    check(
+      'transfers_price',
+      sql`(unit_price IS NULL) = (price_currency IS NULL) AND (unit_price IS NULL OR kind = 'purchase')`,
+    ),
+  ],
+);
+
+/** Each transfer as it looks from one of its two accounts. */
+export const entries = pgView('entries', {
+  accountId: bigint('account_id', { mode: 'bigint' }).notNull(),
+  /** Position in the account's history, from 1 without gaps. */
+  version: bigint('version', { mode: 'bigint' }).notNull(),
+  transferId: uuid('transfer_id').notNull(),
+  kind: transferKind('kind').notNull(),
+  referenceId: uuid('reference_id').notNull(),
+  /** Signed: an amount that leaves the account is negative. */
+  amount: bigint('amount', { mode: 'bigint' }).notNull(),
+  balanceBefore: bigint('balance_before', { mode: 'bigint' }).notNull(),
+  balanceAfter: bigint('balance_after', { mode: 'bigint' }).notNull(),
+  createdAt: moment('created_at').notNull(),
+}).as(sql`
+  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
+    -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
+  FROM transfers
+  UNION ALL
+  SELECT credit_account_id, credit_version, id, kind, reference_id,
+    amount, credit_balance - amount, credit_balance, created_at
+  FROM transfers`);
+
+/** What buyers bought: the transfers of that kind, by the buyer whose account they credit. */
+export const purchases = pgView('purchases', {
+  id: uuid('id').notNull(),
+  projectId: uuid('project_id').notNull(),
+  buyerId: text('buyer_id').notNull(),
+  amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+  unitPrice: numeric('unit_price'),
+  priceCurrency: text('price_currency'),
+  createdAt: moment('created_at').notNull(),
+}).as(sql`
+  SELECT t.id, t.project_id, a.owner_id AS buyer_id, t.amount AS amount_tonnes, t.unit_price, t.price_currency, t.created_at
+  FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
+  WHERE t.kind = 'purchase'`);

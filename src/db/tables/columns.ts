@@ -1,0 +1,25 @@
+/**
+ * Column types that Drizzle lacks, or maps with a loss.
+ */
+import { customType, timestamp } from 'drizzle-orm/pg-core';
+
+/** Integers beyond 64 bits as `numeric(39,0)`, transferred as text, so that no digit is lost in a float. */
+export const bigNumeric = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric(39, 0)',
+  toDriver: (value) => value.toString(),
+  fromDriver: (value) => BigInt(value),
+});
+
+/** Sums of those: without a limit, so that no amount in another holder's record can make a sum fail. */
+export const sumNumeric = customType<{ data: bigint; driverData: string }>({
+  dataType: () => 'numeric',
+  toDriver: (value) => value.toString(),
+  fromDriver: (value) => BigInt(value),
+});
+
+export const bytes = customType<{ data: Uint8Array; driverData: Uint8Array }>({
+  dataType: () => 'bytea',
+});
+
+/** A timestamp with time zone: microseconds in the database, a Date in the program. */
+export const moment = (name: string) => timestamp(name, { withTimezone: true, mode: 'date' });

@@ -1,0 +1,104 @@
+/**
+ * What buyers do with credits beyond the books: transfers to each other, and retirements, which hold credits in the books
+ * and burn them on the network.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  date,
+  index,
+  integer,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { projects } from './projects.ts';
+
+/** Credits that one buyer gave to another. Triggers hold each to its transfer in the books, and the reverse. */
+export const creditTransfers = pgTable(
+  'credit_transfers',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id')
+      .notNull()
+      .references(() => projects.id),
+    fromBuyerId: text('from_buyer_id').notNull(),
+    toBuyerId: text('to_buyer_id').notNull(),
+    amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+    memo: text('memo'),
+    createdAt: moment('created_at').notNull(),
+  },
+  () => [
+    check('credit_transfers_positive', sql`amount_tonnes > 0`),
+    check('credit_transfers_two_buyers', sql`from_buyer_id <> to_buyer_id`),
+  ],
+);
+
+/**
+ *   PENDING ──burn landed──▶ RETIRED
+ *      │ └──refused, or proved dead and given up──▶ REFUSED (credits returned)
+ *      └──can't be decided──▶ NEEDS_REVIEW (credits still held) ──▶ RETIRED | REFUSED
+ */
+export const retirementState = pgEnum('retirement_state', ['PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW']);
+
+/** What registries ask for; what each means is in the contract. */
+export const retirementReason = pgEnum('retirement_reason', [
+  'VOLUNTARY_OFFSET',
+  'CONTRIBUTION',
+  'COMPLIANCE',
+  'CORSIA',
+  'ARTICLE_6',
+]);
+
+export const retirements = pgTable(
+  'retirements',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id')
+      .notNull()
+      .references(() => projects.id),
+    buyerId: text('buyer_id').notNull(),
+    beneficiary: text('beneficiary').notNull(),
+    note: text('note').notNull(),
+    /** This and the next four are the platform's alone: the token's record does not have them. */
+    beneficiaryId: text('beneficiary_id'),
+    /** ISO 3166-1 alpha-2. */
+    jurisdiction: text('jurisdiction'),
+    reason: retirementReason('reason'),
+    periodFrom: date('period_from', { mode: 'string' }),
+    /** Not part of the period itself. */
+    periodUntil: date('period_until', { mode: 'string' }),
+    amountTonnes: bigint('amount_tonnes', { mode: 'bigint' }).notNull(),
+    state: retirementState('state').notNull(),
+    /**
+     * With the index of its record in the token: the hash of the landed burn. Null for an adopted record until it is
+     * known.
+     */
+    txHash: text('tx_hash'),
+    recordIndex: integer('record_index'),
+    ledger: bigint('ledger', { mode: 'bigint' }),
+    refusalMessage: text('refusal_message'),
+    requestedAt: moment('requested_at').notNull(),
+    settledAt: moment('settled_at'),
+  },
+  (t) => [
+    unique('retirements_record').on(t.projectId, t.recordIndex),
+    index('retirements_buyer').on(t.buyerId, t.requestedAt, t.id),
+    index('retirements_project').on(t.projectId, t.requestedAt, t.id),
+    index('retirements_requested').on(t.requestedAt, t.id),
+    check('retirements_positive', sql`amount_tonnes > 0`),
+    check('retirements_jurisdiction', sql`jurisdiction ~ '^[A-Z]{2}$'`),
+    check(
+      'retirements_period',
+      sql`(period_from IS NULL) = (period_until IS NULL) AND (period_from IS NULL OR period_from < period_until)`,
+    ),
+    check(
+      'retirements_retired_is_proved',
+      sql`(state = 'RETIRED') = (record_index IS NOT NULL) AND (state = 'RETIRED' OR tx_hash IS NULL)`,
+    ),
+  ],
+);

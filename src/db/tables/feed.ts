@@ -1,0 +1,91 @@
+/**
+ * The feed: all tokens' retirement records in one durable order. It is also the registry's copy of those records,
+ * which are immutable in their token and so read from the network once.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  boolean,
+  check,
+  index,
+  integer,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { bigNumeric, moment, sumNumeric } from './columns.ts';
+import { projects } from './projects.ts';
+
+export const retirementRecords = pgTable(
+  'retirement_records',
+  {
+    /** The feed's cursor: without gaps, in commit order. */
+    position: bigint('position', { mode: 'bigint' }).notNull(),
+    projectId: uuid('project_id')
+      .notNull()
+      .references(() => projects.id),
+    tokenAddress: text('token_address').notNull(),
+    index: integer('index').notNull(),
+    retiredBy: text('retired_by').notNull(),
+    amount: bigNumeric('amount').notNull(),
+    timestamp: bigint('timestamp', { mode: 'bigint' }).notNull(),
+    beneficiary: text('beneficiary').notNull(),
+    note: text('note').notNull(),
+    /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
+    txHash: text('tx_hash'),
+    appendedAt: moment('appended_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.tokenAddress, t.index] }),
+    unique('retirement_records_position').on(t.position),
+    index('retirement_records_token_position').on(t.tokenAddress, t.position),
+    index('retirement_records_time').on(t.timestamp, t.position),
+    index('retirement_records_project_time').on(t.projectId, t.timestamp, t.position),
+    // By its hash: a holder's text may be longer than an index entry.
+    index('retirement_records_beneficiary_time').on(
+      sql`hashtextextended(beneficiary, 0)`,
+      t.timestamp,
+      t.position,
+    ),
+    index('retirement_records_unknown_transaction')
+      .on(t.position)
+      .where(sql`tx_hash IS NULL`),
+    check('retirement_records_index', sql`index >= 0`),
+  ],
+);
+
+/**
+ * What was retired, added up: a row for each project, and for each UTC day of a project, of a country, of a vintage and
+ * of all; what a row does not tell apart is null in it. Triggers keep it from the records, in the transaction that writes
+ * them.
+ */
+export const retirementTotals = pgTable(
+  'retirement_totals',
+  {
+    projectId: uuid('project_id'),
+    countryCode: text('country_code'),
+    vintageYear: integer('vintage_year'),
+    /** Whole days since 1970. */
+    day: bigint('day', { mode: 'bigint' }),
+    amount: sumNumeric('amount').notNull(),
+    retirements: integer('retirements').notNull(),
+  },
+  (t) => [
+    unique('retirement_totals_cell').on(t.projectId, t.countryCode, t.vintageYear, t.day).nullsNotDistinct(),
+    index('retirement_totals_day')
+      .on(t.day)
+      .where(sql`project_id IS NOT NULL`),
+  ],
+);
+
+/** One row: the last position assigned. Its row lock makes positions follow the order of commits. */
+export const feedHead = pgTable(
+  'feed_head',
+  {
+    singleton: boolean('singleton').primaryKey().default(true),
+    position: bigint('position', { mode: 'bigint' }).notNull(),
+  },
+  () => [check('feed_head_singleton', sql`singleton`)],
+);

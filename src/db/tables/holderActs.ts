@@ -1,0 +1,59 @@
+/**
+ * Acts of holders with a wallet of their own: the calls prepared for them to sign.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, check, index, integer, jsonb, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { projects } from './projects.ts';
+import { offRampSessions } from './ramp.ts';
+import { submissions } from './submission.ts';
+
+/**
+ *   prepared ──signed, given back and committed──▶ what its submission says: under way, landed, refused, expired
+ *
+ * An act that is never submitted here stays prepared: the wallet may have sent it itself, which the network shows.
+ */
+export const holderActs = pgTable(
+  'holder_acts',
+  {
+    id: uuid('id').primaryKey(),
+    /** The kind of network call. */
+    kind: text('kind', { enum: ['retire', 'approve', 'initiateOffRamp'] }).notNull(),
+    /** The call itself, encoded like a submission's. */
+    call: jsonb('call').notNull(),
+    holder: text('holder').notNull(),
+    /** The subject who asked for it, and may see it. */
+    preparedBy: text('prepared_by').notNull(),
+    /** The off-ramp session that it belongs to; null for a retirement. */
+    offRampSessionId: uuid('off_ramp_session_id').references(() => offRampSessions.id),
+    /** The project whose credits a retirement burns; null for an off-ramp session's act. */
+    projectId: uuid('project_id').references(() => projects.id),
+    /** Of a retirement that landed: the record in its token, and the transaction that made it. */
+    recordIndex: integer('record_index'),
+    recordTxHash: text('record_tx_hash'),
+    /** The format of the payload that the wallet got. */
+    format: text('format', { enum: ['embedded-payload', 'stellar-xdr', 'evm-call'] }).notNull(),
+    payload: text('payload').notNull(),
+    /** Unix seconds of the network's clock; null when it does not expire. */
+    validUntil: bigint('valid_until', { mode: 'bigint' }),
+    /** The latest ledger before it was prepared: a wallet cannot have sent it earlier. */
+    preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
+    /**
+     * Set when the signed transaction was submitted. Another submission replaces it only when that one is dead and the
+     * wallet has landed the act itself.
+     */
+    submissionId: uuid('submission_id').references(() => submissions.id),
+    createdAt: moment('created_at').notNull(),
+  },
+  (t) => [
+    uniqueIndex('holder_acts_submission').on(t.submissionId),
+    // Lookup by the feed: which act made a record.
+    index('holder_acts_record')
+      .on(t.projectId, t.recordIndex)
+      .where(sql`record_index IS NOT NULL`),
+    index('holder_acts_session').on(t.offRampSessionId, t.createdAt, t.id),
+    check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
+    check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
+    check('holder_acts_kind', sql`kind IN ('retire', 'approve', 'initiateOffRamp')`),
+  ],
+);

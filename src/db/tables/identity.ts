@@ -1,0 +1,99 @@
+/**
+ * API keys of service accounts, the audit log, and the counters of the rate limits.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bytes, moment } from './columns.ts';
+
+/** A key of a server-to-server client. Immutable except for revocation and last use. */
+export const apiKeys = pgTable(
+  'api_keys',
+  {
+    id: uuid('id').primaryKey(),
+    /** Which client uses it, for operators. */
+    name: text('name').notNull(),
+    /** SHA-256 of the whole key. The key has 256 random bits, so a slow hash adds nothing. */
+    keyHash: bytes('key_hash').notNull(),
+    subject: text('subject').notNull(),
+    roles: text('roles').array().notNull(),
+    warehouseIds: text('warehouse_ids').array().notNull(),
+    createdBy: text('created_by').notNull(),
+    createdAt: moment('created_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    revokedBy: text('revoked_by'),
+    revokedAt: moment('revoked_at'),
+    /** Updated every few minutes at most. */
+    lastUsedAt: moment('last_used_at'),
+  },
+  (t) => [
+    index('api_keys_created').on(t.createdAt, t.id),
+    index('api_keys_subject').on(t.subject),
+    check('api_keys_hash', sql`octet_length(key_hash) = 32`),
+    check('api_keys_roles', sql`cardinality(roles) > 0`),
+    check('api_keys_expiry', sql`expires_at > created_at`),
+    check('api_keys_revocation', sql`(revoked_at IS NULL) = (revoked_by IS NULL)`),
+  ],
+);
+
+/**
+ * Processes that write the audit log. Each numbers its entries from 1, so a removed entry leaves a gap or a count that
+ * is too high. One row per process, so that processes do not wait for each other.
+ */
+export const auditWriters = pgTable(
+  'audit_writers',
+  {
+    /** Chosen by the process when it starts. */
+    id: uuid('id').primaryKey(),
+    /** How many entries it has written. */
+    entries: bigint('entries', { mode: 'bigint' }).notNull(),
+  },
+  () => [check('audit_writers_entries', sql`entries > 0`)],
+);
+
+/**
+ * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. A row without an
+ * outcome belongs to a mutation under way, or to a process that was killed during it.
+ */
+export const auditEntries = pgTable(
+  'audit_entries',
+  {
+    id: uuid('id').primaryKey(),
+    writerId: uuid('writer_id')
+      .notNull()
+      .references(() => auditWriters.id),
+    /** Its number among the writer's entries, from 1 without gaps. */
+    number: bigint('number', { mode: 'bigint' }).notNull(),
+    startedAt: moment('started_at').notNull(),
+    requestId: text('request_id').notNull(),
+    /** Null for a caller without a token. */
+    callerSubject: text('caller_subject'),
+    callerRoles: text('caller_roles').array().notNull(),
+    apiKeyId: uuid('api_key_id'),
+    remoteAddress: text('remote_address').notNull(),
+    field: text('field').notNull(),
+    /** OK, or the error's code. */
+    outcome: text('outcome'),
+    endedAt: moment('ended_at'),
+    /** Ids and addresses that the input or the answer names. */
+    subjectIds: text('subject_ids').array().notNull(),
+  },
+  (t) => [
+    unique('audit_entries_number').on(t.writerId, t.number),
+    index('audit_entries_started').on(t.startedAt, t.id),
+    index('audit_entries_caller').on(t.callerSubject, t.startedAt, t.id),
+    index('audit_entries_subjects').using('gin', t.subjectIds),
+    check('audit_entries_outcome', sql`(outcome IS NULL) = (ended_at IS NULL)`),
+  ],
+);
+
+/** Use counters per caller and address, shared by all instances. The rate limiter library defines the columns. */
+export const rateLimits = pgTable(
+  'rate_limits',
+  {
+    key: text('key').primaryKey(),
+    points: integer('points').notNull(),
+    /** When the counter restarts. */
+    expire: moment('expire'),
+  },
+  (t) => [index('rate_limits_expire').on(t.expire)],
+);

@@ -1,0 +1,53 @@
+/**
+ * The platform's registrations at the indexer, and the deliveries that it received.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, index, integer, pgEnum, pgTable, text, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { bytes, moment } from './columns.ts';
+
+/**
+ *   REGISTERING ──indexer answered──▶ LIVE ──registered again──▶ REPLACED (removed at the indexer)
+ *        └──no answer──▶ stays, until the next registration removes what it left at the indexer
+ */
+export const registrationState = pgEnum('registration_state', ['REGISTERING', 'LIVE', 'REPLACED']);
+
+export const indexerRegistrations = pgTable(
+  'indexer_registrations',
+  {
+    id: uuid('id').primaryKey(),
+    state: registrationState('state').notNull(),
+    url: text('url').notNull(),
+    webhookId: text('webhook_id'),
+    /** The indexer's signing secret, sealed. The indexer tells it once, at registration. */
+    sealedSecret: text('sealed_secret'),
+    createdAt: moment('created_at').notNull(),
+    replacedAt: moment('replaced_at'),
+  },
+  (t) => [
+    uniqueIndex('indexer_registrations_one_live')
+      .on(t.state)
+      .where(sql`state = 'LIVE'`),
+  ],
+);
+
+/** Hints about transactions from verified deliveries, kept until the network was asked about them. */
+export const indexerEvents = pgTable(
+  'indexer_events',
+  {
+    id: text('id').primaryKey(),
+    tokenAddress: text('token_address').notNull(),
+    recordIndex: integer('record_index').notNull(),
+    txHash: text('tx_hash').notNull(),
+    ledger: bigint('ledger', { mode: 'bigint' }),
+    receivedAt: moment('received_at').notNull(),
+  },
+  (t) => [index('indexer_events_record').on(t.tokenAddress, t.recordIndex)],
+);
+
+/** Deliveries that arrived during a registration, before their secret was stored. Bounded. */
+export const earlyDeliveries = pgTable('early_deliveries', {
+  id: uuid('id').primaryKey(),
+  body: bytes('body').notNull(),
+  signature: text('signature').notNull(),
+  receivedAt: moment('received_at').notNull(),
+});

@@ -1,0 +1,90 @@
+/**
+ * Runs of the expiry job, and the result for each receipt that was due.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  check,
+  date,
+  index,
+  integer,
+  pgEnum,
+  pgTable,
+  primaryKey,
+  text,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { receipts } from './receipts.ts';
+
+export const expiryTrigger = pgEnum('expiry_trigger', ['NIGHTLY', 'CATCH_UP', 'MANUAL']);
+
+/**
+ *   started ──every due receipt examined──▶ swept ──the last of its expiries decided──▶ finished
+ */
+export const expiryRuns = pgTable(
+  'expiry_runs',
+  {
+    id: uuid('id').primaryKey(),
+    trigger: expiryTrigger('trigger').notNull(),
+    /** The night in the job's time zone; null for manual runs. */
+    night: date('night', { mode: 'string' }),
+    requestedBy: text('requested_by').notNull(),
+    startedAt: moment('started_at').notNull(),
+    sweptAt: moment('swept_at'),
+    finishedAt: moment('finished_at'),
+    /** When the sweep continues if no instance holds it; null once swept. */
+    dueAt: moment('due_at'),
+    fruitlessSteps: integer('fruitless_steps').notNull().default(0),
+    /** Why the sweep could not continue; null when it could. */
+    problem: text('problem'),
+  },
+  (t) => [
+    // One run a night, however many instances start one.
+    uniqueIndex('expiry_runs_night').on(t.night),
+    index('expiry_runs_due')
+      .on(t.dueAt)
+      .where(sql`swept_at IS NULL`),
+    index('expiry_runs_started').on(t.startedAt, t.id),
+    check('expiry_runs_night_or_manual', sql`(trigger = 'MANUAL') = (night IS NULL)`),
+    check('expiry_runs_order', sql`finished_at IS NULL OR swept_at IS NOT NULL`),
+    check('expiry_runs_due_until_swept', sql`(swept_at IS NULL) = (due_at IS NOT NULL)`),
+  ],
+);
+
+/**
+ * PENDING until the network decides; NOT_DUE when the network's clock says so; FAILED with a reason, retried in the
+ * next run.
+ */
+export const expiryItemState = pgEnum('expiry_item_state', ['PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED']);
+
+export const expiryItems = pgTable(
+  'expiry_items',
+  {
+    runId: uuid('run_id')
+      .notNull()
+      .references(() => expiryRuns.id),
+    receiptId: uuid('receipt_id')
+      .notNull()
+      .references(() => receipts.id),
+    state: expiryItemState('state').notNull(),
+    reason: text('reason'),
+    txHash: text('tx_hash'),
+    examinedAt: moment('examined_at').notNull(),
+    decidedAt: moment('decided_at'),
+  },
+  (t) => [
+    primaryKey({ columns: [t.runId, t.receiptId] }),
+    // The first run or instance to insert the item handles the receipt; the others skip it.
+    uniqueIndex('expiry_items_one_pending')
+      .on(t.receiptId)
+      .where(sql`state = 'PENDING'`),
+    index('expiry_items_receipt').on(t.receiptId),
+    // Asked with each item that is decided: is it the run's last one?
+    index('expiry_items_pending')
+      .on(t.runId)
+      .where(sql`state = 'PENDING'`),
+    check('expiry_items_failed_says_why', sql`state <> 'FAILED' OR reason IS NOT NULL`),
+    check('expiry_items_decided', sql`(state = 'PENDING') = (decided_at IS NULL)`),
+  ],
+);

@@ -1,0 +1,48 @@
+/**
+ * Platform-wide rows: the network that this database belongs to, and the idempotency keys of mutations.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, boolean, check, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+
+/** One row, written at the first start: a database is never used with another network or custody signer. */
+export const installation = pgTable(
+  'installation',
+  {
+    singleton: boolean('singleton').primaryKey().default(true),
+    networkName: text('network_name').notNull(),
+    networkId: text('network_id').notNull(),
+    custodyAddress: text('custody_address').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  () => [check('installation_singleton', sql`singleton`)],
+);
+
+/** One row: the highest final ledger that any instance has seen. */
+export const finalLedger = pgTable(
+  'final_ledger',
+  {
+    singleton: boolean('singleton').primaryKey().default(true),
+    ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
+    /** Null on networks that identify ledgers by number alone. */
+    hash: text('hash'),
+    seenAt: moment('seen_at').notNull(),
+  },
+  () => [check('final_ledger_singleton', sql`singleton`)],
+);
+
+/** Written in the transaction of the effect that the key stands for; never deleted. */
+export const idempotencyKeys = pgTable(
+  'idempotency_keys',
+  {
+    callerId: text('caller_id').notNull(),
+    operation: text('operation').notNull(),
+    key: text('key').notNull(),
+    /** SHA-256 of the canonical input: reusing the key with another input is an error. */
+    inputHash: text('input_hash').notNull(),
+    /** The project, purchase or retirement that the first use created. */
+    subjectId: uuid('subject_id').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  (t) => [primaryKey({ columns: [t.callerId, t.operation, t.key] })],
+);

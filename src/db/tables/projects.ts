@@ -1,0 +1,99 @@
+/**
+ * Verified projects; each becomes one carbon credit token.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  numeric,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+
+/**
+ *   DEPLOYING ──deploy landed──▶ MINTING ──mint final──▶ OPEN
+ *       │                           │
+ *       └──── refused for good ─────┴──▶ REFUSED (deploy) / NEEDS_REVIEW (mint)
+ */
+export const projectState = pgEnum('project_state', [
+  'DEPLOYING',
+  'MINTING',
+  'OPEN',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
+
+export const projects = pgTable(
+  'projects',
+  {
+    id: uuid('id').primaryKey(),
+    state: projectState('state').notNull(),
+    /** `<verificationBodyRef>-<vintageYear>` as submitted. */
+    assetId: text('asset_id').notNull(),
+    /** The asset id folded for comparison: two spellings of one reference are the same credits. */
+    assetKey: text('asset_key').notNull(),
+    creditType: text('credit_type').notNull(),
+    verificationBodyRef: text('verification_body_ref').notNull(),
+    vintageYear: integer('vintage_year').notNull(),
+    quantityTonnes: bigint('quantity_tonnes', { mode: 'bigint' }).notNull(),
+    projectLocation: text('project_location').notNull(),
+    projectType: text('project_type').notNull(),
+    countryCode: text('country_code').notNull(),
+    tokenName: text('token_name').notNull(),
+    tokenSymbol: text('token_symbol').notNull(),
+    /** Stored before the deploy is sent; the factory accepts it once. */
+    deploySalt: text('deploy_salt').notNull(),
+    tokenAddress: text('token_address'),
+    developerId: text('developer_id').notNull(),
+    refusalMessage: text('refusal_message'),
+    createdAt: moment('created_at').notNull(),
+    openedAt: moment('opened_at'),
+  },
+  (t) => [
+    // The same verified credits are issued once. A refused deploy issued nothing and frees the id.
+    uniqueIndex('projects_asset_once')
+      .on(t.assetKey)
+      .where(sql`state <> 'REFUSED'`),
+    unique('projects_token').on(t.tokenAddress),
+    index('projects_created').on(t.createdAt, t.id),
+    index('projects_country').on(t.countryCode, t.createdAt, t.id),
+    index('projects_vintage').on(t.vintageYear, t.createdAt, t.id),
+    check('projects_quantity_positive', sql`quantity_tonnes > 0`),
+    check('projects_open_has_token', sql`state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL`),
+  ],
+);
+
+/**
+ * The prices that a developer asked for a tonne, oldest first; the last one is in force. Append-only: what was sold keeps its
+ * price. The price that a project is created with has the project's id.
+ */
+export const projectPrices = pgTable(
+  'project_prices',
+  {
+    id: uuid('id').primaryKey(),
+    projectId: uuid('project_id')
+      .notNull()
+      .references(() => projects.id),
+    /** Position in the project's history, from 1 without gaps. */
+    number: integer('number').notNull(),
+    unitPrice: numeric('unit_price').notNull(),
+    priceCurrency: text('price_currency').notNull(),
+    /** The caller's subject. */
+    setBy: text('set_by').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  (t) => [
+    unique('project_prices_position').on(t.projectId, t.number),
+    check(
+      'project_prices_form',
+      sql`unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$'`,
+    ),
+  ],
+);

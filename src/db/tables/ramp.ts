@@ -1,0 +1,253 @@
+/**
+ * Off-ramp sessions: receipt tokens held by the settlement contract while a ramp provider pays out fiat.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  numeric,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+} from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { receipts } from './receipts.ts';
+
+/** As providers spell them. */
+export const rampStatus = pgEnum('ramp_status', ['pending', 'processing', 'settled', 'failed', 'refunded']);
+/** Who gives the tokens to the settlement contract: custody's key, or a holder with a wallet of their own. */
+export const offRampDepositor = pgEnum('off_ramp_depositor', ['CUSTODY', 'HOLDER']);
+export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 'BANK']);
+
+/**
+ * Which event leads from which state to which: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/.
+ * AWAITING_SIGNATURE is of a holder's cash-outs alone.
+ */
+export const offRampState = pgEnum('off_ramp_state', [
+  'OPENING',
+  'AWAITING_SIGNATURE',
+  'DEPOSITING',
+  'AWAITING_PAYOUT',
+  'CONFIRMING',
+  'REFUNDING',
+  'CLOSING',
+  'SETTLED',
+  'REFUNDED',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
+/** Where the deposited tokens go: to the treasury, or back to the depositor. Decided once. */
+export const offRampResolution = pgEnum('off_ramp_resolution', ['SETTLE', 'REFUND']);
+
+export const offRampSessions = pgTable(
+  'off_ramp_sessions',
+  {
+    /** Also the reference at the provider, stored before the provider is called. */
+    id: uuid('id').primaryKey(),
+    state: offRampState('state').notNull(),
+    receiptId: uuid('receipt_id')
+      .notNull()
+      .references(() => receipts.id),
+    tokenAddress: text('token_address').notNull(),
+    tokenAmountKg: bigint('token_amount_kg', { mode: 'bigint' }).notNull(),
+    /** The subject who asked: the farmer, or an operator on the farmer's behalf. */
+    requestedBy: text('requested_by').notNull(),
+    farmerId: text('farmer_id'),
+    depositor: offRampDepositor('depositor').notNull(),
+    depositorAddress: text('depositor_address').notNull(),
+    settlementAddress: text('settlement_address').notNull(),
+    /** Deadline of the holder's signature; null when custody deposits. */
+    signUntil: moment('sign_until'),
+
+    countryCode: text('country_code').notNull(),
+    payoutAccountType: payoutAccountType('payout_account_type').notNull(),
+    sealedPayoutAccount: text('sealed_payout_account').notNull(),
+    /** The part of the account number that may be shown. */
+    maskedAccountNumber: text('masked_account_number').notNull(),
+
+    /** This session's frozen quote: exact decimals. */
+    fiatCurrency: text('fiat_currency').notNull(),
+    fiatAmount: numeric('fiat_amount').notNull(),
+    feeFiat: numeric('fee_fiat').notNull(),
+    feeBps: integer('fee_bps').notNull(),
+    exchangeRate: numeric('exchange_rate').notNull(),
+    quoteExpiresAt: moment('quote_expires_at').notNull(),
+
+    providerName: text('provider_name').notNull(),
+    /** Set before the provider is called: from then on it may have the session, whether its answer came or not. */
+    providerAskedAt: moment('provider_asked_at'),
+    providerSessionId: text('provider_session_id'),
+    providerStatus: rampStatus('provider_status'),
+
+    depositTxHash: text('deposit_tx_hash'),
+    /** The settlement contract holds the tokens from `depositedAt` to `releasedAt`. */
+    depositedAt: moment('deposited_at'),
+    releasedAt: moment('released_at'),
+    resolution: offRampResolution('resolution'),
+    resolutionTxHash: text('resolution_tx_hash'),
+    refusalCode: text('refusal_code'),
+    refusalMessage: text('refusal_message'),
+    /** The provider is asked not to pay from then on; its answer decides. */
+    cancelRequestedAt: moment('cancel_requested_at'),
+    cancelRequestedBy: text('cancel_requested_by'),
+
+    /** When to check it next; null when only a callback or a settled submission can change it. */
+    dueAt: moment('due_at'),
+    fruitlessSteps: integer('fruitless_steps').notNull().default(0),
+    /** Counts callbacks, so that one that arrives during a check leads to another check. */
+    hints: integer('hints').notNull().default(0),
+    createdAt: moment('created_at').notNull(),
+    closedAt: moment('closed_at'),
+  },
+  (t) => [
+    unique('off_ramp_provider_session').on(t.providerName, t.providerSessionId),
+    index('off_ramp_due')
+      .on(t.dueAt)
+      .where(sql`due_at IS NOT NULL`),
+    index('off_ramp_created').on(t.createdAt, t.id),
+    index('off_ramp_requested_by').on(t.requestedBy, t.createdAt, t.id),
+    index('off_ramp_farmer').on(t.farmerId, t.createdAt, t.id),
+    index('off_ramp_receipt').on(t.receiptId, t.createdAt, t.id),
+    index('off_ramp_state').on(t.state, t.createdAt, t.id),
+    check('off_ramp_amount_positive', sql`token_amount_kg > 0`),
+    check(
+      'off_ramp_fiat',
+      sql`fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000`,
+    ),
+    check(
+      'off_ramp_known_at_provider',
+      sql`provider_session_id IS NOT NULL OR state IN ('OPENING', 'REFUSED', 'NEEDS_REVIEW')`,
+    ),
+    check('off_ramp_asked_first', sql`provider_session_id IS NULL OR provider_asked_at IS NOT NULL`),
+    check(
+      'off_ramp_resolved_by_decision',
+      sql`(state <> 'CONFIRMING' OR coalesce(resolution = 'SETTLE', false))
+        AND (state <> 'REFUNDING' OR coalesce(resolution = 'REFUND', false))`,
+    ),
+    check('off_ramp_custody', sql`released_at IS NULL OR deposited_at IS NOT NULL`),
+    // Compared as text: a value that a migration adds to the type can't be used in the same migration.
+    check(
+      'off_ramp_state_of_custody',
+      sql`CASE
+        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
+        WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
+        WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
+        ELSE true END`,
+    ),
+    check('off_ramp_holder_has_time', sql`(depositor = 'HOLDER') = (sign_until IS NOT NULL)`),
+    check('off_ramp_signature_of_a_holder', sql`state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'`),
+    check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
+    check('off_ramp_refused_says_why', sql`state <> 'REFUSED' OR refusal_message IS NOT NULL`),
+    check(
+      'off_ramp_closed_at',
+      sql`state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED') OR closed_at IS NOT NULL`,
+    ),
+  ],
+);
+
+/** Every status seen at the provider, in order. Append-only. */
+export const offRampProviderStatuses = pgTable(
+  'off_ramp_provider_statuses',
+  {
+    sessionId: uuid('session_id')
+      .notNull()
+      .references(() => offRampSessions.id),
+    position: integer('position').notNull(),
+    status: rampStatus('status').notNull(),
+    observedAt: moment('observed_at').notNull(),
+  },
+  (t) => [unique('off_ramp_provider_statuses_position').on(t.sessionId, t.position)],
+);
+
+export const offRampDecision = pgEnum('off_ramp_decision', ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT']);
+
+/** Reviews: what no rule could decide, and the operator's decision. */
+export const offRampReviews = pgTable(
+  'off_ramp_reviews',
+  {
+    id: uuid('id').primaryKey(),
+    sessionId: uuid('session_id')
+      .notNull()
+      .references(() => offRampSessions.id),
+    reason: text('reason').notNull(),
+    /** The session's state when it was flagged. */
+    stateBefore: offRampState('state_before').notNull(),
+    openedAt: moment('opened_at').notNull(),
+    /** Null while the review is open, or when the network decided after all. */
+    decision: offRampDecision('decision'),
+    decidedBy: text('decided_by'),
+    note: text('note'),
+    closedAt: moment('closed_at'),
+    /** How many provider statuses were known at the decision: it covers these and no later one. */
+    statusesSeen: integer('statuses_seen'),
+  },
+  (t) => [
+    uniqueIndex('off_ramp_reviews_one_open')
+      .on(t.sessionId)
+      .where(sql`closed_at IS NULL`),
+    index('off_ramp_reviews_session').on(t.sessionId, t.openedAt),
+    check(
+      'off_ramp_reviews_decided_by',
+      sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)`,
+    ),
+    check('off_ramp_reviews_statuses_seen', sql`(closed_at IS NULL) = (statuses_seen IS NULL)`),
+  ],
+);
+
+/** The manual provider's own sessions: an operator sets their status. */
+export const manualRampSessions = pgTable(
+  'manual_ramp_sessions',
+  {
+    /** Random: one id reveals nothing about another. */
+    id: text('id').primaryKey(),
+    /** The platform's reference: the same reference gets the same session. */
+    reference: text('reference').notNull(),
+    status: rampStatus('status').notNull(),
+    fiatCurrency: text('fiat_currency').notNull(),
+    fiatAmount: numeric('fiat_amount').notNull(),
+    createdAt: moment('created_at').notNull(),
+    changedAt: moment('changed_at').notNull(),
+  },
+  (t) => [unique('manual_ramp_sessions_reference').on(t.reference)],
+);
+
+/**
+ *   DEPLOYING ──landed──▶ DEPLOYED, configured as RAMP_SETTLEMENT_ADDRESS
+ *       └──refused──▶ REFUSED   └──can't be decided──▶ NEEDS_REVIEW
+ */
+export const settlementDeploymentState = pgEnum('settlement_deployment_state', [
+  'DEPLOYING',
+  'DEPLOYED',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
+
+export const settlementDeployments = pgTable(
+  'settlement_deployments',
+  {
+    id: uuid('id').primaryKey(),
+    state: settlementDeploymentState('state').notNull(),
+    treasuryAddress: text('treasury_address').notNull(),
+    deploySalt: text('deploy_salt').notNull(),
+    settlementAddress: text('settlement_address'),
+    txHash: text('tx_hash'),
+    refusalMessage: text('refusal_message'),
+    requestedBy: text('requested_by').notNull(),
+    createdAt: moment('created_at').notNull(),
+  },
+  () => [
+    // One settlement contract per platform.
+    uniqueIndex('settlement_deployments_once')
+      .on(sql`(true)`)
+      .where(sql`state <> 'REFUSED'`),
+    check(
+      'settlement_deployments_address',
+      sql`(state = 'DEPLOYED') = (settlement_address IS NOT NULL AND tx_hash IS NOT NULL)`,
+    ),
+  ],
+);

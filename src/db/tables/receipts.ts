@@ -1,0 +1,87 @@
+/**
+ * Warehouse receipts: confirmed commodity deposits; each becomes one receipt token.
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, check, index, pgEnum, pgTable, text, unique, uniqueIndex, uuid } from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+
+/**
+ *   DEPLOYING ──deploy landed──▶ MINTING ──mint final──▶ ACTIVE ──marked expired──▶ EXPIRED
+ *       │  └──salt used──┐          │
+ *       ▼                ▼          ▼
+ *    REFUSED            NEEDS_REVIEW ──an operator resumes──▶ DEPLOYING | MINTING
+ */
+export const receiptState = pgEnum('receipt_state', [
+  'DEPLOYING',
+  'MINTING',
+  'ACTIVE',
+  'EXPIRED',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
+
+export const receipts = pgTable(
+  'receipts',
+  {
+    id: uuid('id').primaryKey(),
+    state: receiptState('state').notNull(),
+    warehouseId: text('warehouse_id').notNull(),
+    /** Milliseconds since 1970 at the deposit; increased when a warehouse confirms two in the same millisecond. */
+    assetMillis: bigint('asset_millis', { mode: 'bigint' }).notNull(),
+    /** `<warehouseId>-<assetMillis>`. */
+    assetId: text('asset_id').notNull(),
+    commodityType: text('commodity_type').notNull(),
+    quantityKg: bigint('quantity_kg', { mode: 'bigint' }).notNull(),
+    gradeClassification: text('grade_classification').notNull(),
+    warehouseLocation: text('warehouse_location').notNull(),
+    harvestSeason: text('harvest_season').notNull(),
+    inspectionReportHash: text('inspection_report_hash').notNull(),
+    /** Whole US dollars. */
+    valuationUsd: bigint('valuation_usd', { mode: 'bigint' }).notNull(),
+    countryCode: text('country_code').notNull(),
+    tokenName: text('token_name').notNull(),
+    tokenSymbol: text('token_symbol').notNull(),
+    /** The address that the shares are minted to. */
+    farmerAddress: text('farmer_address').notNull(),
+    /** The subject of the farmer's bearer token; null when the warehouse did not name it. */
+    farmerId: text('farmer_id'),
+    /** The subject of the warehouse operator who confirmed the deposit. */
+    confirmedBy: text('confirmed_by').notNull(),
+    /** Unix seconds, as the token has them. */
+    depositDate: bigint('deposit_date', { mode: 'bigint' }).notNull(),
+    expiryDate: bigint('expiry_date', { mode: 'bigint' }).notNull(),
+    /** Stored before the deploy is sent; the factory accepts it once. */
+    deploySalt: text('deploy_salt').notNull(),
+    tokenAddress: text('token_address'),
+    deployTxHash: text('deploy_tx_hash'),
+    mintTxHash: text('mint_tx_hash'),
+    /** Null when the receipt was marked expired outside this platform. */
+    expiredTxHash: text('expired_tx_hash'),
+    refusalMessage: text('refusal_message'),
+    createdAt: moment('created_at').notNull(),
+    activatedAt: moment('activated_at'),
+    expiredAt: moment('expired_at'),
+  },
+  (t) => [
+    unique('receipts_asset').on(t.warehouseId, t.assetMillis),
+    uniqueIndex('receipts_token').on(t.tokenAddress),
+    // Read by the nightly job: its cost depends on the due receipts, not on the active ones.
+    index('receipts_due')
+      .on(t.expiryDate, t.id)
+      .where(sql`state = 'ACTIVE'`),
+    index('receipts_created').on(t.createdAt, t.id),
+    index('receipts_farmer').on(t.farmerId, t.createdAt, t.id),
+    index('receipts_farmer_address').on(t.farmerAddress, t.createdAt, t.id),
+    index('receipts_warehouse').on(t.warehouseId, t.createdAt, t.id),
+    check('receipts_quantity_positive', sql`quantity_kg > 0`),
+    check('receipts_valuation_not_negative', sql`valuation_usd >= 0`),
+    check('receipts_expires_later', sql`expiry_date > deposit_date`),
+    check('receipts_asset_id', sql`asset_id = warehouse_id || '-' || asset_millis`),
+    check(
+      'receipts_live_has_token',
+      sql`state NOT IN ('MINTING', 'ACTIVE', 'EXPIRED') OR token_address IS NOT NULL`,
+    ),
+    check('receipts_active_was_minted', sql`state NOT IN ('ACTIVE', 'EXPIRED') OR activated_at IS NOT NULL`),
+    check('receipts_expired_at', sql`(state = 'EXPIRED') = (expired_at IS NOT NULL)`),
+  ],
+);

@@ -1,0 +1,184 @@
+/**
+ * Submissions: intents for network calls, and the signed attempts at each.
+ */
+import { sql } from 'drizzle-orm';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  jsonb,
+  pgEnum,
+  pgTable,
+  text,
+  unique,
+  uniqueIndex,
+  uuid,
+  type AnyPgColumn,
+} from 'drizzle-orm/pg-core';
+import { bytes, moment } from './columns.ts';
+
+export const submissionState = pgEnum('submission_state', [
+  'PENDING',
+  'SUCCEEDED',
+  'REFUSED',
+  'NEEDS_REVIEW',
+]);
+
+/** Why a submission is under review by an operator. */
+export const reviewCause = pgEnum('review_cause', [
+  // Signing stopped while it was unsigned: its effect may exist already.
+  'SIGNING_HALTED',
+  // The network shows its effect in a transaction that this database does not know.
+  'FOUND_ON_NETWORK',
+  // The network no longer has the history that would decide an attempt.
+  'UNDETERMINABLE',
+  // Too many attempts died.
+  'ATTEMPTS_DIED',
+  // The network decided, but the effects could not be written.
+  'SETTLEMENT_FAILED',
+  // The network refused it, or it contradicts the configuration, and no rule says what follows.
+  'REFUSED',
+]);
+
+/**
+ * Who signs: custody, which signs again when an attempt is dead; or a holder, whose key the platform does not have.
+ */
+export const submissionSigner = pgEnum('submission_signer', ['CUSTODY', 'HOLDER']);
+
+/** The tables that a submission's subject can be in. */
+export const submissionSubject = pgEnum('submission_subject', [
+  'PROJECT',
+  'RETIREMENT',
+  'RECEIPT',
+  'OFF_RAMP_SESSION',
+  'HOLDER_ACT',
+  'SETTLEMENT_DEPLOYMENT',
+]);
+
+export const submissions = pgTable(
+  'submissions',
+  {
+    id: uuid('id').primaryKey(),
+    /** The kind of network call. */
+    kind: text('kind').notNull(),
+    /** What the call is for. With kind and signer it says what the network's word means (effects.ts). */
+    subjectType: submissionSubject('subject_type').notNull(),
+    subjectId: uuid('subject_id').notNull(),
+    /** The call, encoded by callCodec. */
+    call: jsonb('call').notNull(),
+    signer: submissionSigner('signer').notNull().default('CUSTODY'),
+    state: submissionState('state').notNull(),
+    /** When the next step is due; a lease moves it ahead, so a dead instance's work becomes due by itself. */
+    dueAt: moment('due_at').notNull(),
+    /** The number of its latest attempt when an operator last resumed it: deaths up to that one no longer count. */
+    attemptsBeforeResume: integer('attempts_before_resume').notNull().default(0),
+    /** Consecutive steps without progress; drives the backoff. */
+    fruitlessSteps: integer('fruitless_steps').notNull().default(0),
+    /** How often writing the effects failed since the last review. */
+    failedSettlements: integer('failed_settlements').notNull().default(0),
+    /** For SUCCEEDED: the landed hash and the call's result; otherwise the reason. */
+    txHash: text('tx_hash'),
+    result: jsonb('result'),
+    refusalReason: text('refusal_reason'),
+    message: text('message'),
+    /** Set exactly while it is under review. */
+    reviewCause: reviewCause('review_cause'),
+    /**
+     * A description of the effect on the network that an operator adopted as its outcome; then no attempt of its own
+     * landed.
+     */
+    adopted: text('adopted'),
+    createdAt: moment('created_at').notNull(),
+    settledAt: moment('settled_at'),
+  },
+  (t) => [
+    // One per kind and subject. Exceptions: a refused call may be asked again, and so may an approval, which sets the
+    // total allowance and so has no further effect when repeated.
+    uniqueIndex('submissions_intent')
+      .on(t.subjectId, t.kind)
+      .where(sql`state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED')`),
+    index('submissions_subject').on(t.subjectId),
+    index('submissions_due')
+      .on(t.dueAt)
+      .where(sql`state = 'PENDING'`),
+    index('submissions_review')
+      .on(t.createdAt)
+      .where(sql`state = 'NEEDS_REVIEW'`),
+    check(
+      'submissions_succeeded_has_hash',
+      sql`state <> 'SUCCEEDED' OR tx_hash IS NOT NULL OR adopted IS NOT NULL`,
+    ),
+    check('submissions_review_has_cause', sql`(state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL)`),
+  ],
+);
+
+/**
+ * Accounts that sign, on networks with a sequence or nonce per account. The row is locked while a sequence slot is
+ * assigned, so that no two submissions get the same one.
+ */
+export const signingAccounts = pgTable('signing_accounts', {
+  address: text('address').primaryKey(),
+  /**
+   * One past the highest sequence assigned. When the network expects a higher one, the account was used elsewhere.
+   */
+  nextSequence: bigint('next_sequence', { mode: 'bigint' }).notNull(),
+  /** Why signing is halted for all accounts; null when it is not. */
+  haltedBecause: text('halted_because'),
+  /**
+   * When an instance may look again whether the reason still stands; without a reason, whether all that went to review
+   * for it has been resumed.
+   */
+  reviewDueAt: moment('review_due_at'),
+});
+
+/** OPEN until the network decides; then LANDED (with effect), REFUSED (landed without effect) or DEAD. */
+export const attemptState = pgEnum('attempt_state', ['OPEN', 'LANDED', 'REFUSED', 'DEAD']);
+
+export const attempts = pgTable(
+  'attempts',
+  {
+    hash: text('hash').primaryKey(),
+    submissionId: uuid('submission_id')
+      .notNull()
+      .references(() => submissions.id),
+    number: integer('number').notNull(),
+    state: attemptState('state').notNull(),
+    source: text('source').notNull(),
+    sequence: bigint('sequence', { mode: 'bigint' }),
+    /** The attempt in the same slot that this one replaces; null for the first. */
+    replaces: text('replaces').references((): AnyPgColumn => attempts.hash),
+    signedBytes: bytes('signed_bytes').notNull(),
+    validUntil: bigint('valid_until', { mode: 'bigint' }),
+    preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
+    createdAt: moment('created_at').notNull(),
+    /** The proof of death, or the deciding ledger. */
+    verdict: text('verdict'),
+    /** The ledger that includes it. */
+    ledger: bigint('ledger', { mode: 'bigint' }),
+    /** Why a landed attempt had no effect, as a constant phrase. */
+    cause: text('cause'),
+    decidedAt: moment('decided_at'),
+  },
+  (t) => [
+    unique('attempts_number').on(t.submissionId, t.number),
+    // Database rule: at most one slot per submission with bytes that can still land, and at most one landed attempt.
+    // Attempts that replace another share its slot (a trigger enforces it), so at most one of them can land.
+    uniqueIndex('attempts_one_open')
+      .on(t.submissionId)
+      .where(sql`state = 'OPEN' AND replaces IS NULL`),
+    // A slot belongs to one submission at a time. Also used to find the live slots of an account.
+    uniqueIndex('attempts_slot')
+      .on(t.source, t.sequence)
+      .where(sql`state <> 'DEAD' AND replaces IS NULL`),
+    uniqueIndex('attempts_replaces').on(t.replaces),
+    uniqueIndex('attempts_one_landed')
+      .on(t.submissionId)
+      .where(sql`state = 'LANDED'`),
+    // Used to find the highest sequence of an account seen in a ledger.
+    index('attempts_seen')
+      .on(t.source, t.sequence)
+      .where(sql`ledger IS NOT NULL`),
+    check('attempts_number_positive', sql`number > 0`),
+  ],
+);

@@ -1,0 +1,63 @@
+/**
+ * The keys of channel accounts on their way into the environment: made here, and kept in a file of the data folder
+ * that its owner alone can read. They are never printed, so that they end up in no scroll-back and no log.
+ */
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { decodeStrkey, generateSecretKey } from '../lib/strkey.ts';
+import { StartupError } from '../lib/startupErrors.ts';
+
+export interface ChannelKeys {
+  /** Configured ones first. */
+  secretKeys: readonly string[];
+  /** Where those are that are not configured yet; null when all are. */
+  file: string | null;
+}
+
+const FILE_NAME = 'ledger-channels.env';
+const VARIABLE = 'LEDGER_CHANNEL_SECRET_KEYS';
+
+/**
+ * The configured keys and those that were made before; as many more are made as `count` asks for. Keys are on disk
+ * before they are returned: an account whose key is lost keeps its funds for ever.
+ * @throws StartupError when the file is damaged
+ */
+export async function collectChannelKeys(options: {
+  configured: readonly string[];
+  dataDir: string;
+  count: number;
+  random: (size: number) => Uint8Array;
+}): Promise<ChannelKeys> {
+  const { configured, dataDir, count, random } = options;
+  const file = join(dataDir, FILE_NAME);
+  const stored = await readKeys(file);
+  const known = [...new Set([...configured, ...stored])];
+  const missing = Math.max(0, count - known.length);
+  const made = Array.from({ length: missing }, () => generateSecretKey(random));
+  const secretKeys = [...known, ...made];
+  if (made.length > 0) {
+    await mkdir(dataDir, { recursive: true });
+    await replaceFile(file, `${VARIABLE}=${secretKeys.join(',')}\n`, random);
+  }
+  return { secretKeys, file: secretKeys.length > configured.length ? file : null };
+}
+
+async function readKeys(file: string): Promise<string[]> {
+  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
+    if (error.code === 'ENOENT') return null;
+    throw error;
+  });
+  if (text === null) return [];
+  const keys = text.trim().replace(`${VARIABLE}=`, '').split(',');
+  if (keys.every((key) => decodeStrkey(key)?.kind === 'seed')) return keys;
+  throw new StartupError(
+    `${file} is damaged: expected ${VARIABLE}= and secret keys, separated by commas. Restore it, or move it away.`,
+  );
+}
+
+/** Whole or not at all: what was in it before is in it again. */
+async function replaceFile(file: string, text: string, random: (size: number) => Uint8Array): Promise<void> {
+  const draft = `${file}.${Buffer.from(random(8)).toString('hex')}.part`;
+  await writeFile(draft, text, { mode: 0o600, flush: true });
+  await rename(draft, file);
+}

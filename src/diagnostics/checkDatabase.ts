@@ -1,0 +1,53 @@
+/**
+ * Whether the database belongs to the configured network, and what it says about its signing accounts.
+ */
+import { isNotNull } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { hasTable } from '../db/hasTable.ts';
+import { settlementDeployments, signingAccounts } from '../db/tables/index.ts';
+import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import { checkInstallation } from '../ledger/network/claimInstallation.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+
+export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
+  const belongs = await lookAt('belongs to', () => checkOwner(db, network));
+  yield belongs;
+  if (belongs.verdict === 'wrong') return;
+  // Of an earlier version, or new: the server brings it up to date at its start.
+  if (await hasTable(db, 'signing_accounts')) yield* checkSigningAccounts(db);
+  if (await hasTable(db, 'settlement_deployments')) yield* checkDeployedSettlement(db, network);
+}
+
+async function checkOwner(db: Db, network: LedgerNetwork): Promise<Check> {
+  const isClaimed = (await hasTable(db, 'installation')) && (await checkInstallation(db, network));
+  return right(
+    'belongs to',
+    isClaimed
+      ? 'this network and custody signer'
+      : 'no network yet: the server’s first start makes it this network’s',
+  );
+}
+
+async function* checkSigningAccounts(db: Db): AsyncGenerator<Check> {
+  const halted = await db.select().from(signingAccounts).where(isNotNull(signingAccounts.haltedBecause));
+  for (const { address, haltedBecause } of halted) {
+    yield wrong(
+      'signing',
+      `stopped for ${address}: ${haltedBecause}`,
+      'It goes on by itself when nothing is under way and npm run reconcile finds nothing; else an operator calls resumeSigning.',
+    );
+  }
+}
+
+/** One that was deployed from here, and waits for being configured. */
+async function* checkDeployedSettlement(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
+  const configured = await network.settlementContract().catch(() => null);
+  const deployments = await db.select().from(settlementDeployments);
+  const waiting = deployments.find(({ settlementAddress }) => settlementAddress !== null);
+  if (configured !== null || !waiting) return;
+  yield worse(
+    'settlement',
+    `${waiting.settlementAddress} was deployed from here, and is not configured`,
+    `Set RAMP_SETTLEMENT_ADDRESS=${waiting.settlementAddress}.`,
+  );
+}

@@ -1,0 +1,75 @@
+/**
+ * Looks at everything that running on the configured ledger network needs, and changes nothing there: a line for
+ * each thing, in an order in which what is wrong explains what comes after it.
+ */
+import type { Config } from '../config/config.ts';
+import { messageOf } from '../lib/errors.ts';
+import { hasTable } from '../db/hasTable.ts';
+import { right, wrong, type Check } from '../ledger/network/check.ts';
+import { familyOf } from '../ledger/network/families.ts';
+import type { CreatedNetwork } from '../ledger/network/family.ts';
+import { openSeenLedgers, seenLedgersInMemory, type SeenLedgers } from '../ledger/network/seenLedgers.ts';
+import type { Logger } from '../lib/logger.ts';
+import { openConfiguredDatabase, type ConfiguredDatabase } from '../startup/openDatabase.ts';
+import { explainStartupError } from '../startup/explainStartupError.ts';
+import { checkDatabase } from './checkDatabase.ts';
+import { checkIndexer } from './checkIndexer.ts';
+import { checkNetwork } from './checkNetwork.ts';
+
+/** What was opened, or why not: the rest goes on without it. */
+type Opening<T> = { opened: T } | { failed: string };
+
+/** Never throws for what it finds. */
+export async function* checkLedger(config: Config, log: Logger): AsyncGenerator<Check> {
+  const database = await attempt(() => openDatabaseToLook(config));
+  try {
+    const network = await attempt(() => createNetworkToLook(config, database, log));
+    if ('opened' in network) yield* checkNetwork(config, network.opened);
+    else yield wrong('network', network.failed);
+
+    if ('failed' in database) {
+      yield wrong('database', database.failed);
+    } else {
+      yield right('database', database.opened.description);
+      if ('opened' in network) yield* checkDatabase(database.opened.handle.db, network.opened.network);
+    }
+    yield* checkIndexer(config, 'opened' in database ? database.opened.handle.db : null);
+  } finally {
+    if ('opened' in database) await database.opened.stop();
+  }
+}
+
+/** Left as it is, unless the network lives in it: then it has to be up to date. */
+function openDatabaseToLook(config: Config): Promise<ConfiguredDatabase> {
+  return openConfiguredDatabase(config, { asItIs: familyOf(config.ledger).migrations.length === 0 });
+}
+
+async function createNetworkToLook(
+  config: Config,
+  database: Opening<ConfiguredDatabase>,
+  log: Logger,
+): Promise<CreatedNetwork> {
+  const { ledger } = config;
+  return familyOf(ledger).create(ledger, {
+    handle: 'opened' in database ? database.opened.handle : null,
+    seenLedgers: () => seenLedgersOf(database, log),
+    log,
+  });
+}
+
+/** What an earlier version of the database, or one that is new, does not tell is not known. */
+async function seenLedgersOf(database: Opening<ConfiguredDatabase>, log: Logger): Promise<SeenLedgers> {
+  if ('failed' in database) return seenLedgersInMemory();
+  const { db } = database.opened.handle;
+  return (await hasTable(db, 'final_ledger'))
+    ? openSeenLedgers({ db, log, isReadOnly: true })
+    : seenLedgersInMemory();
+}
+
+async function attempt<T>(open: () => Promise<T>): Promise<Opening<T>> {
+  try {
+    return { opened: await open() };
+  } catch (error) {
+    return { failed: explainStartupError(error) ?? messageOf(error) };
+  }
+}

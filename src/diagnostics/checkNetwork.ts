@@ -1,0 +1,134 @@
+/**
+ * What can be seen of a network through the port alone, whichever it is, and what its family adds.
+ */
+import type { Config } from '../config/config.ts';
+import { messageOf } from '../lib/errors.ts';
+import { systemClock, unixSeconds } from '../lib/clock.ts';
+import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import { familyOf } from '../ledger/network/families.ts';
+import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.ts';
+import { NetworkBehind, type LedgerNetwork } from '../ledger/network/port.ts';
+import { refuseForeignTreasury } from '../startup/openNetwork.ts';
+
+/** More than clocks differ that are set by the network. */
+const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
+
+export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
+  const { network, checkIdentity } = created;
+  const { ledger } = config;
+  yield right('network', `${network.name} (${network.networkId})`);
+  yield right('custody', network.custodyAddress);
+  yield checkTreasury(config, network);
+  if (checkIdentity !== null) {
+    const identity = await lookAt('node', async () => {
+      await checkIdentity();
+      return right('node', `${hostOf(ledger)} answers, and belongs to this network`);
+    });
+    yield identity;
+    // What a wrong node says about the rest means nothing, and one that is away says nothing.
+    if (identity.verdict === 'wrong') return;
+  }
+  yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
+  // One that lives in the database goes back with it.
+  if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
+  yield* checkFamily(ledger);
+  yield await lookAt('settlement', () => checkSettlement(config, network));
+}
+
+const BEHIND_REMEDY =
+  'Wait for the node, or use another in LEDGER_RPC_URL. If the chain itself was rolled back, nothing is read or signed ' +
+  'until it has passed that block again.';
+const REWRITTEN_REMEDY =
+  'Run npm run reconcile and compare what landed with the chain; then an operator calls resumeSigning, which accepts the ' +
+  'present history.';
+
+/** What to do about what an adapter finds, where that depends on settings that families share. */
+const SHARED_REMEDIES: Readonly<Record<string, string>> = {
+  'token factory': 'Correct LEDGER_FACTORY_ADDRESS.',
+  'settlement factory': 'Correct LEDGER_SETTLEMENT_FACTORY_ADDRESS.',
+  'settlement roles':
+    'Give custody its roles at the settlement contract, or correct RAMP_SETTLEMENT_ADDRESS.',
+};
+
+/** What only the family's own adapter knows to look at. */
+async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
+  const family = familyOf(ledger);
+  const remedies = { ...SHARED_REMEDIES, ...family.remedies };
+  for await (const check of family.check(ledger)) {
+    const hints = [check.remedy, check.verdict === 'right' ? undefined : remedies[check.subject]];
+    const remedy = hints.filter((hint) => hint !== undefined).join(' ');
+    yield remedy === '' ? check : { ...check, remedy };
+  }
+}
+
+function checkTreasury(config: Config, network: LedgerNetwork): Check {
+  try {
+    refuseForeignTreasury(network, config.TREASURY_ADDRESS);
+    return right('treasury', 'the custody signer, which burns from its own balance');
+  } catch (error) {
+    return wrong('treasury', messageOf(error));
+  }
+}
+
+async function checkLatestLedger(ledger: ConfiguredLedger, network: LedgerNetwork): Promise<Check> {
+  const status = await network.status();
+  const ageSeconds = Number(unixSeconds(systemClock.now()) - status.closedAt);
+  const found = `${status.ledger}, closed ${describeAge(ageSeconds)}; history back to ${status.oldestLedger}`;
+  const { stale } = familyOf(ledger);
+  if (stale === null) return right('latest ledger', found);
+  if (ageSeconds < -MAX_CLOCK_DIFFERENCE_SECONDS) {
+    return worse('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
+  }
+  if (ageSeconds <= stale.afterSeconds) return right('latest ledger', found);
+  return { verdict: stale.verdict, subject: 'latest ledger', found, remedy: stale.remedy };
+}
+
+async function checkHistory(network: LedgerNetwork): Promise<Check> {
+  try {
+    const continuity = await network.continuity();
+    if (continuity.status === 'whole') return right('history', 'what was seen to be final is still so');
+    return wrong('history', continuity.message, REWRITTEN_REMEDY);
+  } catch (error) {
+    if (!(error instanceof NetworkBehind)) throw error;
+    return wrong('history', error.message, BEHIND_REMEDY);
+  }
+}
+
+function describeAge(seconds: number): string {
+  return seconds < 0 ? `${-seconds} s ahead of this machine’s clock` : `${seconds} s ago`;
+}
+
+async function checkSettlement(config: Config, network: LedgerNetwork): Promise<Check> {
+  const { ledger, RAMP_SETTLEMENT_ADDRESS: configured } = config;
+  const settlement = await network.settlementContract();
+  if (settlement === null && configured !== undefined) {
+    return wrong(
+      'settlement',
+      `no settlement contract stands at ${configured}`,
+      'Correct RAMP_SETTLEMENT_ADDRESS, or leave it out.',
+    );
+  }
+  if (settlement === null) {
+    const canDeploy = familyOf(ledger).canDeploySettlement(ledger);
+    return worse(
+      'settlement',
+      'none: cash-outs are refused',
+      (canDeploy ? '' : 'Set LEDGER_SETTLEMENT_FACTORY_ADDRESS. ') +
+        'Set RAMP_SETTLEMENT_ADDRESS to what the mutation deployRampSettlement answers; it deploys one contract once.',
+    );
+  }
+  const { address, treasury, paused } = settlement;
+  if (paused)
+    return worse('settlement', `${address} is paused: cash-outs are refused`, 'Unpause the contract.');
+  return right('settlement', `${address}, which releases to ${nameOfTreasury(treasury, network)}`);
+}
+
+function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string {
+  if (treasury === null) return 'a treasury that it does not tell';
+  return treasury === network.custodyAddress ? 'custody' : treasury;
+}
+
+/** Of the node's address the host alone: its path may hold a key. */
+function hostOf({ rpcUrl }: ConfiguredLedger): string {
+  return rpcUrl === undefined ? '' : new URL(rpcUrl).host;
+}

@@ -1,0 +1,77 @@
+/**
+ * Channel accounts of the configured network: which there are, making those that are missing, and topping up
+ * those that have spent their fees.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../db/connection.ts';
+import { hasTable } from '../db/hasTable.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { ChannelState } from '../ledger/network/channelAccounts.ts';
+import { familyOf } from '../ledger/network/families.ts';
+import type { ConfiguredLedger } from '../ledger/network/family.ts';
+import { noteSequence } from '../ledger/submission/noteSequence.ts';
+import { StartupError } from '../lib/startupErrors.ts';
+import { collectChannelKeys, type ChannelKeys } from './channelKeys.ts';
+
+export interface ChannelsRequest {
+  /** How many there should be at least; 0 only looks at those there are. */
+  count: number;
+  /** What new ones get, and those with less than half of it are topped up to. */
+  fundsStroops: bigint;
+}
+
+export interface EnsuredChannels {
+  channels: readonly ChannelState[];
+  /** Addresses of accounts that did not exist before. */
+  made: readonly string[];
+  toppedUp: readonly string[];
+  keys: ChannelKeys;
+}
+
+/**
+ * @param deps.db is told of the sequences that custody uses up.
+ * @throws StartupError, NetworkUnavailable, WrongNetwork
+ */
+export async function ensureChannels(
+  deps: { ledger: ConfiguredLedger; dataDir: string; db: Db; random: (size: number) => Uint8Array },
+  { count, fundsStroops }: ChannelsRequest,
+): Promise<EnsuredChannels> {
+  const { ledger, dataDir, db, random } = deps;
+  const accounts = await familyOf(ledger).channels?.open(ledger);
+  if (!accounts) throw new StartupError('Channels are accounts of Stellar, and other networks need none.');
+  // Keys are made for, and money is given to, accounts of the network that is meant.
+  await accounts.checkIdentity();
+  const keys = await collectChannelKeys({ configured: accounts.configuredKeys, dataDir, count, random });
+  const isKnown = await hasTable(db, 'signing_accounts');
+  const before = await accounts.read(keys.secretKeys);
+  if (count === 0) return { channels: before, made: [], toppedUp: [], keys };
+
+  const isMissing = new Set(
+    before.filter(({ balanceStroops }) => balanceStroops === null).map(({ address }) => address),
+  );
+  const funded = await explained(
+    accounts.fund(keys.secretKeys, {
+      startingBalanceStroops: fundsStroops,
+      topUpBelowStroops: fundsStroops / 2n,
+      beforeSending: async (used) => {
+        if (isKnown) await noteSequence(db, accounts.custodyAddress, used);
+      },
+      wait: (ms) => delay(ms),
+    }),
+  );
+  return {
+    channels: await accounts.read(keys.secretKeys),
+    made: funded.filter((address) => isMissing.has(address)),
+    toppedUp: funded.filter((address) => !isMissing.has(address)),
+    keys,
+  };
+}
+
+/** What the network refuses here is for the operator to mend. */
+async function explained<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work;
+  } catch (error) {
+    throw new StartupError(messageOf(error), { cause: error });
+  }
+}

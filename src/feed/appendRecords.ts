@@ -1,0 +1,114 @@
+/**
+ * Appends a token's next records to the feed, within the caller's transaction. The only writer of retirement records.
+ *
+ * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
+ * that did not happen.
+ */
+import { and, eq, inArray, max } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
+import { NetworkUnavailable, type RetirementRecord } from '../ledger/network/port.ts';
+
+export interface FeedToken {
+  projectId: string;
+  tokenAddress: string;
+}
+
+/** A token's records from some index on, as the token has them, without gaps. */
+export interface FreshRecords {
+  token: FeedToken;
+  records: readonly RetirementRecord[];
+  /** Transactions of records, by index, where others than the platform's own are known. */
+  verified: ReadonlyMap<number, string>;
+}
+
+/**
+ * Holds the feed's head until the transaction ends: it orders appends across all instances, so positions follow commits,
+ * and after position n is visible no smaller one can appear.
+ * @returns how many were appended, those left out that are stored already; and how many of each token are stored now
+ */
+export async function appendRecords(
+  tx: Tx,
+  all: readonly FreshRecords[],
+  appendedAt: Date,
+): Promise<{ appended: number; stored: ReadonlyMap<string, number> }> {
+  const [head] = await tx.select().from(feedHead).for('update');
+  if (!head) throw new Error('feed_head has no row: migrations are incomplete');
+  const before = await countStoredOf(
+    tx,
+    all.map(({ token }) => token.tokenAddress),
+  );
+  const stored = new Map(before);
+  const rows: (typeof retirementRecords.$inferInsert)[] = [];
+  for (const { token, records, verified } of all) {
+    const from = before.get(token.tokenAddress) ?? 0;
+    const fresh = records.filter((record) => record.index >= from);
+    // What was read from a later index on than is stored would leave a gap.
+    if (fresh.length === 0 || fresh[0]?.index !== from) continue;
+    stored.set(token.tokenAddress, from + fresh.length);
+    const hashes = new Map([...verified, ...(await ownHashes(tx, token, fresh))]);
+    for (const record of fresh) {
+      const position = head.position + BigInt(rows.length) + 1n;
+      rows.push({ ...record, ...token, position, txHash: hashes.get(record.index) ?? null, appendedAt });
+    }
+  }
+  if (rows.length === 0) return { appended: 0, stored };
+  await tx.insert(retirementRecords).values(rows);
+  await tx.update(feedHead).set({ position: head.position + BigInt(rows.length) });
+  return { appended: rows.length, stored };
+}
+
+/** Records other than those asked for would leave a gap that is never filled, or repeat the same request for ever. */
+export function requireInOrder(
+  tokenAddress: string,
+  records: readonly RetirementRecord[],
+  fromIndex: number,
+): void {
+  const position = records.findIndex((record, i) => record.index !== fromIndex + i);
+  if (position < 0) return;
+  throw new NetworkUnavailable(
+    `The records of ${tokenAddress} from ${fromIndex} on were asked for, but number ${position} of the ` +
+      `answer has index ${records[position]?.index}. Nothing of it was stored.`,
+  );
+}
+
+/** Records are stored in the token's order without gaps, so the highest index gives their number. */
+export async function countStored(db: Pick<Db, 'select'>, tokenAddress: string): Promise<number> {
+  return (await countStoredOf(db, [tokenAddress])).get(tokenAddress) ?? 0;
+}
+
+/** The same of many tokens; without those that have none. */
+export async function countStoredOf(
+  db: Pick<Db, 'select'>,
+  tokenAddresses: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  const { tokenAddress, index } = retirementRecords;
+  const rows = await db
+    .select({ tokenAddress, last: max(index) })
+    .from(retirementRecords)
+    .where(inArray(tokenAddress, [...tokenAddresses]))
+    .groupBy(tokenAddress);
+  return new Map(rows.map((row) => [row.tokenAddress, (row.last ?? -1) + 1]));
+}
+
+/** The token's record does not name its transaction; for retirements of this platform it is known. */
+async function ownHashes(
+  tx: Tx,
+  token: FeedToken,
+  records: readonly RetirementRecord[],
+): Promise<Map<number, string>> {
+  const indexes = records.map((record) => record.index);
+  const own = await tx
+    .select({ index: retirements.recordIndex, txHash: retirements.txHash })
+    .from(retirements)
+    .where(and(eq(retirements.projectId, token.projectId), inArray(retirements.recordIndex, indexes)));
+  const byHolders = await tx
+    .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
+    .from(holderActs)
+    .where(and(eq(holderActs.projectId, token.projectId), inArray(holderActs.recordIndex, indexes)));
+  const hashes = new Map<number, string>();
+  for (const { index, txHash } of [...own, ...byHolders]) {
+    if (index !== null && txHash !== null) hashes.set(index, txHash);
+  }
+  return hashes;
+}

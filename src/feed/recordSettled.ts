@@ -1,0 +1,89 @@
+/**
+ * Adds the records of landed burns to the feed in the transaction that settles them. The records are read from the token
+ * before, once for all burns of it; what can't be read or stored now is left to the healer, and holds up no settlement.
+ */
+import { sql } from 'drizzle-orm';
+import type { Tx } from '../db/connection.ts';
+import { retirementRecords } from '../db/tables/index.ts';
+import { within } from '../lib/within.ts';
+import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/port.ts';
+import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
+import type { FeedDependencies } from './fillToken.ts';
+
+/** A landed burn of this platform. */
+export interface SettledBurn extends FeedToken {
+  recordIndex: number;
+  txHash: string | null;
+}
+
+export interface Recorded {
+  /** How many records were appended. */
+  appended: number;
+  /** The tokens whose burns are not all stored yet. */
+  behind: FeedToken[];
+}
+
+/** By token address. */
+export type UnstoredRecords = ReadonlyMap<string, readonly RetirementRecord[]>;
+
+/** Tokens read for one settling transaction; of the others the healer reads. */
+const MAX_TOKENS = 8;
+/** A node that answers slower must not delay what is settled. */
+const READ_TIMEOUT_MS = 1_000;
+const NONE: ReadonlyMap<number, string> = new Map();
+
+/** Reads what the feed lacks of these tokens. Never rejects: what is missing is left to the healer. */
+export async function readUnstored(
+  { db, network }: Pick<FeedDependencies, 'db' | 'network'>,
+  tokenAddresses: readonly string[],
+): Promise<UnstoredRecords> {
+  const unstored = new Map<string, readonly RetirementRecord[]>();
+  const read = async (tokenAddress: string, from: number) => {
+    const { records } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
+    requireInOrder(tokenAddress, records, from);
+    unstored.set(tokenAddress, records);
+  };
+  const readAll = async () => {
+    const tokens = tokenAddresses.slice(0, MAX_TOKENS);
+    const stored = await countStoredOf(db, tokens);
+    await Promise.allSettled(tokens.map((token) => read(token, stored.get(token) ?? 0)));
+  };
+  await within(READ_TIMEOUT_MS, readAll()).catch(() => {});
+  // What is answered later does not count any more.
+  return new Map(unstored);
+}
+
+/** Call it last in the transaction: it holds the feed's head. */
+export async function recordSettled(
+  tx: Tx,
+  unstored: UnstoredRecords,
+  burns: readonly SettledBurn[],
+  at: Date,
+): Promise<Recorded> {
+  const tokens = new Map(
+    burns.map(({ projectId, tokenAddress }) => [tokenAddress, { projectId, tokenAddress }]),
+  );
+  const readable = [...tokens.values()].filter(({ tokenAddress }) => unstored.has(tokenAddress));
+  const fresh = readable.map((token) => ({
+    token,
+    records: unstored.get(token.tokenAddress) ?? [],
+    verified: NONE,
+  }));
+  const { appended, stored } = await appendRecords(tx, fresh, at);
+  await completeHashes(tx, burns);
+  const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
+  const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
+  return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };
+}
+
+/** Of records that were stored before their burn was settled. */
+async function completeHashes(tx: Tx, burns: readonly SettledBurn[]): Promise<void> {
+  const known = burns.flatMap(({ tokenAddress, recordIndex, txHash }) =>
+    txHash === null ? [] : [sql`(${tokenAddress}, ${recordIndex}::integer, ${txHash})`],
+  );
+  if (known.length === 0) return;
+  await tx.execute(sql`
+    UPDATE ${retirementRecords} r SET tx_hash = v.tx_hash
+    FROM (VALUES ${sql.join(known, sql`, `)}) v (token_address, index, tx_hash)
+    WHERE r.token_address = v.token_address AND r.index = v.index AND r.tx_hash IS NULL`);
+}

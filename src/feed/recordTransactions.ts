@@ -1,0 +1,166 @@
+/**
+ * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
+ * from own attempts. An indexer's delivery is only a hint where to look, and is deleted once the network was asked.
+ */
+import { and, asc, desc, eq, exists, gt, inArray, isNull } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
+import type { LedgerNetwork, RetirementRecord } from '../ledger/network/port.ts';
+
+interface Deps {
+  db: Db;
+  network: Pick<LedgerNetwork, 'retirementTransactions'>;
+}
+
+type Unknown = Pick<RetirementRecord, 'index' | 'timestamp'>;
+
+/** Records per question to the network. */
+const MAX_RECORDS_PER_LOOK = 50;
+/** Each token may cost some dozens of requests to the node. */
+const MAX_TOKENS_PER_LOOK = 4;
+/** Per record: a lying indexer may send any number of hints. */
+const MAX_HINTS_PER_RECORD = 4;
+
+/** For records that are not stored yet: the transactions that hints name and the network confirms. Never rejects. */
+export async function verifyHints(
+  deps: Deps,
+  tokenAddress: string,
+  records: readonly Unknown[],
+): Promise<ReadonlyMap<number, string>> {
+  // Storing the record does not wait for this: its transaction can be added later.
+  return askAbout(deps, tokenAddress, records, { onlyHinted: true }).catch(() => new Map<number, string>());
+}
+
+/** Looks up stored records of the token that hints exist for. @throws NetworkUnavailable */
+export async function completeHinted(deps: Deps, tokenAddress: string): Promise<void> {
+  const hints = deps.db
+    .select({ id: indexerEvents.id })
+    .from(indexerEvents)
+    .where(
+      and(
+        eq(indexerEvents.tokenAddress, retirementRecords.tokenAddress),
+        eq(indexerEvents.recordIndex, retirementRecords.index),
+      ),
+    );
+  const records = await deps.db
+    .select({ index: retirementRecords.index, timestamp: retirementRecords.timestamp })
+    .from(retirementRecords)
+    .where(
+      and(eq(retirementRecords.tokenAddress, tokenAddress), isNull(retirementRecords.txHash), exists(hints)),
+    )
+    .orderBy(desc(retirementRecords.index))
+    .limit(MAX_RECORDS_PER_LOOK);
+  await complete(deps, tokenAddress, records);
+}
+
+/**
+ * Looks up the next records with an unknown transaction, in the feed's order.
+ * @returns where to continue, or null at the end; and how many were found
+ * @throws NetworkUnavailable
+ */
+export async function completeNext(
+  deps: Deps,
+  after: bigint,
+): Promise<{ next: bigint | null; completed: number }> {
+  const rows = await deps.db
+    .select({
+      position: retirementRecords.position,
+      tokenAddress: retirementRecords.tokenAddress,
+      index: retirementRecords.index,
+      timestamp: retirementRecords.timestamp,
+    })
+    .from(retirementRecords)
+    .where(and(isNull(retirementRecords.txHash), gt(retirementRecords.position, after)))
+    .orderBy(asc(retirementRecords.position))
+    .limit(MAX_RECORDS_PER_LOOK);
+  const byToken = new Map<string, Unknown[]>();
+  let last: bigint | null = null;
+  for (const { position, tokenAddress, index, timestamp } of rows) {
+    if (byToken.size === MAX_TOKENS_PER_LOOK && !byToken.has(tokenAddress)) break;
+    byToken.set(tokenAddress, [...(byToken.get(tokenAddress) ?? []), { index, timestamp }]);
+    last = position;
+  }
+  let completed = 0;
+  for (const [tokenAddress, records] of byToken) completed += await complete(deps, tokenAddress, records);
+  return { next: last, completed };
+}
+
+async function complete(deps: Deps, tokenAddress: string, records: readonly Unknown[]): Promise<number> {
+  const found = await askAbout(deps, tokenAddress, records, { onlyHinted: false });
+  for (const [index, txHash] of found) await completeHash(deps.db, tokenAddress, index, txHash);
+  return found.size;
+}
+
+/** Asks the network for these records' transactions, then deletes their hints: they were confirmed, or are not known there. */
+async function askAbout(
+  { db, network }: Deps,
+  tokenAddress: string,
+  records: readonly Unknown[],
+  { onlyHinted }: { onlyHinted: boolean },
+): Promise<ReadonlyMap<number, string>> {
+  if (records.length === 0) return new Map();
+  const hints = await readHints(
+    db,
+    tokenAddress,
+    records.map(({ index }) => index),
+  );
+  const wanted = records
+    .map((record) => ({ ...record, hints: hints.get(record.index) ?? [] }))
+    .filter((record) => !onlyHinted || record.hints.length > 0);
+  if (wanted.length === 0) return new Map();
+  const found = await network.retirementTransactions(tokenAddress, wanted);
+  if (hints.size > 0) {
+    await db
+      .delete(indexerEvents)
+      .where(
+        and(
+          eq(indexerEvents.tokenAddress, tokenAddress),
+          inArray(indexerEvents.recordIndex, [...hints.keys()]),
+        ),
+      );
+  }
+  return found;
+}
+
+async function readHints(
+  db: Db,
+  tokenAddress: string,
+  indexes: readonly number[],
+): Promise<Map<number, string[]>> {
+  const rows = await db
+    .select({ index: indexerEvents.recordIndex, txHash: indexerEvents.txHash })
+    .from(indexerEvents)
+    .where(
+      and(eq(indexerEvents.tokenAddress, tokenAddress), inArray(indexerEvents.recordIndex, [...indexes])),
+    )
+    .orderBy(asc(indexerEvents.receivedAt))
+    .limit(indexes.length * MAX_HINTS_PER_RECORD);
+  const hints = new Map<number, string[]>();
+  for (const { index, txHash } of rows) hints.set(index, [...(hints.get(index) ?? []), txHash]);
+  return hints;
+}
+
+/**
+ * Completes a record whose transaction became known after it was stored. Takes the head's lock, so that an append
+ * under way either reads the hash itself or is seen here.
+ */
+export async function completeHash(
+  db: Db,
+  tokenAddress: string,
+  index: number,
+  txHash: string,
+): Promise<void> {
+  await db.transaction(async (tx) => {
+    await tx.select().from(feedHead).for('update');
+    await tx
+      .update(retirementRecords)
+      .set({ txHash })
+      .where(
+        and(
+          eq(retirementRecords.tokenAddress, tokenAddress),
+          eq(retirementRecords.index, index),
+          isNull(retirementRecords.txHash),
+        ),
+      );
+  });
+}

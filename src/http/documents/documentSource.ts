@@ -1,0 +1,145 @@
+/**
+ * Which document a request runs: the text that it sent, or the one that it names by its id. The same for HTTP, SSE and
+ * websockets.
+ *
+ *   trusted documents        known before the start (trustedDocuments.ts), by their id or their text
+ *   persisted queries        sent before by some client (Apollo's automatic persisted queries), by the SHA-256 of their text
+ */
+import { createHash } from 'node:crypto';
+import { GraphQLError } from 'graphql';
+import { LRUCache } from 'lru-cache';
+import { DomainError } from '../../lib/errors.ts';
+import type { TrustedDocuments } from './trustedDocuments.ts';
+
+/** What a request says about its document. Nothing of it is checked yet. */
+export interface DocumentParams {
+  query?: unknown;
+  /** Of trusted documents: the id in the document's file. */
+  documentId?: unknown;
+  extensions?: unknown;
+}
+
+export interface NamedDocument {
+  text: string;
+  /** The hash to keep the text under, once it is known to be valid. */
+  hash?: string;
+}
+
+export interface DocumentSource {
+  /**
+   * The document of a request; null when it names none and sends no text.
+   * @throws DomainError DOCUMENT_NOT_TRUSTED, PERSISTED_QUERY_NOT_FOUND, PERSISTED_QUERY_NOT_SUPPORTED, BAD_REQUEST
+   */
+  documentOf(params: DocumentParams): NamedDocument | null;
+  /** Keeps a valid document for requests that send its hash alone. */
+  keep(hash: string, text: string): void;
+}
+
+export interface DocumentRules {
+  trusted: TrustedDocuments | null;
+  /** Whether all other documents are refused. */
+  trustedOnly: boolean;
+}
+
+export const ANY_DOCUMENT: DocumentRules = { trusted: null, trustedOnly: false };
+
+/** Several applications with a hundred operations each. */
+const MAX_KEPT_DOCUMENTS = 2_000;
+/** A kept text costs its size alone: parsed documents have their own cache. */
+const MAX_KEPT_BYTES = 8 * 1024 * 1024;
+
+/** SHA-256 in hexadecimal, and the shorter and longer hashes that other tools take for ids. */
+const DOCUMENT_ID = /^[\w.:-]{1,128}$/;
+
+export function createDocumentSource({ trusted, trustedOnly }: DocumentRules): DocumentSource {
+  const kept = new LRUCache<string, string>({
+    max: MAX_KEPT_DOCUMENTS,
+    maxSize: MAX_KEPT_BYTES,
+    sizeCalculation: (text) => Math.max(Buffer.byteLength(text), 1),
+  });
+  const textOf = (id: string) => trusted?.textOf(id) ?? (trustedOnly ? undefined : kept.get(id));
+  return {
+    documentOf(params) {
+      const id = documentIdOf(params);
+      const { query: sent } = params;
+      // graphql-transport-ws requires a query, so what has none sends an empty one.
+      if (sent == null || (sent === '' && id !== null)) {
+        if (id === null) return null;
+        const text = textOf(id.value);
+        if (text === undefined) throw trustedOnly ? notTrustedId(id.value) : notFound();
+        return { text };
+      }
+      // Left to the pipeline, which says what is wrong with it.
+      if (typeof sent !== 'string') return null;
+      if (trustedOnly && trusted?.hasText(sent) !== true) throw notTrustedText();
+      if (id === null || trusted?.textOf(id.value) === sent) return { text: sent };
+      requireHash(id, sent);
+      return trustedOnly ? { text: sent } : { text: sent, hash: id.value };
+    },
+    keep: (hash, text) => void kept.set(hash, text),
+  };
+}
+
+interface DocumentId {
+  value: string;
+  /** A request that also sends the text promises that this is its hash. */
+  isHash: boolean;
+}
+
+function documentIdOf({ documentId, extensions }: DocumentParams): DocumentId | null {
+  const persisted = persistedQueryOf(extensions);
+  if (persisted != null) return { value: hashOf(persisted), isHash: true };
+  if (documentId == null) return null;
+  if (typeof documentId !== 'string' || !DOCUMENT_ID.test(documentId)) {
+    throw badRequest('"documentId" must be the id of a document: letters, digits, ".", ":", "_" and "-".');
+  }
+  return { value: documentId, isHash: false };
+}
+
+function persistedQueryOf(extensions: unknown): unknown {
+  return typeof extensions === 'object' && extensions !== null
+    ? Reflect.get(extensions, 'persistedQuery')
+    : null;
+}
+
+function hashOf(persisted: unknown): string {
+  const { version, sha256Hash } =
+    typeof persisted === 'object' ? (persisted as { version?: unknown; sha256Hash?: unknown }) : {};
+  if (version !== 1) throw badRequest('"extensions.persistedQuery.version" must be 1.');
+  if (typeof sha256Hash !== 'string' || !DOCUMENT_ID.test(sha256Hash)) {
+    throw badRequest(
+      '"extensions.persistedQuery.sha256Hash" must be the SHA-256 of the query, in hexadecimal.',
+    );
+  }
+  return sha256Hash;
+}
+
+function requireHash({ value, isHash }: DocumentId, text: string): void {
+  if (!isHash) throw badRequest('Send "documentId" or "query", not both.');
+  if (createHash('sha256').update(text).digest('hex') === value) return;
+  throw badRequest('"extensions.persistedQuery.sha256Hash" is not the SHA-256 of the query.');
+}
+
+/** Clients compare the message (urql) or the code (Apollo) before they send the text as well. */
+function notFound(): DomainError {
+  return new DomainError('PERSISTED_QUERY_NOT_FOUND', 'PersistedQueryNotFound');
+}
+
+/** With this answer they send the text from now on, which is looked for among the trusted ones. */
+function notTrustedId(id: string): DomainError {
+  return new DomainError('PERSISTED_QUERY_NOT_SUPPORTED', 'PersistedQueryNotSupported', {
+    documentId: id,
+    reason: 'This server runs trusted documents alone, and none of them has this id.',
+  });
+}
+
+function notTrustedText(): DomainError {
+  return new DomainError(
+    'DOCUMENT_NOT_TRUSTED',
+    'This server runs trusted documents alone, and this one is not among them. The operator adds documents to TRUSTED_DOCUMENTS.',
+  );
+}
+
+function badRequest(message: string): GraphQLError {
+  return new GraphQLError(message, { extensions: { code: 'BAD_REQUEST', http: { status: 400 } } });
+}

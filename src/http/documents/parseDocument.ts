@@ -1,0 +1,13 @@
+/**
+ * The parser of every document that comes from outside.
+ */
+import { parse } from 'graphql';
+import type { DocumentNode, ParseOptions, Source } from 'graphql';
+
+/** Several times the largest real document; the time of validation grows quadratically. */
+const MAX_DOCUMENT_TOKENS = 2_000;
+
+/** @throws GraphQLError for a syntax error, or too many tokens */
+export function parseDocument(source: string | Source, options?: ParseOptions): DocumentNode {
+  return parse(source, { ...options, maxTokens: MAX_DOCUMENT_TOKENS });
+}

@@ -1,0 +1,183 @@
+/**
+ * Trusted documents: those that the operator has put into a file or folder, and that are read at the start.
+ *
+ *   *.json       ids with documents, as codegen's client preset (persisted-documents.json) and Relay's compiler write
+ *                them; or Apollo's manifest of persisted queries
+ *   *.graphql    operations and fragments, whichever file they are in; an operation's id is the SHA-256 of its text
+ */
+import { createHash } from 'node:crypto';
+import { readdir, readFile, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Kind, OperationTypeNode, parse, print, separateOperations, validate, visit } from 'graphql';
+import type { ASTNode, DefinitionNode, DocumentNode, GraphQLSchema, SelectionNode } from 'graphql';
+import { z } from 'zod';
+import { messageOf } from '../../lib/errors.ts';
+import { StartupError } from '../../lib/startupErrors.ts';
+import { parseDocument } from './parseDocument.ts';
+
+export interface TrustedDocuments {
+  readonly size: number;
+  textOf(id: string): string | undefined;
+  /** Whether a text is that of a trusted document, but for its layout, the order of its parts and fields, and `__typename`. */
+  hasText(text: string): boolean;
+  /** What is wrong with each document that does not fit the schema. */
+  problems(schema: GraphQLSchema): string[];
+}
+
+interface SourceFile {
+  path: string;
+  text: string;
+}
+
+const idsWithTexts = z.record(z.string(), z.string());
+const apolloManifest = z.object({
+  format: z.literal('apollo-persisted-query-manifest'),
+  version: z.literal(1),
+  operations: z.array(z.object({ id: z.string(), body: z.string() })),
+});
+
+/** @throws StartupError when the path can't be read, a file in it is not of these forms, or there is no document */
+export async function readTrustedDocuments(path: string): Promise<TrustedDocuments> {
+  const files = await readFiles(path);
+  const documents = new Map<string, string>();
+  const ofJson = files.filter(({ path: name }) => name.endsWith('.json')).flatMap(documentsOfJson);
+  const ofGraphql = documentsOfGraphql(files.filter(({ path: name }) => !name.endsWith('.json')));
+  for (const [id, text] of [...ofJson, ...ofGraphql]) {
+    const other = documents.get(id);
+    if (other !== undefined && other !== text) {
+      throw new StartupError(`TRUSTED_DOCUMENTS: two different documents in ${path} have the id ${id}.`);
+    }
+    documents.set(id, text);
+  }
+  if (documents.size === 0) {
+    throw new StartupError(`TRUSTED_DOCUMENTS: there is no document in ${path} (*.json, *.graphql, *.gql).`);
+  }
+  return trustedDocuments(documents);
+}
+
+function trustedDocuments(documents: ReadonlyMap<string, string>): TrustedDocuments {
+  const texts = new Set(documents.values());
+  const canonicalTexts = new Set([...texts].map((text) => canonical(parse(text))));
+  return {
+    size: documents.size,
+    textOf: (id) => documents.get(id),
+    hasText(text) {
+      if (texts.has(text)) return true;
+      try {
+        return canonicalTexts.has(canonical(parseDocument(text)));
+      } catch {
+        return false;
+      }
+    },
+    problems: (schema) =>
+      [...documents].flatMap(([id, text]) =>
+        validate(schema, parse(text)).map(({ message }) => `${nameOf(text)} (${id}): ${message}`),
+      ),
+  };
+}
+
+async function readFiles(path: string): Promise<SourceFile[]> {
+  try {
+    const isFolder = (await stat(path)).isDirectory();
+    const names = isFolder ? await readdir(path, { recursive: true }) : [''];
+    const paths = names.map((name) => (isFolder ? join(path, name) : path));
+    const wanted = isFolder ? paths.filter((name) => /\.(json|graphql|gql)$/.test(name)) : paths;
+    return await Promise.all(
+      wanted.toSorted().map(async (name) => ({ path: name, text: await readFile(name, 'utf8') })),
+    );
+  } catch (error) {
+    throw new StartupError(`TRUSTED_DOCUMENTS can't be read: ${messageOf(error)}`);
+  }
+}
+
+function documentsOfJson({ path, text }: SourceFile): [string, string][] {
+  const entries = entriesOfJson(path, text);
+  for (const [id, document] of entries) {
+    try {
+      parse(document);
+    } catch (error) {
+      throw new StartupError(`TRUSTED_DOCUMENTS: ${path}, document ${id}: ${messageOf(error)}`);
+    }
+  }
+  return entries;
+}
+
+function entriesOfJson(path: string, text: string): [string, string][] {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    throw new StartupError(`TRUSTED_DOCUMENTS: ${path} is not JSON: ${messageOf(error)}`);
+  }
+  const manifest = apolloManifest.safeParse(json);
+  if (manifest.success) return manifest.data.operations.map(({ id, body }) => [id, body]);
+  const ids = idsWithTexts.safeParse(json);
+  if (ids.success) return Object.entries(ids.data);
+  throw new StartupError(
+    `TRUSTED_DOCUMENTS: ${path} must be an object of ids with documents, or Apollo's manifest of persisted queries.`,
+  );
+}
+
+/** Each operation with the fragments that it uses. */
+function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
+  const definitions = files.flatMap(({ path, text }): DefinitionNode[] => {
+    try {
+      return [...parse(text).definitions];
+    } catch (error) {
+      throw new StartupError(`TRUSTED_DOCUMENTS: ${path}: ${messageOf(error)}`);
+    }
+  });
+  const fragments = definitions.filter(({ kind }) => kind === Kind.FRAGMENT_DEFINITION);
+  return definitions.flatMap((definition): [string, string][] => {
+    if (definition.kind !== Kind.OPERATION_DEFINITION) return [];
+    const all: DocumentNode = { kind: Kind.DOCUMENT, definitions: [definition, ...fragments] };
+    const text = Object.values(separateOperations(all)).map(print).join('\n\n');
+    return [[createHash('sha256').update(text).digest('hex'), text]];
+  });
+}
+
+/**
+ * One text for documents that mean the same: caches of clients add `__typename`, bundlers order fragments, and codegen
+ * orders fields. The fields of a mutation itself run in their order, so they keep it.
+ */
+function canonical(document: DocumentNode): string {
+  const bare = visit(document, {
+    SelectionSet: {
+      leave(node, _key, parent) {
+        const selections = node.selections.filter((part) => !isTypename(part));
+        return isMutation(parent) ? { ...node, selections } : { ...node, selections: sorted(selections) };
+      },
+    },
+  });
+  return bare.definitions.map(print).sort().join('\n');
+}
+
+function sorted(selections: readonly SelectionNode[]): SelectionNode[] {
+  return selections
+    .map((node) => ({ node, text: print(node) }))
+    .sort((a, b) => (a.text < b.text ? -1 : 1))
+    .map(({ node }) => node);
+}
+
+function isMutation(parent: ASTNode | readonly ASTNode[] | undefined): boolean {
+  return (
+    parent !== undefined &&
+    'kind' in parent &&
+    parent.kind === Kind.OPERATION_DEFINITION &&
+    parent.operation === OperationTypeNode.MUTATION
+  );
+}
+
+function isTypename(node: SelectionNode): boolean {
+  return (
+    node.kind === Kind.FIELD &&
+    node.name.value === '__typename' &&
+    node.alias === undefined &&
+    (node.directives ?? []).length === 0
+  );
+}
+
+function nameOf(text: string): string {
+  const operation = parse(text).definitions.find(({ kind }) => kind === Kind.OPERATION_DEFINITION);
+  return (operation?.kind === Kind.OPERATION_DEFINITION && operation.name?.value) || 'a document';
+}

@@ -1,0 +1,34 @@
+/**
+ * Documents by id for HTTP and SSE, and the keeping of persisted queries on every transport.
+ */
+import type { Plugin } from 'graphql-yoga';
+import type { TransportContext } from '../graphql/transportContext.ts';
+import type { DocumentSource } from './documentSource.ts';
+
+export function useDocuments(source: DocumentSource): Plugin<object, TransportContext> {
+  return {
+    onParams({ params, setParams, context, request }) {
+      // What is no object is refused by the pipeline.
+      if (typeof params !== 'object' || params === null) return;
+      const document = source.documentOf({ ...idInAddress(request), ...params });
+      if (document === null) return;
+      const { documentId: _documentId, ...others } = params as typeof params & { documentId?: unknown };
+      setParams({ ...others, query: document.text });
+      context.document = document;
+    },
+    // Only what is valid is kept, so that nonsense can't evict what clients use.
+    onValidate: ({ context }) => {
+      const { document } = context as Partial<TransportContext>;
+      if (document?.hash === undefined) return undefined;
+      const { hash, text } = document;
+      return ({ valid }) => {
+        if (valid) source.keep(hash, text);
+      };
+    },
+  };
+}
+
+/** yoga takes only the parameters that it knows from an address. */
+function idInAddress({ method, url }: Request): { documentId?: string | null } {
+  return method === 'GET' ? { documentId: new URL(url).searchParams.get('documentId') } : {};
+}

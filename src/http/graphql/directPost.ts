@@ -1,0 +1,180 @@
+/**
+ * The short way of a POST of JSON whose document is known: from node:http into the pipeline, without yoga's request and
+ * response objects.
+ *
+ *   plain request? ─▶ gate ─▶ body ─▶ known document? ─▶ the pipeline's execution ─▶ answer
+ *         └─no────────┴─refused───────────┴─no─▶ yoga, which is told what has been done already
+ *
+ * Only what both do alike comes this way: other methods, forms, origins and parameters, subscriptions, and every error
+ * before the execution are yoga's.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
+import { processRegularResult } from 'graphql-yoga';
+import { rateLimitHeaders } from '../../limits/rateLimits.ts';
+import { readBody } from '../../lib/readBody.ts';
+import type { DocumentSource } from '../documents/documentSource.ts';
+import type { Gate } from '../server/gate.ts';
+import type { KnownDocuments } from './knownDocuments.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export interface DirectPostOptions {
+  path: string;
+  gate: Gate;
+  documents: Pick<DocumentSource, 'documentOf'>;
+  known: Pick<KnownDocuments, 'get'>;
+  execute(operation: DirectOperation, context: TransportContext): Promise<ExecutionResult>;
+}
+
+export interface DirectOperation {
+  document: DocumentNode;
+  operationName: string | null | undefined;
+  variables: Record<string, unknown> | null | undefined;
+}
+
+/** Answers the request, or prepares `context` and the request for yoga. @returns whether it has answered */
+export type DirectPost = (
+  request: IncomingMessage,
+  response: ServerResponse,
+  context: TransportContext,
+) => Promise<boolean>;
+
+type MediaType = 'application/json' | 'application/graphql-response+json';
+
+/** The content types of clients as they are. Others may be as good; yoga knows. */
+const CONTENT_TYPES: ReadonlySet<string> = new Set([
+  'application/json',
+  'application/json; charset=utf-8',
+  'application/json;charset=utf-8',
+  'application/json; charset=UTF-8',
+  'application/json;charset=UTF-8',
+]);
+
+/** What yoga answers with to what clients send as `accept`; none, and anything, included. */
+const MEDIA_TYPES: ReadonlyMap<string, MediaType> = new Map([
+  ['', 'application/json'],
+  ['*/*', 'application/json'],
+  ['application/json', 'application/json'],
+  ['application/graphql-response+json', 'application/graphql-response+json'],
+  ['application/graphql-response+json, application/json', 'application/graphql-response+json'],
+  ['application/graphql-response+json,application/json;q=0.9', 'application/graphql-response+json'],
+]);
+
+/** Its sender is held to a declared length by Node; the router has compared it with the limit. */
+const NO_LIMIT = Number.MAX_SAFE_INTEGER;
+
+export function createDirectPost(options: DirectPostOptions): DirectPost {
+  const { gate } = options;
+  return async (request, response, context) => {
+    const mediaType = mediaTypeOf(request, options.path);
+    if (mediaType === null) return false;
+    try {
+      await gate.admitAddress(context.remoteAddress, context.usages);
+      context.caller = await gate.identify(request.headers.authorization, context.remoteAddress);
+      await gate.admit(context.caller, context.usages);
+    } catch (error) {
+      context.refusal = { error };
+      return false;
+    }
+    const text = await readText(request);
+    const operation = operationIn(text, options);
+    if (operation === null) {
+      // yoga's adapter takes a body that is already read from here.
+      Object.assign(request, { body: text });
+      return false;
+    }
+    const result = await options.execute(operation, context);
+    sendResult(response, result, mediaType, context);
+    return true;
+  };
+}
+
+function mediaTypeOf({ method, url, headers }: IncomingMessage, path: string): MediaType | null {
+  if (method !== 'POST' || url !== path) return null;
+  if (headers.origin !== undefined || headers['transfer-encoding'] !== undefined) return null;
+  if (headers['content-encoding'] !== undefined || !CONTENT_TYPES.has(headers['content-type'] ?? ''))
+    return null;
+  return MEDIA_TYPES.get(headers.accept ?? '') ?? null;
+}
+
+async function readText(request: IncomingMessage): Promise<string> {
+  const body = await readBody(request, NO_LIMIT);
+  return body?.toString() ?? '';
+}
+
+/** Null for everything that is not a known query or mutation with nothing but its variables. */
+function operationIn(text: string, { documents, known }: DirectPostOptions): DirectOperation | null {
+  const params = parseObject(text);
+  if (params === null) return null;
+  const { query, variables, operationName, ...others } = params;
+  if (typeof query !== 'string' || !isNameOrNone(operationName) || !isObjectOrNone(variables)) return null;
+  for (const name in others) if (Object.hasOwn(others, name)) return null;
+  const document = known.get(query);
+  const operation = document && getOperationAST(document, operationName);
+  if (document === undefined || operation == null) return null;
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) return null;
+  try {
+    documents.documentOf({ query });
+  } catch {
+    return null;
+  }
+  return { document, operationName, variables };
+}
+
+function parseObject(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && !Array.isArray(value)
+      ? (value as Record<string, unknown> | null)
+      : null;
+  } catch {
+    return null;
+  }
+}
+
+function isNameOrNone(value: unknown): value is string | null | undefined {
+  return value == null || typeof value === 'string';
+}
+
+function isObjectOrNone(value: unknown): value is Record<string, unknown> | null | undefined {
+  return value == null || (typeof value === 'object' && !Array.isArray(value));
+}
+
+/** What yoga's result processor makes, without a Response. */
+interface Sent {
+  body: string;
+  status: number;
+  headers: Record<string, string>;
+}
+
+/** In place of the fetch standard's Response: keeps what it is made of. */
+const FETCH_API = {
+  Response: class {
+    readonly sent: Sent;
+    constructor(body: string, { status, headers }: Omit<Sent, 'body'>) {
+      this.sent = { body, status, headers };
+    }
+  },
+} as unknown as Parameters<typeof processRegularResult>[1];
+
+function sendResult(
+  response: ServerResponse,
+  result: ExecutionResult,
+  mediaType: MediaType,
+  { usages }: TransportContext,
+): void {
+  const { body, status, headers } =
+    result.errors === undefined
+      ? {
+          body: JSON.stringify(result),
+          status: 200,
+          headers: { 'Content-Type': `${mediaType}; charset=utf-8` },
+        }
+      : (processRegularResult(result, FETCH_API, mediaType) as unknown as { sent: Sent }).sent;
+  response.writeHead(status, {
+    ...headers,
+    ...rateLimitHeaders(usages),
+    'content-length': Buffer.byteLength(body),
+  });
+  response.end(body);
+}

@@ -1,0 +1,167 @@
+/**
+ * Maps thrown values to the errors that clients see, for HTTP, SSE and websockets.
+ *
+ * `DomainError`s, GraphQL's own errors and the network's errors keep their message and get a code of the closed set.
+ * Every other error is a defect: it is masked here, and logged with the request id in maskErrors.ts.
+ */
+import { PothosValidationError } from '@pothos/core';
+import { DrizzleQueryError } from 'drizzle-orm';
+import { GraphQLError } from 'graphql';
+import type { GraphQLFormattedError } from 'graphql';
+import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
+import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
+import { NetworkRefusal, NetworkUnavailable } from '../../ledger/network/port.ts';
+import { escapeUnprintable, truncate } from '../../schema/core/showValue.ts';
+
+/** GraphQL's messages repeat whole values, which may be large. */
+const MAX_MESSAGE_CHARACTERS = 600;
+
+/** The HTTP status of an error before execution, for clients of graphql-response+json. */
+const HTTP_STATUS: Partial<Record<ErrorCode, number>> = {
+  UNAUTHENTICATED: 401,
+  FORBIDDEN: 403,
+  DOCUMENT_NOT_TRUSTED: 403,
+  RATE_LIMITED: 429,
+  OVERLOADED: 503,
+  INTERNAL_SERVER_ERROR: 500,
+};
+
+/** Errors of the GraphQL request itself: answered 400, or 200 to clients of plain application/json. */
+const CODES_OF_THE_REQUEST = new Set<ErrorCode>([
+  'GRAPHQL_PARSE_FAILED',
+  'GRAPHQL_VALIDATION_FAILED',
+  'BAD_USER_INPUT',
+  'PERSISTED_QUERY_NOT_FOUND',
+  'PERSISTED_QUERY_NOT_SUPPORTED',
+]);
+
+interface Verdict {
+  code: ErrorCode;
+  message: string;
+  details?: ErrorDetails;
+  /** Set by the GraphQL-over-HTTP layer; overrides the table. */
+  http?: unknown;
+}
+
+const mapped = new WeakSet<GraphQLError>();
+const defects = new WeakMap<GraphQLError, unknown>();
+
+/** The error as a client may see it. Idempotent. */
+export function toClientError(thrown: unknown): GraphQLError {
+  if (isMapped(thrown)) return thrown;
+  const root = rootOf(thrown);
+  if (isMapped(root)) return root;
+  const located = thrown instanceof GraphQLError ? thrown : undefined;
+  const verdict = judge(root, located);
+  const extensions: Record<string, unknown> = {
+    ...verdict?.details,
+    code: verdict?.code ?? 'INTERNAL_SERVER_ERROR',
+  };
+  if (located?.path === undefined) {
+    extensions['http'] = verdict?.http ?? httpOf(verdict?.code ?? 'INTERNAL_SERVER_ERROR', verdict?.details);
+  }
+  const message = verdict?.message ?? ERROR_CODES.INTERNAL_SERVER_ERROR;
+  const error = new GraphQLError(escapeUnprintable(truncate(message, MAX_MESSAGE_CHARACTERS)), {
+    nodes: located?.nodes,
+    source: located?.source,
+    positions: located?.positions,
+    path: located?.path,
+    extensions,
+  });
+  mapped.add(error);
+  if (verdict === undefined) defects.set(error, root);
+  return error;
+}
+
+/** The code that a client sees for what was thrown. */
+export function codeOf(thrown: unknown): ErrorCode {
+  return toClientError(thrown).extensions['code'] as ErrorCode;
+}
+
+function isMapped(error: unknown): error is GraphQLError {
+  return error instanceof GraphQLError && mapped.has(error);
+}
+
+/** The cause of a masked error, returned once: the caller logs it. */
+export function takeDefect(error: GraphQLError): { cause: unknown } | undefined {
+  if (!defects.has(error)) return undefined;
+  const cause = defects.get(error);
+  defects.delete(error);
+  return { cause };
+}
+
+/** The error as JSON, without the fields for the HTTP layer. */
+export function toWireError(error: GraphQLError): GraphQLFormattedError {
+  const { extensions, ...rest } = error.toJSON();
+  const { http: _http, ...visible } = extensions ?? {};
+  return { ...rest, extensions: visible };
+}
+
+/** GraphQL wraps what resolvers throw; the first cause decides. */
+function rootOf(thrown: unknown): unknown {
+  let root = thrown;
+  while (root instanceof GraphQLError && root.originalError !== undefined) root = root.originalError;
+  // A statement that was not sent, because no connection became free in time.
+  if (root instanceof DrizzleQueryError && root.cause instanceof DomainError) return root.cause;
+  return root;
+}
+
+/** Undefined for a defect. */
+function judge(root: unknown, located: GraphQLError | undefined): Verdict | undefined {
+  if (root instanceof DomainError) return { code: root.code, message: root.message, details: root.details };
+  if (root instanceof NetworkUnavailable) {
+    return { code: 'LEDGER_UNAVAILABLE', message: ERROR_CODES.LEDGER_UNAVAILABLE };
+  }
+  if (root instanceof NetworkRefusal) {
+    return { code: 'LEDGER_REJECTED', message: root.message, details: { reason: root.reason } };
+  }
+  if (root instanceof PothosValidationError) return { code: 'BAD_USER_INPUT', message: root.message };
+  if (root instanceof GraphQLError) return judgeGraphQLError(root, located ?? root);
+  return undefined;
+}
+
+/** Errors of graphql-js, of yoga and of the scalars. */
+function judgeGraphQLError(root: GraphQLError, located: GraphQLError): Verdict | undefined {
+  const aboutVariable = variableProblem(root, located);
+  if (aboutVariable !== undefined) return aboutVariable;
+  const { message } = root;
+  const { code, http, details } = { ...located.extensions, ...root.extensions };
+  // A request that is not a GraphQL request is never answered 200.
+  if (code === 'BAD_REQUEST') return { code, message, http: { ...(http as object), spec: false } };
+  if (isErrorCode(code)) return { code, message, http, details: detailsOf(details) };
+  if (message.startsWith('Argument "')) return { code: 'BAD_USER_INPUT', message };
+  if (http !== undefined) return { code: 'BAD_REQUEST', message, http };
+  if (message.startsWith('Syntax Error')) return { code: 'GRAPHQL_PARSE_FAILED', message };
+  // With a path it comes from the execution: a resolver returned a value that its type can't serialize.
+  return located.path === undefined ? { code: 'BAD_REQUEST', message } : undefined;
+}
+
+/** `Variable "$input" got invalid value … at "input.amountCO2e"; …` with the field as a detail. */
+function variableProblem(root: GraphQLError, located: GraphQLError): Verdict | undefined {
+  const variable = /^Variable "\$(\w+)"/.exec(located.message)?.[1];
+  if (variable === undefined) return undefined;
+  const reason = located === root ? '' : root.message;
+  const place = located.message.slice(0, located.message.length - reason.length);
+  const field = / at "([\w.[\]]+)"; $/.exec(place)?.[1] ?? variable;
+  return {
+    code: 'BAD_USER_INPUT',
+    message: reason === '' ? located.message : `Variable "$${variable}" at ${field}: ${reason}`,
+    details: { ...detailsOf(root.extensions['details']), field },
+  };
+}
+
+function httpOf(code: ErrorCode, details: ErrorDetails | undefined): Record<string, unknown> {
+  const headers: Record<string, string> = {};
+  if (code === 'UNAUTHENTICATED') headers['WWW-Authenticate'] = 'Bearer error="invalid_token"';
+  const retryAfterSeconds = details?.['retryAfterSeconds'];
+  if (typeof retryAfterSeconds === 'number') headers['Retry-After'] = String(retryAfterSeconds);
+  return { status: HTTP_STATUS[code] ?? 400, spec: CODES_OF_THE_REQUEST.has(code), headers };
+}
+
+function isErrorCode(code: unknown): code is ErrorCode {
+  return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code);
+}
+
+function detailsOf(value: unknown): ErrorDetails {
+  return typeof value === 'object' && value !== null ? (value as ErrorDetails) : {};
+}

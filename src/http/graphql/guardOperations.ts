@@ -1,0 +1,166 @@
+/**
+ * Checks of every operation between validation and its resolvers, on every transport:
+ *
+ *   variables valid? ─▶ cost in limit? ─▶ mutations: budget left? ─▶ below the limit? ─▶ runs ─▶ cost reported
+ *
+ * A refusal is an answer with errors, never an exception: on a websocket that would end the socket.
+ */
+import type { DocumentNode, ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
+import { getOperationAST, getVariableValues, Kind, OperationTypeNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { DomainError } from '../../lib/errors.ts';
+import type { CredentialEnds } from '../../identity/credentialEnds.ts';
+import { addressKey } from '../../limits/addressKey.ts';
+import type { Counters } from '../../limits/counters.ts';
+import { requireModestDocument } from '../../limits/documentLimits.ts';
+import type { OperationLimits } from '../../limits/operationCost.ts';
+import type { RateLimits } from '../../limits/rateLimits.ts';
+import { overloaded } from '../../lib/concurrencyLimit.ts';
+import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import type { Context } from '../../schema/core/context.ts';
+import { recordUnstarted } from './auditMutations.ts';
+import { endingStream } from './endingStream.ts';
+import { toClientError } from './errors.ts';
+import { placeInput } from './inputPaths.ts';
+import { createIntrospectionAnswers, isIntrospection } from './introspectionAnswers.ts';
+import type { FindFacts } from './operationFacts.ts';
+import type { RootField } from './rootFields.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export interface OperationGuard {
+  limits: OperationLimits;
+  factsOf: FindFacts;
+  rateLimits: RateLimits;
+  /** Mutations wait for the network, so they have their own limit. */
+  concurrency: { queries: ConcurrencyLimit; mutations: ConcurrencyLimit };
+  /** Open subscriptions, by address. */
+  subscriptions: Counters;
+  credentialEnds: CredentialEnds;
+  /** Whether errors about unknown names suggest similar names. */
+  hideSuggestions: boolean;
+}
+
+type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
+type Run = (args: ExecutionArgs) => Result | Promise<Result>;
+type GuardedContext = Context<unknown> & TransportContext;
+
+const introspections = createIntrospectionAnswers();
+
+/** GraphQL's own limit for what it says about one set of variables. */
+const MAX_VARIABLE_ERRORS = 50;
+
+export function useOperationGuard(guard: OperationGuard): Plugin {
+  const modest = new WeakSet<DocumentNode>();
+  return {
+    onParse: () => (payload) => {
+      const document: unknown = payload.result;
+      if (!isDocument(document) || modest.has(document)) return;
+      requireModestDocument(document);
+      modest.add(document);
+    },
+    onExecute: ({ executeFn, setExecuteFn }) => {
+      setExecuteFn((args: ExecutionArgs) => guarded(guard, args, executeFn as Run));
+    },
+    onSubscribe: ({ subscribeFn, setSubscribeFn }) => {
+      setSubscribeFn((args: ExecutionArgs) =>
+        guarded(guard, args, (checked) => subscribe(guard, checked, subscribeFn as Run)),
+      );
+    },
+  };
+}
+
+async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
+  const operation = getOperationAST(args.document, args.operationName);
+  // The operation is ambiguous or missing: the executor returns the error.
+  if (operation == null) return run(args);
+  try {
+    return await runWhenAdmitted(guard, args, operation, run);
+  } catch (error) {
+    // The client has disconnected: no answer is needed.
+    if (error instanceof Error && error.name === 'AbortError') throw error;
+    // Defects included: the error table logs them, and only this operation ends.
+    return { errors: [placeInput(toClientError(error), args.document)] };
+  }
+}
+
+async function runWhenAdmitted(
+  guard: OperationGuard,
+  args: ExecutionArgs,
+  operation: OperationDefinitionNode,
+  run: Run,
+): Promise<Result> {
+  const context = args.contextValue as GuardedContext;
+  const isMutation = operation.operation === OperationTypeNode.MUTATION;
+  const facts = guard.factsOf(args.document, operation);
+  const { roots } = facts;
+  const fields = isMutation ? roots.map(({ name }) => name) : [];
+  if (operation.operation === OperationTypeNode.SUBSCRIPTION) requireUnconditional(roots);
+  if (isMutation) await guard.rateLimits.admitMutations(context, fields.length, context.usages);
+  const variables = getVariableValues(
+    args.schema,
+    operation.variableDefinitions ?? [],
+    args.variableValues ?? {},
+    { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions: guard.hideSuggestions },
+  );
+  if (variables.errors !== undefined) {
+    const errors = variables.errors.map((error) => placeInput(toClientError(error), args.document));
+    await recordUnstarted(context.audit, context, fields, String(errors[0]?.extensions['code']));
+    return { errors };
+  }
+  const size = facts.sizeOf(args.variableValues ?? {});
+  context.trace.cost = size.cost;
+  facts.requireModest(size, args.variableValues ?? {});
+  const giveBack = await guard.concurrency[isMutation ? 'mutations' : 'queries'].take();
+  try {
+    const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
+    return isStream(result) ? result : withCost(result, size.cost, guard.limits.maxCost);
+  } finally {
+    giveBack();
+  }
+}
+
+/** graphql-js reports a subscription whose field is skipped as an internal error, so it is refused here. */
+function requireUnconditional(roots: readonly RootField[]): void {
+  const conditional = roots.find(({ isConditional }) => isConditional);
+  if (conditional === undefined) return;
+  throw new DomainError(
+    'GRAPHQL_VALIDATION_FAILED',
+    `The subscription's field ${conditional.name} can't have @skip or @include.`,
+  );
+}
+
+/** Counts a subscription while it is open, and ends it with its credential. */
+async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
+  const { caller, remoteAddress } = args.contextValue as GuardedContext;
+  const close = guard.subscriptions.open(addressKey(remoteAddress));
+  if (close === null) throw overloaded();
+  try {
+    const result = await run(args);
+    if (!isStream(result)) {
+      close();
+      return result;
+    }
+    return endingStream(result, (end) => {
+      const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
+      return () => {
+        unwatch();
+        close();
+      };
+    });
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+function withCost(result: ExecutionResult, cost: number, limit: number): ExecutionResult {
+  return { ...result, extensions: { ...result.extensions, cost: { requested: cost, limit } } };
+}
+
+function isStream(result: Result): result is AsyncIterable<ExecutionResult> {
+  return Symbol.asyncIterator in result;
+}
+
+function isDocument(value: unknown): value is DocumentNode {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === Kind.DOCUMENT;
+}

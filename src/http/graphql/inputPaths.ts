@@ -1,0 +1,101 @@
+/**
+ * Where a value of a request belongs, as a dotted path from the arguments of its field ("input.amountCO2e",
+ * "input.roles.0"): the form of `extensions.field`, whether a rule, a literal or a variable was wrong.
+ */
+import {
+  Kind,
+  type ArgumentNode,
+  type ASTNode,
+  type DocumentNode,
+  type GraphQLError,
+  type SelectionSetNode,
+  type ValueNode,
+} from 'graphql';
+
+const placed = new WeakSet<GraphQLError>();
+
+/** Puts `field` of an error about a literal or a variable into that form. Idempotent. */
+export function placeInput(error: GraphQLError, document: DocumentNode): GraphQLError {
+  const { extensions } = error;
+  if (extensions['code'] !== 'BAD_USER_INPUT' || placed.has(error)) return error;
+  placed.add(error);
+  const variable = /^Variable "\$(\w+)"/.exec(error.message)?.[1];
+  const field =
+    variable === undefined ? literalPath(error, document) : variablePath(error, document, variable);
+  if (field !== undefined) extensions['field'] = field;
+  return error;
+}
+
+/** `field` begins with the variable's name: in its place comes where the variable is used first. */
+function variablePath(error: GraphQLError, document: DocumentNode, variable: string): string | undefined {
+  const field = error.extensions['field'];
+  const within = (typeof field === 'string' ? field : variable)
+    .replaceAll(/\[(\d+)\]/g, '.$1')
+    .slice(variable.length);
+  const path = findPath(document, (node) => node.kind === Kind.VARIABLE && node.name.value === variable);
+  return path === undefined ? undefined : `${path}${within}`;
+}
+
+/** Of a literal, or of a variable that has no value, at which the error points. */
+function literalPath(error: GraphQLError, document: DocumentNode): string | undefined {
+  if (error.extensions['field'] !== undefined) return undefined;
+  const culprits = new Set<ASTNode>(error.nodes);
+  return findPath(document, (node) => culprits.has(node));
+}
+
+function findPath(document: DocumentNode, matches: (node: ValueNode) => boolean): string | undefined {
+  for (const definition of document.definitions) {
+    if (!('selectionSet' in definition)) continue;
+    const path = findInSelections(definition.selectionSet, matches);
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+function findInSelections(
+  { selections }: SelectionSetNode,
+  matches: (node: ValueNode) => boolean,
+): string | undefined {
+  for (const selection of selections) {
+    const own = selection.kind === Kind.FIELD ? (selection.arguments ?? []) : [];
+    const given = [...own, ...(selection.directives ?? []).flatMap((directive) => directive.arguments ?? [])];
+    const path = findInArguments(given, matches);
+    if (path !== undefined) return path;
+    const below =
+      selection.kind === Kind.FRAGMENT_SPREAD || selection.selectionSet === undefined
+        ? undefined
+        : findInSelections(selection.selectionSet, matches);
+    if (below !== undefined) return below;
+  }
+  return undefined;
+}
+
+function findInArguments(
+  given: readonly ArgumentNode[],
+  matches: (node: ValueNode) => boolean,
+): string | undefined {
+  for (const { name, value } of given) {
+    const path = findInValue(value, name.value, matches);
+    if (path !== undefined) return path;
+  }
+  return undefined;
+}
+
+function findInValue(
+  node: ValueNode,
+  path: string,
+  matches: (node: ValueNode) => boolean,
+): string | undefined {
+  if (matches(node)) return path;
+  const parts: readonly (readonly [string, ValueNode])[] =
+    node.kind === Kind.OBJECT
+      ? node.fields.map(({ name, value }) => [name.value, value] as const)
+      : node.kind === Kind.LIST
+        ? node.values.map((value, index) => [String(index), value] as const)
+        : [];
+  for (const [name, value] of parts) {
+    const found = findInValue(value, `${path}.${name}`, matches);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -1,0 +1,26 @@
+/**
+ * The documents that have passed every check before, by their text: what an HTTP request runs without parsing and
+ * validating anything again.
+ */
+import type { DocumentNode } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import { createDocumentCache } from './documentCache.ts';
+
+export interface KnownDocuments {
+  get(source: string): DocumentNode | undefined;
+  plugin: Plugin;
+}
+
+/** Whether a document is valid depends on the schema and the settings alone, which do not change while the server runs. */
+export function createKnownDocuments(): KnownDocuments {
+  const kept = createDocumentCache<DocumentNode>();
+  return {
+    get: (source) => kept.get(source),
+    plugin: {
+      onExecute: ({ args }) => {
+        const source = args.document.loc?.source.body;
+        if (source !== undefined && kept.get(source) !== args.document) kept.set(source, args.document);
+      },
+    },
+  };
+}

@@ -1,0 +1,87 @@
+/**
+ * Applies the error table of errors.ts to the execution pipeline that HTTP, SSE and websockets share, and logs defects
+ * with their request id.
+ */
+import { GraphQLError } from 'graphql';
+import type { ExecutionResult } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Logger } from '../../lib/logger.ts';
+import { takeDefect, toClientError } from './errors.ts';
+import { placeInput } from './inputPaths.ts';
+
+export type ErrorLog = Pick<Logger, 'error'>;
+
+/** Maps one thrown value and logs it when it is a defect; its `requestId` then joins the answer. */
+export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
+  const error = toClientError(thrown);
+  const defect = takeDefect(error);
+  if (defect !== undefined) {
+    error.extensions['requestId'] = requestId;
+    log.error(
+      { requestId, path: error.path?.join('.'), err: defect.cause },
+      'an operation failed because of a defect',
+    );
+  }
+  return error;
+}
+
+/** The pipeline may collect several errors into one: variables can be invalid in several ways. */
+export function mapAllAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError[] {
+  const errors = thrown instanceof AggregateError ? (thrown.errors as unknown[]) : [thrown];
+  return errors.map((error) => mapAndLog(error, requestId, log));
+}
+
+/** For yoga and envelop: maps every result's errors before a transport serializes them. */
+export function useErrorTable(log: ErrorLog): Plugin {
+  const mapResult = (result: ExecutionResult, context: unknown): ExecutionResult =>
+    result.errors === undefined
+      ? result
+      : { ...result, errors: result.errors.map((error) => mapAndLog(error, requestIdOf(context), log)) };
+  return {
+    onParse: () => (payload) => {
+      if (payload.result instanceof GraphQLError)
+        payload.result.extensions['code'] ??= 'GRAPHQL_PARSE_FAILED';
+    },
+    onValidate:
+      ({ params: { documentAST } }) =>
+      (payload) => {
+        for (const error of payload.result) error.extensions['code'] ??= 'GRAPHQL_VALIDATION_FAILED';
+        if (!payload.valid)
+          payload.setResult(payload.result.map((error) => placeInput(toClientError(error), documentAST)));
+      },
+    onExecute: () => ({
+      onExecuteDone: ({ args, result, setResult }) => {
+        if (!isStream(result)) setResult(mapResult(result, args.contextValue));
+      },
+    }),
+    onSubscribe: ({ args }) => ({
+      onSubscribeResult: ({ result, setResult }) => {
+        if (!isStream(result)) setResult(mapResult(result, args.contextValue));
+        return {
+          onNext: (next) => {
+            next.setResult(mapResult(next.result, args.contextValue));
+          },
+        };
+      },
+      onSubscribeError: ({ error, setError }) =>
+        setError(mapAndLog(error, requestIdOf(args.contextValue), log)),
+    }),
+    // Failures outside of the execution (context, parameters) were mapped by yoga's maskError, without the request id.
+    onResultProcess: ({ result, serverContext }) => {
+      if (!('errors' in result)) return;
+      for (const error of result.errors ?? []) mapAndLog(error, requestIdOf(serverContext), log);
+    },
+  };
+}
+
+function isStream(result: object): result is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in result;
+}
+
+function requestIdOf(context: unknown): string {
+  const id =
+    typeof context === 'object' && context !== null
+      ? (context as { requestId?: unknown }).requestId
+      : undefined;
+  return typeof id === 'string' ? id : 'unknown';
+}

@@ -1,0 +1,82 @@
+/**
+ * What the text of an operation says, found once for each parsed document: clients repeat their documents, and their
+ * variables rarely change how large an operation is.
+ */
+import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
+import { BREAK, Kind, visit } from 'graphql';
+import { requireModestAnswer } from '../../limits/answerSize.ts';
+import { requireModestIntrospection } from '../../limits/introspectionCost.ts';
+import {
+  measure,
+  requireAffordable,
+  type OperationLimits,
+  type OperationSize,
+} from '../../limits/operationCost.ts';
+import { rootFields, type RootField } from './rootFields.ts';
+
+export interface OperationFacts {
+  roots: readonly RootField[];
+  /** @throws the errors of coercing arguments */
+  sizeOf(variables: Record<string, unknown>): OperationSize;
+  /** @throws DomainError OPERATION_TOO_LARGE */
+  requireModest(size: OperationSize, variables: Record<string, unknown>): void;
+}
+
+export type FindFacts = (document: DocumentNode, operation: OperationDefinitionNode) => OperationFacts;
+
+export function createOperationFacts(schema: GraphQLSchema, limits: OperationLimits): FindFacts {
+  const known = new WeakMap<OperationDefinitionNode, OperationFacts>();
+  return (document, operation) => {
+    const before = known.get(operation);
+    if (before !== undefined) return before;
+    const facts = readFacts(schema, limits, document, operation);
+    known.set(operation, facts);
+    return facts;
+  };
+}
+
+function readFacts(
+  schema: GraphQLSchema,
+  limits: OperationLimits,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): OperationFacts {
+  const isFixed = !variablesMatter(document);
+  let fixedSize: OperationSize | undefined;
+  let isKnownModest = false;
+  return {
+    roots: rootFields(document, operation),
+    sizeOf(variables) {
+      if (fixedSize !== undefined) return fixedSize;
+      const size = measure(schema, document, operation, variables);
+      if (isFixed) fixedSize = size;
+      return size;
+    },
+    requireModest(size, variables) {
+      if (isKnownModest) return;
+      requireAffordable(size, limits);
+      requireModestIntrospection(schema, document, operation);
+      requireModestAnswer(schema, document, operation, variables);
+      isKnownModest = isFixed;
+    },
+  };
+}
+
+/**
+ * Variables give the sizes of pages. And one that may be null in spite of its default makes coercing the arguments of a
+ * page fail.
+ */
+function variablesMatter(document: DocumentNode): boolean {
+  let matter = false;
+  const found = () => {
+    matter = true;
+    return BREAK;
+  };
+  visit(document, {
+    VariableDefinition: ({ type, defaultValue }) =>
+      defaultValue !== undefined && type.kind !== Kind.NON_NULL_TYPE ? found() : undefined,
+    Argument: ({ name, value }) =>
+      value.kind === Kind.VARIABLE && (name.value === 'first' || name.value === 'last') ? found() : undefined,
+  });
+  return matter;
+}

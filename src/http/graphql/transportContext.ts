@@ -1,0 +1,39 @@
+/**
+ * What a transport knows about an operation before it is parsed, and what later steps add.
+ */
+import type { Caller } from '../../identity/roles.ts';
+import type { Usage } from '../../limits/sharedBudget.ts';
+import type { NamedDocument } from '../documents/documentSource.ts';
+
+export interface TransportContext {
+  requestId: string;
+  remoteAddress: string;
+  transport: 'http' | 'websocket';
+  /** Undefined until the gate has verified the credential. */
+  caller?: Caller | null;
+  /** Why the gate has refused the request, when it has been asked already. */
+  refusal?: { error: unknown };
+  /** The usage of each rate limit, for the RateLimit headers. */
+  usages: Usage[];
+  /** What it runs, once that is known. */
+  document?: NamedDocument;
+  /** The fields of the operation's log line. */
+  trace: OperationTrace;
+}
+
+export interface OperationTrace {
+  startedAtMs: number;
+  isLogged: boolean;
+  cost?: number;
+}
+
+export function newContext(about: {
+  requestId: string;
+  remoteAddress: string;
+  transport: TransportContext['transport'];
+  caller?: Caller | null;
+  startedAt: Date;
+}): TransportContext {
+  const { startedAt, ...rest } = about;
+  return { ...rest, usages: [], trace: { startedAtMs: startedAt.getTime(), isLogged: false } };
+}

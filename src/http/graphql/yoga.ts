@@ -1,0 +1,243 @@
+/**
+ * The GraphQL pipeline: one yoga, whose parsing, validation, context and execution serve HTTP and SSE
+ * directly and websockets through `getEnveloped` (see websocket.ts), so that all follow the same rules.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type {
+  DocumentNode,
+  ExecutionArgs,
+  ExecutionResult,
+  GraphQLError,
+  GraphQLSchema,
+  ValidationRule,
+} from 'graphql';
+import { execute, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
+import { createYoga } from 'graphql-yoga';
+import type { Plugin } from 'graphql-yoga';
+import type { Clock } from '../../lib/clock.ts';
+import type { AuditLog } from '../../identity/auditLog.ts';
+import type { CredentialEnds } from '../../identity/credentialEnds.ts';
+import type { TokenVerifier } from '../../identity/tokens.ts';
+import { createCounters } from '../../limits/counters.ts';
+import type { Limits } from '../../limits/limits.ts';
+import { priceFields } from '../../limits/operationCost.ts';
+import type { RateLimits } from '../../limits/rateLimits.ts';
+import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import type { Context } from '../../schema/core/context.ts';
+import { auditMutations } from './auditMutations.ts';
+import { createDirectPost, type DirectOperation } from './directPost.ts';
+import { createDocumentCache } from './documentCache.ts';
+import { toClientError } from './errors.ts';
+import type { DocumentRules, DocumentSource } from '../documents/documentSource.ts';
+import { ANY_DOCUMENT, createDocumentSource } from '../documents/documentSource.ts';
+import { useDocuments } from '../documents/useDocuments.ts';
+import type { Gate } from '../server/gate.ts';
+import { createGate, useGate } from '../server/gate.ts';
+import type { OperationGuard } from './guardOperations.ts';
+import { useOperationGuard } from './guardOperations.ts';
+import { createKnownDocuments } from './knownDocuments.ts';
+import { createOperationFacts } from './operationFacts.ts';
+import type { OperationLogger } from './logOperations.ts';
+import { createOperationLog } from './logOperations.ts';
+import type { ErrorLog } from './maskErrors.ts';
+import { mapAllAndLog, useErrorTable } from './maskErrors.ts';
+import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
+import { useUnacceptable } from './unacceptable.ts';
+import { useRequestRules } from '../server/requestRules.ts';
+import { createSharedSubscribe } from './sharedEvents.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export const GRAPHQL_PATH = '/graphql';
+
+/** An operation that has waited this long for its turn is refused: its client may have given up. */
+const QUEUE_WAIT_MS = 10_000;
+
+/** Origins of browser pages that may call the API; `*` for any, since no cookie speaks for a caller. */
+export type AllowedOrigins = '*' | readonly string[];
+
+export interface PipelineOptions {
+  schema: GraphQLSchema;
+  /** Passed to resolvers in their context; opaque to the pipeline. */
+  dependencies: object;
+  verifyToken: TokenVerifier;
+  allowedOrigins: AllowedOrigins;
+  /** Whether introspection is allowed; without it, errors do not suggest names of the schema either. */
+  introspection: boolean;
+  /** Which documents may run; any unless given. */
+  documents?: DocumentRules;
+  limits: Limits;
+  rateLimits: RateLimits;
+  credentialEnds: CredentialEnds;
+  audit: AuditLog;
+  clock: Clock;
+  log: ErrorLog & OperationLogger;
+}
+
+/** The steps of one operation, each with all plugins around it. */
+export interface Enveloped {
+  schema: GraphQLSchema;
+  parse: (source: string) => DocumentNode;
+  validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
+  contextFactory: () => Promise<object>;
+  execute: (args: ExecutionArgs) => Promise<ExecutionResult>;
+  subscribe: (args: ExecutionArgs) => Promise<AsyncIterable<ExecutionResult> | ExecutionResult>;
+}
+
+export interface Pipeline {
+  gate: Gate;
+  documents: DocumentSource;
+  /** Answers a whole HTTP request. */
+  handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
+  /** For other transports: the steps of one operation. */
+  getEnveloped(context: TransportContext): Enveloped;
+  /** For other transports: logs a request that did not become an operation. */
+  logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
+  openSubscriptions(): number;
+}
+
+export function createPipeline(options: PipelineOptions): Pipeline {
+  const { schema, dependencies, audit, log } = options;
+  const guard = guardOf(options);
+  const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
+  const known = createKnownDocuments();
+  const gate = createGate(options.rateLimits, options.verifyToken);
+  const operationLog = createOperationLog(log, options.clock);
+  priceFields(schema);
+  auditMutations(schema);
+  const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
+    schema,
+    graphqlEndpoint: GRAPHQL_PATH,
+    context: ({ caller = null }) => ({ caller, audit, dependencies }),
+    maskedErrors: { maskError: toClientError },
+    plugins: [
+      useReferenceExecution(),
+      useGate(gate),
+      useRequestRules(),
+      useDocuments(documents),
+      useSchemaSecrecy(options.introspection),
+      useOperationGuard(guard),
+      useErrorTable(log),
+      operationLog.plugin,
+      known.plugin,
+      useMultipartSubscriptions(),
+      useUnacceptable(),
+    ],
+    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: createDocumentCache() },
+    cors: corsOf(options.allowedOrigins),
+    extraParamNames: ['documentId'],
+    batching: false,
+    multipart: false,
+    graphiql: false,
+    landingPage: false,
+    // The server limits bodies before this point, and the error table logs errors.
+    maxRequestBodySize: false,
+    logging: false,
+  });
+  const getEnveloped = (context: TransportContext) =>
+    yoga.getEnveloped({ ...context }) as unknown as Enveloped;
+  const post = createDirectPost({
+    path: GRAPHQL_PATH,
+    gate,
+    documents,
+    known,
+    execute: (operation, context) =>
+      executeDirectly(getEnveloped(context), operation).catch((error: unknown) => {
+        const errors = mapAllAndLog(error, context.requestId, log);
+        operationLog.logRefusal(context, errors);
+        return { errors };
+      }),
+  });
+  return {
+    gate,
+    documents,
+    async handle(request, response, context) {
+      if (await post(request, response, context)) return;
+      await yoga.handle(request, response, context);
+    },
+    getEnveloped,
+    logRefusal: operationLog.logRefusal,
+    openSubscriptions: () => guard.subscriptions.total,
+  };
+}
+
+/** What yoga does between validation and the answer. */
+async function executeDirectly(
+  { schema, contextFactory, execute }: Enveloped,
+  { document, operationName, variables }: DirectOperation,
+): Promise<ExecutionResult> {
+  const contextValue = await contextFactory();
+  return execute({ schema, document, operationName, variableValues: variables, contextValue });
+}
+
+function guardOf({
+  schema,
+  limits,
+  rateLimits,
+  credentialEnds,
+  introspection,
+}: PipelineOptions): OperationGuard {
+  const atOnce = (count: number) =>
+    createConcurrencyLimit({ maxConcurrent: count, maxWaiting: count, waitMs: QUEUE_WAIT_MS });
+  return {
+    limits: limits.operations,
+    factsOf: createOperationFacts(schema, limits.operations),
+    rateLimits,
+    concurrency: {
+      queries: atOnce(limits.maxQueriesInFlight),
+      mutations: atOnce(limits.maxMutationsInFlight),
+    },
+    subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    credentialEnds,
+    hideSuggestions: !introspection,
+  };
+}
+
+/**
+ * Executed by graphql itself: yoga's own executor gives fields in the order in which they became known, and clients
+ * may rely on the query's order, as the specification says.
+ */
+const useReferenceExecution = (): Plugin => {
+  const subscribe = createSharedSubscribe();
+  return {
+    onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
+    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+  };
+};
+
+/** Disables introspection and the suggestions of names, which would disclose the schema. */
+function useSchemaSecrecy(introspection: boolean): Plugin {
+  if (introspection) return {};
+  return {
+    onValidate: ({ addValidationRule, setValidationFn }) => {
+      addValidationRule(NoSchemaIntrospectionCustomRule);
+      setValidationFn((schema: GraphQLSchema, document: DocumentNode, rules: ValidationRule[]) =>
+        validate(schema, document, rules, { hideSuggestions: true }),
+      );
+    },
+  };
+}
+
+/** What GraphQL clients and tracing add to requests; none of it lets a page do more than it could without. */
+const ALLOWED_HEADERS = [
+  'authorization',
+  'content-type',
+  'x-request-id',
+  'apollo-require-preflight',
+  'apollographql-client-name',
+  'apollographql-client-version',
+  'traceparent',
+  'tracestate',
+  'baggage',
+];
+
+function corsOf(allowedOrigins: AllowedOrigins) {
+  if (allowedOrigins !== '*' && allowedOrigins.length === 0) return false;
+  return {
+    origin: allowedOrigins === '*' ? '*' : [...allowedOrigins],
+    credentials: false,
+    methods: ['GET', 'POST'],
+    allowedHeaders: ALLOWED_HEADERS,
+    exposedHeaders: ['x-request-id', 'retry-after', 'ratelimit', 'ratelimit-policy'],
+    maxAge: 600,
+  };
+}

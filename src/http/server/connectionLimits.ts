@@ -1,0 +1,20 @@
+/**
+ * Limits on open connections, in total and per address. Excess connections are closed without an answer, which would
+ * cost what the limit saves.
+ */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+import { addressKey } from '../../limits/addressKey.ts';
+import { createCounters } from '../../limits/counters.ts';
+import type { Limits } from '../../limits/limits.ts';
+
+export function limitConnections(server: Server, limits: Limits): void {
+  // Behind a proxy every connection is the proxy's, which must limit its clients' connections itself.
+  const maxPerAddress = limits.trustedProxyHops === 0 ? limits.maxConnectionsPerAddress : Infinity;
+  const connections = createCounters(limits.maxConnections, maxPerAddress);
+  server.on('connection', (socket: Socket) => {
+    const close = connections.open(addressKey(socket.remoteAddress ?? 'unknown'));
+    if (close === null) socket.destroy();
+    else socket.once('close', close);
+  });
+}

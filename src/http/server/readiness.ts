@@ -1,0 +1,84 @@
+/**
+ * Readiness: checks what a mutation needs, a writing transaction on the same connections and a request to the network.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { installation } from '../../db/tables/index.ts';
+import { describeNetwork } from '../../ledger/network/continuity.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
+import { shareRun } from '../../lib/sharedRuns.ts';
+import { within } from '../../lib/within.ts';
+
+export interface Readiness {
+  isReady: boolean;
+  checks: Readonly<Record<string, string>>;
+}
+
+/** Load balancers wait a few seconds for an answer; a mutation whose first statement takes longer is too slow as well. */
+const CHECK_TIMEOUT_MS = 3_000;
+
+export function createReadiness(deps: {
+  db: Db;
+  network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
+}): () => Promise<Readiness> {
+  const { db, network } = deps;
+  const checks = {
+    database: check(async () => {
+      await takePartInWriting(db);
+      return 'ok';
+    }),
+    network: check(async () => {
+      const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
+      return found;
+    }),
+    signing: check(async () => {
+      const halted = await readHalt(db);
+      return halted === null ? 'ok' : `halted: ${halted}`;
+    }),
+  };
+  return async () => {
+    const [ofDatabase, ofNetwork, ofSigning] = await Promise.all([
+      checks.database(),
+      checks.network(),
+      checks.signing(),
+    ]);
+    const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
+    return {
+      isReady,
+      checks: {
+        database: ofDatabase,
+        network: ofNetwork,
+        ...channelsOf(network),
+        // Purchases and reads go on while signing is halted: told, but it is so for every instance.
+        ...(ofDatabase === 'ok' && ofSigning !== 'ok' ? { signing: ofSigning } : {}),
+      },
+    };
+  };
+}
+
+/** Other instances sign: reported, but no reason to divert traffic. */
+function channelsOf({ signingOrder }: Pick<LedgerNetwork, 'signingOrder'>): Record<string, string> {
+  const { accounts = [], missing = [] } = signingOrder ?? {};
+  const all = missing.length + accounts.length;
+  return missing.length === 0
+    ? {}
+    : { channels: `${missing.length} of ${all} signing accounts do not exist` };
+}
+
+/** One probe at a time: while one has no answer, a further one would only take a connection from a mutation. */
+function check(probe: () => Promise<string>): () => Promise<string> {
+  const shared = shareRun(probe);
+  return async () => {
+    try {
+      return await within(CHECK_TIMEOUT_MS, shared());
+    } catch {
+      return 'unreachable';
+    }
+  };
+}
+
+/** A row lock is a write, which a standby and a read-only database refuse; this one blocks no other transaction. */
+function takePartInWriting(db: Db): Promise<unknown> {
+  return db.transaction((tx) => tx.execute(sql`SELECT FROM ${installation} FOR KEY SHARE`));
+}

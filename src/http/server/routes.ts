@@ -1,0 +1,173 @@
+/**
+ * The route table.
+ *
+ *   /                             the public page of live retirements
+ *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
+ *   /api/hooks/retirements        the indexer's deliveries
+ *   /api/webhooks/payout-settled  the ramp provider's notices
+ *   /healthz, /readyz             liveness; readiness
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Clock } from '../../lib/clock.ts';
+import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
+import { HOOK_PATHS } from '../../lib/hookUrls.ts';
+import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { Readiness } from './readiness.ts';
+import { answerError, answerJson, answerRefusal } from './answers.ts';
+import type { GraphiqlPage } from '../pages/graphiql.ts';
+import type { HookHandler } from './hooks.ts';
+import { answerHook } from './hooks.ts';
+import { answerLivePage } from '../pages/livePage.ts';
+import { readBody } from '../../lib/readBody.ts';
+import { newContext } from '../graphql/transportContext.ts';
+import type { Pipeline } from '../graphql/yoga.ts';
+import { GRAPHQL_PATH } from '../graphql/yoga.ts';
+
+/** The largest operation with all its variables is under 10 kB. */
+const MAX_GRAPHQL_BODY_BYTES = 100_000;
+
+export interface Exchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  remoteAddress: string;
+}
+
+export type Route = (exchange: Exchange) => Promise<void>;
+
+export interface RouteOptions {
+  pipeline: Pipeline;
+  /** Null where there is no GraphiQL. */
+  graphiql: GraphiqlPage | null;
+  hooks: { retirements: HookHandler; payoutSettled: HookHandler };
+  /** Whether this instance may receive traffic. The checks are public. */
+  readiness: () => Promise<Readiness>;
+  clock: Clock;
+  log: Pick<Logger, 'error' | 'warn'>;
+}
+
+/** More frequent requests get the last result: each check costs a transaction and a request to the network. */
+const READINESS_KEPT_MS = 1_000;
+/** Concurrent deliveries; as many again wait. Further ones are dropped; the healer and polling find their events. */
+const MAX_DELIVERIES = 100;
+const DELIVERY_WAIT_MS = 5_000;
+
+/** Answers one request, by the path alone; never rejects. */
+export function createRouter(options: RouteOptions): (exchange: Exchange) => Promise<void> {
+  const { pipeline, hooks } = options;
+  const deliveries = createConcurrencyLimit({
+    maxConcurrent: MAX_DELIVERIES,
+    maxWaiting: MAX_DELIVERIES,
+    waitMs: DELIVERY_WAIT_MS,
+  });
+  const readiness = keptReadiness(options);
+  const routes = new Map<string, Route>([
+    ['/', page(pipeline, ({ response }) => answerLivePage(response))],
+    [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
+    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), options.log)],
+    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), options.log)],
+    ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
+    ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
+  ]);
+  return async (exchange) => {
+    try {
+      const route = routes.get(pathOf(exchange.request)) ?? answerNotFound;
+      await route(exchange);
+    } catch (error) {
+      answerFailure(exchange, error, options.log);
+    }
+  };
+}
+
+export function pathOf(request: IncomingMessage): string {
+  return (request.url ?? '/').split('?', 1)[0] ?? '/';
+}
+
+/** Pages are large: they count like requests. */
+function page({ gate }: Pipeline, answer: Route): Route {
+  return async (exchange) => {
+    await gate.admitAddress(exchange.remoteAddress, []);
+    await answer(exchange);
+  };
+}
+
+async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
+  const { request, response, requestId, remoteAddress } = exchange;
+  if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
+    await page(pipeline, () => graphiql(request, response))(exchange);
+    return;
+  }
+  // Node enforces a declared length; an undeclared one is counted here.
+  if (request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > MAX_GRAPHQL_BODY_BYTES) {
+    const body = await readBody(request, MAX_GRAPHQL_BODY_BYTES);
+    if (body === null) {
+      response.setHeader('connection', 'close');
+      answerError(response, 413, 'BAD_REQUEST', `The body is over ${MAX_GRAPHQL_BODY_BYTES} bytes.`);
+      return;
+    }
+    // yoga's adapter takes a body that is already read from here.
+    Object.assign(request, { body: body.toString() });
+  }
+  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
+  await pipeline.handle(request, response, newContext(about));
+}
+
+function declaredBytes(request: IncomingMessage): number {
+  return Number(request.headers['content-length'] ?? 0);
+}
+
+function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
+  return async ({ request, response, requestId, remoteAddress }) => {
+    if (request.method === 'POST') {
+      await answerHook(request, response, handler, { requestId, remoteAddress }, log);
+      return;
+    }
+    response.setHeader('allow', 'POST');
+    answerError(response, 405, 'BAD_REQUEST', 'Deliveries come by POST.');
+  };
+}
+
+/** @throws DomainError OVERLOADED, which is logged, when deliveries come faster than they can be handled */
+function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
+  return async (delivery) => {
+    const giveBack = await deliveries.take();
+    await handler(delivery).finally(giveBack);
+  };
+}
+
+function keptReadiness({ readiness, clock }: RouteOptions): () => Promise<Readiness> {
+  let kept: { answer: Promise<Readiness>; askedAtMs: number } | undefined;
+  return () => {
+    const nowMs = clock.now().getTime();
+    if (kept === undefined || nowMs - kept.askedAtMs >= READINESS_KEPT_MS) {
+      kept = { answer: readiness(), askedAtMs: nowMs };
+    }
+    return kept.answer;
+  };
+}
+
+function answerReadiness(response: ServerResponse, { isReady, checks }: Readiness): void {
+  answerJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', checks });
+}
+
+async function answerNotFound({ response }: Exchange): Promise<void> {
+  answerError(response, 404, 'NOT_FOUND', `There is nothing at this address; the API is at ${GRAPHQL_PATH}.`);
+}
+
+function answerFailure(
+  { request, response, requestId }: Exchange,
+  error: unknown,
+  log: RouteOptions['log'],
+): void {
+  // The client disconnected: not a defect, and no answer is needed.
+  if (request.destroyed && !request.complete) return;
+  if (error instanceof DomainError && !response.headersSent) {
+    answerRefusal(response, error);
+    return;
+  }
+  log.error({ requestId, path: pathOf(request), err: error }, 'a request failed because of a defect');
+  if (response.headersSent) response.destroy();
+  else answerError(response, 500, 'INTERNAL_SERVER_ERROR', ERROR_CODES.INTERNAL_SERVER_ERROR, { requestId });
+}

@@ -1,0 +1,178 @@
+/**
+ * The HTTP server: connection limits, request ids, websocket upgrades, and an ordered stop.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { setTimeout as delay } from 'node:timers/promises';
+import { addressKey } from '../../limits/addressKey.ts';
+import { clientAddressOf } from '../../limits/clientAddress.ts';
+import { createCounters } from '../../limits/counters.ts';
+import { overloaded } from '../../lib/concurrencyLimit.ts';
+import { answerError, answerRefusal, setSecurityHeaders } from './answers.ts';
+import { createCompression } from './compression.ts';
+import { limitConnections } from './connectionLimits.ts';
+import type { RouteOptions } from './routes.ts';
+import { createRouter, pathOf } from './routes.ts';
+import { endStalledSockets } from '../websocket/stalledSockets.ts';
+import { createWebsocketServer } from '../websocket/websocket.ts';
+import { refuseUpgrade } from './refuseUpgrade.ts';
+import type { AllowedOrigins, PipelineOptions } from '../graphql/yoga.ts';
+import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
+
+/** A client that trickles its request in holds a connection at most this long. */
+const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_500 };
+/** Over the 60 s of common load balancers, so that they close first and no request races the close. */
+const KEEP_ALIVE_TIMEOUT_MS = 65_000;
+const MAX_HEADER_BYTES = 16 * 1024;
+
+/** A request id of a proxy or a client that is safe to print. */
+const REQUEST_ID = /^[\w.:-]{1,64}$/;
+
+export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
+  newRequestId: () => string;
+  log: RouteOptions['log'] & PipelineOptions['log'];
+  /** How long a client may read nothing of its pending output; SOCKET_STALL_MS by default. */
+  socketStallMs?: number;
+  /** How long a request may take to arrive; REQUEST_TIMEOUTS by default. */
+  requestTimeouts?: RequestTimeouts;
+}
+
+interface RequestTimeouts {
+  headersMs: number;
+  requestMs: number;
+  /** How often the time-outs are checked: a client may exceed them by this much. */
+  checkMs: number;
+}
+
+/** What is open at the moment. */
+export interface Load {
+  unfinishedRequests: number;
+  sockets: number;
+  subscriptions: number;
+}
+
+export interface HttpServer {
+  /** Resolves with the port in use. @throws EADDRINUSE and the like */
+  listen(port: number, host: string): Promise<number>;
+  /** Refuses new connections, closes websockets, waits up to `graceMs` for running answers, then closes everything. */
+  close(graceMs: number): Promise<void>;
+  load(): Load;
+}
+
+/** A proxy may decide by one of them, and what stands behind it by the other. */
+function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+  return rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1;
+}
+
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { limits, requestTimeouts: timeouts = REQUEST_TIMEOUTS } = options;
+  const pipeline = createPipeline(options);
+  const remoteAddressOf = (request: IncomingMessage) => clientAddressOf(request, limits.trustedProxyHops);
+  const websockets = createWebsocketServer({ ...options, pipeline, remoteAddressOf });
+  const route = createRouter({ ...options, pipeline });
+  const compressAnswer = createCompression();
+  const running = new Set<ServerResponse>();
+  const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
+  const server = createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: timeouts.requestMs,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
+  limitConnections(server, limits);
+  const stopSweep = endStalledSockets(server, options.socketStallMs);
+  let isClosing = false;
+
+  server.on('request', (request, response) => {
+    const remoteAddress = remoteAddressOf(request);
+    const finish = unfinished.open(addressKey(remoteAddress));
+    running.add(response);
+    response.once('close', () => {
+      finish?.();
+      running.delete(response);
+    });
+    const requestId = requestIdOf(request) ?? options.newRequestId();
+    response.setHeader('x-request-id', requestId);
+    if (isClosing) response.setHeader('connection', 'close');
+    setSecurityHeaders(response);
+    compressAnswer(request, response);
+    if (finish === null) answerRefusal(response, overloaded());
+    else if (hasTwoHosts(request))
+      answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+    else void route({ request, response, requestId, remoteAddress });
+  });
+  server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
+    // A connection that breaks before the upgrade is not a failure.
+    socket.on('error', () => undefined);
+    const refusal = isClosing ? '503 Service Unavailable' : refusalOfUpgrade(request, options.allowedOrigins);
+    if (refusal === null) websockets.upgrade(request, socket, head);
+    else refuseUpgrade(socket, refusal);
+  });
+
+  return {
+    listen: (port, host) => listen(server, port, host),
+    close: async (graceMs) => {
+      isClosing = true;
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeIdleConnections();
+      await Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]);
+      server.closeAllConnections();
+      stopSweep();
+      await closed;
+    },
+    load: () => ({
+      unfinishedRequests: unfinished.total,
+      sockets: websockets.openSockets(),
+      subscriptions: pipeline.openSubscriptions(),
+    }),
+  };
+}
+
+function listen(server: Server, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
+}
+
+const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;
+
+/** Streams do not end by themselves: their clients reconnect and resume from their cursor. */
+async function awaitAnswers(running: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
+  const answers = [...running].filter(
+    (response) => !STREAM_TYPES.test(String(response.getHeader('content-type'))),
+  );
+  const patience = new AbortController();
+  const allAnswered = Promise.all(
+    answers.map((answer) => new Promise((resolve) => answer.once('close', resolve))),
+  );
+  await Promise.race([
+    allAnswered,
+    delay(graceMs, undefined, { signal: patience.signal }).catch(() => undefined),
+  ]);
+  patience.abort();
+}
+
+/** The status line for a refused upgrade, or null. */
+function refusalOfUpgrade(request: IncomingMessage, allowedOrigins: AllowedOrigins): string | null {
+  if (pathOf(request) !== GRAPHQL_PATH) return '404 Not Found';
+  const { origin } = request.headers;
+  // Browsers always send their origin; other clients need no protection from cross-site requests.
+  if (origin === undefined || allowedOrigins === '*' || allowedOrigins.includes(origin)) return null;
+  return isSameOrigin(origin, request.headers.host) ? null : '403 Forbidden';
+}
+
+function isSameOrigin(origin: string, host: string | undefined): boolean {
+  return URL.canParse(origin) && new URL(origin).host === host;
+}
+
+function requestIdOf(request: IncomingMessage): string | undefined {
+  const given = request.headers['x-request-id'];
+  return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
+}

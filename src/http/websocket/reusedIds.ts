@@ -1,0 +1,76 @@
+/**
+ * Lets a client use an operation's id again as soon as it has completed it, as graphql-transport-ws allows.
+ *
+ * A defect of graphql-ws: an operation that ends removes its id in `finally { delete ctx.subscriptions[id] }`, whichever
+ * operation has the id by then. So of two operations with one id, the first one's end completed the second one, whose
+ * client never got an event. Here the second one waits until the first one has ended.
+ */
+import { MessageType, parseMessage } from 'graphql-ws';
+
+export type HandleMessage = (data: string) => Promise<void>;
+
+interface Run {
+  /** The client wants no more of it; it may still be ending. */
+  isCompleted: boolean;
+  /** The message that begins the next operation with this id. */
+  next: { data: string; handled: () => void; failed: (error: unknown) => void } | null;
+}
+
+const ALREADY_EXISTS = 4409;
+
+/** The socket that the messages come from. */
+interface Socket {
+  readonly OPEN: number;
+  readonly readyState: number;
+  close(code: number, reason: string): void;
+}
+
+export function separateReusedIds(socket: Socket, handle: HandleMessage): HandleMessage {
+  const runs = new Map<string, Run>();
+  const begin = async (id: string, data: string): Promise<void> => {
+    const run: Run = { isCompleted: false, next: null };
+    runs.set(id, run);
+    try {
+      await handle(data);
+    } finally {
+      if (runs.get(id) === run) runs.delete(id);
+      const { next } = run;
+      // What began on a closed socket, nothing would end.
+      if (next !== null && socket.readyState === socket.OPEN)
+        begin(id, next.data).then(next.handled, next.failed);
+      else next?.handled();
+    }
+  };
+  return async (data) => {
+    const message = identify(data);
+    if (message === null) return handle(data);
+    const { id, type } = message;
+    const run = runs.get(id);
+    if (type === MessageType.Complete) {
+      if (run === undefined || !run.isCompleted) {
+        if (run !== undefined) run.isCompleted = true;
+        return handle(data);
+      }
+      // Of the operation that has not begun: it never does.
+      run.next?.handled();
+      run.next = null;
+      return undefined;
+    }
+    if (run === undefined) return begin(id, data);
+    if (!run.isCompleted) return handle(data);
+    if (run.next !== null) return socket.close(ALREADY_EXISTS, `Subscriber for ${id} already exists`);
+    return new Promise((handled, failed) => {
+      run.next = { data, handled, failed };
+    });
+  };
+}
+
+/** The id that a message begins or completes; null for other messages, and for those that graphql-ws will refuse. */
+function identify(data: string): { id: string; type: MessageType } | null {
+  try {
+    const message = parseMessage(data);
+    return message.type === MessageType.Subscribe || message.type === MessageType.Complete ? message : null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Ends connections whose client has stopped reading: answers, SSE and websockets.
+ *
+ * Subscriptions wait for the socket before they pull the next event, so a stalled reader costs little, but without end.
+ * A slow reader that makes progress is kept.
+ */
+import type { Server } from 'node:http';
+import type { Socket } from 'node:net';
+
+/** A client may read nothing of its pending output for this long. */
+export const SOCKET_STALL_MS = 30_000;
+
+/** Checks per stall time: a stalled connection ends at most this fraction late. */
+const SWEEPS_PER_STALL = 4;
+
+interface Progress {
+  flushedBytes: number;
+  kernelQueueBytes: number;
+  /** Sweeps in a row in which neither number moved while output was waiting. */
+  idleSweeps: number;
+}
+
+/** Watches every connection of a server. @returns the function that stops it. */
+export function endStalledSockets(server: Server, stallMs: number = SOCKET_STALL_MS): () => void {
+  const connections = new Map<Socket, Progress>();
+  server.on('connection', (socket) => {
+    connections.set(socket, { flushedBytes: 0, kernelQueueBytes: 0, idleSweeps: 0 });
+    socket.once('close', () => connections.delete(socket));
+  });
+  const timer = setInterval(() => {
+    for (const [socket, progress] of connections) {
+      if (isStalled(socket, progress)) socket.destroy();
+    }
+  }, stallMs / SWEEPS_PER_STALL).unref();
+  return () => clearInterval(timer);
+}
+
+/** Counts sweeps, not time, so that a suspended process does not end its clients' connections. */
+function isStalled(socket: Socket, progress: Progress): boolean {
+  // bytesWritten counts what was handed over, written or not; what is not yet written is in writableLength.
+  const flushedBytes = socket.bytesWritten - socket.writableLength;
+  const kernelQueueBytes = kernelQueueOf(socket);
+  const hasMoved = flushedBytes !== progress.flushedBytes || kernelQueueBytes !== progress.kernelQueueBytes;
+  progress.idleSweeps = hasMoved || socket.writableLength === 0 ? 0 : progress.idleSweeps + 1;
+  progress.flushedBytes = flushedBytes;
+  progress.kernelQueueBytes = kernelQueueBytes;
+  return progress.idleSweeps >= SWEEPS_PER_STALL;
+}
+
+/**
+ * What one large write still has to give to the kernel. Node publishes a write only when all of it is out,
+ * so without this a slow reader of a large answer would look stalled. Node's own socket time-out reads it
+ * too; without it, only that precision is lost.
+ */
+function kernelQueueOf(socket: Socket): number {
+  const handle: unknown = Reflect.get(socket, '_handle');
+  if (typeof handle !== 'object' || handle === null || !('writeQueueSize' in handle)) return 0;
+  return Number(handle.writeQueueSize);
+}

@@ -1,0 +1,248 @@
+/**
+ * The audit log: one row for each field of each mutation.
+ *
+ *   open ─begin──row written──▶ the field runs ──▶ end: the outcome is added to the row
+ *     │    └─can't be written: OVERLOADED, and nothing runs
+ *     └─row──▶ the field's one transaction writes the row, with its effect ──▶ end adds an outcome that the row lacks
+ *         └─nothing was committed ──▶ end: the whole row is written
+ *
+ * So no change is without a record: a process that is killed in the middle leaves a row without an outcome, or neither row
+ * nor change. Rows are written in batches: entries that arrive during a write go into the next one.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import type { Clock, IdSource } from '../lib/clock.ts';
+import { encodeAuditRow, type AuditRow } from '../db/auditRows.ts';
+import type { Db } from '../db/connection.ts';
+import { DomainError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import type { Caller } from './roles.ts';
+
+/** The caller, the mutation and the client's address. */
+export interface AuditedField {
+  requestId: string;
+  caller: Caller | null;
+  remoteAddress: string;
+  field: string;
+  subjectIds: readonly string[];
+}
+
+export interface AuditedOutcome {
+  /** OK, DRY_RUN, or the code of the error. */
+  outcome: string;
+  /** Subjects that the answer adds. */
+  subjectIds: readonly string[];
+}
+
+/** An entry on its way into the log. */
+export interface OpenEntry {
+  /** Writes it, without an outcome, before its field runs. @throws DomainError OVERLOADED when it can't be written */
+  begin(): Promise<void>;
+  /**
+   * The row, for a transaction that does what the field asks for. Without an outcome, `end` adds it. Say `noteWritten` when
+   * it is committed.
+   */
+  row(outcome?: AuditedOutcome): AuditRow;
+  noteWritten(): void;
+  /**
+   * Adds the outcome in the background when the row is written, and else writes the whole row. Says whether the log has it,
+   * or will.
+   */
+  end(outcome: AuditedOutcome): Promise<boolean>;
+}
+
+export interface AuditLog {
+  open(field: AuditedField): OpenEntry;
+  /** Writes pending rows, for a few seconds at most. */
+  stop(): Promise<void>;
+}
+
+/** For servers without a database. */
+export const noAuditLog: AuditLog = {
+  open: () => ({
+    begin: async () => undefined,
+    row: () => {
+      throw new Error('without a database there is no transaction to write it in');
+    },
+    noteWritten: () => undefined,
+    end: async () => true,
+  }),
+  stop: async () => undefined,
+};
+
+const MAX_ROWS_PER_STATEMENT = 500;
+/** Delay before another attempt while the database is unavailable. */
+const RETRY_MS = 1_000;
+const STOP_GRACE_MS = 5_000;
+
+interface EndRow {
+  id: string;
+  outcome: string;
+  endedAt: Date;
+  subjectIds: readonly string[];
+}
+
+interface Start {
+  row: AuditRow;
+  written: () => void;
+  failed: (error: unknown) => void;
+}
+
+export function createAuditLog(deps: {
+  db: Db;
+  clock: Clock;
+  ids: IdSource;
+  log: Pick<Logger, 'error'>;
+}): AuditLog {
+  const { db, clock, ids, log } = deps;
+  const writerId = ids.next();
+  const starts = createBatches<Start>(async (batch) => {
+    try {
+      await writeStarts(
+        db,
+        writerId,
+        batch.map(({ row }) => row),
+      );
+      for (const start of batch) start.written();
+    } catch (err) {
+      log.error(
+        { err, entries: batch.length },
+        'audit entries could not be written; what they are about was not done',
+      );
+      for (const start of batch) start.failed(err);
+    }
+  });
+  // Bounded by the mutations that were under way when the database failed: no new one starts without it.
+  const ends = createBatches<EndRow>(async (batch) => {
+    try {
+      await writeOutcomes(db, batch);
+    } catch (err) {
+      log.error({ err, outcomes: batch }, 'outcomes of audit entries could not be written; trying again');
+      await delay(RETRY_MS);
+      for (const end of batch) ends.add(end);
+    }
+  });
+  const write = (row: AuditRow) =>
+    new Promise<void>((written, failed) => {
+      starts.add({ row, written, failed });
+    });
+  return {
+    open(field) {
+      const start = startRow(ids.next(), field, clock.now());
+      const withOutcome = (row: AuditRow, { outcome, subjectIds }: AuditedOutcome): AuditRow => ({
+        ...row,
+        outcome,
+        endedAt: clock.now(),
+        subjectIds: [...row.subjectIds, ...subjectIds],
+      });
+      const addOutcome = ({ outcome, subjectIds }: AuditedOutcome) =>
+        ends.add({ id: start.id, outcome, endedAt: clock.now(), subjectIds });
+      let given = start;
+      let isWritten = false;
+      return {
+        async begin() {
+          try {
+            await write(start);
+            isWritten = true;
+          } catch (cause) {
+            // If only the answer was lost, the row already has its outcome.
+            addOutcome({ outcome: 'OVERLOADED', subjectIds: [] });
+            throw notWritten(cause);
+          }
+        },
+        row(outcome) {
+          given = outcome ? withOutcome(start, outcome) : start;
+          return given;
+        },
+        noteWritten() {
+          isWritten = true;
+        },
+        async end(outcome) {
+          if (isWritten) {
+            if (given.outcome == null) addOutcome(outcome);
+            return true;
+          }
+          return write(withOutcome(start, outcome)).then(
+            () => true,
+            () => false,
+          );
+        },
+      };
+    },
+    async stop() {
+      const patience = new AbortController();
+      await Promise.race([
+        ends.settle(),
+        delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
+      ]);
+      patience.abort();
+    },
+  };
+}
+
+function startRow(id: string, field: AuditedField, startedAt: Date): AuditRow {
+  return {
+    id,
+    startedAt,
+    requestId: field.requestId,
+    callerSubject: field.caller?.subject ?? null,
+    callerRoles: [...(field.caller?.roles ?? [])],
+    apiKeyId: field.caller?.apiKeyId ?? null,
+    remoteAddress: field.remoteAddress,
+    field: field.field,
+    subjectIds: [...field.subjectIds],
+  };
+}
+
+/** The database counts and numbers them. Idempotent: rows that are there already, after a lost answer, are left out. */
+async function writeStarts(db: Db, writerId: string, rows: readonly AuditRow[]): Promise<void> {
+  const listed = JSON.stringify(rows.map(encodeAuditRow));
+  await db.execute(sql`SELECT insert_audit_entries(${writerId}, ${listed}::text::json)`);
+}
+
+/** Idempotent: only rows without an outcome are updated. */
+async function writeOutcomes(db: Db, batch: readonly EndRow[]): Promise<void> {
+  const listed = JSON.stringify(
+    batch.map(({ id, outcome, endedAt, subjectIds }) => ({
+      id,
+      outcome,
+      ended_at: endedAt,
+      subject_ids: subjectIds,
+    })),
+  );
+  await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);
+}
+
+/** Writes added items, one batch at a time. `write` never rejects. */
+function createBatches<Item>(write: (batch: Item[]) => Promise<void>) {
+  let waiting: Item[] = [];
+  let writing: Promise<void> | null = null;
+  const writeAll = async () => {
+    // Items that are added in one turn of the event loop form one batch.
+    await Promise.resolve();
+    while (waiting.length > 0) {
+      const batch = waiting.slice(0, MAX_ROWS_PER_STATEMENT);
+      waiting = waiting.slice(MAX_ROWS_PER_STATEMENT);
+      await write(batch);
+    }
+    writing = null;
+  };
+  return {
+    add(item: Item): void {
+      waiting.push(item);
+      writing ??= writeAll();
+    },
+    settle: async () => {
+      await writing;
+    },
+  };
+}
+
+export function notWritten(cause?: unknown): DomainError {
+  return new DomainError(
+    'OVERLOADED',
+    'What you asked for could not be written to the audit log, so nothing was done. Try again shortly.',
+    { retryAfterSeconds: 1 },
+    { cause },
+  );
+}

@@ -1,0 +1,42 @@
+/**
+ * Remembers the callers of verified tokens, so that a client's signature is verified once a minute instead of at each
+ * request. Known by their hash: the tokens themselves do not stay in memory.
+ */
+import { hash } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import type { Clock } from '../lib/clock.ts';
+import type { Caller } from './roles.ts';
+import type { TokenVerifier } from './tokens.ts';
+
+/** More callers than one instance serves in a minute; each costs about a kilobyte. */
+const MAX_REMEMBERED = 10_000;
+/** A key that the identity provider takes back is asked for again this late. */
+const REMEMBERED_MS = 60_000;
+
+interface Remembered {
+  caller: Caller;
+  verifiedAtMs: number;
+}
+
+/** @param isOver whether a token of this caller has expired by now, as `verify` judges it */
+export function rememberTokens(
+  verify: TokenVerifier,
+  now: Clock['now'],
+  isOver: (caller: Caller, nowMs: number) => boolean,
+): TokenVerifier {
+  const remembered = new LRUCache<string, Remembered>({ max: MAX_REMEMBERED });
+  return async (token) => {
+    const key = hash('sha256', token, 'base64');
+    const known = remembered.get(key);
+    if (known !== undefined) {
+      const nowMs = now().getTime();
+      // A clock that was set back says nothing about how long ago it was.
+      const ageMs = nowMs - known.verifiedAtMs;
+      if (ageMs >= 0 && ageMs < REMEMBERED_MS && !isOver(known.caller, nowMs)) return known.caller;
+      remembered.delete(key);
+    }
+    const caller = await verify(token);
+    remembered.set(key, { caller, verifiedAtMs: now().getTime() });
+    return caller;
+  };
+}

@@ -1,0 +1,68 @@
+/**
+ * The argument of the database's function post_transfers, as JSON: each account is named once, and postings refer to it by
+ * its place.
+ */
+import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
+import type { AccountRef, Posting } from './posting.ts';
+
+export interface BookingKey {
+  callerId: string;
+  operation: string;
+  key: string;
+  /** SHA-256 of the canonical input. */
+  inputHash: string;
+}
+
+export interface EncodableBooking {
+  posting: Posting;
+  key?: BookingKey;
+  /** Of a purchase: it is posted at this price alone. */
+  expectedPrice?: { amount: string; currency: string } | null | undefined;
+  /** Written to the audit log if the booking is posted, in the same transaction. */
+  entry?: AuditRow | undefined;
+}
+
+/** What post_transfers answers for a booking; 64-bit integers as text. */
+export type BookingRow = {
+  outcome: 'POSTED' | 'SHORT' | 'PRICE_CHANGED' | 'REPLAYED' | 'CONFLICT' | 'NO_PROJECT';
+  project_id: string | null;
+  available: string | null;
+  subject_id: string;
+  /** Of a purchase: what a tonne costs now. */
+  unit_price: string | null;
+  price_currency: string | null;
+};
+
+export function encodeBookings(bookings: readonly EncodableBooking[]): string {
+  const accounts: object[] = [];
+  const places = new Map<string, number>();
+  const placeOf = (posting: Posting, account: AccountRef) => {
+    const owner = account.kind === 'buyer' ? account.buyerId : '';
+    const project = 'projectId' in posting ? posting.projectId : posting.tokenAddress;
+    const identity = `${project} ${account.kind} ${owner}`;
+    const known = places.get(identity);
+    if (known !== undefined) return known;
+    const place = accounts.push({
+      ['projectId' in posting ? 'project' : 'token']: project,
+      kind: account.kind,
+      owner,
+    });
+    places.set(identity, place);
+    return place;
+  };
+  const entries: object[] = [];
+  const postings = bookings.map(({ posting, key, expectedPrice, entry }, i) => {
+    if (entry) entries.push({ posting: i + 1, ...encodeAuditRow(entry) });
+    return {
+      id: posting.id,
+      kind: posting.kind,
+      reference: posting.referenceId,
+      debit: placeOf(posting, posting.debit),
+      credit: placeOf(posting, posting.credit),
+      amount: posting.amount.toString(),
+      ...(expectedPrice && { price: expectedPrice.amount, currency: expectedPrice.currency }),
+      ...(key && { caller: key.callerId, operation: key.operation, key: key.key, hash: key.inputHash }),
+    };
+  });
+  return JSON.stringify({ accounts, postings, entries });
+}

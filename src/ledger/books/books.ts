@@ -1,0 +1,140 @@
+/**
+ * Books what requests ask for, in batches across requests: one transaction for all that arrived while the one before
+ * committed (batcher.ts). Each booking has its own outcome, and is committed with its idempotency key, its entry of the
+ * audit log, and what else belongs to it.
+ */
+import { sql } from 'drizzle-orm';
+import type { AuditRow } from '../../db/auditRows.ts';
+import type { DatabaseHandle, Tx } from '../../db/connection.ts';
+import type { Clock, IdSource } from '../../lib/clock.ts';
+import { createBatcher, type Batcher } from './batcher.ts';
+import { encodeBookings, type BookingKey, type BookingRow, type EncodableBooking } from './bookingCodec.ts';
+import type { Posting } from './posting.ts';
+
+export type { BookingKey } from './bookingCodec.ts';
+
+export interface Booking {
+  posting: Posting;
+  /** Stands for the posting's `referenceId`. Reserved if it is posted; a refusal leaves it free. */
+  key: BookingKey;
+  /** Of a purchase: it is posted at this price alone. */
+  expectedPrice?: EncodableBooking['expectedPrice'];
+  /** Written to the audit log if it is posted. */
+  entry?: AuditRow | undefined;
+}
+
+/** Of a purchase; null where the project names none. */
+interface PriceOfTonne {
+  unitPrice: string | null;
+  priceCurrency: string | null;
+}
+
+export type BookingOutcome =
+  | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
+  /**
+   * The key was used before with the same input, for this subject: the booking's own when it was posted by a commit whose
+   * answer was lost, with its entry of the audit log.
+   */
+  | { outcome: 'REPLAYED'; subjectId: string }
+  /** The key was used before with another input. */
+  | { outcome: 'CONFLICT' }
+  /** The debited account holds only `available` tonnes. */
+  | { outcome: 'SHORT'; available: bigint }
+  /** A tonne costs something else than expected. */
+  | ({ outcome: 'PRICE_CHANGED' } & PriceOfTonne)
+  /** No project has the token. */
+  | { outcome: 'NO_PROJECT' };
+
+/** What is written in the transaction of the bookings that it belongs to, for all that are posted at once. */
+export interface Rider<Row> {
+  write(
+    tx: Tx,
+    rows: readonly (Row & { projectId: string })[],
+    deps: { clock: Clock; ids: IdSource },
+  ): Promise<void>;
+}
+
+export interface Books {
+  /**
+   * @returns after the commit.
+   * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same booking may be
+   * posted again under its key: what took effect is answered REPLAYED.
+   */
+  post(booking: Booking): Promise<BookingOutcome>;
+  /** A batch of its own for each rider: it takes longer, and bookings without one don't wait for it. */
+  postWith<Row>(rider: Rider<Row>, booking: Booking, row: Row): Promise<BookingOutcome>;
+}
+
+const POST = 'SELECT * FROM post_transfers($1::text::json, $2, $3)';
+
+export function createBooks(deps: {
+  handle: Pick<DatabaseHandle, 'db' | 'prepared'>;
+  clock: Clock;
+  ids: IdSource;
+}): Books {
+  const { handle, ids } = deps;
+  const now = () => deps.clock.now();
+  const lane = <Item extends Booking>(
+    commit: (items: readonly Item[], at: Date, writerId: string) => Promise<BookingOutcome[]>,
+  ) => {
+    // Each lane counts its own entries of the audit log, so that lanes don't wait for each other.
+    const writerId = ids.next();
+    return createBatcher<Item, BookingOutcome>({
+      commit: (items, at) => commit(items, at, writerId),
+      keyOf: ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
+      now,
+    });
+  };
+
+  const plain = lane<Booking>(async (bookings, at, writerId) => {
+    const parameters = [encodeBookings(bookings), at.toISOString(), writerId];
+    const rows = await handle.prepared<BookingRow>(POST, parameters);
+    return bookings.map((booking, i) => outcomeOf(booking, rows[i], at));
+  });
+
+  type Riding = Booking & { row: object };
+  const riding = new Map<Rider<never>, Batcher<Riding, BookingOutcome>>();
+  const laneWith = (rider: Rider<never>) => {
+    const known = riding.get(rider);
+    if (known) return known;
+    const opened = lane<Riding>((bookings, at, writerId) =>
+      handle.db.transaction(async (tx) => {
+        const rows = await tx.execute<BookingRow>(
+          sql`SELECT * FROM post_transfers(${encodeBookings(bookings)}::text::json, ${at.toISOString()}, ${writerId})`,
+        );
+        const posted = bookings.flatMap(({ row }, i) => {
+          const { outcome, project_id: projectId } = rows[i] ?? {};
+          return outcome === 'POSTED' ? [{ ...row, projectId: projectId ?? '' }] : [];
+        });
+        // One time for all that is written.
+        if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
+        return bookings.map((booking, i) => outcomeOf(booking, rows[i], at));
+      }),
+    );
+    riding.set(rider, opened);
+    return opened;
+  };
+
+  return {
+    post: (booking) => plain.add(booking),
+    postWith: (rider, booking, row) => laneWith(rider).add({ ...booking, row: row as object }),
+  };
+}
+
+function outcomeOf({ posting }: Booking, row: BookingRow | undefined, at: Date): BookingOutcome {
+  if (!row) throw new Error(`the database gave no answer for posting ${posting.id}`);
+  const price = { unitPrice: row.unit_price, priceCurrency: row.price_currency };
+  switch (row.outcome) {
+    case 'POSTED':
+      return { outcome: 'POSTED', projectId: row.project_id ?? '', at, ...price };
+    case 'REPLAYED':
+      return { outcome: 'REPLAYED', subjectId: row.subject_id };
+    case 'SHORT':
+      return { outcome: 'SHORT', available: BigInt(row.available ?? 0) };
+    case 'PRICE_CHANGED':
+      return { outcome: 'PRICE_CHANGED', ...price };
+    case 'CONFLICT':
+    case 'NO_PROJECT':
+      return { outcome: row.outcome };
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * Serial numbers of retired tonnes: which tonnes of a project, in the order in which the books retired them.
+ *
+ * They are the balance of the project's retired account: a settlement that takes it from 40 to 65 retires the numbers 41 to
+ * 65. The balance only grows, and what was posted never changes, so ranges have no overlap and no gap, and need no counter
+ * of their own.
+ */
+import { and, asc, eq, gte, inArray } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { accounts, transfers } from '../../db/tables/index.ts';
+
+/** Both ends included; the first tonne of a project is number 1. */
+export interface SerialRange {
+  first: bigint;
+  last: bigint;
+}
+
+/** Of those retirements that are settled as retired, by their ids. */
+export async function readSerialRanges(
+  db: Pick<Db, 'select'>,
+  retirementIds: readonly string[],
+): Promise<Map<string, SerialRange>> {
+  const rows = await db
+    .select({
+      retirementId: transfers.referenceId,
+      amount: transfers.amount,
+      last: transfers.creditBalance,
+    })
+    .from(transfers)
+    .where(and(eq(transfers.kind, 'retirement_settle'), inArray(transfers.referenceId, [...retirementIds])));
+  return new Map(
+    rows.map(({ retirementId, amount, last }) => [retirementId, { first: last - amount + 1n, last }]),
+  );
+}
+
+/** @returns the id of the retirement that has the number, or null. */
+export async function findRetirementOfSerial(
+  db: Pick<Db, 'select'>,
+  projectId: string,
+  number: bigint,
+): Promise<string | null> {
+  const [found] = await db
+    .select({ retirementId: transfers.referenceId })
+    .from(accounts)
+    .innerJoin(
+      transfers,
+      and(eq(transfers.creditAccountId, accounts.id), eq(transfers.kind, 'retirement_settle')),
+    )
+    .where(
+      and(
+        eq(accounts.projectId, projectId),
+        eq(accounts.kind, 'retired'),
+        gte(transfers.creditBalance, number),
+      ),
+    )
+    .orderBy(asc(transfers.creditBalance))
+    .limit(1);
+  return found?.retirementId ?? null;
+}

@@ -1,0 +1,79 @@
+/**
+ * Checks that a network still has the history that was final, for networks whose ledgers have no hash in the port, and
+ * for readiness.
+ */
+import { NetworkBehind } from './port.ts';
+import type { LedgerNetwork } from './port.ts';
+import type { SeenLedgers } from './seenLedgers.ts';
+
+/** For a network whose state is in the platform's database, or that is guarded from outside (guardLedgerNumbers). */
+export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'acceptHistory'> = {
+  continuity: async () => ({ status: 'whole' }),
+  acceptHistory: async () => {},
+};
+
+/** A successful check is valid this long. */
+const BELIEVED_MS = 5_000;
+/** Several nodes may share one address; they differ by this much at most. */
+const MAX_LAG_LEDGERS = 12n;
+
+/**
+ * Wraps a network so that a node behind the highest seen ledger decides nothing: signing and outcomes wait. For
+ * networks whose ledgers have no hash in the port.
+ */
+export function guardLedgerNumbers(
+  network: LedgerNetwork,
+  seen: SeenLedgers,
+  nowMs: () => number,
+): LedgerNetwork {
+  let checkedAtMs = Number.NEGATIVE_INFINITY;
+
+  async function status(): ReturnType<LedgerNetwork['status']> {
+    const told = await network.status();
+    const highest = seen.highest();
+    if (highest !== null && told.ledger + MAX_LAG_LEDGERS < highest.ledger) {
+      await seen.reread();
+      const stored = seen.highest() ?? highest;
+      if (told.ledger + MAX_LAG_LEDGERS < stored.ledger) {
+        throw new NetworkBehind({ told: told.ledger, seen: stored.ledger });
+      }
+    }
+    seen.note({ ledger: told.ledger, hash: null });
+    checkedAtMs = nowMs();
+    return told;
+  }
+
+  async function checked<T>(work: () => Promise<T>): Promise<T> {
+    if (nowMs() - checkedAtMs >= BELIEVED_MS) await status();
+    return work();
+  }
+
+  return {
+    ...network,
+    status,
+    draft: (call) => checked(() => network.draft(call)),
+    outcome: (sent) => checked(() => network.outcome(sent)),
+    replace: (latest) => checked(() => network.replace(latest)),
+    async continuity() {
+      await status();
+      return network.continuity();
+    },
+    async acceptHistory() {
+      await network.acceptHistory();
+      await seen.accept({ ledger: (await network.status()).ledger, hash: null });
+    },
+  };
+}
+
+/** For readiness: `ok`, or the network's problem in a few words. */
+export async function describeNetwork(
+  network: Pick<LedgerNetwork, 'status' | 'continuity'>,
+): Promise<string> {
+  try {
+    await network.status();
+    const continuity = await network.continuity();
+    return continuity.status === 'whole' ? 'ok' : continuity.message;
+  } catch (error) {
+    return error instanceof NetworkBehind ? error.message : 'unreachable';
+  }
+}

@@ -1,0 +1,56 @@
+/**
+ * The embedded network, as the rest of the product knows it: it lives in the platform's own database.
+ */
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '../../../lib/clock.ts';
+import { defineFamily } from '../family.ts';
+import { findContractProblems, findKeyProblems, STRKEY_SECRET_KEY } from '../strkeySettings.ts';
+
+export interface EmbeddedLedger {
+  family: 'embedded';
+  /** The custody signer's `S…` seed. */
+  secretKey: string;
+  /** The one that the network gives each custody signer unless it is set. */
+  settlementAddress?: string | undefined;
+}
+
+export const embedded = defineFamily({
+  id: 'embedded',
+  title: 'the embedded network',
+  names: ['embedded'],
+  namesDescription: 'embedded',
+  settings: {},
+  node: null,
+  secretKey: STRKEY_SECRET_KEY,
+  requiredSettings: () => [],
+  findProblems: async ({ values }) => [
+    ...findKeyProblems(values),
+    ...findContractProblems(values, ['RAMP_SETTLEMENT_ADDRESS']),
+  ],
+  nameOfMoney: () => null,
+  configure: (_network, values): EmbeddedLedger => ({
+    family: 'embedded',
+    secretKey: values.LEDGER_SECRET_KEY ?? '',
+    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
+  }),
+
+  migrations: ['embedded-network'],
+  async create({ secretKey, settlementAddress }, { handle }) {
+    if (handle === null) throw new Error('it lives in the database, which can’t be opened');
+    const { createEmbeddedNetwork } = await import('./network.ts');
+    const network = await createEmbeddedNetwork({
+      handle,
+      secretKey,
+      clock: systemClock,
+      randomBytes,
+      settlementAddress,
+    });
+    return { network, clockControl: network, checkIdentity: null };
+  },
+  async *check() {},
+  remedies: {},
+  stale: null,
+  canDeploySettlement: () => true,
+  hasEmbeddedIndexer: true,
+  channels: null,
+});

@@ -1,0 +1,162 @@
+/**
+ * The embedded network: the contracts' behaviour over PostgreSQL, behind the same port as a real network.
+ *
+ * Any number of instances on one database are one network. They share the ledger clock's row lock
+ * (landing.ts), transactions as signed bytes that verify anywhere (signing.ts), and addresses derived
+ * from the network's id (addresses.ts). The rules of the contracts are in contracts/.
+ */
+import type { Clock } from '../../../lib/clock.ts';
+import type { DatabaseHandle } from '../../../db/connection.ts';
+import { WHOLE_HISTORY } from '../continuity.ts';
+import { NetworkRefusal } from '../port.ts';
+import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
+import { explainFailures } from '../wrapNetwork.ts';
+import { innermostMessage } from './databaseErrors.ts';
+import { createControls } from './controls.ts';
+import type { EmbeddedControls } from './controls.ts';
+import { openSigned, prepareForHolder } from './wallets.ts';
+import { deployedAddress, factoryAddressOf, hashText, initialSettlementAddress } from './addresses.ts';
+import type { Invocation } from './calls.ts';
+import { createLander, unknownAnswer } from './landing.ts';
+import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
+import { createOutcomes } from './outcome.ts';
+import { createReads } from './reads.ts';
+import { retirementTransactions } from './retirementTransactions.ts';
+import { createSubmit, draftCall } from './draft.ts';
+import type { SignerDeps } from './draft.ts';
+import { isAddress, keypairOf } from '../../../lib/strkey.ts';
+import type { RandomBytes } from '../../../lib/strkey.ts';
+import { createSimulator } from './simulation.ts';
+import { settlements } from './tables.ts';
+import { openTransaction } from './signing.ts';
+
+export type EmbeddedNetwork = LedgerNetwork & EmbeddedControls;
+
+export interface EmbeddedNetworkOptions {
+  handle: Pick<DatabaseHandle, 'db'>;
+  /** The custody signer's `S…` seed. */
+  secretKey: string;
+  clock: Clock;
+  randomBytes: RandomBytes;
+  /** The settlement contract to use; by default this network's own for the custody signer. */
+  settlementAddress?: Address | undefined;
+  /** How long signed bytes can land, by the network's clock; a minute by default. */
+  validitySeconds?: number | undefined;
+}
+
+const DEFAULT_VALIDITY_SECONDS = 60;
+
+/**
+ * Joins the network of this database, or creates it with a new id. Its schema must be migrated
+ * (drizzle/embedded-network).
+ * @throws Error when `secretKey` is no seed
+ */
+export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Promise<EmbeddedNetwork> {
+  const { handle, clock, randomBytes } = options;
+  const { db } = handle;
+  const custody = keypairOf(options.secretKey);
+  const networkId = await initialiseLedgerClock(db, clock, freshNetworkId(randomBytes));
+  const factoryAddress = factoryAddressOf(networkId);
+  const settlementAddress =
+    options.settlementAddress ?? (await ensureSettlement(db, networkId, custody.address));
+  const landing = { db, clock, networkId, factoryAddress };
+  const deps: SignerDeps = {
+    ...landing,
+    simulate: createSimulator(landing),
+    randomBytes,
+    validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
+  };
+  const lander = createLander(landing);
+  const outcomes = createOutcomes(db, clock);
+
+  async function broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer> {
+    const opened = openTransaction(signedBytes, networkId);
+    if (typeof opened === 'string') return { status: 'refused', reason: opened };
+    return lander.submit(opened).catch(unknownAnswer);
+  }
+
+  const reads = createReads(db, clock, settlementAddress);
+
+  const predictTokenAddress = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
+
+  async function findToken(salt: Hash32): Promise<Address | null> {
+    const address = predictTokenAddress(salt);
+    return (await reads.tokenAt(address)) === null ? null : address;
+  }
+
+  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
+    await deps.simulate(depositor, withSettlement(call, settlementAddress));
+  }
+
+  const answering: LedgerNetwork = {
+    name: 'embedded',
+    networkId,
+    custodyAddress: custody.address,
+    normalizeAddress: (text) => (isAddress(text) ? text : null),
+    // Ledgers are kept for ever, so every transaction since the first can be looked up.
+    status: () => readLedgerClock(db, clock).then((latest) => ({ ...latest, oldestLedger: 1n })),
+    ...WHOLE_HISTORY,
+    // A random nonce distinguishes transactions, so an account may send any number in any order.
+    signingOrder: null,
+    nextSequences: async () => new Map(),
+    draft: (call) => draftCall(deps, custody, withSettlement(call, settlementAddress)),
+    broadcast,
+    outcome: (sent) => outcomes.submit(sent),
+    // Landing costs nothing here.
+    replace: async () => null,
+    prepareForHolder: (call, holder) =>
+      prepareForHolder(deps, withSettlement(call, settlementAddress), holder),
+    openSigned: (call, unsigned, signed) =>
+      openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
+    hashAssetId: hashText,
+    predictTokenAddress,
+    findToken: ({ salt }) => findToken(salt),
+    tokenAt: (address) => reads.tokenAt(address),
+    carbonTotals: (address) => reads.carbonTotals(address),
+    retirementRecords: (address, from, limit) => reads.retirementRecords(address, from, limit),
+    retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
+    retirementCountsOf: (addresses) => reads.retirementCountsOf(addresses),
+    totalSupply: (address) => reads.totalSupply(address),
+    balanceOf: (address, holder) => reads.balanceOf(address, holder),
+    expiryOf: (addresses) => reads.expiryOf(addresses),
+    settlementContract: () => reads.settlementContract(),
+    offRampDeposit: (sessionId) => reads.offRampDeposit(sessionId),
+    depositsNeedApproval: false,
+    checkDeposit: (call, depositor) => checkDeposit(call, depositor),
+  };
+  const network = explainFailures(
+    answering,
+    (error) => `The embedded network did not answer: ${innermostMessage(error)}`,
+  );
+  const submit = createSubmit(deps, broadcast, network.outcome);
+  return { ...network, ...createControls({ db, clock, custody, factoryAddress, submit }) };
+}
+
+/** A network that is created again gets a new id, so that a database tied to the old one is refused. */
+function freshNetworkId(randomBytes: RandomBytes): string {
+  return `embedded-${Buffer.from(randomBytes(16)).toString('hex')}`;
+}
+
+async function ensureSettlement(
+  db: DatabaseHandle['db'],
+  networkId: string,
+  custodyAddress: Address,
+): Promise<Address> {
+  const address = initialSettlementAddress(networkId, custodyAddress);
+  await db
+    .insert(settlements)
+    .values({ address, admin: custodyAddress, treasury: custodyAddress, paused: false })
+    .onConflictDoNothing();
+  return address;
+}
+
+/**
+ * Only calls about deposits need the settlement contract in use.
+ * @throws NetworkRefusal for an approval: a deposit here is authorised by its own signature
+ */
+function withSettlement(call: NetworkCall, settlementAddress: Address): Invocation {
+  if (call.kind === 'approve') {
+    throw new NetworkRefusal({ reason: 'OTHER', message: 'Tokens of this network know no approvals' });
+  }
+  return 'sessionId' in call ? { ...call, settlementAddress } : call;
+}

@@ -1,0 +1,106 @@
+/**
+ * The outcome of a transaction that was sent, or may have been.
+ *
+ *   landed                                   → succeeded or refused, for ever
+ *   absent, ledger time ≤ validUntil         → pending
+ *   absent, ledger time > validUntil, decided under the landing lock → dead, for ever
+ *   prepared at a ledger that this network has not reached → undeterminable: its history was lost
+ */
+import { inArray } from 'drizzle-orm';
+import type { Clock } from '../../../lib/clock.ts';
+import type { Db, Tx } from '../../../db/connection.ts';
+import { createBatcher, type Batcher } from '../../../lib/batches.ts';
+import type { Outcome, SentTransaction, TransactionHash } from '../port.ts';
+import { closeLedger, readLedgerClock, type ClosedLedger } from './ledgerClock.ts';
+import { transactions } from './tables.ts';
+
+const WITHOUT_TIME_BOUND: Outcome = {
+  status: 'undeterminable',
+  reason: 'Every transaction of this network has a time bound; this one names none',
+};
+/** Hashes in one statement. */
+const MAX_TRANSACTIONS_PER_READ = 200;
+const MAX_WAITING = 10_000;
+
+/** What is asked at the same time is looked up together. */
+export function createOutcomes(db: Db, clock: Clock): Batcher<SentTransaction, Outcome> {
+  return createBatcher({
+    maxItems: MAX_TRANSACTIONS_PER_READ,
+    maxWaiting: MAX_WAITING,
+    run: (sent) => outcomesOf(db, clock, sent),
+  });
+}
+
+async function outcomesOf(db: Db, clock: Clock, sent: readonly SentTransaction[]): Promise<Outcome[]> {
+  const landed = await findLanded(
+    db,
+    sent.map(({ hash }) => hash),
+  );
+  const latest = landed.size < sent.length ? await readLedgerClock(db, clock) : null;
+  const outcomes: Outcome[] = [];
+  for (const one of sent) {
+    const known = landed.get(one.hash) ?? (latest && outcomeOfAbsent(one, latest));
+    outcomes.push(known ?? (await db.transaction((tx) => decideUnderLock(tx, clock, one))));
+  }
+  return outcomes;
+}
+
+/** Null where only the landing lock decides. */
+function outcomeOfAbsent(
+  { validUntil, preparedAtLedger }: SentTransaction,
+  latest: ClosedLedger,
+): Outcome | null {
+  if (validUntil === null) return WITHOUT_TIME_BOUND;
+  if (preparedAtLedger > latest.ledger) {
+    return {
+      status: 'undeterminable',
+      reason: `Prepared at ledger ${preparedAtLedger}, but the network is only at ${latest.ledger}: its history was lost`,
+    };
+  }
+  return latest.closedAt <= validUntil ? { status: 'pending' } : null;
+}
+
+/**
+ * Closing a ledger past the time bound makes the death permanent: every later ledger, on every instance, closes later
+ * and refuses the bytes.
+ */
+async function decideUnderLock(
+  tx: Tx,
+  clock: Clock,
+  { hash, validUntil }: SentTransaction,
+): Promise<Outcome> {
+  if (validUntil === null) return WITHOUT_TIME_BOUND;
+  const { ledger, closedAt } = await closeLedger(tx, clock);
+  const landed = (await findLanded(tx, [hash])).get(hash);
+  if (landed) return landed;
+  if (closedAt <= validUntil) return { status: 'pending' };
+  return {
+    status: 'dead',
+    proof: `Ledger ${ledger} closed at ${closedAt}, after the transaction's last moment ${validUntil}, and ledgers 1 to ${ledger} do not hold ${hash}`,
+  };
+}
+
+async function findLanded(
+  db: Db | Tx,
+  hashes: readonly TransactionHash[],
+): Promise<ReadonlyMap<TransactionHash, Outcome>> {
+  const { hash, ledger, closedAt, result, refusalReason, refusalMessage } = transactions;
+  const rows = await db
+    .select({ hash, ledger, closedAt, result, refusalReason, refusalMessage })
+    .from(transactions)
+    .where(inArray(hash, [...hashes]));
+  return new Map(rows.map((row) => [row.hash, landedOutcome(row)]));
+}
+
+function landedOutcome(
+  row: Pick<
+    typeof transactions.$inferSelect,
+    'ledger' | 'closedAt' | 'result' | 'refusalReason' | 'refusalMessage'
+  >,
+): Outcome {
+  if (row.result) {
+    return { status: 'succeeded', ledger: row.ledger, closedAt: row.closedAt, result: row.result };
+  }
+  const refusal = { reason: row.refusalReason ?? 'OTHER', message: row.refusalMessage ?? '' } as const;
+  return { status: 'refused', ledger: row.ledger, refusal };
+}

@@ -1,0 +1,62 @@
+/**
+ * Simulation: runs calls on the network's current state, without effect. Calls that are simulated at the same time read
+ * that state together, and don't see each other.
+ */
+import { createBatcher } from '../../../lib/batches.ts';
+import type { Address } from '../port.ts';
+import { checkInvocation, type Invocation } from './calls.ts';
+import { execute, keysOf } from './contracts/execute.ts';
+import type { LandingDeps } from './landing.ts';
+import { readLedgerClock, type ClosedLedger } from './ledgerClock.ts';
+import { loadState } from './worldStore.ts';
+
+/** As if `source` had sent it. @throws NetworkRefusal when the contracts would refuse it */
+export type Simulate = (source: Address, call: Invocation) => Promise<Simulated>;
+
+export interface Simulated {
+  invocation: Invocation;
+  latest: ClosedLedger;
+}
+
+interface Question {
+  source: Address;
+  invocation: Invocation;
+}
+
+/** As many as land in one ledger. */
+const MAX_CALLS_PER_READ = 100;
+const MAX_WAITING = 10_000;
+
+export function createSimulator(deps: LandingDeps): Simulate {
+  const batcher = createBatcher<Question, Simulated | Error>({
+    maxItems: MAX_CALLS_PER_READ,
+    maxWaiting: MAX_WAITING,
+    run: (questions) => simulateTogether(deps, questions),
+  });
+  return async (source, call) => {
+    const simulated = await batcher.submit({ source, invocation: checkInvocation(call) });
+    if (simulated instanceof Error) throw simulated;
+    return simulated;
+  };
+}
+
+async function simulateTogether(
+  deps: LandingDeps,
+  questions: readonly Question[],
+): Promise<(Simulated | Error)[]> {
+  const [latest, createWorldOfCall] = await Promise.all([
+    readLedgerClock(deps.db, deps.clock),
+    loadState(
+      deps.db,
+      questions.map(({ source, invocation }) => keysOf({ ...deps, source }, invocation)),
+    ),
+  ]);
+  return questions.map(({ source, invocation }) => {
+    try {
+      execute(createWorldOfCall(), { ...deps, source, closedAt: latest.closedAt }, invocation);
+      return { invocation, latest };
+    } catch (error) {
+      return error as Error;
+    }
+  });
+}

@@ -1,0 +1,186 @@
+/**
+ * Encodes the port's calls as call data, and refuses arguments that the contracts can't take.
+ */
+import { encodeFunctionData, maxUint256 } from 'viem';
+import type { Address, Hex } from 'viem';
+import { NetworkRefusal } from '../port.ts';
+import type { NetworkCall } from '../port.ts';
+import { ZERO_ADDRESS, hashText, requireAddress } from './addresses.ts';
+import {
+  carbonTokenAbi,
+  commodityTokenAbi,
+  factoryAbi,
+  settlementAbi,
+  settlementFactoryAbi,
+} from './contracts.ts';
+import type { ContractAddresses } from './contracts.ts';
+
+export interface EncodedCall {
+  to: Address;
+  data: Hex;
+  /** The factory may charge `deploymentFee()` for the call. */
+  mayCostFee: boolean;
+  /** The contracts that must exist: the one called, and the token concerned. */
+  involved: readonly Address[];
+  /** Their errors, beside those that every contract has. */
+  errors: ContractAddresses['errors'];
+}
+
+/**
+ * @param sender admin of what it deploys
+ * @throws NetworkRefusal for arguments that no contract could take, and for contracts that are not configured
+ */
+export function encodeCall(contracts: ContractAddresses, sender: Address, call: NetworkCall): EncodedCall {
+  requireTexts(call);
+  try {
+    return { ...encode(contracts, sender, call), errors: contracts.errors };
+  } catch (error) {
+    if (error instanceof NetworkRefusal) throw error;
+    throw invalid(error instanceof Error ? (error.message.split('\n')[0] ?? error.name) : String(error));
+  }
+}
+
+type Encoded = Omit<EncodedCall, 'errors'>;
+
+function encode(contracts: ContractAddresses, sender: Address, call: NetworkCall): Encoded {
+  switch (call.kind) {
+    case 'deployCarbonCredit':
+    case 'deployCommodityReceipt':
+      return to(contracts.factory, deployData(call, sender), { mayCostFee: true });
+    case 'deployRampSettlement': {
+      const factory = required(contracts.settlementFactory, 'settlement factory');
+      const args = [sender, requireAddress(call.treasury, 'OTHER')] as const;
+      const data = encodeFunctionData({
+        abi: settlementFactoryAbi,
+        functionName: 'deployRampSettlement',
+        args,
+      });
+      return to(factory, data, { mayCostFee: true });
+    }
+    case 'mint':
+    case 'retire':
+    case 'markExpired':
+    case 'approve':
+      return to(requireAddress(call.tokenAddress), tokenData(contracts, call));
+    case 'initiateOffRamp':
+    case 'confirmOffRampSettlement':
+    case 'refundOffRamp': {
+      const settlement = required(contracts.settlement, 'settlement contract');
+      const involved = call.kind === 'initiateOffRamp' ? [requireAddress(call.tokenAddress)] : [];
+      return to(settlement, settlementData(call), { involved });
+    }
+  }
+}
+
+function to(
+  address: Address,
+  data: Hex,
+  options: { mayCostFee?: boolean; involved?: readonly Address[] } = {},
+): Encoded {
+  const { mayCostFee = false, involved = [] } = options;
+  return { to: address, data, mayCostFee, involved: [address, ...involved] };
+}
+
+function deployData(
+  call: Extract<NetworkCall, { kind: 'deployCarbonCredit' | 'deployCommodityReceipt' }>,
+  admin: Address,
+): Hex {
+  const { name, symbol, assetId, countryCode } = call;
+  const common = [name, symbol, hex(hashText(assetId)), countryCode, admin, ZERO_ADDRESS] as const;
+  if (call.kind === 'deployCarbonCredit') {
+    const { metadata } = call;
+    return encodeFunctionData({
+      abi: factoryAbi,
+      functionName: 'deployCarbonCreditToken',
+      args: [
+        ...common,
+        {
+          ...metadata,
+          vintageYear: BigInt(metadata.vintageYear),
+          verificationDocHash: hex(metadata.verificationDocHash),
+        },
+      ],
+    });
+  }
+  const { metadata } = call;
+  return encodeFunctionData({
+    abi: factoryAbi,
+    functionName: 'deployCommodityReceiptToken',
+    args: [...common, { ...metadata, inspectionReportHash: hex(metadata.inspectionReportHash) }],
+  });
+}
+
+function tokenData(
+  contracts: ContractAddresses,
+  call: Extract<NetworkCall, { kind: 'mint' | 'retire' | 'markExpired' | 'approve' }>,
+): Hex {
+  switch (call.kind) {
+    case 'mint':
+      return encodeFunctionData({
+        abi: carbonTokenAbi,
+        functionName: 'mint',
+        args: [requireAddress(call.to, 'OTHER'), amountOf(call)],
+      });
+    case 'retire':
+      return encodeFunctionData({
+        abi: carbonTokenAbi,
+        functionName: 'retire',
+        args: [amountOf(call), call.beneficiary, call.note],
+      });
+    case 'markExpired':
+      return encodeFunctionData({ abi: commodityTokenAbi, functionName: 'markExpired' });
+    case 'approve':
+      return encodeFunctionData({
+        abi: carbonTokenAbi,
+        functionName: 'approve',
+        args: [required(contracts.settlement, 'settlement contract'), amountOf(call)],
+      });
+  }
+}
+
+function settlementData(
+  call: Extract<NetworkCall, { kind: 'initiateOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp' }>,
+): Hex {
+  const reference = hex(hashText(call.sessionId));
+  if (call.kind !== 'initiateOffRamp') {
+    return encodeFunctionData({ abi: settlementAbi, functionName: call.kind, args: [reference] });
+  }
+  return encodeFunctionData({
+    abi: settlementAbi,
+    functionName: 'initiateOffRamp',
+    args: [reference, requireAddress(call.tokenAddress), amountOf(call), call.sessionId],
+  });
+}
+
+function amountOf({ amount }: { amount: bigint }): bigint {
+  if (amount < 0n || amount > maxUint256) {
+    throw invalid(`the amount ${amount} is not between 0 and 2^256-1`);
+  }
+  return amount;
+}
+
+const HALF_CHARACTER = /\p{Surrogate}/u;
+
+/** Half a surrogate pair would be replaced in UTF-8: the contract would get another text. */
+function requireTexts(call: NetworkCall): void {
+  const texts = [call, 'metadata' in call ? call.metadata : {}].flatMap((part) => Object.entries(part));
+  for (const [name, value] of texts) {
+    if (typeof value === 'string' && HALF_CHARACTER.test(value)) {
+      throw invalid(`${name} holds half a surrogate pair`);
+    }
+  }
+}
+
+function required(address: Address | null, what: string): Address {
+  if (address) return address;
+  throw new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No ${what} is configured` });
+}
+
+function invalid(problem: string): NetworkRefusal {
+  return new NetworkRefusal({ reason: 'OTHER', message: `Invalid arguments: ${problem}` });
+}
+
+/** The library checks length and digits. */
+function hex(hash: string): Hex {
+  return hash as Hex;
+}

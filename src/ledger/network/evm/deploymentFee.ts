@@ -1,0 +1,58 @@
+/**
+ * Reads what a factory charges for a deployment. Its owner may set any fee, so the operator's cap limits it.
+ */
+import { decodeFunctionResult, encodeFunctionData, formatEther } from 'viem';
+import type { Address } from 'viem';
+import type { Refusal } from '../port.ts';
+import { factoryAbi } from './contracts.ts';
+import type { EncodedCall } from './calls.ts';
+import type { Finality } from './finality.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import { ask } from './node.ts';
+import type { BlockReference } from './node.ts';
+import { revertOf } from './refusals.ts';
+import { refuseFinally } from './simulation.ts';
+
+interface FeeDeps {
+  rpc: JsonRpc;
+  finality: Finality;
+  /** Wei; the most that one deployment may cost besides its gas. */
+  maxDeploymentFee: bigint;
+}
+
+/**
+ * In wei, at the latest block; 0 for calls that are no deployments.
+ * @throws NetworkRefusal FEE_ABOVE_CAP when the final block asks for more than the cap as well; NetworkUnavailable
+ */
+export async function deploymentFeeFor(deps: FeeDeps, { to, mayCostFee }: EncodedCall): Promise<bigint> {
+  if (!mayCostFee) return 0n;
+  const { rpc, finality, maxDeploymentFee: cap } = deps;
+  const fee = await readDeploymentFee(rpc, to, 'latest');
+  if (fee <= cap) return fee;
+  return refuseFinally(finality, aboveCap(to, fee, cap), async (state) => {
+    const finalFee = await readDeploymentFee(rpc, to, state);
+    return finalFee > cap ? aboveCap(to, finalFee, cap) : null;
+  });
+}
+
+/** Zero for a factory without `deploymentFee()`. */
+export async function readDeploymentFee(rpc: JsonRpc, factory: Address, at: BlockReference): Promise<bigint> {
+  const data = encodeFunctionData({ abi: factoryAbi, functionName: 'deploymentFee' });
+  const [answer] = await rpc.askTogether([ask.call({ to: factory, data }, at)]);
+  if ('error' in answer) {
+    if (revertOf(answer.error) === null) throw answer.error;
+    return 0n;
+  }
+  // No contract: the simulation reports it.
+  if (answer.value === '0x') return 0n;
+  return decodeFunctionResult({ abi: factoryAbi, functionName: 'deploymentFee', data: answer.value });
+}
+
+function aboveCap(factory: Address, fee: bigint, cap: bigint): Refusal {
+  return {
+    reason: 'FEE_ABOVE_CAP',
+    message:
+      `The factory ${factory} asks ${formatEther(fee)} of the chain's own coin for a deployment; the cap is ` +
+      `${formatEther(cap)}. Raise LEDGER_MAX_DEPLOYMENT_FEE or have the fee lowered, then resume the submission.`,
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * Finds out why a landed transaction was reverted: chains record that it was, not why, so the call is simulated again.
+ */
+import { decodeFunctionData } from 'viem';
+import type { Address } from 'viem';
+import type { NetworkCall, Refusal } from '../port.ts';
+import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
+import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import { ask, quantityOf } from './node.ts';
+import type { BlockReference, Receipt, Transaction } from './node.ts';
+import { refusalOf, revertOf } from './refusals.ts';
+import type { Revert } from './refusals.ts';
+import { explain } from './simulation.ts';
+
+export type RevertCause =
+  | { kind: 'refusal'; refusal: Refusal }
+  /** Not the contract's doing, as far as can be told: signing again is harmless. */
+  | { kind: 'passing'; cause: 'out of gas' | 'reverted without a reason'; problem: string };
+
+/**
+ * Out of gas means that nearly all of it was used; each nested call holds back a 64th. The platform's own estimates
+ * leave more than that.
+ */
+const GAS_USED_UP_PERCENT = 90n;
+
+export async function explainRevert(
+  { rpc, errors }: { rpc: JsonRpc; errors: readonly AbiError[] },
+  receipt: Receipt,
+  transaction: Transaction,
+): Promise<RevertCause> {
+  const { blockNumber, gasUsed } = receipt;
+  // Before the block and after it: only the latter includes earlier transactions of the same block.
+  const states = [blockNumber === 0n ? 0n : blockNumber - 1n, blockNumber].map(quantityOf);
+  const again = await replay(rpc, transaction, states);
+  const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
+  if (again !== 'unknown' && again !== null) {
+    const refusal = await explainAs(rpc, transaction, { ...again, errors });
+    if (!isGasUsedUp || refusal.reason !== 'OTHER') return { kind: 'refusal', refusal };
+  }
+  if (isGasUsedUp) {
+    const problem = `it used ${gasUsed} of ${transaction.gas} gas, and ran out of it`;
+    return { kind: 'passing', cause: 'out of gas', problem };
+  }
+  if (again === 'unknown') {
+    const message = 'The contract refused the call, in a state that the node no longer has to say why';
+    return { kind: 'refusal', refusal: { reason: 'OTHER', message } };
+  }
+  const problem = 'it was reverted, but neither the state before nor after would do so';
+  return { kind: 'passing', cause: 'reverted without a reason', problem };
+}
+
+/** Null when both states accept the call, `unknown` when the node has neither. */
+async function replay(
+  rpc: JsonRpc,
+  { from, to, input, value }: Transaction,
+  states: readonly BlockReference[],
+): Promise<{ revert: Revert; at: BlockReference } | null | 'unknown'> {
+  if (to === null) return null;
+  const answers = await rpc.askEach(states.map((state) => ask.call({ from, to, data: input, value }, state)));
+  const reverts = answers.flatMap((answer, place) => {
+    const revert = 'error' in answer ? revertOf(answer.error) : null;
+    const at = states[place];
+    return revert && at !== undefined ? [{ revert, at }] : [];
+  });
+  const telling = reverts.find(({ revert }) => revert.data !== '0x');
+  const found = telling ?? reverts[0];
+  if (found) return found;
+  return answers.some((answer) => 'value' in answer) ? null : 'unknown';
+}
+
+/** The port's call is not known here; the data identifies the calls whose refusals need an explanation. */
+async function explainAs(
+  rpc: JsonRpc,
+  { to, input }: Transaction,
+  { revert, at, errors }: { revert: Revert; at: BlockReference; errors: readonly AbiError[] },
+): Promise<Refusal> {
+  const call = to === null ? null : explainable(to, input);
+  return call === null ? refusalOf(revert, errors) : explain(rpc, call, { revert, errors }, at);
+}
+
+function explainable(tokenAddress: Address, input: Transaction['input']): NetworkCall | null {
+  try {
+    const { functionName, args } = decodeFunctionData({
+      abi: [...carbonTokenAbi, ...commodityTokenAbi],
+      data: input,
+    });
+    if (functionName === 'markExpired') return { kind: 'markExpired', tokenAddress };
+    if (functionName !== 'retire') return null;
+    const [amount, beneficiary, note] = args;
+    return { kind: 'retire', tokenAddress, amount, beneficiary, note };
+  } catch {
+    return null;
+  }
+}

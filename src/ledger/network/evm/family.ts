@@ -1,0 +1,62 @@
+/**
+ * EVM chains, as the rest of the product knows them. The adapter and viem are loaded by those who use them.
+ */
+import { defineFamily } from '../family.ts';
+import { nameOfMoneyChain } from './moneyChains.ts';
+import { configureEvm, EVM_SETTINGS } from './settings.ts';
+
+export const evm = defineFamily({
+  id: 'evm',
+  title: 'EVM chains',
+  names: ['evm'],
+  namesDescription: 'evm (any, by url and chain id)',
+  settings: EVM_SETTINGS,
+  node: { protocol: 'EVM JSON-RPC' },
+  secretKey: {
+    pattern: /^0x[0-9a-fA-F]{64}$/,
+    form: 'on EVM 0x and 64 hexadecimal digits',
+    shown: 'on EVM 0x…',
+  },
+  requiredSettings: () => [
+    'LEDGER_SECRET_KEY',
+    'LEDGER_FACTORY_ADDRESS',
+    'LEDGER_RPC_URL',
+    'LEDGER_CHAIN_ID',
+  ],
+  async findProblems(given) {
+    const { findEvmProblems } = await import('./settingProblems.ts');
+    return findEvmProblems(given);
+  },
+  nameOfMoney: nameOfMoneyChain,
+  configure: configureEvm,
+
+  migrations: [],
+  async create(ledger, { log, seenLedgers }) {
+    const { createEvmNetwork } = await import('./network.ts');
+    const { evmIdentityCheck } = await import('./identity.ts');
+    return {
+      network: await createEvmNetwork({ ...ledger, log, seenLedgers: await seenLedgers() }),
+      clockControl: undefined,
+      checkIdentity: evmIdentityCheck(ledger),
+    };
+  },
+  async *check(ledger) {
+    const { checkEvmNetwork } = await import('./checks.ts');
+    yield* checkEvmNetwork(ledger);
+  },
+  remedies: {
+    finality: 'Use a node that knows the final block, or set LEDGER_FINALITY to a number of confirmations.',
+    fees: 'Raise LEDGER_MAX_FEE_GWEI, or wait.',
+    'deployment fee': 'Raise LEDGER_MAX_DEPLOYMENT_FEE, or have the factory’s owner lower the fee.',
+  },
+  // Final blocks are a quarter of an hour old where the chain itself decides, and older where nothing happens.
+  stale: {
+    afterSeconds: 3600,
+    verdict: 'worse',
+    remedy:
+      'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
+  },
+  canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
+  hasEmbeddedIndexer: false,
+  channels: null,
+});

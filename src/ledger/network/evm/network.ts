@@ -1,0 +1,139 @@
+/**
+ * An EVM chain behind the port: any chain id, any node that speaks JSON-RPC.
+ *
+ * viem encodes, signs and decodes; it never chooses nonces, retries or waits. Nonces come from the database, outcomes
+ * from final blocks alone (outcome.ts), and every read belongs to one of these (finality.ts).
+ */
+import type { Address, LedgerNetwork } from '../port.ts';
+import { explainFailures } from '../wrapNetwork.ts';
+import { hashText, normalizeAddress } from './addresses.ts';
+import { broadcastBytes } from './broadcast.ts';
+import { createReadAll } from './contractReads.ts';
+import { MULTICALL3_ADDRESS } from './contracts.ts';
+import { createDeployments } from './deployments.ts';
+import { draftCall, readNextSequences } from './draft.ts';
+import { readErrorAbi } from '../../../lib/errorAbi.ts';
+import { createFinality } from './finality.ts';
+import { createJsonRpc } from './jsonRpc.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import { createLogSearch } from './logSearch.ts';
+import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
+import type { EvmNetworkOptions } from './options.ts';
+import { signReplacement } from './replacement.ts';
+import { outcomeOf } from './outcome.ts';
+import { ask } from './node.ts';
+import { retirementTransactions } from './retirementTransactions.ts';
+import { createSettlementReads } from './settlementReads.ts';
+import { createSigner } from './signing.ts';
+import { createTokenReads } from './tokenReads.ts';
+import { openSigned, prepareForHolder } from './wallets.ts';
+
+export type EvmNetwork = LedgerNetwork;
+
+/** Nodes keep 16 transactions of an account for certain; a few more than that are dropped only when they are full. */
+const DEFAULT_MAX_OPEN = 16;
+
+/**
+ * Asks the node for its first block only, and works without the answer when the node is down.
+ * @throws Error when the key or an address is invalid
+ */
+export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmNetwork> {
+  const { chainId, maxFeePerGasCap, maxDeploymentFee = DEFAULT_MAX_DEPLOYMENT_FEE } = options;
+  const contracts = contractsOf(options, await readErrorAbi(options.errorAbiFile));
+  const signer = createSigner(options.secretKey, chainId);
+  const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
+  const finality = createFinality(rpc, options.finality, options.seenLedgers);
+  const multicall = addressOption('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
+  const readAll = createReadAll(rpc, multicall);
+  const deployments = createDeployments({
+    rpc,
+    contracts,
+    custodyAddress: signer.address,
+    firstBlock: options.firstBlock ?? 0n,
+  });
+  const tokens = createTokenReads(finality, readAll);
+  const settlements = createSettlementReads({ rpc, finality, contracts, readAll, deployments });
+  const drafting = { rpc, finality, contracts, signer, maxFeePerGasCap, maxDeploymentFee };
+  const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock: options.firstBlock ?? 0n };
+  const networkId = await readNetworkId(rpc, options);
+
+  async function tokenAt(text: string): ReturnType<LedgerNetwork['tokenAt']> {
+    const address = normalizeAddress(text);
+    if (address === null) return null;
+    const token = await finality.onFinalBlock((pin) => deployments.tokenAt(address, pin));
+    return token && { template: token.template, assetIdHash: token.assetIdHash };
+  }
+
+  async function findToken(assetId: string): Promise<Address | null> {
+    const hash = hashText(assetId);
+    const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hash, pin));
+    return token && token.tokenAddress;
+  }
+
+  async function status(): ReturnType<LedgerNetwork['status']> {
+    const { final } = await finality.pin();
+    // Blocks are kept for ever; missing history shows when it is needed.
+    return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
+  }
+
+  const network: LedgerNetwork = {
+    name: options.name,
+    networkId,
+    custodyAddress: signer.address,
+    normalizeAddress,
+    status,
+    continuity: () => finality.continuity(),
+    acceptHistory: () => finality.acceptHistory(),
+    signingOrder: {
+      accounts: [signer.address],
+      maxOpenPerAccount: options.maxOpenPerAccount ?? DEFAULT_MAX_OPEN,
+    },
+    nextSequences: (by) => readNextSequences(drafting, by),
+    draft: (call) => draftCall(drafting, call),
+    broadcast: (signedBytes) => broadcastBytes(rpc, signedBytes),
+    outcome: (sent) => outcomeOf({ rpc, finality, contracts }, sent),
+    replace: (latest) => signReplacement(drafting, latest),
+    prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
+    openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),
+    hashAssetId: hashText,
+    // The address depends on everything that the factory deployed before.
+    predictTokenAddress: () => null,
+    findToken: ({ assetId }) => findToken(assetId),
+    tokenAt: (address) => tokenAt(address),
+    carbonTotals: (address) => tokens.carbonTotals(address),
+    retirementRecords: (address, from, limit) => tokens.retirementRecords(address, from, limit),
+    retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),
+    retirementCountsOf: (addresses) => tokens.retirementCountsOf(addresses),
+    totalSupply: (address) => tokens.totalSupply(address),
+    balanceOf: (address, holder) => tokens.balanceOf(address, holder),
+    expiryOf: (addresses) => tokens.expiryOf(addresses),
+    settlementContract: () => settlements.settlementContract(),
+    offRampDeposit: (sessionId) => settlements.offRampDeposit(sessionId),
+    depositsNeedApproval: true,
+    checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),
+  };
+  return explainFailures(network, unanswered);
+}
+
+function unanswered(error: unknown): string {
+  const message = error instanceof Error ? error.message.split('\n')[0] : String(error);
+  return `The EVM node did not answer: ${message}`;
+}
+
+/**
+ * Public chains have distinct chain ids; many development chains share one, so the hash of the first block is added
+ * when the node can be asked.
+ */
+async function readNetworkId(
+  rpc: JsonRpc,
+  { chainId, log }: Pick<EvmNetworkOptions, 'chainId' | 'log'>,
+): Promise<string> {
+  const id = `eip155:${chainId}`;
+  try {
+    const genesis = await rpc.ask(ask.block(0n));
+    return genesis ? `${id}:${genesis.hash}` : id;
+  } catch (error) {
+    log?.warn({ err: error, chainId }, 'the node does not tell its first block: known by its chain id alone');
+    return id;
+  }
+}

@@ -1,0 +1,130 @@
+/**
+ * The questions to an EVM node, and the schemas that its answers must match.
+ */
+import type { Address, Hash, Hex } from 'viem';
+import { z } from 'zod';
+import type { Question } from './jsonRpc.ts';
+
+/**
+ * A block as a state to ask about: by hash where the node supports it (EIP-1898), so that an answer is about this very
+ * block or an error; by number otherwise.
+ */
+export type BlockReference = Hex | 'latest' | 'pending' | { blockHash: Hash; requireCanonical: true };
+
+const quantity = z
+  .string()
+  .regex(/^0x[0-9a-f]{1,64}$/i)
+  .transform(BigInt);
+const hash = z.custom<Hash>((value) => typeof value === 'string' && /^0x[0-9a-f]{64}$/i.test(value));
+const bytes = z.custom<Hex>((value) => typeof value === 'string' && /^0x([0-9a-f]{2})*$/i.test(value));
+const address = z.custom<Address>((value) => typeof value === 'string' && /^0x[0-9a-f]{40}$/i.test(value));
+
+const blockSchema = z.object({
+  number: quantity,
+  hash,
+  timestamp: quantity,
+  gasLimit: quantity,
+  /** Absent before the London upgrade. */
+  baseFeePerGas: quantity.optional(),
+});
+export type Block = z.infer<typeof blockSchema>;
+
+const blockTransactionsSchema = z.object({
+  number: quantity,
+  hash,
+  /** Some chains have their own kinds of transactions, without a nonce. */
+  transactions: z.array(z.object({ hash, from: address, nonce: quantity.optional() })),
+});
+export type BlockTransactions = z.infer<typeof blockTransactionsSchema>;
+
+const logSchema = z.object({
+  address,
+  topics: z.array(hash).max(4),
+  data: bytes,
+  blockNumber: quantity,
+  blockHash: hash,
+  transactionHash: hash,
+  removed: z.boolean().optional(),
+});
+export type Log = z.infer<typeof logSchema>;
+
+const receiptSchema = z.object({
+  transactionHash: hash,
+  blockHash: hash,
+  blockNumber: quantity,
+  status: quantity.refine((status) => status === 0n || status === 1n),
+  gasUsed: quantity,
+  logs: z.array(logSchema),
+});
+export type Receipt = z.infer<typeof receiptSchema>;
+
+const transactionSchema = z.object({
+  hash,
+  from: address,
+  to: address.nullable(),
+  input: bytes,
+  nonce: quantity,
+  gas: quantity,
+  value: quantity,
+});
+export type Transaction = z.infer<typeof transactionSchema>;
+
+export interface CallRequest {
+  from?: Address;
+  to: Address;
+  data: Hex;
+  value?: bigint;
+}
+
+export function quantityOf(value: bigint): Hex {
+  return `0x${value.toString(16)}`;
+}
+
+function question<T>(method: string, params: readonly unknown[], schema: z.ZodType<T>): Question<T> {
+  return { method, params, read: (result) => schema.parse(result) };
+}
+
+function requestOf({ from, to, data, value }: CallRequest): Record<string, string> {
+  return {
+    ...(from === undefined ? {} : { from }),
+    to,
+    data,
+    ...(value === undefined || value === 0n ? {} : { value: quantityOf(value) }),
+  };
+}
+
+export const ask = {
+  chainId: () => question('eth_chainId', [], quantity),
+  block: (at: bigint | 'latest' | 'finalized') =>
+    question(
+      'eth_getBlockByNumber',
+      [typeof at === 'bigint' ? quantityOf(at) : at, false],
+      blockSchema.nullable(),
+    ),
+  transactionsOf: (number: bigint) =>
+    question('eth_getBlockByNumber', [quantityOf(number), true], blockTransactionsSchema.nullable()),
+  receipt: (of: Hash) => question('eth_getTransactionReceipt', [of], receiptSchema.nullable()),
+  transaction: (of: Hash) => question('eth_getTransactionByHash', [of], transactionSchema.nullable()),
+  transactionCount: (of: Address, at: BlockReference) =>
+    question('eth_getTransactionCount', [of, at], quantity),
+  balance: (of: Address, at: BlockReference) => question('eth_getBalance', [of, at], quantity),
+  code: (of: Address, at: BlockReference) => question('eth_getCode', [of, at], bytes),
+  call: (request: CallRequest, at: BlockReference) => question('eth_call', [requestOf(request), at], bytes),
+  gasFor: (request: CallRequest, at: BlockReference) =>
+    question('eth_estimateGas', [requestOf(request), at], quantity),
+  priorityFee: () => question('eth_maxPriorityFeePerGas', [], quantity),
+  send: (signed: Hex) => question('eth_sendRawTransaction', [signed], hash),
+  logs: (filter: { address: Address; topics: readonly (Hex | null)[]; from: bigint; to: bigint }) =>
+    question(
+      'eth_getLogs',
+      [
+        {
+          address: filter.address,
+          topics: filter.topics,
+          fromBlock: quantityOf(filter.from),
+          toBlock: quantityOf(filter.to),
+        },
+      ],
+      z.array(logSchema).transform((logs) => logs.filter((log) => log.removed !== true)),
+    ),
+};

@@ -1,0 +1,129 @@
+/**
+ * Finds the transactions that made a token's retirement records, by the token's events in final blocks.
+ *
+ * A hinted transaction is read and must contain the event. Without a correct hint, the record's time leads to its
+ * block by binary search (block times rise), and the logs around that block contain the event.
+ */
+import { encodeEventTopics, parseEventLogs } from 'viem';
+import type { Address, Hash, Hex } from 'viem';
+import { NetworkUnavailable } from '../port.ts';
+import type { TransactionHash, WantedTransaction } from '../port.ts';
+import { requireAddress } from './addresses.ts';
+import { carbonTokenAbi } from './contracts.ts';
+import type { Finality, Pin } from './finality.ts';
+import type { JsonRpc } from './jsonRpc.ts';
+import type { LogSearch } from './logSearch.ts';
+import { ask } from './node.ts';
+import type { Log, Receipt } from './node.ts';
+import { asViemLog, isSame } from './results.ts';
+
+interface Deps {
+  rpc: JsonRpc;
+  finality: Finality;
+  search: LogSearch;
+  firstBlock: bigint;
+}
+
+type Found = Map<number, TransactionHash>;
+
+const HASH = /^0x[0-9a-f]{64}$/i;
+/** Further hints of one record are ignored. */
+const MAX_HINTS = 4;
+/** Records are close to each other, or the next question about the rest finds them. */
+const ENOUGH_QUESTIONS = 20;
+
+export async function retirementTransactions(
+  deps: Deps,
+  tokenAddress: string,
+  wanted: readonly WantedTransaction[],
+): Promise<ReadonlyMap<number, TransactionHash>> {
+  if (wanted.length === 0) return new Map();
+  const token = requireAddress(tokenAddress);
+  return deps.finality.onFinalBlock(async (pin) => {
+    const hinted = await readHinted(deps, pin, token, wanted);
+    const missing = wanted.filter(({ index }) => !hinted.has(index));
+    return missing.length === 0
+      ? hinted
+      : new Map([...hinted, ...(await findByTime(deps, pin, token, missing))]);
+  });
+}
+
+async function readHinted(
+  { rpc }: Deps,
+  pin: Pin,
+  token: Address,
+  wanted: readonly WantedTransaction[],
+): Promise<Found> {
+  const hints = wanted.flatMap((record) =>
+    record.hints.filter((hint) => HASH.test(hint)).slice(0, MAX_HINTS),
+  );
+  const hashes = [...new Set(hints.map((hint) => hint.toLowerCase() as Hash))];
+  // A node's error about one hash (invalid, or pruned history) says nothing about the record.
+  const receipts = (await rpc.askEach(hashes.map(ask.receipt))).flatMap((answer) =>
+    'value' in answer && answer.value !== null && isFinal(answer.value, pin) ? [answer.value] : [],
+  );
+  const blocks = await rpc.askEach(receipts.map(({ blockNumber }) => ask.block(blockNumber)));
+  const inChain = receipts.filter((receipt, at) => {
+    const block = blocks[at];
+    return block !== undefined && 'value' in block && block.value?.hash === receipt.blockHash;
+  });
+  return indexesIn(
+    token,
+    wanted,
+    inChain.flatMap(({ logs }) => logs),
+  );
+}
+
+function isFinal({ status, blockNumber }: Receipt, { final }: Pin): boolean {
+  return status === 1n && blockNumber <= final.number;
+}
+
+async function findByTime(
+  { rpc, search, firstBlock }: Deps,
+  { final }: Pin,
+  token: Address,
+  missing: readonly WantedTransaction[],
+): Promise<Found> {
+  const times = missing.map(({ timestamp }) => timestamp);
+  const from = await firstSince(rpc, least(times), { from: firstBlock, to: final.number });
+  const after = await firstSince(rpc, most(times) + 1n, { from, to: final.number });
+  const topics = encodeEventTopics({ abi: carbonTokenAbi, eventName: 'CreditsRetired' }) as Hex[];
+  const range = { from, to: after - 1n };
+  const logs = await search({ address: token, topics }, range, { enoughQuestions: ENOUGH_QUESTIONS });
+  return indexesIn(token, missing, logs);
+}
+
+/** The first block at or after this time; one past the range when there is none. */
+async function firstSince(rpc: JsonRpc, time: bigint, range: { from: bigint; to: bigint }): Promise<bigint> {
+  let low = range.from;
+  let high = range.to + 1n;
+  // Terminates: the range is halved each time.
+  while (low < high) {
+    const middle = (low + high) / 2n;
+    const block = await rpc.ask(ask.block(middle));
+    if (block === null) throw new NetworkUnavailable(`The node has no block ${middle}`);
+    if (block.timestamp >= time) high = middle;
+    else low = middle + 1n;
+  }
+  return low;
+}
+
+function indexesIn(token: Address, wanted: readonly WantedTransaction[], logs: readonly Log[]): Found {
+  const indexes = new Set(wanted.map(({ index }) => index));
+  const own = logs.filter((log) => isSame(log.address, token)).map(asViemLog);
+  const events = parseEventLogs({ abi: carbonTokenAbi, eventName: 'CreditsRetired', logs: own });
+  return new Map(
+    events.flatMap(({ args, transactionHash }): [number, string][] => {
+      const index = Number(args.retirementIndex);
+      return indexes.has(index) && transactionHash !== null ? [[index, transactionHash.toLowerCase()]] : [];
+    }),
+  );
+}
+
+function least(values: readonly bigint[]): bigint {
+  return values.reduce((one, other) => (one < other ? one : other));
+}
+
+function most(values: readonly bigint[]): bigint {
+  return values.reduce((one, other) => (one > other ? one : other));
+}

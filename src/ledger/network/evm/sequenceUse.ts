@@ -1,0 +1,104 @@
+/**
+ * Finds the transaction that used a nonce, in the chain itself.
+ *
+ * A missing receipt proves nothing: the node may be behind, or have dropped its index. Another transaction in a final
+ * block with the same sender and nonce proves that this one never lands.
+ */
+import type { Address, Hash } from 'viem';
+import type { JsonRpc } from './jsonRpc.ts';
+import { ask, quantityOf } from './node.ts';
+
+export interface NonceUse {
+  hash: Hash;
+  block: bigint;
+}
+
+/** A reorganisation can put a transaction into a block before the one that was the latest at its signing. */
+const BLOCKS_BEFORE_SIGNING = 64n;
+/** Transaction counts asked for at once: a search over a million blocks takes five batches. */
+const PROBES = 16n;
+/** Where old states are pruned, blocks are read instead: an hour of blocks, at a minute's worth of traffic. */
+const MAX_BLOCKS_READ = 320n;
+/** Full blocks have a few megabytes, in an answer of bounded size. */
+const BLOCKS_AT_ONCE = 4n;
+
+/**
+ * @param search the node must have said that the nonce is used up at `finalBlock`
+ * @returns `unused` when no block uses it although all are there: the node contradicts itself; `unknown` when the
+ * node has pruned the history
+ * @throws NetworkUnavailable
+ */
+export async function findNonceUse(
+  rpc: JsonRpc,
+  search: { source: Address; nonce: bigint; signedAt: bigint; finalBlock: bigint },
+): Promise<NonceUse | 'unused' | 'unknown'> {
+  const { source, nonce, signedAt, finalBlock } = search;
+  const isUsedAt = async (blocks: readonly bigint[]) => {
+    const answers = await rpc.askEach(blocks.map((block) => ask.transactionCount(source, quantityOf(block))));
+    return answers.map((answer) => ('value' in answer ? answer.value > nonce : null));
+  };
+  const start = signedAt > BLOCKS_BEFORE_SIGNING ? signedAt - BLOCKS_BEFORE_SIGNING : 0n;
+  const from = start < finalBlock ? start : 0n;
+  const [isUsedBefore] = await isUsedAt([from]);
+  const range = isUsedBefore ? { unused: -1n, used: from } : { unused: from - 1n, used: finalBlock };
+  const narrowed = await narrow(range, isUsedAt);
+  const { user, isComplete } = await readBlocks(rpc, source, nonce, narrowed);
+  if (user) return user;
+  const isKnownUnused = isUsedBefore !== null || narrowed.unused > range.unused;
+  return isComplete && isKnownUnused ? 'unused' : 'unknown';
+}
+
+/** The nonce is unused at the end of block `unused`, and used at the end of block `used`. */
+interface Range {
+  unused: bigint;
+  used: bigint;
+}
+
+async function narrow(
+  range: Range,
+  isUsedAt: (blocks: readonly bigint[]) => Promise<(boolean | null)[]>,
+): Promise<Range> {
+  let { unused, used } = range;
+  for (;;) {
+    const width = used - unused;
+    if (width <= 1n) return { unused, used };
+    const step = width / PROBES > 0n ? width / PROBES : 1n;
+    const probes: bigint[] = [];
+    for (let block = unused + step; block < used && probes.length < PROBES; block += step) probes.push(block);
+    const answers = await isUsedAt(probes);
+    const before = { unused, used };
+    probes.forEach((block, at) => {
+      if (answers[at] === false && block > unused) unused = block;
+      if (answers[at] === true && block < used) used = block;
+    });
+    if (unused === before.unused && used === before.used) return { unused, used };
+  }
+}
+
+async function readBlocks(
+  rpc: JsonRpc,
+  source: Address,
+  nonce: bigint,
+  { unused, used }: Range,
+): Promise<{ user: NonceUse | null; isComplete: boolean }> {
+  let isComplete = used - unused <= MAX_BLOCKS_READ;
+  const first = isComplete ? unused + 1n : used - MAX_BLOCKS_READ + 1n;
+  for (let from = first; from <= used; from += BLOCKS_AT_ONCE) {
+    const last = from + BLOCKS_AT_ONCE - 1n < used ? from + BLOCKS_AT_ONCE - 1n : used;
+    const numbers = Array.from({ length: Number(last - from + 1n) }, (_, at) => from + BigInt(at));
+    const answers = await rpc.askEach(numbers.map((number) => ask.transactionsOf(number)));
+    for (const answer of answers) {
+      if ('error' in answer || answer.value === null) {
+        isComplete = false;
+        continue;
+      }
+      const { number, transactions } = answer.value;
+      const user = transactions.find(
+        (transaction) =>
+          transaction.nonce === nonce && transaction.from.toLowerCase() === source.toLowerCase(),
+      );
+      if (user) return { user: { hash: user.hash, block: number }, isComplete };
+    }
+  }
+  return { user: null, isComplete };
+}

@@ -1,0 +1,77 @@
+/**
+ * Settings of an EVM chain that are right by themselves and wrong together. No secret is repeated. viem takes a while
+ * to load, so family.ts loads this file only for those who have an EVM chain.
+ */
+import { isAddress } from 'viem';
+import { mnemonicToAccount, privateKeyToAddress } from 'viem/accounts';
+import { readErrorAbi } from '../../../lib/errorAbi.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import type { GivenSettings } from '../family.ts';
+import { nameOfMoneyChain } from './moneyChains.ts';
+import type { EVM_SETTINGS } from './settings.ts';
+
+type Given = GivenSettings<typeof EVM_SETTINGS>;
+
+const CONTRACTS = [
+  'LEDGER_FACTORY_ADDRESS',
+  'LEDGER_SETTLEMENT_FACTORY_ADDRESS',
+  'RAMP_SETTLEMENT_ADDRESS',
+] as const;
+
+/** The accounts of every development chain: their keys are public. */
+const TEST_MNEMONIC = 'test test test test test test test test test test test junk';
+const TEST_ACCOUNTS = 10;
+
+export async function findEvmProblems(given: Given): Promise<string[]> {
+  const { values } = given;
+  const addresses = CONTRACTS.flatMap((name) => {
+    const address = values[name];
+    if (address === undefined || isAddress(address)) return [];
+    return [
+      `${name} is ${JSON.stringify(address)}, which is no EVM address: expected 0x and 40 hexadecimal digits, ` +
+        'in lower case or with their checksum.',
+    ];
+  });
+  return [
+    ...addresses,
+    ...(await findErrorAbiProblems(values.LEDGER_ERROR_ABI_FILE)),
+    ...findKeyProblems(given),
+  ];
+}
+
+async function findErrorAbiProblems(file: string | undefined): Promise<string[]> {
+  try {
+    await readErrorAbi(file);
+    return [];
+  } catch (error) {
+    return [`LEDGER_ERROR_ABI_FILE: ${messageOf(error)}.`];
+  }
+}
+
+function findKeyProblems(given: Given): string[] {
+  const key = given.values.LEDGER_SECRET_KEY;
+  if (key === undefined) return [];
+  const address = addressOf(key);
+  if (address === null) {
+    return ['LEDGER_SECRET_KEY is no EVM private key: expected 0x and 64 hexadecimal digits.'];
+  }
+  const isMoney = given.isProduction || nameOfMoneyChain(given) !== null;
+  if (!isMoney || !isTestAddress(address)) return [];
+  return [
+    'LEDGER_SECRET_KEY is one of the keys of development chains, which are public. Make one of your own.',
+  ];
+}
+
+function addressOf(key: string): string | null {
+  try {
+    return privateKeyToAddress(key as `0x${string}`);
+  } catch {
+    return null;
+  }
+}
+
+function isTestAddress(address: string): boolean {
+  return Array.from({ length: TEST_ACCOUNTS }, (_, addressIndex) =>
+    mnemonicToAccount(TEST_MNEMONIC, { addressIndex }),
+  ).some((account) => account.address === address);
+}

@@ -1,0 +1,107 @@
+/**
+ * The settings of EVM chains alone, and what the adapter gets of them.
+ */
+import { z } from 'zod';
+import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
+import type { OwnSettings, ValuesOf } from '../family.ts';
+
+const WEI_PER_GWEI_DIGITS = 9;
+const WEI_PER_COIN_DIGITS = 18;
+
+const finality = z.union(
+  [z.literal('finalized'), wholeNumber(0, 10_000).transform((confirmations) => ({ confirmations }))],
+  { error: 'must be finalized, or a number of confirmations up to 10000' },
+);
+const gwei = z
+  .string()
+  .regex(/^\d{1,9}(\.\d{1,9})?$/, 'must be a decimal number of gwei')
+  .transform((text) => weiOf(text, WEI_PER_GWEI_DIGITS))
+  .refine((wei) => wei > 0n, 'must be more than 0');
+const coins = z
+  .string()
+  .regex(/^\d{1,9}(\.\d{1,18})?$/, "must be a decimal number of the chain's own coin")
+  .transform((text) => weiOf(text, WEI_PER_COIN_DIGITS));
+
+function weiOf(decimal: string, digits: number): bigint {
+  const [whole = '', fraction = ''] = decimal.split('.');
+  return BigInt(whole + fraction.padEnd(digits, '0'));
+}
+
+export const EVM_SETTINGS = {
+  LEDGER_CHAIN_ID: setting(
+    wholeNumber(1, Number.MAX_SAFE_INTEGER).optional(),
+    null,
+    'The chain id, for LEDGER_NETWORK=evm.',
+    { after: 'LEDGER_RPC_URL' },
+  ),
+  LEDGER_FINALITY: setting(
+    finality,
+    'finalized',
+    'When an EVM transaction counts as final: "finalized" asks the chain, a number waits for so many blocks on top (0 ' +
+      'where blocks are final at once).',
+    { after: 'LEDGER_SECRET_KEY' },
+  ),
+  LEDGER_MAX_FEE_GWEI: setting(
+    gwei,
+    '200',
+    'The most that a unit of gas may cost on EVM, in gwei. Dearer writes wait.',
+    { after: 'LEDGER_SECRET_KEY' },
+  ),
+  LEDGER_MAX_DEPLOYMENT_FEE: setting(
+    coins,
+    '0.1',
+    "The most that a factory on EVM may ask for one deployment, in the chain's own coin. Dearer ones are held for review.",
+    { after: 'LEDGER_SECRET_KEY' },
+  ),
+  LEDGER_ERROR_ABI_FILE: setting(
+    text.optional(),
+    null,
+    "A JSON file with the ABI of the deployed EVM contracts' own errors: refusals then tell them by name.",
+    { after: 'LEDGER_SECRET_KEY' },
+  ),
+  LEDGER_MAX_OPEN_TRANSACTIONS: setting(
+    wholeNumber(1, 1000),
+    '16',
+    'Transactions that may wait at the EVM node at a time; nodes keep 16 of one account for certain.',
+    { after: 'LEDGER_SECRET_KEY' },
+  ),
+} as const satisfies OwnSettings;
+
+export type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
+
+export interface EvmLedger {
+  family: 'evm';
+  name: string;
+  /** May hold a provider's key: never shown whole. */
+  rpcUrl: string;
+  secretKey: string;
+  factoryAddress: string;
+  settlementFactoryAddress: string | undefined;
+  settlementAddress: string | undefined;
+  requestTimeoutMs: number;
+  chainId: number;
+  finality: 'finalized' | { confirmations: number };
+  maxFeePerGasCap: bigint;
+  maxDeploymentFee: bigint;
+  errorAbiFile: string | undefined;
+  maxOpenPerAccount: number;
+}
+
+export function configureEvm(network: string, values: EvmValues): EvmLedger {
+  return {
+    family: 'evm',
+    name: network,
+    rpcUrl: values.LEDGER_RPC_URL ?? '',
+    secretKey: values.LEDGER_SECRET_KEY ?? '',
+    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
+    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
+    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
+    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
+    chainId: values.LEDGER_CHAIN_ID ?? 0,
+    finality: values.LEDGER_FINALITY,
+    maxFeePerGasCap: values.LEDGER_MAX_FEE_GWEI,
+    maxDeploymentFee: values.LEDGER_MAX_DEPLOYMENT_FEE,
+    errorAbiFile: values.LEDGER_ERROR_ABI_FILE,
+    maxOpenPerAccount: values.LEDGER_MAX_OPEN_TRANSACTIONS,
+  };
+}

@@ -1,0 +1,33 @@
+/**
+ * The families of networks that this build speaks. A new one is a folder with a family.ts, and its line here.
+ */
+import { embedded } from './embedded/family.ts';
+import { evm } from './evm/family.ts';
+import type { ConfiguredLedger, NetworkFamily } from './family.ts';
+import { stellar } from './stellar/family.ts';
+
+/** In the order in which settings and messages name them. The first network of the first one is the default. */
+export const FAMILIES = [embedded, stellar, evm] as const;
+
+type Family = (typeof FAMILIES)[number];
+export type LedgerNetworkName = Family['names'][number];
+export type LedgerConfig = ReturnType<Family['configure']>;
+
+/** The family of a configured ledger. */
+export function familyOf(ledger: ConfiguredLedger): NetworkFamily {
+  const found = findFamily(({ id }) => id === ledger.family);
+  if (found) return found;
+  throw new Error(`No family of networks is called ${ledger.family}`);
+}
+
+/** The family that has this value of LEDGER_NETWORK. */
+export function familyNamed(network: LedgerNetworkName): NetworkFamily {
+  const found = findFamily(({ names }) => names.includes(network));
+  if (found) return found;
+  throw new Error(`No family has a network called ${network}`);
+}
+
+/** Each family is handed nothing but what it has read and made itself. */
+function findFamily(isIt: (family: NetworkFamily) => boolean): NetworkFamily | undefined {
+  return (FAMILIES as readonly NetworkFamily[]).find(isIt);
+}

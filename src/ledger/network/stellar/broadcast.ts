@@ -1,0 +1,106 @@
+/**
+ * Sends signed bytes, and sends them again at a higher fee.
+ */
+import { FeeBumpTransaction, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import type { Keypair, Transaction } from '@stellar/stellar-sdk';
+import type { BroadcastAnswer, PreparedTransaction } from '../port.ts';
+import { notShown } from './fees.ts';
+import type { StellarNode } from './node.ts';
+import { preparedFrom } from './signing.ts';
+
+export interface BroadcastDeps {
+  node: StellarNode;
+  passphrase: string;
+}
+
+/** The node's answer is a hint: only `outcome` decides. Never throws for what the node answered. */
+export async function broadcastBytes(deps: BroadcastDeps, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
+  const transaction = openBytes(signedBytes, deps.passphrase);
+  if (!transaction) return { status: 'refused', reason: 'The bytes are no transaction of this network' };
+  const { status, errorCode } = await deps.node.send(transaction);
+  switch (status) {
+    case 'PENDING':
+    case 'DUPLICATE':
+      return { status: 'accepted' };
+    case 'TRY_AGAIN_LATER':
+      return { status: 'unknown', reason: 'The node takes no further transactions at the moment' };
+    case 'ERROR':
+      return answerToError(deps, transaction, errorCode ?? 'an error without a code');
+    default:
+      return status satisfies never;
+  }
+}
+
+/**
+ * A transaction that has landed is refused for its sequence when it is sent again: that is no refusal of the call.
+ */
+async function answerToError(
+  { node }: BroadcastDeps,
+  transaction: Transaction | FeeBumpTransaction,
+  errorCode: string,
+): Promise<BroadcastAnswer> {
+  const { status } = await node.transaction(transaction.hash().toString('hex'));
+  if (status !== 'NOT_FOUND') return { status: 'accepted' };
+  return { status: 'refused', reason: `The node refused the transaction: ${errorCode}` };
+}
+
+function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | FeeBumpTransaction | null {
+  try {
+    const envelope = xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
+    return TransactionBuilder.fromXDR(envelope, passphrase);
+  } catch {
+    return null;
+  }
+}
+
+export interface ReplacementDeps extends BroadcastDeps {
+  /** Pays for the higher fee. */
+  custody: Keypair;
+  maxInclusionFeeStroops: bigint;
+}
+
+/** Transactions usually land in the next ledger; after this many, one was underpriced or lost. */
+const PATIENCE_LEDGERS = 3n;
+/** A validator replaces a transaction at ten times its fee. */
+const REPLACEMENT_FACTOR = 10n;
+/** With less time left, the higher fee would mostly come too late. */
+const LEAST_TIME_LEFT_SECONDS = 10n;
+
+/**
+ * The same signed transaction in an envelope with a higher fee, or null. Bids count per operation, and the envelope
+ * counts as one operation, so its fee is for two.
+ */
+export async function signReplacement(
+  deps: ReplacementDeps,
+  latest: PreparedTransaction,
+): Promise<PreparedTransaction | null> {
+  const { source, sequence, validUntil, preparedAtLedger } = latest;
+  const transaction = openBytes(latest.signedBytes, deps.passphrase);
+  if (!transaction || sequence === null || validUntil === null) return null;
+  const bid = bidOf(transaction);
+  const higher = bid * REPLACEMENT_FACTOR;
+  if (higher > deps.maxInclusionFeeStroops) return null;
+  const state = await deps.node.ledgerState();
+  if (state.latestLedger < preparedAtLedger + PATIENCE_LEDGERS) return null;
+  if (state.closedAt + LEAST_TIME_LEFT_SECONDS > validUntil) return null;
+  // At the start of a spike, the usual recent fee does not show it yet.
+  const highestStroops = (await deps.node.inclusionFees().catch(notShown))?.highestStroops ?? 0n;
+  if (highestStroops <= bid) return null;
+
+  const wanted = highestStroops > higher ? highestStroops : higher;
+  const fee = wanted < deps.maxInclusionFeeStroops ? wanted : deps.maxInclusionFeeStroops;
+  const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
+  const bump = TransactionBuilder.buildFeeBumpTransaction(deps.custody, String(fee), inner, deps.passphrase);
+  bump.sign(deps.custody);
+  return preparedFrom(bump, { slot: { source, sequence }, validUntil, preparedAtLedger });
+}
+
+/** What a transaction bids per operation for inclusion, without its resources. */
+function bidOf(transaction: Transaction | FeeBumpTransaction): bigint {
+  const isBump = transaction instanceof FeeBumpTransaction;
+  const inner = isBump ? transaction.innerTransaction : transaction;
+  const resources = inner.toEnvelope().v1().tx().ext();
+  const resourceFee = resources.switch() === 1 ? resources.sorobanData().resourceFee().toBigInt() : 0n;
+  const operations = BigInt(inner.operations.length + (isBump ? 1 : 0));
+  return (BigInt(transaction.fee) - resourceFee) / operations;
+}

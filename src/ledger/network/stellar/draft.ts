@@ -1,0 +1,193 @@
+/**
+ * Turns a call into signed bytes: simulates it, checks what the simulation asks for, and signs in the given slot.
+ *
+ * When the call needs archived entries, current networks restore them along with it: the simulation's resources name
+ * them. Where a node asks for a separate restoration first (`restorePreamble`), the slot signs that: its attempt
+ * lands, its outcome says that it only restored (`dead`: without the call's effect), and the next attempt makes the
+ * call. So nothing is ever sent that was not recorded before.
+ */
+import { Operation } from '@stellar/stellar-sdk';
+import type { Transaction, xdr } from '@stellar/stellar-sdk';
+import { NetworkRefusal } from '../port.ts';
+import type { Address, Draft, NetworkCall, PreparedTransaction, SequenceSlot } from '../port.ts';
+import { isAccount } from './addresses.ts';
+import { boundToSource, checkAuthorisation, signEntries } from './authorisation.ts';
+import type { AuthorisationForm } from './authorisation.ts';
+import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
+import { requireExpired } from './expiry.ts';
+import { inclusionFeeStroops } from './fees.ts';
+import type { ReadResourceSettings } from './fees.ts';
+import { withHeadroom } from './headroom.ts';
+import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
+import type { Contracts, Invocation } from './calls.ts';
+import type { StellarNode } from './node.ts';
+import type { LedgerState, Resources, Simulation } from './nodeDecoding.ts';
+import { othersBefore } from './others.ts';
+import { explainRefusal } from './refusals.ts';
+import type { RefusalContext } from './refusals.ts';
+import { plain } from './scvals.ts';
+import { buildTransaction, preparedFrom, sourceKey } from './signing.ts';
+import type { SearchDeps } from './sequenceUse.ts';
+import type { SigningKeys } from './signing.ts';
+
+export interface DraftingDeps extends RefusalContext, SearchDeps {
+  node: StellarNode;
+  contracts: Contracts;
+  keys: SigningKeys;
+  validitySeconds: number;
+  maxInclusionFeeStroops: bigint;
+  resourceSettings: ReadResourceSettings;
+  /** Called when a node does not know the operation's source (authorisation.ts). */
+  warn: (message: string) => void;
+}
+
+/**
+ * A signed entry should live as long as the time bounds and no longer: while it does, no verdict of death is possible.
+ * Ledgers close about five seconds apart, and rarely faster than this.
+ */
+const LEAST_LEDGER_SECONDS = 4n;
+const LEDGERS_TO_SPARE = 2n;
+/** A successful simulation of a call that may be signed. */
+export interface SimulatedCall {
+  invocation: Invocation;
+  auth: xdr.SorobanAuthorizationEntry[];
+  form: AuthorisationForm;
+  resources: Resources;
+  restore: Resources | null;
+}
+
+export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
+  const { node, keys } = deps;
+  const custody = keys.custody.publicKey();
+  const sources = [...keys.sources.keys()];
+  const [state, simulated, inclusionFee] = await Promise.all([
+    node.ledgerState(),
+    simulateCall(deps, call, custody, sources[0]),
+    inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
+  ]);
+  const roomy = await roomyCall(deps, simulated, state);
+  if (roomy.form === 'entries') {
+    deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
+  }
+  return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
+}
+
+/** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
+export async function simulateCall(
+  deps: Pick<DraftingDeps, 'node' | 'contracts' | 'reads' | 'passphrase' | 'keys'>,
+  call: NetworkCall,
+  caller: Address,
+  channel: Address | undefined,
+): Promise<SimulatedCall> {
+  const invocation = invocationOf(deps.contracts, call, caller);
+  const transaction = unsentTransaction(invocation, {
+    passphrase: deps.passphrase,
+    // A contract can't be the source of a transaction: only accounts can.
+    source: isAccount(caller) ? caller : deps.keys.custody.publicKey(),
+    ...(channel === undefined ? {} : { channel }),
+  });
+  const simulation = await simulateWithNested(deps.node, transaction, invocation);
+  if (simulation.status === 'failed') {
+    throw new NetworkRefusal(await explainRefusal(deps, invocation, errorOrUnavailable(simulation)));
+  }
+  requirePredicted(deps.contracts, call, simulation);
+  if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
+  const { resources, restore } = simulation;
+  const isSource = isAccount(caller) && (channel ?? caller) === caller;
+  const auth = isSource ? boundToSource(simulation.auth, caller) : simulation.auth;
+  const form = checkAuthorisation(auth, invocation, caller);
+  return { invocation, auth, form, resources, restore };
+}
+
+/**
+ * A contract may leave the authorisation to the token that it moves. Nodes record that only on request, and older ones
+ * don't know the option, so it is used when the simulation failed for lack of it.
+ */
+async function simulateWithNested(
+  node: StellarNode,
+  transaction: Transaction,
+  invocation: Invocation,
+): Promise<Simulation> {
+  const simulation = await node.simulate(transaction);
+  if (simulation.status === 'succeeded' || invocation.nestedTransfer === null) return simulation;
+  if (errorOrUnavailable(simulation).type !== 'Auth') return simulation;
+  return node.simulate(transaction, { allowNested: true });
+}
+
+/** The signed transaction declares more than its simulation used (headroom.ts). */
+export async function roomyCall(
+  { node, keys, resourceSettings }: Pick<DraftingDeps, 'node' | 'resourceSettings' | 'keys'>,
+  simulated: SimulatedCall,
+  state: Pick<LedgerState, 'latestLedger'>,
+): Promise<SimulatedCall> {
+  const { invocation, resources } = simulated;
+  const [settings, others] = await Promise.all([
+    resourceSettings(state.latestLedger),
+    othersBefore(node, invocation, resources.data.resources(), keys.sources.size),
+  ]);
+  return { ...simulated, resources: withHeadroom(resources, settings, others) };
+}
+
+/**
+ * A factory that deploys to another address would allow an asset to be issued twice: a lost deploy could not be found.
+ */
+function requirePredicted(
+  contracts: Contracts,
+  call: NetworkCall,
+  simulation: Extract<Simulation, { status: 'succeeded' }>,
+): void {
+  const predicted = predictedAddress(contracts, call);
+  if (predicted === null) return;
+  const told = plain(simulation.returnValue);
+  if (told === predicted) return;
+  throw new NetworkRefusal({
+    reason: 'OTHER',
+    message: `The factory would deploy to ${String(told)}, but its address and the salt lead to ${predicted}: nothing was signed`,
+  });
+}
+
+async function signCall(
+  deps: DraftingDeps,
+  call: SimulatedCall,
+  state: LedgerState,
+  inclusionFee: bigint,
+  slot: SequenceSlot | null,
+): Promise<PreparedTransaction> {
+  if (slot === null) throw new Error('On Stellar every transaction needs a slot: a source and its sequence');
+  const { keys } = deps;
+  const custody = keys.custody.publicKey();
+  const key = sourceKey(keys, slot.source);
+  const validUntil = state.closedAt + BigInt(deps.validitySeconds);
+  const isThroughChannel = slot.source !== custody;
+  const operation = call.restore
+    ? Operation.restoreFootprint({})
+    : Operation.invokeHostFunction({
+        func: hostFunctionOf(call.invocation),
+        auth: await authorised(deps, call, state),
+        ...(isThroughChannel && call.form === 'envelope' ? { source: custody } : {}),
+      });
+  const transaction = buildTransaction(
+    {
+      operation,
+      resources: call.restore ?? call.resources,
+      inclusionFeeStroops: inclusionFee,
+      validUntil,
+      passphrase: deps.passphrase,
+    },
+    slot,
+  );
+  transaction.sign(key);
+  // The network refuses signatures that it does not need.
+  if (isThroughChannel && call.form === 'envelope' && !call.restore) transaction.sign(keys.custody);
+  return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
+}
+
+async function authorised(
+  deps: DraftingDeps,
+  call: SimulatedCall,
+  state: LedgerState,
+): Promise<xdr.SorobanAuthorizationEntry[]> {
+  if (call.form === 'envelope') return call.auth;
+  const ledger = state.latestLedger + BigInt(deps.validitySeconds) / LEAST_LEDGER_SECONDS + LEDGERS_TO_SPARE;
+  return signEntries(call.auth, deps.keys.custody, { ledger, passphrase: deps.passphrase });
+}

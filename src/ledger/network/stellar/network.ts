@@ -1,0 +1,87 @@
+/**
+ * A Stellar network behind the port, through one RPC node.
+ *
+ * The source of custody's transactions is custody itself or one of its channels; the caller assigns the sequences
+ * (signing.ts, draft.ts). outcome.ts decides what landed and what can't land any more.
+ */
+import { WHOLE_HISTORY } from '../continuity.ts';
+import type { Address, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
+import { explainFailures } from '../wrapNetwork.ts';
+import { createSigningAccounts } from './accounts.ts';
+import { deployedAddress, hashText, normalizeAddress } from './addresses.ts';
+import { broadcastBytes, signReplacement } from './broadcast.ts';
+import { draftCall, simulateCall } from './draft.ts';
+import { outcomeOf } from './outcome.ts';
+import { assembleParts } from './options.ts';
+import type { StellarNetworkOptions } from './options.ts';
+import { readRecords } from './records.ts';
+import { retirementTransactions } from './retirementTransactions.ts';
+import { UnexpectedValue } from './scvals.ts';
+import { createSettlementReads } from './settlementReads.ts';
+import { tokenAt } from './tokenIdentity.ts';
+import { createTokenReads } from './tokenReads.ts';
+import { openSigned, prepareForHolder } from './wallets.ts';
+
+export type { StellarNetworkOptions } from './options.ts';
+
+/** Asks the node nothing yet. @throws Error for invalid keys and addresses; it never repeats a key */
+export async function createStellarNetwork(options: StellarNetworkOptions): Promise<LedgerNetwork> {
+  const deps = assembleParts(options);
+  const { node, reads, contracts, keys, passphrase } = deps;
+  const tokens = createTokenReads(reads);
+  const settlement = createSettlementReads(reads, contracts.settlementAddress);
+  const accounts = createSigningAccounts(node, [...keys.sources.keys()], (message) =>
+    options.log?.warn(message),
+  );
+  const predictTokenAddress = (salt: Hash32) => deployedAddress(passphrase, contracts.factoryAddress, salt);
+
+  async function findToken({ salt }: { salt: Hash32 }): Promise<Address | null> {
+    const address = predictTokenAddress(salt);
+    return (await reads.exists(address)) ? address : null;
+  }
+
+  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
+    await simulateCall(deps, call, depositor, undefined);
+  }
+
+  const network: LedgerNetwork = {
+    name: options.name,
+    networkId: passphrase,
+    custodyAddress: keys.custody.publicKey(),
+    normalizeAddress,
+    status: async () => {
+      const { latestLedger: ledger, closedAt, oldestLedger } = await node.ledgerState();
+      return { ledger, closedAt, oldestLedger };
+    },
+    ...WHOLE_HISTORY,
+    signingOrder: accounts.order,
+    nextSequences: () => accounts.nextSequences(),
+    draft: (call) => draftCall(deps, call),
+    broadcast: (signedBytes) => broadcastBytes(deps, signedBytes),
+    outcome: (sent) => outcomeOf(deps, sent),
+    replace: (latest) => signReplacement({ ...deps, custody: keys.custody }, latest),
+    prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
+    openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
+    tokenAt: (address) => tokenAt({ node, reads, factoryAddress: contracts.factoryAddress }, address),
+    hashAssetId: hashText,
+    predictTokenAddress,
+    findToken: (deployed) => findToken(deployed),
+    carbonTotals: async (token) => (await tokens.carbonTotals(token)).totals,
+    retirementRecords: (token, from, limit) => readRecords({ node, tokens }, token, from, limit),
+    retirementTransactions: (token, wanted) => retirementTransactions(node, token, wanted),
+    retirementCountsOf: (addresses) => tokens.retirementCountsOf(addresses),
+    totalSupply: (token) => tokens.totalSupply(token),
+    balanceOf: (token, holder) => tokens.balanceOf(token, holder),
+    expiryOf: (addresses) => tokens.expiryOf(addresses),
+    settlementContract: () => settlement.settlementContract(),
+    offRampDeposit: (sessionId) => settlement.offRampDeposit(sessionId),
+    depositsNeedApproval: false,
+    checkDeposit: (call, depositor) => checkDeposit(call, depositor),
+  };
+  return explainFailures(network, notUnderstood);
+}
+
+/** A contract that answers in another form than promised tells nothing. */
+function notUnderstood(error: unknown): string | null {
+  return error instanceof UnexpectedValue ? `A contract's answer is not understood: ${error.message}` : null;
+}

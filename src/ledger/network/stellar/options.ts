@@ -1,0 +1,101 @@
+/**
+ * The adapter's options and the parts made of them: the node, the signing keys, the contracts.
+ */
+import type { Keypair } from '@stellar/stellar-sdk';
+import type { Logger } from '../../../lib/logger.ts';
+import type { Address } from '../port.ts';
+import { isContract, keypairOf } from './addresses.ts';
+import { createContractReads } from './contractReads.ts';
+import type { DraftingDeps } from './draft.ts';
+import { createResourceSettings } from './fees.ts';
+import type { Contracts } from './calls.ts';
+import { createNode } from './node.ts';
+import { MAX_CHANNELS } from './settings.ts';
+import type { SigningKeys } from './signing.ts';
+
+export interface StellarNetworkOptions {
+  name: string;
+  rpcUrl: string;
+  passphrase: string;
+  /** The custody signer's `S…` seed. */
+  secretKey: string;
+  /** Seeds of accounts that lend their sequences: one transaction each can land per ledger. May be empty. */
+  channelSecretKeys: readonly string[];
+  factoryAddress: Address;
+  settlementFactoryAddress?: Address | undefined;
+  settlementAddress?: Address | undefined;
+  /** The highest bid for inclusion, without resources. */
+  maxInclusionFeeStroops: number | bigint;
+  /** How long signed bytes can land, by the network's clock. */
+  validitySeconds?: number | undefined;
+  requestTimeoutMs: number;
+  log?: Pick<Logger, 'warn'> | undefined;
+  /** Unix time, for Retry-After; the machine's clock by default. */
+  nowMs?: (() => number) | undefined;
+}
+
+/**
+ * About 15 ledgers: time to land in a busy period and to be replaced once; and a lost transaction is proved dead, and
+ * its slot free again, within two minutes.
+ */
+const DEFAULT_VALIDITY_SECONDS = 90;
+
+/** @throws Error for invalid keys and addresses; it never repeats a key */
+export function assembleParts(options: StellarNetworkOptions): DraftingDeps {
+  const { passphrase } = options;
+  const keys = signingKeysOf(options);
+  const node = createNode(options);
+  return {
+    node,
+    reads: createContractReads(node, { passphrase, reader: keys.custody.publicKey() }),
+    passphrase,
+    contracts: contractsOf(options),
+    keys,
+    validitySeconds: options.validitySeconds ?? DEFAULT_VALIDITY_SECONDS,
+    maxInclusionFeeStroops: BigInt(options.maxInclusionFeeStroops),
+    resourceSettings: createResourceSettings(node),
+    unfinishedSearches: new Map(),
+    warn: warnOnce(options.log),
+  };
+}
+
+function signingKeysOf({ secretKey, channelSecretKeys }: StellarNetworkOptions): SigningKeys {
+  if (channelSecretKeys.length > MAX_CHANNELS) {
+    throw new Error(`${channelSecretKeys.length} channels are configured; at most ${MAX_CHANNELS} work`);
+  }
+  const custody = keypairOf(secretKey, 'The custody key');
+  const channels = channelSecretKeys.map((key, place) => keypairOf(key, `Channel key ${place + 1}`));
+  const sources = channels.length > 0 ? channels : [custody];
+  const byAddress = new Map<Address, Keypair>(sources.map((key) => [key.publicKey(), key]));
+  if (byAddress.size < sources.length) throw new Error('The same channel key is configured twice');
+  if (channels.length > 0 && byAddress.has(custody.publicKey())) {
+    throw new Error('The custody key is configured as a channel too: channels are accounts of their own');
+  }
+  return { custody, sources: byAddress };
+}
+
+function contractsOf(options: StellarNetworkOptions): Contracts {
+  return {
+    passphrase: options.passphrase,
+    factoryAddress: requireContract(options.factoryAddress, 'The token factory'),
+    settlementFactoryAddress: options.settlementFactoryAddress
+      ? requireContract(options.settlementFactoryAddress, 'The settlement factory')
+      : null,
+    settlementAddress: options.settlementAddress
+      ? requireContract(options.settlementAddress, 'The settlement contract')
+      : null,
+  };
+}
+
+function requireContract(address: string, what: string): Address {
+  if (isContract(address)) return address;
+  throw new Error(`${what}'s address is "${address}"; expected a contract's, "C" and 55 more characters`);
+}
+
+function warnOnce(log: Pick<Logger, 'warn'> | undefined): (message: string) => void {
+  let warned = false;
+  return (message) => {
+    if (!warned) log?.warn(message);
+    warned = true;
+  };
+}

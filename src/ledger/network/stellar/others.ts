@@ -1,0 +1,68 @@
+/**
+ * Estimates what may land before a call does: how many other calls can be under way, and what each leaves behind.
+ */
+import type { xdr } from '@stellar/stellar-sdk';
+import type { Address } from '../port.ts';
+import { retirementKeys } from './addresses.ts';
+import { notShown } from './fees.ts';
+import { simulatedIndex } from './headroom.ts';
+import type { Others } from './headroom.ts';
+import { DEPLOYS } from './calls.ts';
+import type { Invocation } from './calls.ts';
+import { MAX_ENTRIES_PER_ASK } from './node.ts';
+import type { StellarNode } from './node.ts';
+
+/** Each source may have one ahead of this call, and holders, whose number is unknown, some too. */
+const OTHERS_TO_SPARE = 4;
+const MIN_OTHERS = 8;
+/** Bytes of a retirement's record: without its texts, with short texts, and with the longest texts accepted. */
+const BARE_RECORD_BYTES = 300;
+const SHORT_RECORD_BYTES = 448;
+const LONGEST_RECORD_BYTES = 1_600;
+/** An entry also holds its last ledger and an extension. */
+const ENTRY_BYTES_BESIDE_DATA = 8;
+/** The index of the texts among a retirement's arguments. */
+const TEXTS_PLACE = 2;
+
+/** @param sources the number of signing accounts: at most so many calls are under way */
+export async function othersBefore(
+  node: StellarNode,
+  { functionName, contract, args }: Invocation,
+  simulated: xdr.SorobanResources,
+  sources: number,
+): Promise<Others | null> {
+  const count = Math.max(MIN_OTHERS, sources + OTHERS_TO_SPARE);
+  if (DEPLOYS.has(functionName)) return { kind: 'deploys', count };
+  if (functionName !== 'retire') return null;
+  const textBytes = args.slice(TEXTS_PLACE).reduce((sum, text) => sum + text.toXDR().length, 0);
+  const index = simulatedIndex(simulated, contract);
+  const latest = index === null ? 0 : await largestOfLatest(node, contract, index, count);
+  return {
+    kind: 'retirements',
+    token: contract,
+    count,
+    recordBytes: Math.max(
+      SHORT_RECORD_BYTES,
+      BARE_RECORD_BYTES + textBytes,
+      // Any holder may write a longer record; headroom for many of those would leave none for the number of records.
+      Math.min(LONGEST_RECORD_BYTES, latest),
+    ),
+  };
+}
+
+/**
+ * Calls that land first are taken to be as large as this one, or as the latest that landed: usually they have the same
+ * sender. When a call died because of larger ones, these are the latest when it is signed again.
+ */
+async function largestOfLatest(
+  node: StellarNode,
+  token: Address,
+  index: number,
+  count: number,
+): Promise<number> {
+  const length = Math.min(count, index, MAX_ENTRIES_PER_ASK);
+  if (length === 0) return 0;
+  const found = await node.entries(retirementKeys(token, index - length, length)).catch(notShown);
+  const sizes = [...(found?.byKey.values() ?? [])].map((data) => data.toXDR().length);
+  return sizes.length === 0 ? 0 : Math.max(...sizes) + ENTRY_BYTES_BESIDE_DATA;
+}

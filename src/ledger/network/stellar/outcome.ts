@@ -1,0 +1,171 @@
+/**
+ * The outcome of a transaction that was sent, or may have been.
+ *
+ *   SUCCESS                                                        → succeeded
+ *   FAILED                                                         → refused, dead or undeterminable (failures.ts)
+ *   NOT_FOUND, latest ledger closed within the time bounds         → pending
+ *   NOT_FOUND, closed past them, and of the source's sequence:
+ *     not used up: nothing landed, nothing can                     → dead, whatever history is left
+ *     used up before this one was made                             → dead
+ *     used up, and at a second look this one landed                → as it landed
+ *     used up, and history does not reach back                     → undeterminable
+ *     used up by another transaction, which is found               → dead
+ *     used up by this one: the node had left it out                → as it landed
+ *     used up, by a transaction still searched for                   → pending (ask again)
+ *     used up, by a transaction that is not found                  → a holder's: dead; an own account's: undeterminable
+ *
+ * Close time and NOT_FOUND come in one answer, but need not be of one moment: so nothing is concluded from a single
+ * NOT_FOUND. The unused sequence is of the ledger told, or a later one: a node that lags behind can only say
+ * "pending". The platform's accounts are used with its own keys alone: when the user of a sequence is not found, this
+ * transaction has probably landed; a holder may have used theirs for anything.
+ */
+import { xdr } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
+import type { Outcome, SentTransaction } from '../port.ts';
+import { readAccounts } from './accounts.ts';
+import { detachedIn, onceUnusable } from './detachedEntries.ts';
+import type { DetachedDeps } from './detachedEntries.ts';
+import { outcomeOfFailure } from './failures.ts';
+import type { FailureDeps } from './failures.ts';
+import { landedCallOf, resultOf } from './results.ts';
+import type { LandedTransaction, LedgerState, TransactionAnswer } from './nodeDecoding.ts';
+import { findUserOfSequence } from './sequenceUse.ts';
+import type { SearchDeps, SearchRange } from './sequenceUse.ts';
+import type { SigningKeys } from './signing.ts';
+
+/** With time bounds and a sequence, as all that are made here. */
+type Bounded = SentTransaction & { validUntil: bigint; sequence: bigint };
+
+export interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
+  keys: SigningKeys;
+}
+
+/** @throws NetworkUnavailable */
+export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promise<Outcome> {
+  const answer = await deps.node.transaction(bareHash(sent.hash));
+  const { signedBytes, preparedAtLedger } = sent;
+  const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
+  const credentials = envelope ? detachedIn(envelope) : [];
+  const verdict = await verdictOf(deps, sent, answer);
+  return onceUnusable(deps, { credentials, preparedAtLedger }, verdict);
+}
+
+function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
+  return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
+}
+
+async function verdictOf(
+  deps: OutcomeDeps,
+  sent: SentTransaction,
+  answer: TransactionAnswer,
+): Promise<Outcome> {
+  if (answer.status !== 'NOT_FOUND') return outcomeOfLanded(deps, answer);
+  const { validUntil, sequence } = sent;
+  if (validUntil === null || sequence === null) {
+    return {
+      status: 'undeterminable',
+      reason: 'Every transaction here has a time bound and a sequence; this one names none',
+    };
+  }
+  if (answer.closedAt <= validUntil) return { status: 'pending' };
+  return outcomeOfMissing(deps, { ...sent, validUntil, sequence }, answer);
+}
+
+async function outcomeOfLanded(
+  deps: FailureDeps,
+  landed: TransactionAnswer & LandedTransaction,
+): Promise<Outcome> {
+  const call = landedCallOf(landed.envelope);
+  if (landed.status === 'FAILED') return outcomeOfFailure(deps, landed, call);
+  if (call.kind === 'restoration') {
+    return {
+      status: 'dead',
+      proof: `It landed in ledger ${landed.ledger} and restored archived entries, as it was to: the call itself was not made yet`,
+    };
+  }
+  const { ledger, createdAt: closedAt } = landed;
+  return { status: 'succeeded', ledger, closedAt, result: resultOf(landed, call, deps.passphrase) };
+}
+
+async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerState): Promise<Outcome> {
+  const { latestLedger, byAddress } = await readAccounts(deps.node, [sent.source]);
+  if (latestLedger < state.latestLedger) {
+    throw new NetworkUnavailable(
+      `The Stellar node shows ${sent.source} as of ledger ${latestLedger}, before the ledger ${state.latestLedger} that it told of`,
+    );
+  }
+  const past = `Ledger ${state.latestLedger} closed at ${state.closedAt}, after the transaction's last moment ${sent.validUntil}`;
+  const account = byAddress.get(sent.source);
+  if (account && account.sequence < sent.sequence) {
+    return {
+      status: 'dead',
+      proof: `${past}, and ${sent.source} stands at sequence ${account.sequence}: it never used ${sent.sequence}`,
+    };
+  }
+  // Probably used by this one: the first answer may have been from before it landed.
+  const again = await deps.node.transaction(bareHash(sent.hash));
+  if (again.status !== 'NOT_FOUND') return outcomeOfLanded(deps, again);
+  if (again.latestLedger < latestLedger) return { status: 'pending' };
+  const used = `${past}, and sequence ${sent.sequence} of ${sent.source} was used`;
+  // The account records the ledger, unless it has sent another transaction since.
+  const usedIn = account?.sequence === sent.sequence ? account.usedInLedger : null;
+  if (usedIn !== null && usedIn <= sent.preparedAtLedger) {
+    return {
+      status: 'dead',
+      proof: `${used} in ledger ${usedIn}, before the transaction was made`,
+      usedBy: null,
+    };
+  }
+  if (again.oldestLedger > sent.preparedAtLedger) {
+    return {
+      status: 'undeterminable',
+      reason: `${used}; the node remembers ledgers from ${again.oldestLedger} on only, and the transaction was made at ledger ${sent.preparedAtLedger}`,
+    };
+  }
+  return outcomeOfUsed(deps, sent, used, {
+    first: usedIn ?? sent.preparedAtLedger + 1n,
+    last: usedIn ?? state.latestLedger,
+    // What a holder did after the transaction's time does not matter; an own account's sequence can only have been
+    // used by the platform.
+    closedUntil: usedIn === null && !deps.keys.sources.has(sent.source) ? sent.validUntil : null,
+  });
+}
+
+/** The sequence is used, and the transaction's hash was not found. */
+async function outcomeOfUsed(
+  deps: OutcomeDeps,
+  sent: Bounded,
+  used: string,
+  range: SearchRange,
+): Promise<Outcome> {
+  const hash = bareHash(sent.hash);
+  const { source, sequence } = sent;
+  const isOurs = deps.keys.sources.has(source);
+  const searched = await findUserOfSequence(deps, { hash, source, sequence }, range);
+  if (searched.status === 'unfinished') return { status: 'pending' };
+  if (searched.status !== 'found') {
+    const unseen = `${used}, by what is not found`;
+    return isOurs
+      ? { status: 'undeterminable', reason: `${unseen}, though only our keys could` }
+      : {
+          status: 'dead',
+          proof: `${unseen}; but not by ${hash}, which the history does not hold`,
+          usedBy: null,
+        };
+  }
+  const { user } = searched;
+  if (user.innerHash !== hash && user.outerHash !== hash) {
+    return {
+      status: 'dead',
+      proof: `${used} by ${user.outerHash} in ledger ${user.ledger}`,
+      usedBy: user.outerHash,
+    };
+  }
+  const answer = await deps.node.transaction(user.outerHash);
+  return answer.status === 'NOT_FOUND' ? { status: 'pending' } : outcomeOfLanded(deps, answer);
+}
+
+/** The node takes hashes without 0x; the database may hold them with it. */
+function bareHash(hash: string): string {
+  return hash.replace(/^0x/, '').toLowerCase();
+}

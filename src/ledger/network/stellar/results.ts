@@ -1,0 +1,127 @@
+/**
+ * Reads a landed envelope's call, and the call's result.
+ */
+import {
+  Address as SdkAddress,
+  encodeMuxedAccountToAddress,
+  extractBaseAddress,
+  StrKey,
+} from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import { NetworkUnavailable } from '../port.ts';
+import type { Address, CallResult } from '../port.ts';
+import { deployedAddress, retirementKey } from './addresses.ts';
+import type { LandedTransaction } from './nodeDecoding.ts';
+import { SALT_PLACE } from './calls.ts';
+import type { Refused } from './refusals.ts';
+import { asAddress, asHash32, asU32, plain } from './scvals.ts';
+
+export type LandedCall =
+  | (Refused & {
+      kind: 'call';
+      caller: Address;
+    })
+  /** Archived entries were restored, and nothing else was done (draft.ts). */
+  | { kind: 'restoration' };
+
+/** Index in the value of a retirement's event. */
+const INDEX_PLACE = 2;
+
+/** @throws NetworkUnavailable when this adapter does not make such envelopes */
+export function landedCallOf(envelope: xdr.TransactionEnvelope): LandedCall {
+  const transaction = innerEnvelope(envelope).tx();
+  const [operation] = transaction.operations();
+  const body = operation?.body();
+  if (body?.switch().name === 'restoreFootprint') return { kind: 'restoration' };
+  const invocation = body?.switch().name === 'invokeHostFunction' ? body.invokeHostFunctionOp() : null;
+  if (invocation?.hostFunction().switch().name !== 'hostFunctionTypeInvokeContract') {
+    throw new NetworkUnavailable(
+      'The Stellar node shows another transaction under this hash: it calls no contract',
+    );
+  }
+  const call = invocation.hostFunction().invokeContract();
+  return {
+    kind: 'call',
+    contract: SdkAddress.fromScAddress(call.contractAddress()).toString(),
+    functionName: String(call.functionName()),
+    args: call.args(),
+    caller: accountOf(operation?.sourceAccount() ?? transaction.sourceAccount()),
+  };
+}
+
+/** The account itself, without a muxed account's id. */
+export function accountOf(account: xdr.MuxedAccount): Address {
+  return extractBaseAddress(encodeMuxedAccountToAddress(account, true));
+}
+
+/** The transaction that does the work: inside a fee bump, the inner one. */
+export function innerEnvelope(envelope: xdr.TransactionEnvelope): xdr.TransactionV1Envelope {
+  const kind = envelope.switch().name;
+  if (kind === 'envelopeTypeTx') return envelope.v1();
+  if (kind === 'envelopeTypeTxFeeBump') return envelope.feeBump().tx().innerTx().v1();
+  throw new NetworkUnavailable(
+    `The Stellar node shows an envelope of the kind ${kind}, which is never sent here`,
+  );
+}
+
+/** @throws NetworkUnavailable when the node does not show the call's result */
+export function resultOf(
+  landed: LandedTransaction,
+  call: Extract<LandedCall, { kind: 'call' }>,
+  passphrase: string,
+): CallResult {
+  if (call.functionName.startsWith('deploy_')) {
+    return { kind: 'deployed', contractAddress: deployedBy(landed, call, passphrase) };
+  }
+  if (call.functionName === 'retire') {
+    const retirementIndex = indexInEvents(landed, call.contract) ?? indexInChanges(landed, call.contract);
+    if (retirementIndex !== null) return { kind: 'retired', retirementIndex };
+    throw new NetworkUnavailable(
+      `The retirement landed in ledger ${landed.ledger}, but the node does not tell its index`,
+    );
+  }
+  return { kind: 'done' };
+}
+
+/** Without a return value: the address that the factory gives this salt, as verified before signing (draft.ts). */
+function deployedBy(
+  { meta }: LandedTransaction,
+  { contract, args }: Extract<LandedCall, { kind: 'call' }>,
+  passphrase: string,
+): Address {
+  if (meta.returnValue) return asAddress(plain(meta.returnValue), 'the deployed address');
+  const salt = args[SALT_PLACE];
+  if (!salt) throw new NetworkUnavailable('The Stellar node shows a deploy without a salt');
+  return deployedAddress(passphrase, contract, asHash32(plain(salt), 'salt'));
+}
+
+/** `("retired", retired_by)` → `(amount, beneficiary, index, timestamp)` */
+function indexInEvents({ meta }: LandedTransaction, token: Address): number | null {
+  for (const event of meta.events) {
+    const contractId = event.contractId() as unknown as Buffer | null;
+    if (contractId === null || StrKey.encodeContract(contractId) !== token) continue;
+    const [name] = event.body().v0().topics();
+    if (!name || plain(name) !== 'retired') continue;
+    const value = plain(event.body().v0().data());
+    if (Array.isArray(value)) return asU32(value[INDEX_PLACE], 'index');
+  }
+  return null;
+}
+
+/** Without events, the record that was written tells the index. */
+export function indexInChanges({ meta }: LandedTransaction, token: Address): number | null {
+  for (const change of meta.changes) {
+    if (change.switch().name !== 'ledgerEntryCreated') continue;
+    const data = change.created().data();
+    if (data.switch().name !== 'contractData') continue;
+    const parts = data.contractData().key();
+    const index = parts.switch().name === 'scvVec' ? parts.vec()?.[1] : undefined;
+    if (index?.switch().name !== 'scvU32') continue;
+    const wanted = retirementKey(token, index.u32()).contractData();
+    const isRecord =
+      parts.toXDR('base64') === wanted.key().toXDR('base64') &&
+      data.contractData().contract().toXDR('base64') === wanted.contract().toXDR('base64');
+    if (isRecord) return index.u32();
+  }
+  return null;
+}

@@ -1,0 +1,98 @@
+/**
+ * Finds the transactions that made a token's retirement records: a hinted one is read and must show the record; the
+ * token's events tell the rest, as far back as the node keeps them.
+ */
+import { StrKey, xdr } from '@stellar/stellar-sdk';
+import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
+import { indexInChanges } from './results.ts';
+import type { StellarNode } from './node.ts';
+import type { LandedTransaction } from './nodeDecoding.ts';
+import { asU32, plain } from './scvals.ts';
+
+type Found = Map<number, TransactionHash>;
+
+const HASH = /^[0-9a-f]{64}$/i;
+/** Each hint costs one request. */
+const MAX_HINTS = 40;
+/** Of a thousand events each. */
+const MAX_EVENT_PAGES = 5;
+/**
+ * Ledgers take five seconds or more, so dividing by this leads to a ledger that is too early rather than too late.
+ */
+const LEAST_SECONDS_PER_LEDGER = 4n;
+/** Index in the value of a retirement's event. */
+const INDEX_PLACE = 2;
+
+export async function retirementTransactions(
+  node: StellarNode,
+  token: Address,
+  wanted: readonly WantedTransaction[],
+): Promise<ReadonlyMap<number, TransactionHash>> {
+  const indexes = new Set(wanted.map(({ index }) => index));
+  const found: Found = new Map();
+  const hints = new Set(wanted.flatMap((record) => record.hints.filter((hint) => HASH.test(hint))));
+  for (const hint of [...hints].slice(0, MAX_HINTS)) {
+    const hash = hint.toLowerCase();
+    const answer = await node.transaction(hash);
+    if (answer.status !== 'SUCCESS') continue;
+    for (const index of retiredIn(answer, token)) if (indexes.has(index)) found.set(index, hash);
+  }
+  const missing = wanted.filter(({ index }) => !found.has(index));
+  return missing.length === 0 ? found : new Map([...found, ...(await findInEvents(node, token, missing))]);
+}
+
+/** From about the time of the earliest record; when ledgers closed faster, from the oldest that is kept. */
+async function findInEvents(
+  node: StellarNode,
+  token: Address,
+  missing: readonly WantedTransaction[],
+): Promise<Found> {
+  const { latestLedger, closedAt, oldestLedger } = await node.ledgerState();
+  const times = missing.map(({ timestamp }) => timestamp);
+  const earliest = times.reduce((one, other) => (one < other ? one : other));
+  const guess = latestLedger - (closedAt - earliest) / LEAST_SECONDS_PER_LEDGER - 1n;
+  // The node may drop its oldest ledger between two questions.
+  const oldest = oldestLedger + 1n;
+  const indexes = new Set(missing.map(({ index }) => index));
+  const found: Found = new Map();
+  if (guess > oldest && guess <= latestLedger) await readEvents(node, token, { from: guess, indexes, found });
+  if (found.size < indexes.size) await readEvents(node, token, { from: oldest, indexes, found });
+  return found;
+}
+
+async function readEvents(
+  node: StellarNode,
+  token: Address,
+  { from, indexes, found }: { from: bigint; indexes: ReadonlySet<number>; found: Found },
+): Promise<void> {
+  const topics = [xdr.ScVal.scvSymbol('retired').toXDR('base64'), '*'];
+  let start: { ledger: bigint } | { cursor: string } = { ledger: from };
+  for (let page = 0; page < MAX_EVENT_PAGES && found.size < indexes.size; page += 1) {
+    const { events, cursor } = await node.events({ start, contract: token, topics });
+    for (const { value, txHash } of events) {
+      const index = indexOf(value);
+      if (txHash !== null && index !== null && indexes.has(index)) found.set(index, txHash.toLowerCase());
+    }
+    if (cursor === null || ('cursor' in start && cursor === start.cursor)) return;
+    start = { cursor };
+  }
+}
+
+/** From the token's own events, or from the record that was written when the node shows none. */
+function retiredIn(landed: LandedTransaction, token: Address): number[] {
+  const told = landed.meta.events.flatMap((event) => {
+    const contractId = event.contractId() as unknown as Buffer | null;
+    const [name] = event.body().v0().topics();
+    const isOwn = contractId !== null && StrKey.encodeContract(contractId) === token;
+    const index = isOwn && name && plain(name) === 'retired' ? indexOf(event.body().v0().data()) : null;
+    return index === null ? [] : [index];
+  });
+  if (told.length > 0) return told;
+  const written = indexInChanges(landed, token);
+  return written === null ? [] : [written];
+}
+
+function indexOf(value: xdr.ScVal): number | null {
+  const read = plain(value);
+  return Array.isArray(read) ? asU32(read[INDEX_PLACE], 'index') : null;
+}

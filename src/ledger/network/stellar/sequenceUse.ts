@@ -1,0 +1,93 @@
+/**
+ * Finds the transaction that used a sequence, by reading ledgers. A long search continues in the next step.
+ */
+import { FeeBumpTransaction, TransactionBuilder } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
+import type { SequenceSlot } from '../port.ts';
+import { accountOf, innerEnvelope } from './results.ts';
+import { MethodMissing } from './node.ts';
+import type { StellarNode } from './node.ts';
+
+export interface SequenceUser {
+  ledger: bigint;
+  innerHash: string;
+  outerHash: string;
+}
+
+export type Searched =
+  | { status: 'found'; user: SequenceUser }
+  /** Everything was searched, without a match. */
+  | { status: 'unused' }
+  | { status: 'unfinished' }
+  /** The node does not list transactions. */
+  | { status: 'unlisted' };
+
+export interface SearchDeps {
+  node: StellarNode;
+  passphrase: string;
+  /** Where unfinished searches stopped, by the hash that they are for. */
+  unfinishedSearches: Map<string, string>;
+}
+
+export interface SearchRange {
+  first: bigint;
+  last: bigint;
+  /** Ledgers that closed after this moment are not searched. */
+  closedUntil: bigint | null;
+}
+
+/** 10,000 transactions: two or three minutes of a busy network, and some seconds of requests. */
+const MAX_PAGES_PER_STEP = 50;
+/** More attempts are never open at a time; a forgotten search starts again. */
+const MAX_UNFINISHED = 1_000;
+
+export async function findUserOfSequence(
+  { node, passphrase, unfinishedSearches }: SearchDeps,
+  { hash, ...slot }: SequenceSlot & { hash: string },
+  { first, last, closedUntil }: SearchRange,
+): Promise<Searched> {
+  const stopped = unfinishedSearches.get(hash);
+  unfinishedSearches.delete(hash);
+  let start: { ledger: bigint } | { cursor: string } =
+    stopped === undefined ? { ledger: first } : { cursor: stopped };
+  for (let page = 0; page < MAX_PAGES_PER_STEP; page += 1) {
+    const listed = await node.transactionsFrom(start).catch(unlisted);
+    if (listed === null) return { status: 'unlisted' };
+    const { transactions, cursor, latestLedger } = listed;
+    for (const { ledger, closedAt, envelope } of transactions) {
+      const isPast = closedUntil !== null && closedAt !== null && closedAt > closedUntil;
+      if (isPast || ledger > last) return { status: 'unused' };
+      if (usesSequence(envelope, slot)) {
+        return { status: 'found', user: { ledger, ...hashesOf(envelope, passphrase) } };
+      }
+    }
+    if (transactions.length === 0 || cursor === null) {
+      return { status: latestLedger < last ? 'unfinished' : 'unused' };
+    }
+    start = { cursor };
+  }
+  if ('cursor' in start && unfinishedSearches.size < MAX_UNFINISHED)
+    unfinishedSearches.set(hash, start.cursor);
+  return { status: 'unfinished' };
+}
+
+function unlisted(error: unknown): null {
+  if (error instanceof MethodMissing) return null;
+  throw error;
+}
+
+function usesSequence(envelope: xdr.TransactionEnvelope, { source, sequence }: SequenceSlot): boolean {
+  if (envelope.switch().name === 'envelopeTypeTxV0') return false;
+  const transaction = innerEnvelope(envelope).tx();
+  if (transaction.seqNum().toBigInt() !== sequence) return false;
+  return accountOf(transaction.sourceAccount()) === source;
+}
+
+function hashesOf(
+  envelope: xdr.TransactionEnvelope,
+  passphrase: string,
+): { innerHash: string; outerHash: string } {
+  const transaction = TransactionBuilder.fromXDR(envelope, passphrase);
+  const inner = transaction instanceof FeeBumpTransaction ? transaction.innerTransaction : transaction;
+  return { innerHash: inner.hash().toString('hex'), outerHash: transaction.hash().toString('hex') };
+}

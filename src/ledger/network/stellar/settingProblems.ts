@@ -1,0 +1,64 @@
+/**
+ * Settings of Stellar that are right by themselves and wrong together. No secret is repeated.
+ */
+import { leadsToThisMachine } from '../../../lib/privateHost.ts';
+import type { GivenSettings } from '../family.ts';
+import { findContractProblems, findKeyProblems, isSeed } from '../strkeySettings.ts';
+import { knownOf, MAINNET_PASSPHRASE, type STELLAR_SETTINGS } from './settings.ts';
+
+type Given = GivenSettings<typeof STELLAR_SETTINGS>;
+
+export function findStellarProblems(given: Given): string[] {
+  const { values } = given;
+  return [
+    ...findOtherPassphrase(given),
+    ...findKeyProblems(values),
+    ...findChannelProblems(values.LEDGER_CHANNEL_SECRET_KEYS ?? [], values.LEDGER_SECRET_KEY),
+    ...findContractProblems(values, [
+      'LEDGER_FACTORY_ADDRESS',
+      'LEDGER_SETTLEMENT_FACTORY_ADDRESS',
+      'RAMP_SETTLEMENT_ADDRESS',
+    ]),
+  ];
+}
+
+/** A node on this machine is a copy of the network, for trying out. */
+export function nameOfMainnet({ network, values }: Given): string | null {
+  const { LEDGER_RPC_URL: url, LEDGER_PASSPHRASE: given } = values;
+  if (url !== undefined && leadsToThisMachine(url)) return null;
+  const passphrase = given ?? knownOf(network).passphrase;
+  return passphrase === MAINNET_PASSPHRASE ? `LEDGER_NETWORK=${network}` : null;
+}
+
+function findOtherPassphrase({ network, values }: Given): string[] {
+  const { passphrase } = knownOf(network);
+  const given = values.LEDGER_PASSPHRASE;
+  if (passphrase === undefined || given === undefined || given === passphrase) return [];
+  return [
+    `LEDGER_PASSPHRASE is ${JSON.stringify(given)}, but the one of ${network} is ${JSON.stringify(passphrase)}. ` +
+      'Remove it, or set LEDGER_NETWORK=stellar for a network of your own.',
+  ];
+}
+
+function findChannelProblems(channels: readonly string[], custody: string | undefined): string[] {
+  // By their place in the list: the keys themselves are secrets.
+  const places = (wrong: (key: string, i: number) => boolean) =>
+    channels.flatMap((key, i) => (wrong(key, i) ? [i + 1] : [])).join(', ');
+  const problems: string[] = [];
+  const report = (at: string, problem: string) => {
+    if (at !== '') problems.push(`LEDGER_CHANNEL_SECRET_KEYS ${problem} (key ${at} of ${channels.length}).`);
+  };
+  report(
+    places((key) => !isSeed(key)),
+    'has keys that are no Stellar secret keys: their checksum is wrong',
+  );
+  report(
+    places((key, i) => channels.indexOf(key) !== i),
+    'has keys that are there already',
+  );
+  report(
+    places((key) => key === custody),
+    'has the key of LEDGER_SECRET_KEY: channels stand in for custody, and hold nothing',
+  );
+  return problems;
+}

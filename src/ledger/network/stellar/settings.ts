@@ -1,0 +1,93 @@
+/**
+ * The settings of Stellar alone, what is known of its networks by their names, and what the adapter gets of it all.
+ */
+import { list, setting, text, wholeNumber } from '../../../lib/settingRules.ts';
+import type { OwnSettings, ValuesOf } from '../family.ts';
+import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
+
+/** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
+export const MAX_CHANNELS = 200;
+
+const TESTNET_PASSPHRASE = 'Test SDF Network ; September 2015';
+export const MAINNET_PASSPHRASE = 'Public Global Stellar Network ; September 2015';
+export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
+
+export type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
+
+/** The mainnet has no node that is open to everyone; the last one is any network, by its url and passphrase. */
+export const STELLAR_NETWORKS: Readonly<
+  Record<StellarNetworkName, { passphrase?: string; rpcUrl?: string }>
+> = {
+  'ledger-testnet': { passphrase: TESTNET_PASSPHRASE, rpcUrl: TESTNET_RPC_URL },
+  'stellar-testnet': { passphrase: TESTNET_PASSPHRASE, rpcUrl: TESTNET_RPC_URL },
+  'stellar-mainnet': { passphrase: MAINNET_PASSPHRASE },
+  stellar: {},
+};
+
+const channelKeys = list
+  .refine((keys) => keys.length <= MAX_CHANNELS, `must be at most ${MAX_CHANNELS} keys`)
+  .refine(
+    (keys) => keys.every((key) => STRKEY_SECRET_KEY.pattern.test(key)),
+    'must be S… secret keys of 56 characters, separated by commas',
+  );
+
+export const STELLAR_SETTINGS = {
+  LEDGER_PASSPHRASE: setting(
+    text.optional(),
+    null,
+    "The Stellar network's passphrase, for LEDGER_NETWORK=stellar; the named networks' is known.",
+    { after: 'LEDGER_RPC_URL' },
+  ),
+  LEDGER_CHANNEL_SECRET_KEYS: setting(
+    channelKeys.optional(),
+    null,
+    'Secret keys of Stellar channel accounts, separated by commas: that many writes can be under way at a time. ' +
+      'Default: none, one write per ledger. Made by npm run ledger:channels.',
+    { secret: true, after: 'LEDGER_SECRET_KEY' },
+  ),
+  LEDGER_MAX_INCLUSION_FEE_STROOPS: setting(
+    wholeNumber(100, 1_000_000_000),
+    '1000000',
+    'The most that is offered for the inclusion of a Stellar transaction (10,000,000 stroops are 1 XLM). Dearer writes wait.',
+    { before: 'LEDGER_TIMEOUT_MS' },
+  ),
+} as const satisfies OwnSettings;
+
+export type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
+
+export interface StellarLedger {
+  family: 'stellar';
+  name: string;
+  /** May hold a provider's key: never shown whole. */
+  rpcUrl: string;
+  secretKey: string;
+  factoryAddress: string;
+  settlementFactoryAddress: string | undefined;
+  settlementAddress: string | undefined;
+  requestTimeoutMs: number;
+  passphrase: string;
+  channelSecretKeys: readonly string[];
+  maxInclusionFeeStroops: number;
+}
+
+/** What is known of the network by its name; nothing of one that is not Stellar's. */
+export function knownOf(network: string): { passphrase?: string; rpcUrl?: string } {
+  return STELLAR_NETWORKS[network as StellarNetworkName] ?? {};
+}
+
+export function configureStellar(network: string, values: StellarValues): StellarLedger {
+  const known = knownOf(network);
+  return {
+    family: 'stellar',
+    name: network,
+    rpcUrl: values.LEDGER_RPC_URL ?? known.rpcUrl ?? '',
+    secretKey: values.LEDGER_SECRET_KEY ?? '',
+    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
+    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
+    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
+    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
+    passphrase: values.LEDGER_PASSPHRASE ?? known.passphrase ?? '',
+    channelSecretKeys: values.LEDGER_CHANNEL_SECRET_KEYS ?? [],
+    maxInclusionFeeStroops: values.LEDGER_MAX_INCLUSION_FEE_STROOPS,
+  };
+}

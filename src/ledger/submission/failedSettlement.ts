@@ -1,0 +1,58 @@
+/**
+ * Handles a final outcome that can't be written. When writing fails for a permanent reason (a missing row, a violated
+ * rule of the database), retrying for ever would block the attempt's slot without telling an operator: so it goes to
+ * review.
+ */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import { isPassing } from '../../db/passingFailures.ts';
+import { submissions } from '../../db/tables/index.ts';
+import { settle, type Submission, type Verdict } from './settle.ts';
+import type { StepBatches } from './stepBatches.ts';
+import type { SubmissionDependencies } from './submission.ts';
+
+/** With the worker's backoff in between, some ten seconds: a deadlock or a migration is over by then. */
+const MAX_FAILURES = 5;
+
+/** @throws what settling throws, until it has failed MAX_FAILURES times */
+export async function settleOrReview(
+  deps: SubmissionDependencies,
+  batches: Pick<StepBatches, 'settle'>,
+  submission: Submission,
+  verdict: Extract<Verdict, { attemptHash: string | null }>,
+): Promise<void> {
+  try {
+    await batches.settle(submission, verdict);
+  } catch (error) {
+    if (isPassing(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
+    const reason =
+      `The network's word on ${verdict.attemptHash ?? 'it'} (${verdict.kind}) could not be written ${MAX_FAILURES} ` +
+      `times: ${rootMessageOf(error)}`;
+    deps.log.error(
+      { submissionId: submission.id, err: error },
+      'a settlement failed for good: it needs review',
+    );
+    const { attemptHash } = verdict;
+    await settle(deps, submission.id, {
+      kind: 'needsReview',
+      attemptHash,
+      cause: 'SETTLEMENT_FAILED',
+      reason,
+    });
+  }
+}
+
+async function countFailure({ db }: SubmissionDependencies, { id }: Submission): Promise<number> {
+  const [row] = await db
+    .update(submissions)
+    .set({ failedSettlements: sql`${submissions.failedSettlements} + 1` })
+    // A failure after the commit (the process is ending, the feed is not filled) is made up for elsewhere.
+    .where(and(eq(submissions.id, id), inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW'])))
+    .returning({ failures: submissions.failedSettlements });
+  return row?.failures ?? 0;
+}
+
+/** The database's message, without the statement that Drizzle adds. */
+function rootMessageOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? rootMessageOf(error.cause) : error.message;
+}

@@ -1,0 +1,95 @@
+/**
+ * Whether all that the signing accounts have sent is known: to this database, or at least to the reads by which an
+ * operator decides.
+ */
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { signingAccounts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { NetworkUnavailable, type NextSequences, type SigningOrder } from '../network/port.ts';
+import { requireKnownSequences, SequenceBehind, SequenceMismatch } from './sequenceSlots.ts';
+import type { SubmissionDependencies } from './submission.ts';
+
+/** Kept until a review ends it, for all instances. */
+export async function haltSigning(
+  deps: Pick<SubmissionDependencies, 'log'>,
+  db: Pick<Db, 'update'>,
+  { address, message }: Pick<SequenceMismatch, 'address' | 'message'>,
+): Promise<void> {
+  const halted = await db
+    .update(signingAccounts)
+    .set({ haltedBecause: message, reviewDueAt: sql`now()` })
+    .where(and(eq(signingAccounts.address, address), isNull(signingAccounts.haltedBecause)))
+    .returning();
+  if (halted.length > 0) deps.log.error({ address }, `signing stops: ${message}`);
+}
+
+/**
+ * A node that is merely behind calls sequences unused that are not. Only one that has the ledger in which the transaction
+ * landed, and says the same of its final state, proves that it is gone.
+ * @throws NetworkUnavailable when it is not proved
+ */
+export async function confirmMismatch(
+  { network }: Pick<SubmissionDependencies, 'network'>,
+  mismatch: SequenceMismatch,
+): Promise<void> {
+  if (!(mismatch instanceof SequenceBehind)) return;
+  const { address, sequence, ledger } = mismatch;
+  const final = await network.nextSequences('final');
+  const status = await network.status();
+  const isUnused = (final.get(address) ?? 0n) <= sequence;
+  if (status.ledger >= ledger && isUnused) return;
+  throw new NetworkUnavailable(
+    `The node is at ledger ${status.ledger} and calls sequence ${sequence} of ${address} unused, which landed in ledger ` +
+      `${ledger}: it is behind, so nothing is signed until it has caught up.`,
+  );
+}
+
+/**
+ * Before what is reserved is returned: a transaction that this database knows nothing of may have done what it is
+ * reserved for, and is found only when it is final. Signing is halted where it was not yet.
+ * @throws DomainError CONFLICT when something unknown is not final yet; NetworkUnavailable
+ */
+export async function requireKnownHistory(deps: SubmissionDependencies): Promise<void> {
+  const order = deps.network.signingOrder;
+  if (order === null) return;
+  const [expected, waiting] = await Promise.all([
+    deps.network.nextSequences('latest'),
+    deps.network.nextSequences('waiting'),
+  ]);
+  if (await isKnown(deps, order, expected, waiting)) return;
+  await requireFinal(deps, waiting);
+}
+
+async function isKnown(
+  deps: SubmissionDependencies,
+  order: SigningOrder,
+  expected: NextSequences,
+  waiting: NextSequences,
+): Promise<boolean> {
+  try {
+    return await deps.db.transaction((tx) => requireKnownSequences(tx, order, expected, waiting));
+  } catch (error) {
+    if (!(error instanceof SequenceMismatch)) throw error;
+    await confirmMismatch(deps, error);
+    await haltSigning(deps, deps.db, error);
+    return false;
+  }
+}
+
+/** @param waiting with what waits at the node @throws DomainError CONFLICT, NetworkUnavailable */
+export async function requireFinal(
+  { network }: Pick<SubmissionDependencies, 'network'>,
+  waiting: NextSequences,
+): Promise<void> {
+  const final = await network.nextSequences('final');
+  for (const [address, sequence] of waiting) {
+    const finalSequence = final.get(address) ?? 0n;
+    if (finalSequence >= sequence) continue;
+    throw new DomainError(
+      'CONFLICT',
+      `What ${address} has sent is not final yet (sequence ${finalSequence} of ${sequence}), and what it did shows only ` +
+        'then. Try again when it is; what never lands has to be replaced at the node.',
+    );
+  }
+}

@@ -1,0 +1,302 @@
+/**
+ * Assigns sequence slots: which account signs next, and with which sequence.
+ *
+ * The network tells the sequence that it expects, the database those that are assigned; a slot is the smallest
+ * sequence that the network has not used and no live attempt holds. So a sequence that became free (its attempt died
+ * without landing) is assigned next, and leaves no gap in front of later ones.
+ */
+import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
+import type { Address, NextSequences, SigningOrder, SequenceSlot } from '../network/port.ts';
+
+/** Network and database disagree about what a signing account has sent. */
+export abstract class SequenceMismatch extends Error {
+  readonly address: Address;
+
+  constructor(address: Address, message: string) {
+    super(message);
+    this.address = address;
+  }
+}
+
+/**
+ * The network has seen transactions of a signing account that this database does not know: the key is used elsewhere,
+ * or the database was restored from a backup. Calls that look undone may have been done.
+ */
+export class SequenceAhead extends SequenceMismatch {
+  override readonly name = 'SequenceAhead';
+
+  constructor(address: Address, message: string) {
+    super(address, `${message}: the key was used elsewhere, or the database is an old copy`);
+  }
+}
+
+/**
+ * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is behind,
+ * or the network was rolled back below finality. Calls that look done may be undone.
+ */
+export class SequenceBehind extends SequenceMismatch {
+  override readonly name = 'SequenceBehind';
+  readonly sequence: bigint;
+  readonly ledger: bigint;
+
+  constructor(address: Address, seen: { sequence: bigint; ledger: bigint }) {
+    super(
+      address,
+      `sequence ${seen.sequence} of ${address} landed in ledger ${seen.ledger}, but the network calls it unused: it was ` +
+        'rolled back below finality, or the node was restored from an older state',
+    );
+    this.sequence = seen.sequence;
+    this.ledger = seen.ledger;
+  }
+}
+
+/**
+ * True of an attempt that holds its slot: undecided, first in its slot, and not under review. An attempt under review
+ * can't land any more (otherwise it could be decided), and must not block the slots behind it until an operator
+ * decides.
+ */
+export const takesUpSlot = and(
+  eq(attempts.state, 'OPEN'),
+  isNull(attempts.replaces),
+  sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${submissions.id} = ${attempts.submissionId}
+    AND ${submissions.state} = 'NEEDS_REVIEW')`,
+);
+
+export interface SigningState {
+  /**
+   * Null when signing is not halted. One account's unknown history may concern any call, so a halt covers all
+   * accounts.
+   */
+  haltedBecause: string | null;
+  /** How many more attempts could be signed now. */
+  freeSlots: number;
+  /** A halt, or what went to review for one that has ended, is to be looked at now. */
+  isReviewDue: boolean;
+}
+
+export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrder): Promise<SigningState> {
+  const [row] = await db
+    .select({
+      open: sql<number>`count(*) FILTER (WHERE ${inArray(attempts.source, [...order.accounts])})::integer`,
+      haltedBecause: sql<string | null>`(SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts}
+        WHERE ${signingAccounts.haltedBecause} IS NOT NULL ORDER BY ${signingAccounts.address} LIMIT 1)`,
+      isReviewDue: sql<boolean>`EXISTS (SELECT 1 FROM ${signingAccounts} WHERE ${signingAccounts.reviewDueAt} <= now())`,
+    })
+    .from(attempts)
+    .where(takesUpSlot);
+  if (!row) throw new Error('a count has no row');
+  const { open, haltedBecause, isReviewDue } = row;
+  const all = order.accounts.length * order.maxOpenPerAccount;
+  return { haltedBecause, freeSlots: haltedBecause === null ? Math.max(0, all - open) : 0, isReviewDue };
+}
+
+/** Why signing is halted; null when it is not. */
+export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
+  const [halted] = await db
+    .select({ reason: signingAccounts.haltedBecause })
+    .from(signingAccounts)
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .limit(1);
+  return halted?.reason ?? null;
+}
+
+/**
+ * Takes up to `count` slots. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
+ * slots.
+ * @param waiting with what waits at the node
+ * @returns fewer than asked for when the accounts have no more transactions to open; none while signing is halted
+ * @throws SequenceMismatch
+ */
+export async function takeSlots(
+  tx: Tx,
+  order: SigningOrder,
+  count: number,
+  nextSequences: NextSequences,
+  waiting = nextSequences,
+): Promise<SequenceSlot[]> {
+  if ((await readSigningState(tx, order)).freeSlots === 0) return [];
+  if (!(await requireKnownSequences(tx, order, nextSequences, waiting))) return [];
+  const slots: SequenceSlot[] = [];
+  const candidates = new Set(order.accounts);
+  while (candidates.size > 0 && slots.length < count) {
+    const wanted = count - slots.length;
+    let free = await lockFreeAccounts(tx, order, [...candidates], {
+      limit: wanted,
+      lock: { skipLocked: true },
+    });
+    // To wait for an account while others are held could end in a deadlock.
+    if (free.length === 0 && slots.length === 0) {
+      free = await lockFreeAccounts(tx, order, [...candidates], { limit: 1 });
+    }
+    if (free.length === 0) break;
+    // None of an account whose last slot another instance has just taken.
+    slots.push(...(await takeSlotsOf(tx, order, free, nextSequences, wanted)));
+    for (const { address } of free) candidates.delete(address);
+  }
+  return slots;
+}
+
+type SigningAccount = typeof signingAccounts.$inferSelect;
+
+/**
+ * All accounts are looked at, whichever signs next: what was sent with one of them may be what is to be signed now.
+ * The network was asked before the rows are read, and they only go up, so nothing of our own seems to be ahead.
+ * What waits at the node counts as well: in a slot given away twice, one lands and the other, perhaps the same call in
+ * another slot, too.
+ * @returns false when signing is halted, or was halted here over accounts whose history this database doesn't know
+ * @throws SequenceMismatch
+ */
+export async function requireKnownSequences(
+  tx: Tx,
+  order: SigningOrder,
+  nextSequences: NextSequences,
+  waiting: NextSequences,
+): Promise<boolean> {
+  const rows = await tx
+    .select({
+      address: signingAccounts.address,
+      nextSequence: signingAccounts.nextSequence,
+      haltedBecause: signingAccounts.haltedBecause,
+      seen: lastSeen(),
+    })
+    .from(signingAccounts);
+  if (rows.some(({ haltedBecause }) => haltedBecause !== null)) return false;
+  const known = new Map(rows.map((row) => [row.address, row]));
+  const strangers: Address[] = [];
+  for (const address of order.accounts) {
+    const ours = known.get(address);
+    const expected = expectedOf(nextSequences, address);
+    const withWaiting = waiting.get(address) ?? expected;
+    const afterAll = withWaiting > expected ? withWaiting : expected;
+    if (ours === undefined) strangers.push(address);
+    else if (afterAll > ours.nextSequence) {
+      throw new SequenceAhead(
+        address,
+        `the network expects sequence ${afterAll} of ${address}${afterAll > expected ? ' after what waits at the node' : ''}, ` +
+          `but this database has given away none from ${ours.nextSequence} on`,
+      );
+    } else if (ours.seen && BigInt(ours.seen.sequence) >= expected) {
+      throw new SequenceBehind(address, {
+        sequence: BigInt(ours.seen.sequence),
+        ledger: BigInt(ours.seen.ledger),
+      });
+    }
+  }
+  if (strangers.length === 0) return true;
+  // The first accounts of a new database have no history that matters; later ones may have signed for a newer copy.
+  const isFirst = rows.length === 0;
+  await tx
+    .insert(signingAccounts)
+    .values(
+      strangers.map((address) => ({
+        address,
+        nextSequence: expectedOf(nextSequences, address),
+        ...(isFirst ? {} : { haltedBecause: `${address} is new to this database`, reviewDueAt: sql`now()` }),
+      })),
+    )
+    .onConflictDoNothing();
+  return isFirst;
+}
+
+/**
+ * The account's highest sequence that this database has seen in a ledger; as text, because JSON numbers would lose
+ * digits.
+ */
+function lastSeen() {
+  return sql<{ sequence: string; ledger: string } | null>`(SELECT jsonb_build_object(
+      'sequence', ${attempts.sequence}::text, 'ledger', ${attempts.ledger}::text)
+    FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address} AND ${attempts.ledger} IS NOT NULL
+    ORDER BY ${attempts.sequence} DESC LIMIT 1)`;
+}
+
+function expectedOf(nextSequences: NextSequences, address: Address): bigint {
+  const expected = nextSequences.get(address);
+  if (expected === undefined) throw new Error(`the network told no sequence of ${address}`);
+  return expected;
+}
+
+/** The caller holds the accounts' rows. */
+async function takeSlotsOf(
+  tx: Tx,
+  order: SigningOrder,
+  held: readonly SigningAccount[],
+  nextSequences: NextSequences,
+  count: number,
+): Promise<SequenceSlot[]> {
+  const expected = new Map(held.map(({ address }) => [address, expectedOf(nextSequences, address)]));
+  // Read after the locks were granted, so that what others committed before is seen.
+  const live = await readLiveSequences(tx, expected);
+  const slots: SequenceSlot[] = [];
+  const raised: SQL[] = [];
+  for (const { address, nextSequence } of held) {
+    const ofAccount = live.filter(({ source }) => source === address);
+    const taken = new Set(ofAccount.map(({ sequence }) => sequence));
+    const open = ofAccount.filter((row) => row.takesUpSlot).length;
+    let free = Math.min(count - slots.length, order.maxOpenPerAccount - open);
+    let sequence = expected.get(address) ?? 0n;
+    for (; free > 0; sequence += 1n) {
+      if (taken.has(sequence)) continue;
+      slots.push({ source: address, sequence });
+      free -= 1;
+    }
+    const last = slots.at(-1);
+    if (last?.source === address && last.sequence >= nextSequence) {
+      raised.push(sql`(${address}, ${last.sequence + 1n}::bigint)`);
+    }
+  }
+  if (raised.length > 0) {
+    await tx.execute(sql`UPDATE ${signingAccounts} SET next_sequence = v.next
+      FROM (VALUES ${sql.join(raised, sql`, `)}) v (address, next) WHERE ${signingAccounts.address} = v.address`);
+  }
+  return slots;
+}
+
+async function lockFreeAccounts(
+  tx: Tx,
+  order: SigningOrder,
+  candidates: readonly Address[],
+  { limit, lock }: { limit: number; lock?: { skipLocked: true } },
+): Promise<SigningAccount[]> {
+  const openCount = sql`(SELECT count(*) FROM ${attempts} WHERE ${attempts.source} = ${signingAccounts.address}
+    AND ${takesUpSlot})`;
+  return (
+    tx
+      .select()
+      .from(signingAccounts)
+      .where(
+        and(
+          inArray(signingAccounts.address, [...candidates]),
+          sql`${openCount} < ${order.maxOpenPerAccount}`,
+        ),
+      )
+      // A channel that can't pay keeps its calls until they die: random order spreads the others over the remaining
+      // accounts.
+      .orderBy(sql`random()`)
+      .limit(limit)
+      .for('update', lock)
+  );
+}
+
+/** What still counts of each account's sequences, from the one that the network expects on. */
+function readLiveSequences(tx: Tx, expected: NextSequences) {
+  return tx
+    .select({
+      source: attempts.source,
+      sequence: attempts.sequence,
+      takesUpSlot: sql<boolean>`${takesUpSlot}`,
+    })
+    .from(attempts)
+    .where(
+      or(
+        ...[...expected].map(([address, from]) =>
+          and(
+            eq(attempts.source, address),
+            ne(attempts.state, 'DEAD'),
+            or(eq(attempts.state, 'OPEN'), gte(attempts.sequence, from)),
+          ),
+        ),
+      ),
+    );
+}

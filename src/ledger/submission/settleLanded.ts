@@ -1,0 +1,116 @@
+/**
+ * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
+ * written, nothing of the transaction is, and the caller divides it (stepBatches.ts).
+ */
+import { inArray, sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { attempts, submissions } from '../../db/tables/index.ts';
+import type { LandedIntent, LandedTogether } from './effects.ts';
+import { intentOf, isSettled, type Submission, type Verdict } from './settle.ts';
+import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
+
+export interface LandedSubmission {
+  submission: Submission;
+  verdict: Extract<Verdict, { kind: 'succeeded' }>;
+}
+
+/** `locked` when another transaction holds the submission: it is settled alone then. */
+export type SettledTogether = 'settled' | 'settled-before' | 'locked';
+
+export async function settleLanded(
+  deps: SubmissionDependencies,
+  together: LandedTogether,
+  items: readonly LandedSubmission[],
+): Promise<SettledTogether[]> {
+  const at = deps.clock.now();
+  const landedOf = new Map(items.map((item) => [item.submission.id, landedIntent(item, at)]));
+  const effects = await together([...landedOf.values()]);
+  const results = await deps.db.transaction(async (tx) => {
+    const states = await lockStates(tx, [...landedOf.keys()]);
+    const open = items.filter(({ submission: { id } }) => {
+      const state = states.get(id);
+      return state !== undefined && !isSettled(state);
+    });
+    if (open.length > 0) {
+      await decideSlots(tx, open, at);
+      await storeSuccess(tx, open, at);
+      await effects.succeeded(
+        tx,
+        open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
+      );
+      await deps.checkpoint('settlement-uncommitted');
+    }
+    const settled = new Set(open.map(({ submission }) => submission.id));
+    return items.map(({ submission: { id } }): SettledTogether => {
+      if (settled.has(id)) return 'settled';
+      return states.has(id) ? 'settled-before' : 'locked';
+    });
+  });
+  if (!results.includes('settled')) return results;
+  await deps.checkpoint('settlement-committed');
+  results.forEach((result, i) => {
+    const subjectId = items[i]?.submission.subjectId;
+    if (result === 'settled' && subjectId !== undefined) deps.subjects.notify(subjectId);
+  });
+  deps.subjects.notify(NEW_SUBMISSION);
+  effects.afterSucceeded();
+  return results;
+}
+
+function landedIntent({ submission, verdict }: LandedSubmission, at: Date): LandedIntent {
+  return { intent: intentOf(submission), landed: { ...verdict.landed, txHash: verdict.attemptHash, at } };
+}
+
+async function lockStates(tx: Tx, ids: readonly string[]): Promise<Map<string, Submission['state']>> {
+  const rows = await tx
+    .select({ id: submissions.id, state: submissions.state })
+    .from(submissions)
+    .where(inArray(submissions.id, [...ids]))
+    .orderBy(submissions.id)
+    // What an operator decides at this moment must not hold up the others.
+    .for('update', { skipLocked: true });
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
+async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
+  const landed = sql.join(
+    items.map(
+      ({
+        submission,
+        verdict: {
+          attemptHash,
+          landed: { ledger },
+        },
+      }) => sql`(${submission.id}::uuid, ${attemptHash}, ${ledger}::bigint)`,
+    ),
+    sql`, `,
+  );
+  await tx.execute(sql`
+    UPDATE ${attempts} a SET
+      state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
+      verdict = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
+      ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
+      decided_at = ${at.toISOString()}::timestamptz
+    FROM (VALUES ${landed}) v (submission_id, hash, ledger)
+    WHERE a.submission_id = v.submission_id AND (a.hash = v.hash OR a.state = 'OPEN')`);
+}
+
+async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
+  const outcomes = sql.join(
+    items.map(
+      ({
+        submission,
+        verdict: {
+          attemptHash,
+          landed: { result },
+        },
+      }) => sql`(${submission.id}::uuid, ${attemptHash}, ${JSON.stringify(result)}::jsonb)`,
+    ),
+    sql`, `,
+  );
+  await tx.execute(sql`
+    UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
+      review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
+    FROM (VALUES ${outcomes}) v (id, hash, result) WHERE s.id = v.id`);
+}

@@ -1,0 +1,24 @@
+/**
+ * Time and randomness as values that are passed in, so that tests can fix them.
+ */
+import { randomBytes } from 'node:crypto';
+import { v7 as uuidv7 } from 'uuid';
+
+export interface Clock {
+  now(): Date;
+}
+
+export interface IdSource {
+  /** A UUID of version 7: unique and ordered by time, which keeps indexes compact. */
+  next(): string;
+}
+
+export const systemClock: Clock = { now: () => new Date() };
+
+export function createIdSource(clock: Clock, random: (size: number) => Uint8Array = randomBytes): IdSource {
+  return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random(16) }) };
+}
+
+export function unixSeconds(moment: Date): bigint {
+  return BigInt(Math.floor(moment.getTime() / 1000));
+}

@@ -1,0 +1,60 @@
+/**
+ * The closed set of errors that this product answers with.
+ *
+ * Resolvers throw `DomainError`; the table below says what each code means, and docs/errors.md documents it. Any other
+ * error is a defect: it is logged with its request id and masked before it leaves the server.
+ */
+
+/** Every code that a client can get in `extensions.code`, with the HTTP-like class that it belongs to. */
+export const ERROR_CODES = {
+  BAD_USER_INPUT: 'The input breaks a rule; nothing was changed. Correct the named field and send again.',
+  UNAUTHENTICATED: 'The operation needs a valid bearer token, and none or a bad one was sent.',
+  FORBIDDEN: 'The caller is known, but may not do this.',
+  NOT_FOUND: 'Nothing with that identity exists, or the caller may not know that it does.',
+  CONFLICT: 'The request contradicts what is already recorded.',
+  IDEMPOTENCY_CONFLICT: 'The idempotency key was used before with a different input.',
+  INSUFFICIENT_BALANCE: 'The buyer or holder owns less than the amount requested.',
+  INSUFFICIENT_SUPPLY: 'Fewer credits are unsold than the amount requested.',
+  PRICE_CHANGED: 'The price of a tonne is no longer the one that was expected; nothing was booked.',
+  LEDGER_REJECTED: 'The ledger network refused the transaction for good; what was reserved was returned.',
+  LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
+  INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
+  RAMP_REJECTED: 'The ramp provider refused the payout.',
+  RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
+  RECEIPT_EXPIRED: 'The warehouse receipt has passed its expiry date.',
+  RECEIPT_PLEDGED: 'The warehouse receipt is pledged to a lender, who has to release it first.',
+  RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',
+  OPERATION_TOO_LARGE:
+    'The operation is deeper, broader or dearer than the limits; ask for less, or in several.',
+  RATE_LIMITED: 'Too many requests; wait for the time named in retryAfterSeconds.',
+  OVERLOADED: 'The server has no capacity left for this request; try again shortly.',
+  GRAPHQL_PARSE_FAILED: 'The GraphQL document has a syntax error.',
+  GRAPHQL_VALIDATION_FAILED: 'The GraphQL document does not fit the schema.',
+  PERSISTED_QUERY_NOT_FOUND: 'No document is known by this hash; send the hash and the document.',
+  PERSISTED_QUERY_NOT_SUPPORTED: 'No trusted document has this id; send the document itself.',
+  DOCUMENT_NOT_TRUSTED: 'This server runs trusted documents alone, and this document is not one of them.',
+  BAD_REQUEST: 'The HTTP request is not a GraphQL request that this server accepts.',
+  INTERNAL_SERVER_ERROR: 'A defect in this server; quote the request id when reporting it.',
+} as const;
+
+export type ErrorCode = keyof typeof ERROR_CODES;
+
+/** Facts that a program can act on: field paths, amounts as decimal strings, identifiers. Never secrets. */
+export type ErrorDetails = Readonly<Record<string, string | number | boolean | null | readonly string[]>>;
+
+export class DomainError extends Error {
+  override readonly name = 'DomainError';
+  readonly code: ErrorCode;
+  readonly details: ErrorDetails;
+
+  constructor(code: ErrorCode, message: string, details: ErrorDetails = {}, options?: { cause?: unknown }) {
+    super(message, options);
+    this.code = code;
+    this.details = details;
+  }
+}
+
+/** The message of any thrown value, for logs and `cause` texts. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}

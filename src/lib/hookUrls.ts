@@ -1,0 +1,11 @@
+/**
+ * The webhook addresses of the indexer and the ramp provider. They are built from configuration, never from a request.
+ */
+export const HOOK_PATHS = {
+  retirements: '/api/hooks/retirements',
+  payoutSettled: '/api/webhooks/payout-settled',
+} as const;
+
+export function hookUrlOf(publicUrl: string, hook: keyof typeof HOOK_PATHS): string {
+  return new URL(HOOK_PATHS[hook], publicUrl).href;
+}

@@ -1,0 +1,92 @@
+/**
+ * Structured logs, with secrets and payout accounts removed.
+ */
+import pino from 'pino';
+
+export type Logger = pino.Logger;
+
+/** Names of fields that hold secrets or payout accounts, at the top and one level down. */
+const SECRET_FIELDS: ReadonlySet<string> = new Set([
+  'authorization',
+  'token',
+  'secret',
+  'secretKey',
+  'signature',
+  'password',
+  'payoutAccount',
+  'accountNumber',
+]);
+const REDACTED = '[redacted]';
+
+/** A longer chain of causes is a cycle. */
+const MAX_CAUSES = 8;
+
+/** `destination` replaces the standard output. */
+export function createLogger(
+  options: { level: string; pretty: boolean },
+  destination?: pino.DestinationStream,
+): Logger {
+  const settings: pino.LoggerOptions = {
+    level: options.level,
+    serializers: { err: (error: unknown) => describeError(error) },
+    // Not pino's own redaction: it compiles its paths again for each line.
+    formatters: { log: withoutSecrets },
+    ...(options.pretty
+      ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } } }
+      : {}),
+  };
+  return destination ? pino(settings, destination) : pino(settings);
+}
+
+/**
+ * Only the message, code and stack. Other properties of an error may hold confidential values: Drizzle's hold the
+ * failed statement's parameters, PostgreSQL's the row.
+ */
+function describeError(error: unknown, depth = 0): unknown {
+  if (!(error instanceof Error)) return typeof error === 'string' ? cutParameters(error) : typeof error;
+  const { code } = error as { code?: unknown };
+  return {
+    type: error.name,
+    message: cutParameters(error.message),
+    ...(typeof code === 'string' ? { code } : {}),
+    stack: framesOf(error),
+    ...(error.cause === undefined || depth >= MAX_CAUSES
+      ? {}
+      : { cause: describeError(error.cause, depth + 1) }),
+  };
+}
+
+/** The stack without the message, which it repeats. */
+function framesOf(error: Error): string {
+  return (error.stack ?? '')
+    .split('\n')
+    .filter((line) => /^\s+at /.test(line))
+    .join('\n');
+}
+
+/** Without secret fields; and for errors that are logged by their message alone, without parameters. */
+function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown> {
+  const safe: Record<string, unknown> = {};
+  for (const name of Object.keys(fields)) {
+    safe[name] = SECRET_FIELDS.has(name) ? REDACTED : withoutSecretsInside(fields[name]);
+  }
+  return safe;
+}
+
+function withoutSecretsInside(value: unknown): unknown {
+  if (typeof value === 'string') return cutParameters(value);
+  // An error has its serializer, which shows none of its own fields.
+  if (typeof value !== 'object' || value === null || value instanceof Error) return value;
+  const names = Object.keys(value);
+  if (!names.some((name) => SECRET_FIELDS.has(name))) return value;
+  const entries = Object.entries(value).map(([name, inner]) => [
+    name,
+    SECRET_FIELDS.has(name) ? REDACTED : (inner as unknown),
+  ]);
+  return Object.fromEntries(entries);
+}
+
+/** Drizzle's messages end with the parameters of the failed statement. */
+function cutParameters(message: string): string {
+  return message.startsWith('Failed query: ') ? message.replace(/\nparams: [^]*$/, '') : message;
+}

@@ -1,0 +1,42 @@
+/**
+ * What a setting is, and the rules that several settings share.
+ */
+import { z } from 'zod';
+import { MIN_SECRET_BYTES } from './secretBytes.ts';
+
+export interface Setting {
+  /** For docs/settings.md and .env.example. */
+  description: string;
+  /** As it would be written in the environment; null when there is none. */
+  default: string | null;
+  /** Values of secrets are never repeated in a message. */
+  secret?: true;
+  schema: z.ZodType<unknown, string | undefined>;
+}
+
+/** `more`: that it is a secret, and what tables of settings know of it beside. */
+export function setting<T, const More extends object = object>(
+  schema: z.ZodType<T, string | undefined>,
+  defaultValue: string | null,
+  description: string,
+  more?: More,
+) {
+  return { schema, default: defaultValue, description, ...(more ?? ({} as More)) } satisfies Setting;
+}
+
+export const wholeNumber = (minimum: number, maximum: number) =>
+  z
+    .string()
+    .regex(/^\d{1,15}$/, 'must be a whole number')
+    .transform(Number)
+    .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
+
+export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+export const secretText = z
+  .string()
+  .refine(
+    (text) => Buffer.byteLength(text) >= MIN_SECRET_BYTES,
+    `must have at least ${MIN_SECRET_BYTES} bytes`,
+  );
+export const text = z.string().min(1, 'must not be empty');
+export const list = text.transform((names) => names.split(',').map((name) => name.trim()));

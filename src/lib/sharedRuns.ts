@@ -1,0 +1,39 @@
+/**
+ * One run for many who ask at the same time.
+ */
+
+/** One run at a time: what asks while it is under way gets its answer, which may be older than the question. */
+export function shareRun<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  return () =>
+    (running ??= run().finally(() => {
+      running = null;
+    }));
+}
+
+/** What asks while a run is under way shares the next one, so an answer is never older than its question. */
+export function shareFreshRuns<T>(run: () => Promise<T>): () => Promise<T> {
+  let running: Promise<T> | null = null;
+  let next: Promise<T> | null = null;
+
+  function start(): Promise<T> {
+    const started = run();
+    running = started;
+    const end = () => {
+      if (running === started) running = null;
+    };
+    started.then(end, end);
+    return started;
+  }
+
+  return () => {
+    if (running === null) return start();
+    next ??= running.then(ignore, ignore).then(() => {
+      next = null;
+      return start();
+    });
+    return next;
+  };
+}
+
+function ignore(): void {}

@@ -1,0 +1,72 @@
+/**
+ * Known causes that keep the process from starting, each as one sentence for the operator.
+ */
+import { messageOf } from './errors.ts';
+
+/** A start that fails for a reason that the operator can mend. Only the message is shown. */
+export class StartupError extends Error {
+  override readonly name = 'StartupError';
+}
+
+/** Wrong settings, each in a sentence that begins with the setting's name. */
+export class WrongSettings extends StartupError {
+  readonly problems: readonly string[];
+
+  constructor(problems: readonly string[]) {
+    super(
+      `${problems.length === 1 ? 'A setting is' : `${problems.length} settings are`} wrong:\n` +
+        problems.map((problem) => `  ${problem}`).join('\n'),
+    );
+    this.problems = problems;
+  }
+}
+
+/** The embedded PostgreSQL runs, but its database can't be migrated to this version's schema. */
+export function migrationFailed(error: unknown): StartupError {
+  return new StartupError(
+    `The database under DATA_DIR can't be migrated: ${innermostMessage(error)}. If a newer version of this ` +
+      'program made it, start that one; otherwise please report this.',
+    { cause: error },
+  );
+}
+
+/** Describes a failure between this process and the configured database. */
+export function databaseUnreachable(url: string, error: unknown): StartupError {
+  const { host, pathname } = new URL(url);
+  return new StartupError(
+    `The database ${pathname.slice(1)} at ${host} can't be used: ${innermostMessage(error)}. ` +
+      'Check DATABASE_URL (and DATABASE_DIRECT_URL, if it is set), or leave them out to use the embedded PostgreSQL.',
+    { cause: error },
+  );
+}
+
+/** PgBouncer accepts few settings at connect, and refuses the connection for any other. */
+export function isSettingsRefusal(error: unknown): boolean {
+  return /unsupported startup parameter/i.test(innermostMessage(error));
+}
+
+export function poolerWithoutSessions(url: string): StartupError {
+  return new StartupError(
+    `DATABASE_URL leads to a connection pooler at ${new URL(url).host} that keeps no sessions: it refuses a session's ` +
+      'settings, or delivers no notifications. Set DATABASE_DIRECT_URL to the address of PostgreSQL itself, for LISTEN ' +
+      'and migrations; DATABASE_URL may stay as it is.',
+  );
+}
+
+export function notTheSameDatabase(url: string, directUrl: string): StartupError {
+  return new StartupError(
+    `What is notified through DATABASE_URL (${new URL(url).host}) is not heard at DATABASE_DIRECT_URL ` +
+      `(${new URL(directUrl).host}). Set DATABASE_DIRECT_URL to PostgreSQL itself, not to a pooler, and to the same ` +
+      'database as DATABASE_URL.',
+  );
+}
+
+/** Drizzle wraps the database's message in the whole statement. */
+function innermostMessage(error: unknown): string {
+  if (error instanceof Error && error.cause instanceof Error) return innermostMessage(error.cause);
+  return messageOf(error) || codeOf(error);
+}
+
+export function codeOf(error: unknown): string {
+  return typeof error === 'object' && error !== null && 'code' in error ? String(error.code) : '';
+}

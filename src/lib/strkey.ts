@@ -1,0 +1,127 @@
+/**
+ * Stellar strkeys and the ed25519 keys behind them: the spelling of every address on the embedded and Stellar networks.
+ * `G…` is an account (an ed25519 public key), `C…` a contract, `S…` a secret seed; a payload has one spelling only.
+ *
+ * Only the strkey file of the SDK is loaded: all of it takes a quarter of a second and 20 MB, which the embedded network
+ * does without. Node's own crypto signs.
+ */
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { StrKey } from '@stellar/stellar-base/lib/strkey.js';
+
+const CODECS = {
+  account: {
+    encode: (payload: Buffer) => StrKey.encodeEd25519PublicKey(payload),
+    isValid: (text: string) => StrKey.isValidEd25519PublicKey(text),
+    decode: (text: string) => StrKey.decodeEd25519PublicKey(text),
+  },
+  contract: {
+    encode: (payload: Buffer) => StrKey.encodeContract(payload),
+    isValid: (text: string) => StrKey.isValidContract(text),
+    decode: (text: string) => StrKey.decodeContract(text),
+  },
+  seed: {
+    encode: (payload: Buffer) => StrKey.encodeEd25519SecretSeed(payload),
+    isValid: (text: string) => StrKey.isValidEd25519SecretSeed(text),
+    decode: (text: string) => StrKey.decodeEd25519SecretSeed(text),
+  },
+} as const;
+
+export type StrkeyKind = keyof typeof CODECS;
+
+const KINDS = Object.keys(CODECS) as StrkeyKind[];
+const PAYLOAD_BYTES = 32;
+
+/** The fixed DER head of a PKCS#8 ed25519 private key; the 32-byte seed follows it. */
+const PKCS8_HEAD = Buffer.from('302e020100300506032b657004220420', 'hex');
+/** The fixed DER head of an SPKI ed25519 public key; the 32-byte key follows it. */
+const SPKI_HEAD = Buffer.from('302a300506032b6570032100', 'hex');
+
+/** A source of random bytes, such as `crypto.randomBytes`. */
+export type RandomBytes = (length: number) => Uint8Array;
+
+export interface DecodedStrkey {
+  kind: StrkeyKind;
+  payload: Uint8Array;
+}
+
+/** An ed25519 key pair that signs for one account. */
+export interface Keypair {
+  /** The `G…` strkey of the public key. */
+  address: string;
+  sign(message: Uint8Array): Uint8Array;
+}
+
+/** @throws RangeError unless `payload` is 32 bytes */
+export function encodeStrkey(kind: StrkeyKind, payload: Uint8Array): string {
+  if (payload.length !== PAYLOAD_BYTES) {
+    throw new RangeError(`A strkey holds ${PAYLOAD_BYTES} bytes, not ${payload.length}`);
+  }
+  return CODECS[kind].encode(Buffer.from(payload));
+}
+
+/** The strkey's kind and payload; null when the text is not exactly one valid account, contract or seed strkey. */
+export function decodeStrkey(text: string): DecodedStrkey | null {
+  const kind = KINDS.find((candidate) => CODECS[candidate].isValid(text));
+  return kind === undefined ? null : { kind, payload: Uint8Array.from(CODECS[kind].decode(text)) };
+}
+
+/** True for an account or a contract, which can hold tokens; false for a seed. */
+export function isAddress(text: string): boolean {
+  const decoded = decodeStrkey(text);
+  return decoded !== null && decoded.kind !== 'seed';
+}
+
+/** A fresh `S…` seed. */
+export function generateSecretKey(randomBytes: RandomBytes): string {
+  return encodeStrkey('seed', randomBytes(PAYLOAD_BYTES));
+}
+
+/**
+ * The `G…` address that a secret key signs for.
+ * @throws Error when the text is no `S…` strkey; the message never repeats it
+ */
+export function addressOfSecretKey(secretKey: string): string {
+  return keypairOf(secretKey).address;
+}
+
+/** @throws like `addressOfSecretKey` */
+export function keypairOf(secretKey: string): Keypair {
+  const decoded = decodeStrkey(secretKey);
+  if (decoded?.kind !== 'seed') {
+    throw new Error(
+      'The secret key is not a Stellar seed: expected "S" and 55 more characters with a valid checksum',
+    );
+  }
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([PKCS8_HEAD, decoded.payload]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  return {
+    address: encodeStrkey('account', publicBytesOf(privateKey)),
+    sign: (message) => sign(null, message, privateKey),
+  };
+}
+
+/** True when `signature` over `message` was made with the key of the account `address`. Never throws. */
+export function verifyAccountSignature(address: string, message: Uint8Array, signature: Uint8Array): boolean {
+  const decoded = decodeStrkey(address);
+  if (decoded?.kind !== 'account') return false;
+  try {
+    const key = createPublicKey({
+      key: Buffer.concat([SPKI_HEAD, decoded.payload]),
+      format: 'der',
+      type: 'spki',
+    });
+    return verify(null, message, key, signature);
+  } catch {
+    // 32 bytes that are no point on the curve: no signature is valid for them.
+    return false;
+  }
+}
+
+function publicBytesOf(privateKey: KeyObject): Uint8Array {
+  const spki = createPublicKey(privateKey).export({ format: 'der', type: 'spki' });
+  return spki.subarray(SPKI_HEAD.length);
+}

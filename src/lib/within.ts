@@ -1,0 +1,20 @@
+/**
+ * Limits how long a caller waits for work.
+ */
+
+export class TooLate extends Error {
+  override readonly name = 'TooLate';
+}
+
+/** Waits at most `timeoutMs`; the work itself continues. @throws TooLate, and what the work throws by then */
+export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new TooLate(`Not done after ${timeoutMs} ms`)), timeoutMs);
+  });
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,111 @@
+/**
+ * How large an operation's answer can become, known before anything of it runs: every leaf as long as its type lets it
+ * be, in every list as often as that may have entries. A leaf costs nothing to resolve, so fifty aliases of one note
+ * would otherwise make hundreds of megabytes out of one list.
+ */
+import {
+  getNamedType,
+  isInterfaceType,
+  isLeafType,
+  isObjectType,
+  Kind,
+  type DocumentNode,
+  type FieldNode,
+  type GraphQLField,
+  type GraphQLNamedType,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { fragmentsOf } from './fragments.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../lib/pageSizes.ts';
+import { isList, LIST_SIZE } from './operationCost.ts';
+import { requireAtMost } from './tooLarge.ts';
+
+/** A whole registry once with all of its fields, at the longest; answers as they are have a tenth of that. */
+export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+
+/** Texts that may be long, in UTF-8 bytes; JSON escapes at most one of two characters in them. */
+const LONG_TEXTS: Readonly<Record<string, number>> = { note: 2 * 1024, beneficiary: 2 * 256 };
+const LEAF_BYTES = 96;
+/** Lists without pages are short, but for this one. */
+export const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 10_000 };
+/** Quotes, colon and comma of a field; braces and comma of an object. */
+const PUNCTUATION_BYTES = 4;
+
+/** @throws DomainError OPERATION_TOO_LARGE */
+export function requireModestAnswer(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+): void {
+  const bytes = estimateAnswerBytes(schema, document, operation, variables);
+  requireAtMost(MAX_ANSWER_BYTES, 'longest possible answer in bytes', bytes);
+}
+
+/** Introspection is counted by itself. The document is valid, so fragments have no cycles. */
+export function estimateAnswerBytes(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+  variables: Readonly<Record<string, unknown>>,
+): number {
+  const fragments = fragmentsOf(document);
+  /** A fragment that is spread a thousand times is walked once for each type. */
+  const known = new Map<SelectionSetNode, Map<string, number>>();
+
+  function bytesOf(selectionSet: SelectionSetNode, type: GraphQLNamedType): number {
+    const before = known.get(selectionSet)?.get(type.name);
+    if (before !== undefined) return before;
+    let bytes = 0;
+    for (const selection of selectionSet.selections) {
+      if (selection.kind === Kind.FIELD) {
+        bytes += bytesOfField(selection, type);
+        continue;
+      }
+      const spread =
+        selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+      const condition = spread?.typeCondition?.name.value;
+      const narrowed = condition === undefined ? type : (schema.getType(condition) ?? type);
+      if (spread) bytes += bytesOf(spread.selectionSet, narrowed);
+    }
+    known.set(selectionSet, (known.get(selectionSet) ?? new Map<string, number>()).set(type.name, bytes));
+    return bytes;
+  }
+
+  function bytesOfField(node: FieldNode, type: GraphQLNamedType): number {
+    const name = node.name.value;
+    const nameBytes = (node.alias ?? node.name).value.length + PUNCTUATION_BYTES;
+    if (name.startsWith('__')) return nameBytes + LEAF_BYTES;
+    const field = isObjectType(type) || isInterfaceType(type) ? type.getFields()[name] : undefined;
+    if (!field) return nameBytes;
+    const named = getNamedType(field.type);
+    const below = node.selectionSet ? bytesOf(node.selectionSet, named) + PUNCTUATION_BYTES : 0;
+    const each = isLeafType(named) ? (LONG_TEXTS[name] ?? LEAF_BYTES) : below;
+    return nameBytes + each * entriesOf(`${type.name}.${name}`, field, node, variables);
+  }
+
+  const root = schema.getRootType(operation.operation);
+  return root ? bytesOf(operation.selectionSet, root) : 0;
+}
+
+/** The pages of a connection: its `edges` and `nodes` have as many entries as the connection was asked for. */
+function entriesOf(
+  path: string,
+  field: GraphQLField<unknown, unknown>,
+  node: FieldNode,
+  variables: Readonly<Record<string, unknown>>,
+): number {
+  if (field.args.some(({ name }) => name === 'first')) return pageSize(node, variables);
+  if (!isList(field.type) || path.split('.', 1)[0]?.endsWith('Connection')) return 1;
+  return LONG_LISTS[path] ?? LIST_SIZE;
+}
+
+function pageSize(node: FieldNode, variables: Readonly<Record<string, unknown>>): number {
+  const asked = node.arguments?.find(({ name }) => name.value === 'first' || name.value === 'last')?.value;
+  if (asked === undefined) return DEFAULT_PAGE_SIZE;
+  if (asked.kind === Kind.INT) return Math.min(Number(asked.value), MAX_PAGE_SIZE);
+  const given = asked.kind === Kind.VARIABLE ? variables[asked.name.value] : undefined;
+  return typeof given === 'number' ? Math.min(given, MAX_PAGE_SIZE) : MAX_PAGE_SIZE;
+}

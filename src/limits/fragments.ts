@@ -1,0 +1,12 @@
+/**
+ * The fragments of a document by name, for what walks an operation before it is executed.
+ */
+import { Kind, type DocumentNode, type FragmentDefinitionNode } from 'graphql';
+
+export function fragmentsOf(document: DocumentNode): ReadonlyMap<string, FragmentDefinitionNode> {
+  return new Map(
+    document.definitions.flatMap((part) =>
+      part.kind === Kind.FRAGMENT_DEFINITION ? [[part.name.value, part] as const] : [],
+    ),
+  );
+}

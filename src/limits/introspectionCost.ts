@@ -1,0 +1,111 @@
+/**
+ * What an introspection costs: the objects that it makes of this schema. The executor makes them without any resolver of
+ * ours, so nothing else counts them; and a type leads to fields, which lead to types, as deep as a document goes.
+ */
+import {
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isObjectType,
+  Kind,
+  type DocumentNode,
+  type GraphQLSchema,
+  type OperationDefinitionNode,
+  type SelectionSetNode,
+} from 'graphql';
+import { fragmentsOf } from './fragments.ts';
+import { requireAtMost } from './tooLarge.ts';
+
+export interface IntrospectionSize {
+  objects: number;
+  depth: number;
+}
+
+/** The query that tools send makes about a third of this, and is 14 fields deep (types within lists within lists). */
+export const MAX_INTROSPECTION_OBJECTS = 75_000;
+export const MAX_INTROSPECTION_DEPTH = 16;
+
+/** How many objects each list of the introspection's own types holds: of this schema, on average. */
+type ListSizes = Readonly<Record<string, number>>;
+
+const sizesOf = new WeakMap<GraphQLSchema, ListSizes>();
+
+/** @throws DomainError OPERATION_TOO_LARGE */
+export function requireModestIntrospection(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): void {
+  const { objects, depth } = measureIntrospection(schema, document, operation);
+  requireAtMost(MAX_INTROSPECTION_OBJECTS, 'number of objects of an introspection', objects);
+  requireAtMost(MAX_INTROSPECTION_DEPTH, 'depth of an introspection', depth);
+}
+
+/** Of `__schema` and `__type` alone; 0 of an operation without them. The document is valid, so fragments have no cycles. */
+export function measureIntrospection(
+  schema: GraphQLSchema,
+  document: DocumentNode,
+  operation: OperationDefinitionNode,
+): IntrospectionSize {
+  const lists = listSizes(schema);
+  const fragments = fragmentsOf(document);
+  /** A fragment that is spread a thousand times is walked once. */
+  const known = new Map<SelectionSetNode, IntrospectionSize>();
+
+  function walk(selectionSet: SelectionSetNode, isRoot: boolean): IntrospectionSize {
+    const before = isRoot ? undefined : known.get(selectionSet);
+    if (before) return before;
+    const size = { objects: 0, depth: 0 };
+    const add = (objects: number, depth: number) => {
+      size.objects += objects;
+      size.depth = Math.max(size.depth, depth);
+    };
+    for (const selection of selectionSet.selections) {
+      if (selection.kind === Kind.FIELD) {
+        const { name, selectionSet: below } = selection;
+        if (!below || (isRoot && !name.value.startsWith('__'))) continue;
+        const inner = walk(below, false);
+        add((lists[name.value] ?? 1) * (1 + inner.objects), 1 + inner.depth);
+      } else {
+        const spread =
+          selection.kind === Kind.INLINE_FRAGMENT ? selection : fragments.get(selection.name.value);
+        if (!spread) continue;
+        const inner = walk(spread.selectionSet, isRoot);
+        add(inner.objects, inner.depth);
+      }
+    }
+    if (!isRoot) known.set(selectionSet, size);
+    return size;
+  }
+
+  return walk(operation.selectionSet, true);
+}
+
+function listSizes(schema: GraphQLSchema): ListSizes {
+  let sizes = sizesOf.get(schema);
+  if (!sizes) {
+    sizes = countLists(schema);
+    sizesOf.set(schema, sizes);
+  }
+  return sizes;
+}
+
+function countLists(schema: GraphQLSchema): ListSizes {
+  const types = Object.values(schema.getTypeMap());
+  const withFields = types.filter((type) => isObjectType(type) || isInterfaceType(type));
+  const fields = withFields.flatMap((type) => Object.values(type.getFields()));
+  const inputFields = types.filter(isInputObjectType).flatMap((type) => Object.values(type.getFields()));
+  const values = types.filter(isEnumType).flatMap((type) => type.getValues());
+  const args = fields.flatMap((field) => field.args);
+  const average = (items: readonly unknown[], of: readonly unknown[]) =>
+    Math.ceil(items.length / Math.max(of.length, 1));
+  return {
+    types: types.length,
+    directives: schema.getDirectives().length,
+    // Of the types that have some: a document that goes on to their types goes where fields are.
+    fields: average(fields, withFields),
+    inputFields: average(inputFields, types),
+    enumValues: average(values, types),
+    args: average(args, fields),
+  };
+}

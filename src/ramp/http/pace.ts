@@ -1,0 +1,36 @@
+/**
+ * Spaces requests to a provider evenly, however many sessions are due at once, and pauses when the provider asks for
+ * it. Per instance.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+
+export interface Pace {
+  /** Waits for the next free moment. @throws Error when that is more than MAX_WAIT_MS away */
+  turn(): Promise<void>;
+  /** Sends no request for this long. */
+  hold(ms: number): void;
+}
+
+/** The caller holds a session's lease, or a client waits for it. */
+const MAX_WAIT_MS = 10_000;
+
+export function createPace(requestsPerSecond: number): Pace {
+  const intervalMs = 1000 / requestsPerSecond;
+  let nextAtMs = 0;
+  return {
+    async turn() {
+      const nowMs = performance.now();
+      const waitMs = Math.max(nextAtMs - nowMs, 0);
+      if (waitMs > MAX_WAIT_MS) {
+        throw new Error(
+          `no request is free for ${Math.ceil(waitMs / 1000)} s (${requestsPerSecond} a second)`,
+        );
+      }
+      nextAtMs = nowMs + waitMs + intervalMs;
+      if (waitMs > 0) await delay(waitMs);
+    },
+    hold(ms) {
+      nextAtMs = Math.max(nextAtMs, performance.now() + ms);
+    },
+  };
+}

@@ -1,0 +1,201 @@
+/**
+ * Compares a token's retirement records, read again from the network page by page, with the stored ones and with the
+ * retirements that claim them. Only pages are in memory, whatever the length of the history.
+ */
+import { sql } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import type { Db } from '../db/connection.ts';
+import {
+  MAX_RECORDS_PER_READ,
+  NetworkUnavailable,
+  type CarbonTotals,
+  type RetirementRecord,
+} from '../ledger/network/port.ts';
+import { compareUnclaimed } from './compareUnclaimed.ts';
+import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
+import type { Comparison, Finding, NotProved } from './verdicts.ts';
+
+/** Pages under way at once. */
+const MAX_CONCURRENT_PAGES = 4;
+/** Further findings of one kind and project say nothing new. */
+const MAX_FINDINGS = 50;
+
+/** The index after the last record that the database knows, from the feed or a retirement. */
+export async function readClaimedUpTo(
+  db: Db,
+  { id, tokenAddress }: Pick<ReconciledProject, 'id' | 'tokenAddress'>,
+): Promise<number> {
+  const [row] = await db.execute<{ end: number }>(sql`
+    SELECT greatest(
+      (SELECT max(index) FROM retirement_records WHERE token_address = ${tokenAddress}),
+      (SELECT max(record_index) FROM retirements WHERE project_id = ${id}),
+      (SELECT max(record_index) FROM holder_acts WHERE project_id = ${id}), -1) + 1 AS end`);
+  return row?.end ?? 0;
+}
+
+/**
+ * @param read.totals of the token, read after `claimedUpTo`; as many records are stored
+ * @throws NetworkUnavailable
+ */
+export async function compareRecords(
+  deps: ReconcileDependencies,
+  project: ReconciledProject,
+  { totals, claimedUpTo }: { totals: CarbonTotals; claimedUpTo: number },
+): Promise<Comparison> {
+  const findings: Finding[] = [];
+  if (claimedUpTo > totals.totalRetirements) {
+    findings.push({
+      invariant: 'I10',
+      message:
+        `${project.assetId}: the token has ${totals.totalRetirements} retirements, ` +
+        `the database knows of records up to index ${claimedUpTo - 1}`,
+    });
+  }
+  const unclaimed: RetirementRecord[] = [];
+  const firstIndex = Math.max(0, totals.totalRetirements - (deps.maxRecords ?? totals.totalRetirements));
+  let retired = 0n;
+  const limit = pLimit(MAX_CONCURRENT_PAGES);
+  await Promise.all(
+    pageStarts(firstIndex, totals.totalRetirements).map((from) =>
+      limit(async () => {
+        const records = await readPage(deps, project, from, totals.totalRetirements);
+        const known = await readKnown(deps.db, project, from, records.length);
+        for (const record of records) {
+          retired += record.amount;
+          const found = compareRecord(project, record, known.get(record.index));
+          if (findings.length < MAX_FINDINGS) findings.push(...found);
+          const isClaimed = known.get(record.index)?.isClaimed ?? false;
+          const isOurs = record.retiredBy === deps.network.custodyAddress;
+          // One more than are reported, so that the report can say that there are more.
+          if (isOurs && !isClaimed && unclaimed.length <= MAX_FINDINGS) unclaimed.push(record);
+        }
+      }),
+    ),
+  );
+  if (firstIndex === 0 && retired !== totals.totalRetired) {
+    const message = `${project.assetId}: ${totals.totalRetired} base units were retired, the records sum to ${retired}`;
+    findings.push({ invariant: 'I3', message });
+  }
+  const rest = await compareUnclaimed(deps, project, unclaimed);
+  return {
+    findings: [...findings, ...rest.findings],
+    notProved: [...rest.notProved, ...leftOut(project, firstIndex)],
+  };
+}
+
+function leftOut({ assetId }: ReconciledProject, firstIndex: number): NotProved[] {
+  if (firstIndex === 0) return [];
+  const message = `${assetId}: the records before index ${firstIndex} were not read again`;
+  return (['I3', 'I4', 'I10'] as const).map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
+}
+
+function pageStarts(first: number, total: number): number[] {
+  const pages = Math.ceil((total - first) / MAX_RECORDS_PER_READ);
+  return Array.from({ length: pages }, (_, i) => first + i * MAX_RECORDS_PER_READ);
+}
+
+/** @throws NetworkUnavailable, also when records are missing that the token has */
+async function readPage(
+  { network }: ReconcileDependencies,
+  { tokenAddress }: ReconciledProject,
+  from: number,
+  total: number,
+): Promise<RetirementRecord[]> {
+  const { records } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
+  const expected = Math.min(MAX_RECORDS_PER_READ, total - from);
+  const wanted = records.slice(0, expected);
+  if (wanted.length === expected && wanted.every(({ index }, i) => index === from + i)) return wanted;
+  throw new NetworkUnavailable(
+    `Records ${from} to ${from + expected - 1} of ${tokenAddress} were asked for, but the answer has ` +
+      `${wanted.length} from index ${wanted[0]?.index ?? 'none'} on.`,
+  );
+}
+
+/** A record's facts in comparable form: integers as digits. */
+interface Facts {
+  retiredBy: string;
+  amount: string;
+  timestamp: string;
+  beneficiary: string;
+  note: string;
+}
+
+interface KnownRecord {
+  stored: Facts | null;
+  isClaimed: boolean;
+  /** The platform's retirement, or the holder's act, that claims the record. */
+  claims: (Omit<Facts, 'timestamp'> & { id: string; state: string })[];
+}
+
+/** What the database has for one page. */
+async function readKnown(
+  db: Db,
+  { id, tokenAddress }: ReconciledProject,
+  from: number,
+  length: number,
+): Promise<Map<number, KnownRecord>> {
+  const rows = await db.execute<{ index: number } & Omit<KnownRecord, 'isClaimed'>>(sql`
+    WITH claims AS (
+      SELECT record_index, jsonb_build_object('id', id, 'state', state, 'amount', (amount_tonnes * 10::numeric ^ 18)::numeric(78, 0)::text,
+        'retiredBy', (SELECT custody_address FROM installation), 'beneficiary', beneficiary, 'note', note) AS claim
+      FROM retirements WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length}
+      UNION ALL
+      SELECT record_index, jsonb_build_object('id', id, 'state', 'RETIRED', 'amount', call -> 'amount' ->> '$integer',
+        'retiredBy', holder, 'beneficiary', call ->> 'beneficiary', 'note', call ->> 'note')
+      FROM holder_acts WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length})
+    SELECT i.index,
+      (SELECT jsonb_build_object('retiredBy', r.retired_by, 'amount', r.amount::text, 'timestamp', r.timestamp::text,
+          'beneficiary', r.beneficiary, 'note', r.note)
+        FROM retirement_records r WHERE r.token_address = ${tokenAddress} AND r.index = i.index) AS stored,
+      (SELECT coalesce(jsonb_agg(c.claim), '[]') FROM claims c WHERE c.record_index = i.index) AS claims
+    FROM generate_series(${from}::int, ${from + length - 1}::int) AS i (index)`);
+  return new Map(
+    rows.map(({ index, ...known }) => [index, { ...known, isClaimed: known.claims.length > 0 }]),
+  );
+}
+
+function compareRecord(
+  { assetId }: ReconciledProject,
+  record: RetirementRecord,
+  known: KnownRecord | undefined,
+): Finding[] {
+  const { retiredBy, beneficiary, note } = record;
+  const facts: Facts = {
+    retiredBy,
+    amount: record.amount.toString(),
+    timestamp: record.timestamp.toString(),
+    beneficiary,
+    note,
+  };
+  const at = `${assetId}: record ${record.index} of the token`;
+  const stored = known?.stored ?? null;
+  if (stored === null) return [{ invariant: 'I10', message: `${at} is not stored` }];
+  const different = differences(facts, stored);
+  const findings: Finding[] = [];
+  if (different.length > 0) {
+    findings.push({ invariant: 'I10', message: `${at} is stored with another ${different.join(', ')}` });
+  }
+  const claims = known?.claims ?? [];
+  for (const { id, state, ...claimed } of claims) {
+    const wrong = differences(facts, claimed);
+    if (state !== 'RETIRED') wrong.push('state');
+    if (wrong.length > 0) {
+      findings.push({
+        invariant: 'I4',
+        message: `${at} is claimed by retirement ${id} with another ${wrong.join(', ')}`,
+      });
+    }
+  }
+  if (claims.length > 1) {
+    const ids = claims.map(({ id }) => id).join(' and ');
+    findings.push({ invariant: 'I4', message: `${at} is claimed by ${ids}` });
+  }
+  return findings;
+}
+
+/** The names of the fields in which `actual` differs from `expected`. */
+function differences(expected: Facts, actual: Partial<Facts>): string[] {
+  return Object.entries(actual)
+    .filter(([name, value]) => expected[name as keyof Facts] !== value)
+    .map(([name]) => name);
+}

@@ -1,0 +1,59 @@
+/**
+ * Contradictions within the books: transfers, which are entries of two accounts each, and the accounts that they move.
+ */
+import type { Contradiction } from './contradiction.ts';
+
+export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I1',
+    query: `SELECT format('project %s sums to %s, not zero', project_id, sum(balance)) AS message
+      FROM accounts GROUP BY project_id HAVING sum(balance) <> 0`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('account %s (%s) has a balance of %s', id, kind, balance) AS message
+      FROM accounts WHERE balance < 0 AND kind <> 'issuance'`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('account %s has a balance of %s at version %s, its %s entries sum to %s',
+        a.id, a.balance, a.version, count(e.*), coalesce(sum(e.amount), 0)) AS message
+      FROM accounts a LEFT JOIN entries e ON e.account_id = a.id
+      GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0) OR a.version <> count(e.*)`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('entry %s of account %s goes from %s by %s to %s, after %s entries that end at %s',
+        version, account_id, balance_before, amount, balance_after, place - 1, ends_at) AS message
+      FROM (SELECT *, row_number() OVER history AS place, lag(balance_after, 1, 0::bigint) OVER history AS ends_at
+        FROM entries WINDOW history AS (PARTITION BY account_id ORDER BY version)) AS e
+      WHERE version <> place OR balance_before <> ends_at OR balance_after <> balance_before + amount`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('account %s is a %s of owner "%s"', id, kind, owner_id) AS message
+      FROM accounts WHERE (kind = 'buyer') <> (owner_id <> '')`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('transfer %s is entry %s of account %s, which is missing', e.transfer_id, e.version, e.account_id) AS message
+      FROM entries e LEFT JOIN accounts a ON a.id = e.account_id
+      WHERE a.id IS NULL`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('transfer %s moves %s t from account %s to account %s', id, amount, debit_account_id, credit_account_id) AS message
+      FROM transfers WHERE amount <= 0 OR debit_account_id = credit_account_id`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('entry %s of account %s (%s) leaves a balance of %s', e.version, a.id, a.kind, e.balance_after) AS message
+      FROM entries e JOIN accounts a ON a.id = e.account_id
+      WHERE CASE WHEN a.kind = 'issuance' THEN e.balance_after > 0 ELSE e.balance_after < 0 END`,
+  },
+  {
+    invariant: 'I1',
+    query: `SELECT format('account %s belongs to project %s, which is missing', a.id, a.project_id) AS message
+      FROM accounts a LEFT JOIN projects p ON p.id = a.project_id WHERE p.id IS NULL`,
+  },
+];

@@ -1,0 +1,47 @@
+/**
+ * Contradictions between idempotency keys and their effects, and between audit entries and their writers' counts.
+ */
+import type { Contradiction } from './contradiction.ts';
+
+/** The row that each operation with a key creates. The key is written in the transaction of its effect. */
+const EFFECTS = `(SELECT id, 'createProject' AS operation FROM projects
+    UNION ALL SELECT id, 'purchase' FROM transfers WHERE kind = 'purchase'
+    UNION ALL SELECT id, 'retire' FROM retirements
+    UNION ALL SELECT id, 'setProjectPrice' FROM project_prices WHERE id <> project_id
+    UNION ALL SELECT id, 'transferCredits' FROM credit_transfers
+    UNION ALL SELECT id, 'prepareRetirement' FROM holder_acts WHERE kind = 'retire'
+    UNION ALL SELECT id, 'createDeposit' FROM receipts
+    UNION ALL SELECT id, CASE WHEN depositor = 'CUSTODY' THEN 'cashOut' ELSE 'prepareCashOutDeposit' END FROM off_ramp_sessions
+    UNION ALL SELECT id, 'cancelCashOut' FROM off_ramp_sessions WHERE cancel_requested_at IS NOT NULL
+    UNION ALL SELECT id, 'pledgeReceipt' FROM receipt_pledges
+    UNION ALL SELECT id, 'releasePledge' FROM receipt_pledges WHERE released_at IS NOT NULL
+    UNION ALL SELECT id, 'createApiKey' FROM api_keys
+    UNION ALL SELECT id, 'deployRampSettlement' FROM settlement_deployments)`;
+
+export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I14',
+    query: `SELECT format('%s made %s without an idempotency key', e.operation, e.id) AS message
+      FROM ${EFFECTS} AS e
+      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = e.id AND k.operation = e.operation)`,
+  },
+  {
+    invariant: 'I14',
+    query: `SELECT format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_id,
+        k.subject_id) AS message
+      FROM idempotency_keys k
+      WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.subject_id AND e.operation = k.operation)`,
+  },
+  {
+    invariant: 'I14',
+    query: `SELECT format('process %s wrote %s entries of the audit log, of which %s are there, up to number %s', w.id,
+        w.entries, count(e.id), coalesce(max(e.number), 0)) AS message
+      FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
+      GROUP BY w.id HAVING w.entries <> count(e.id) OR w.entries <> coalesce(max(e.number), 0)`,
+  },
+  {
+    invariant: 'I14',
+    query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
+      FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
+  },
+];

@@ -1,0 +1,91 @@
+/**
+ * Contradictions between off-ramp sessions or receipts, their submissions, and the recorded provider statuses.
+ */
+import type { Contradiction } from './contradiction.ts';
+
+export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I8',
+    query: `SELECT format('off-ramp session %s is %s while its provider says %s, and it was never under review', c.id, c.state, c.provider_status) AS message
+      FROM off_ramp_sessions c
+      WHERE ((c.state IN ('REFUNDED', 'REFUSED') AND c.provider_status = 'settled')
+          OR (c.state = 'SETTLED' AND c.provider_status IN ('failed', 'refunded')))
+        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id)`,
+  },
+  {
+    invariant: 'I8',
+    query: `SELECT format('off-ramp session %s is %s, which does not fit its open reviews', c.id, c.state) AS message
+      FROM off_ramp_sessions c
+      WHERE (c.state = 'NEEDS_REVIEW')
+        <> EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id AND r.closed_at IS NULL)`,
+  },
+  {
+    invariant: 'I8',
+    query: `SELECT format('off-ramp session %s was both confirmed and refunded', s.subject_id) AS message
+      FROM submissions s WHERE s.kind IN ('confirmOffRampSettlement', 'refundOffRamp') AND s.state <> 'REFUSED'
+      GROUP BY s.subject_id HAVING count(*) > 1`,
+  },
+  {
+    invariant: 'I5',
+    query: `SELECT format('off-ramp session %s is %s without a submission %s that says so', c.id, c.state, wanted.kind) AS message
+      FROM off_ramp_sessions c
+      JOIN (VALUES ('DEPOSITING', 'initiateOffRamp', 'PENDING'), ('CONFIRMING', 'confirmOffRampSettlement', 'PENDING'),
+        ('REFUNDING', 'refundOffRamp', 'PENDING')) AS wanted (state, kind, submission_state) ON wanted.state = c.state::text
+      WHERE NOT EXISTS (SELECT 1 FROM submissions s
+        WHERE s.subject_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)`,
+  },
+  {
+    invariant: 'I6',
+    query: `SELECT format('receipt %s is %s without its deploy and mint', r.id, r.state) AS message
+      FROM receipts r WHERE r.state IN ('ACTIVE', 'EXPIRED')
+        AND (SELECT count(*) FROM submissions s WHERE s.subject_id = r.id AND s.state = 'SUCCEEDED'
+          AND s.kind IN ('deployCommodityReceipt', 'mint')) <> 2`,
+  },
+  {
+    invariant: 'I13',
+    query: `SELECT format('off-ramp session %s is of receipt %s, token %s, farmer "%s", depositor %s: its receipt says token %s, farmer "%s"',
+        c.id, c.receipt_id, c.token_address, c.farmer_id, c.depositor_address, r.token_address, r.farmer_id) AS message
+      FROM off_ramp_sessions c LEFT JOIN receipts r ON r.id = c.receipt_id
+      WHERE r.id IS NULL OR (c.token_address, c.farmer_id) IS DISTINCT FROM (r.token_address, r.farmer_id)
+        OR (c.depositor = 'CUSTODY' AND c.depositor_address IS DISTINCT FROM (SELECT custody_address FROM installation))`,
+  },
+  {
+    // A deposit or release may also be seen at the settlement contract, without its transaction.
+    invariant: 'I13',
+    query: `SELECT format('off-ramp session %s names transaction %s for its %s, its submission says %s', c.id, named.tx_hash, named.kind,
+        coalesce(s.tx_hash, 'nothing')) AS message
+      FROM off_ramp_sessions c
+      CROSS JOIN LATERAL (VALUES ('initiateOffRamp', c.deposit_tx_hash),
+        (CASE c.resolution WHEN 'SETTLE' THEN 'confirmOffRampSettlement' ELSE 'refundOffRamp' END, c.resolution_tx_hash))
+        AS named (kind, tx_hash)
+      LEFT JOIN submissions s ON s.subject_id = c.id AND s.kind = named.kind AND s.state = 'SUCCEEDED'
+      WHERE s.tx_hash IS DISTINCT FROM named.tx_hash`,
+  },
+  {
+    invariant: 'I13',
+    query: `SELECT format('off-ramp session %s is %s after it was decided to %s', id, state, resolution) AS message
+      FROM off_ramp_sessions c
+      WHERE ((state = 'SETTLED' AND resolution = 'REFUND') OR (state = 'REFUNDED' AND resolution = 'SETTLE'))
+        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id AND r.decision = 'ACCEPT')`,
+  },
+  {
+    invariant: 'I13',
+    query: `SELECT format('off-ramp session %s has provider status %s, of %s seen up to position %s the last is %s', c.id,
+        c.provider_status, count(h.*), max(h.position), (array_agg(h.status ORDER BY h.position DESC))[1]) AS message
+      FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.session_id = c.id
+      GROUP BY c.id
+      HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.position DESC))[1]
+        OR (count(h.*) > 0 AND (min(h.position) <> 0 OR max(h.position) <> count(h.*) - 1))`,
+  },
+  {
+    // The manual provider's quote as ramp/manual/quotes.ts computes it: in the currency's smallest unit.
+    invariant: 'I13',
+    query: `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
+        id, token_amount_kg, exchange_rate, fiat_amount, fee_fiat, fee_bps) AS message
+      FROM (SELECT *, div(token_amount_kg * 10::numeric ^ scale(fiat_amount), exchange_rate) AS gross
+        FROM off_ramp_sessions WHERE provider_name = 'manual') AS q
+      CROSS JOIN LATERAL (SELECT div(gross * fee_bps + 9999, 10000) AS fee) AS f
+      WHERE fee_fiat * 10::numeric ^ scale(fiat_amount) <> fee
+        OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
+  },
+];

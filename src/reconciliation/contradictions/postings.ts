@@ -1,0 +1,99 @@
+/**
+ * Contradictions between each posting and its subject (a project's mint, a purchase, a retirement, a credit transfer), in both
+ * directions.
+ */
+import type { Contradiction } from './contradiction.ts';
+
+export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I11',
+    query: `SELECT format('transfer %s (%s) of project %s moves from %s of project %s to %s of project %s', t.id, t.kind,
+        t.project_id, coalesce(d.kind::text, 'a missing account'), d.project_id,
+        coalesce(c.kind::text, 'a missing account'), c.project_id) AS message
+      FROM transfers t
+      LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
+      WHERE d.project_id IS DISTINCT FROM t.project_id OR c.project_id IS DISTINCT FROM t.project_id
+        OR (t.kind::text, d.kind::text, c.kind::text) NOT IN (
+          ('issue', 'issuance', 'inventory'), ('purchase', 'inventory', 'buyer'),
+          ('retirement_hold', 'buyer', 'retiring'), ('retirement_settle', 'retiring', 'retired'),
+          ('retirement_return', 'retiring', 'buyer'), ('credit_transfer', 'buyer', 'buyer'))`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('transfer %s (%s) belongs to %s', id, kind, reference_id) AS message
+      FROM transfers WHERE (kind = 'purchase') <> (reference_id = id)`,
+  },
+  {
+    // A purchase has no row but its transfer. Its idempotency key has the hash of what was asked for, at any price or at this.
+    invariant: 'I11',
+    query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
+        t.id, t.amount, t.project_id, a.owner_id, k.key) AS message
+      FROM transfers t
+      JOIN idempotency_keys k ON k.subject_id = t.id AND k.operation = 'purchase'
+      LEFT JOIN accounts a ON a.id = t.credit_account_id
+      LEFT JOIN projects p ON p.id = t.project_id
+      CROSS JOIN LATERAL (VALUES
+        (format('[["amountCO2e","bigint","%s"],["buyerId","string",%s],["tokenAddress","string",%s]]',
+          t.amount, to_json(a.owner_id), to_json(p.token_address))),
+        (format('[["amount","string","%s"],["amountCO2e","bigint","%s"],["buyerId","string",%s],["currency","string","%s"],["tokenAddress","string",%s]]',
+          trim_scale(t.unit_price), t.amount, to_json(a.owner_id), t.price_currency, to_json(p.token_address)))
+      ) AS asked (input)
+      WHERE t.kind = 'purchase'
+      GROUP BY t.id, a.owner_id, k.key, k.input_hash
+      HAVING NOT bool_or(k.input_hash = encode(sha256(convert_to(asked.input, 'UTF8')), 'hex'))`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
+        t.reference_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount, t.project_id, a.owner_id) AS message
+      FROM transfers t
+      LEFT JOIN retirements r ON r.id = t.reference_id
+      LEFT JOIN accounts a
+        ON a.id = CASE t.kind WHEN 'retirement_hold' THEN t.debit_account_id ELSE t.credit_account_id END
+      WHERE t.kind IN ('retirement_hold', 'retirement_settle', 'retirement_return')
+        AND ((r.project_id, r.amount_tonnes) IS DISTINCT FROM (t.project_id, t.amount)
+          OR (t.kind <> 'retirement_settle' AND a.owner_id IS DISTINCT FROM r.buyer_id))`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
+        coalesce(c.id, t.reference_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
+        t.id, t.amount, t.project_id, t.from_id, t.to_id) AS message
+      FROM credit_transfers c
+      FULL JOIN (SELECT t.*, d.owner_id AS from_id, a.owner_id AS to_id FROM transfers t
+        LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts a ON a.id = t.credit_account_id
+        WHERE t.kind = 'credit_transfer') AS t ON t.reference_id = c.id
+      WHERE (c.project_id, c.amount_tonnes, c.from_buyer_id, c.to_buyer_id)
+        IS DISTINCT FROM (t.project_id, t.amount, t.from_id, t.to_id)`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.reference_id),
+        coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount) AS message
+      FROM (SELECT * FROM projects WHERE state = 'OPEN') AS p
+      FULL JOIN (SELECT * FROM transfers WHERE kind = 'issue') AS t ON t.reference_id = p.id
+      WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
+  },
+  {
+    // Which of the prices was in force is not told by the times, which are those of the instances' clocks.
+    invariant: 'I11',
+    query: `SELECT format('purchase %s is at %s %s a tonne, which its project %s never cost', u.id, u.unit_price,
+        u.price_currency, u.project_id) AS message
+      FROM purchases u
+      WHERE u.unit_price IS NOT NULL AND NOT EXISTS (SELECT 1 FROM project_prices p WHERE p.project_id = u.project_id
+        AND (p.unit_price, p.price_currency) = (u.unit_price, u.price_currency))`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('project %s has %s prices, the last of which is number %s', project_id, count(*), max(number)) AS message
+      FROM project_prices GROUP BY project_id HAVING count(*) <> max(number) OR min(number) <> 1`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('%s %s is of project %s, which is missing', x.what, x.id, x.project_id) AS message
+      FROM (SELECT 'retirement' AS what, id, project_id FROM retirements
+        UNION ALL SELECT 'credit transfer', id, project_id FROM credit_transfers
+        UNION ALL SELECT 'transfer', id, project_id FROM transfers) AS x
+      WHERE NOT EXISTS (SELECT 1 FROM projects p WHERE p.id = x.project_id)`,
+  },
+];

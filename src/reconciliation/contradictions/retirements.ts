@@ -1,0 +1,35 @@
+/**
+ * Contradictions between retirements, their transfers, their submission and its attempts; and between projects.
+ */
+import type { Contradiction } from './contradiction.ts';
+
+export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I5',
+    query: `SELECT format('retirement %s is %s with transfers %s', r.id, r.state, array_agg(t.kind ORDER BY t.kind)) AS message
+      FROM retirements r LEFT JOIN transfers t ON t.reference_id = r.id
+      GROUP BY r.id, r.state
+      HAVING array_agg(t.kind::text ORDER BY t.kind) IS DISTINCT FROM CASE r.state
+        WHEN 'RETIRED' THEN ARRAY['retirement_hold', 'retirement_settle']
+        WHEN 'REFUSED' THEN ARRAY['retirement_hold', 'retirement_return']
+        ELSE ARRAY['retirement_hold'] END`,
+  },
+  {
+    invariant: 'I5',
+    query: `SELECT format('retirement %s is %s, its submission %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
+      FROM retirements r LEFT JOIN submissions s ON s.subject_id = r.id AND s.kind = 'retire'
+      WHERE coalesce(s.state::text, 'missing') <> CASE r.state
+        WHEN 'RETIRED' THEN 'SUCCEEDED' WHEN 'REFUSED' THEN 'REFUSED' WHEN 'PENDING' THEN 'PENDING' ELSE 'NEEDS_REVIEW' END`,
+  },
+  {
+    invariant: 'I5',
+    query: `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
+      FROM retirements r JOIN submissions s ON s.subject_id = r.id JOIN attempts a ON a.submission_id = s.id
+      WHERE r.state = 'REFUSED' AND a.state IN ('OPEN', 'LANDED')`,
+  },
+  {
+    invariant: 'I6',
+    query: `SELECT format('asset %s has %s live projects', asset_key, count(*)) AS message
+      FROM projects WHERE state <> 'REFUSED' GROUP BY asset_key HAVING count(*) > 1`,
+  },
+];

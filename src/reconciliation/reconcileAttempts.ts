@@ -1,0 +1,53 @@
+/**
+ * Asks the network again about the newest landed attempts: it must still report them landed, with the same result.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { desc, eq } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import { attempts, retirements, submissions } from '../db/tables/index.ts';
+import type { ReconcileDependencies } from './reconcileProject.ts';
+import type { Comparison, Finding } from './verdicts.ts';
+
+/**
+ * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
+ */
+const MAX_OUTCOMES = 200;
+const MAX_CONCURRENT_QUESTIONS = 8;
+
+/** @throws NetworkUnavailable */
+export async function reconcileAttempts({
+  db,
+  network,
+}: Pick<ReconcileDependencies, 'db' | 'network'>): Promise<Comparison> {
+  const landed = await db
+    .select({ attempt: attempts, result: submissions.result, ledger: retirements.ledger })
+    .from(attempts)
+    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+    .leftJoin(retirements, eq(retirements.id, submissions.subjectId))
+    .where(eq(attempts.state, 'LANDED'))
+    .orderBy(desc(attempts.createdAt))
+    .limit(MAX_OUTCOMES);
+  const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
+  const findings = await Promise.all(
+    landed.map(({ attempt, result, ledger }) =>
+      limit(async (): Promise<Finding[]> => {
+        const outcome = await network.outcome(attempt);
+        // The node's history does not reach back that far.
+        if (outcome.status === 'undeterminable') return [];
+        const at = `transaction ${attempt.hash} of submission ${attempt.submissionId}`;
+        if (outcome.status !== 'succeeded') {
+          return [{ invariant: 'I12', message: `${at} landed, and the network says ${outcome.status}` }];
+        }
+        // After a rollback the same transaction lands once more, in another ledger than both rows tell.
+        const isStoredAlike = ledger === null || ledger === attempt.ledger;
+        if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return [];
+        const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));
+        const message =
+          `${at} landed in ledger ${outcome.ledger} with ${said}, stored are ${attempt.ledger} for the transaction, ` +
+          `${ledger ?? 'none'} for the retirement and ${stored}`;
+        return [{ invariant: 'I12', message }];
+      }),
+    ),
+  );
+  return { findings: findings.flat(), notProved: [] };
+}

@@ -1,0 +1,142 @@
+/**
+ * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
+ */
+import { and, asc, eq, gt, isNotNull, sql } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import type { Db } from '../db/connection.ts';
+import { offRampSessions, submissions } from '../db/tables/index.ts';
+import type { OffRampDeposit } from '../ledger/network/port.ts';
+import { toBaseUnits } from '../ledger/units.ts';
+import type { ReconcileDependencies } from './reconcileProject.ts';
+import { add, nothingCompared, type Comparison } from './verdicts.ts';
+
+type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'>;
+
+const PAGE_SIZE = 200;
+const MAX_CONCURRENT_READS = 8;
+/** A session that changes while it is read is read again, at most this often. */
+const MAX_READS = 3;
+
+const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
+  WHERE s.subject_id = ${offRampSessions.id} AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
+
+const ROW = {
+  id: offRampSessions.id,
+  state: offRampSessions.state,
+  tokenAddress: offRampSessions.tokenAddress,
+  tokenAmountKg: offRampSessions.tokenAmountKg,
+  depositorAddress: offRampSessions.depositorAddress,
+  settlementAddress: offRampSessions.settlementAddress,
+  depositor: offRampSessions.depositor,
+  providerSessionId: offRampSessions.providerSessionId,
+  depositedAt: offRampSessions.depositedAt,
+  releasedAt: offRampSessions.releasedAt,
+  resolution: offRampSessions.resolution,
+  isUnderWay,
+};
+
+type Session = Awaited<ReturnType<typeof readPage>>[number];
+
+/** @throws NetworkUnavailable */
+export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
+  const compared = nothingCompared();
+  const inUse = (await deps.network.settlementContract())?.address ?? null;
+  const limit = pLimit(MAX_CONCURRENT_READS);
+  for (let page = await readPage(deps.db, null); page.length > 0;) {
+    const all = await Promise.all(page.map((session) => limit(() => compareSession(deps, session, inUse))));
+    for (const comparison of all) add(compared, comparison);
+    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+  }
+  return compared;
+}
+
+async function readPage(db: Db, afterId: string | null) {
+  return db
+    .select(ROW)
+    .from(offRampSessions)
+    .where(
+      and(
+        isNotNull(offRampSessions.providerSessionId),
+        afterId === null ? undefined : gt(offRampSessions.id, afterId),
+      ),
+    )
+    .orderBy(asc(offRampSessions.id))
+    .limit(PAGE_SIZE);
+}
+
+async function compareSession(
+  deps: Dependencies,
+  session: Session,
+  inUse: string | null,
+): Promise<Comparison> {
+  if (session.settlementAddress !== inUse) {
+    const message = `off-ramp session ${session.id} is of settlement contract ${session.settlementAddress}, and ${inUse ?? 'none'} is in use`;
+    return { findings: [], notProved: [{ invariant: 'I13', obstacle: 'NOT_TOLD', message }] };
+  }
+  let current = session;
+  for (let reads = 1; ; reads++) {
+    const deposit = await deps.network.offRampDeposit(current.providerSessionId ?? '');
+    const compared = compareDeposit(deps, current, deposit);
+    if (compared.findings.length + compared.notProved.length === 0 || reads === MAX_READS) return compared;
+    const [again] = await deps.db.select(ROW).from(offRampSessions).where(eq(offRampSessions.id, session.id));
+    if (again === undefined || JSON.stringify(again, digits) === JSON.stringify(current, digits)) {
+      return compared;
+    }
+    current = again;
+  }
+}
+
+const digits = (_key: string, value: unknown) => (typeof value === 'bigint' ? value.toString() : value);
+
+function compareDeposit(
+  { isStill = false }: Dependencies,
+  session: Session,
+  deposit: OffRampDeposit | null,
+): Comparison {
+  const finding = (message: string): Comparison => ({
+    findings: [
+      { invariant: 'I13', message: `off-ramp session ${session.id} is ${session.state}: ${message}` },
+    ],
+    notProved: [],
+  });
+  const mayMove = session.isUnderWay && !isStill;
+  const shown = deposit?.status ?? 'no deposit';
+  if (session.depositedAt === null) {
+    // Another account may use a reference before its depositor does; that deposit does not belong to the session.
+    if (deposit === null || !isAsAgreed(session, deposit)) return nothingCompared();
+    const isExpected = mayMove || (session.depositor === 'HOLDER' && deposit.status === 'PENDING');
+    return isExpected ? underWay(session, shown) : finding(`the settlement contract has a deposit, ${shown}`);
+  }
+  if (deposit === null) return finding('the settlement contract has no deposit of it');
+  // A holder's deposit that differs from the agreement must be refunded.
+  if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED') {
+    const { amount, tokenAddress, depositor } = deposit;
+    return finding(`its deposit is of ${amount} base units of ${tokenAddress} by ${depositor}`);
+  }
+  const expected = expectedStatuses(session);
+  if (expected.includes(deposit.status)) return nothingCompared();
+  const isLanded = session.releasedAt === null && mayMove && deposit.status !== 'PENDING';
+  if (isLanded) return underWay(session, shown);
+  return finding(`its deposit is ${shown}, not ${expected.join(' or ')}`);
+}
+
+function expectedStatuses(session: Session): OffRampDeposit['status'][] {
+  if (session.releasedAt === null) return ['PENDING'];
+  if (session.state === 'SETTLED' || session.state === 'REFUNDED') return [session.state];
+  if (session.resolution === null) return ['SETTLED', 'REFUNDED'];
+  return [session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED'];
+}
+
+function isAsAgreed(session: Session, deposit: OffRampDeposit): boolean {
+  return (
+    deposit.depositor === session.depositorAddress &&
+    deposit.tokenAddress === session.tokenAddress &&
+    deposit.amount === toBaseUnits(session.tokenAmountKg)
+  );
+}
+
+function underWay(session: Session, shown: string): Comparison {
+  const obstacle = session.state === 'NEEDS_REVIEW' ? 'UNDER_REVIEW' : 'UNDER_WAY';
+  const message = `off-ramp session ${session.id} is ${session.state}, and the settlement contract shows ${shown} already`;
+  return { findings: [], notProved: [{ invariant: 'I13', obstacle, message }] };
+}

@@ -1,0 +1,135 @@
+/**
+ * Compares each off-ramp session with its provider's answer: the session behind the reference, its status, and the
+ * amount paid.
+ */
+import { and, asc, gt, isNotNull, sql } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import type { Db } from '../db/connection.ts';
+import { offRampReviews, offRampSessions } from '../db/tables/index.ts';
+import { DomainError } from '../lib/errors.ts';
+import { parseDecimal } from '../lib/decimals.ts';
+import type { RampProvider, RampSession } from '../ramp/port.ts';
+import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
+
+interface Dependencies {
+  db: Db;
+  ramp: Pick<RampProvider, 'name' | 'findSessionByReference'>;
+}
+
+const PAGE_SIZE = 200;
+/** Requests under way at once: a provider limits its callers. */
+const MAX_CONCURRENT_QUESTIONS = 4;
+/** After this many unanswered requests the provider counts as unavailable; each lasts until its time-out. */
+const MAX_UNANSWERED = 4;
+
+type Session = Awaited<ReturnType<typeof readPage>>[number];
+
+export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> {
+  const compared = nothingCompared();
+  const skipped = { ofOthers: 0, unanswered: 0, untold: 0 };
+  const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
+  const ask = async (session: Session) => {
+    if (session.providerName !== deps.ramp.name) skipped.ofOthers += 1;
+    else if (skipped.unanswered >= MAX_UNANSWERED) skipped.unanswered += 1;
+    else {
+      const answer = await find(deps, session.id);
+      if (answer === 'NO_ANSWER') skipped.unanswered += 1;
+      else {
+        add(compared, comparePayout(session, answer));
+        if (answer !== null && answer.fiat === undefined) skipped.untold += 1;
+      }
+    }
+  };
+  for (let page = await readPage(deps.db, null); page.length > 0;) {
+    await Promise.all(page.map((session) => limit(() => ask(session))));
+    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+  }
+  compared.notProved.push(...tellSkipped(deps.ramp.name, skipped));
+  return compared;
+}
+
+async function readPage(db: Db, afterId: string | null) {
+  const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
+    offRampSessions;
+  return db
+    .select({
+      id,
+      state,
+      providerName,
+      providerSessionId,
+      providerStatus,
+      fiatCurrency,
+      fiatAmount,
+      isReviewed: sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = ${id})`,
+    })
+    .from(offRampSessions)
+    .where(and(isNotNull(providerSessionId), afterId === null ? undefined : gt(id, afterId)))
+    .orderBy(asc(id))
+    .limit(PAGE_SIZE);
+}
+
+async function find({ ramp }: Dependencies, reference: string): Promise<RampSession | null | 'NO_ANSWER'> {
+  try {
+    return await ramp.findSessionByReference(reference);
+  } catch (error) {
+    if (error instanceof DomainError) return 'NO_ANSWER';
+    throw error;
+  }
+}
+
+function comparePayout(session: Session, found: RampSession | null): Comparison {
+  const compared = nothingCompared();
+  const at = `off-ramp session ${session.id}`;
+  if (found === null) {
+    compared.findings.push({
+      invariant: 'I13',
+      message: `${at}: its provider has no session of that reference`,
+    });
+    return compared;
+  }
+  if (found.sessionId !== session.providerSessionId) {
+    const message = `${at} names session ${session.providerSessionId}, its provider ${found.sessionId}`;
+    compared.findings.push({ invariant: 'I13', message });
+  }
+  const { fiat } = found;
+  if (fiat && !(fiat.currency === session.fiatCurrency && isSameAmount(fiat.amount, session.fiatAmount))) {
+    const quoted = `${session.fiatAmount} ${session.fiatCurrency}`;
+    const message = `${at}: the quote is ${quoted}, its provider pays ${fiat.amount} ${fiat.currency}`;
+    compared.findings.push({ invariant: 'I13', message });
+  }
+  if (session.isReviewed || found.status === session.providerStatus) return compared;
+  // The provider's status may be newer than the last poll; one that contradicts a final state is a finding.
+  const isSettled = found.status === 'settled';
+  const isContradiction =
+    ((session.state === 'REFUNDED' || session.state === 'REFUSED') && isSettled) ||
+    (session.state === 'SETTLED' && !isSettled);
+  const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
+  if (isContradiction) compared.findings.push({ invariant: 'I8', message });
+  return compared;
+}
+
+function isSameAmount(a: string, b: string): boolean {
+  const [x, y] = [parseDecimal(a), parseDecimal(b)];
+  if (x === null || y === null) return false;
+  return x.units * 10n ** BigInt(y.scale) === y.units * 10n ** BigInt(x.scale);
+}
+
+function tellSkipped(
+  name: string,
+  { ofOthers, unanswered, untold }: { ofOthers: number; unanswered: number; untold: number },
+): NotProved[] {
+  const notProved: NotProved[] = [];
+  if (ofOthers > 0) {
+    const message = `${ofOthers} payouts are of other providers than "${name}", which is configured`;
+    notProved.push({ invariant: 'I13', obstacle: 'NOT_TOLD', message });
+  }
+  if (unanswered > 0) {
+    const message = `of ${unanswered} payouts the provider "${name}" gave no answer`;
+    notProved.push({ invariant: 'I13', obstacle: 'NO_ANSWER', message });
+  }
+  if (untold > 0) {
+    const message = `of ${untold} payouts the provider "${name}" does not tell the amount`;
+    notProved.push({ invariant: 'I13', obstacle: 'NOT_TOLD', message });
+  }
+  return notProved;
+}

@@ -1,0 +1,94 @@
+/**
+ * Compares one project's books and stored records with its token on the network.
+ */
+import { fillToken, type FeedDependencies } from '../feed/fillToken.ts';
+import type { Db } from '../db/connection.ts';
+import type { ProjectPosition } from '../ledger/books/readBalances.ts';
+import { NetworkRefusal, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
+import { compareRecords, readClaimedUpTo } from './compareRecords.ts';
+import { compareSums, readBooks, readSums } from './compareSums.ts';
+import {
+  add,
+  nothingCompared,
+  verdictsOf,
+  type Comparison,
+  type Invariant,
+  type Verdict,
+} from './verdicts.ts';
+
+export interface Reconciliation extends Comparison {
+  books: ProjectPosition;
+  /** Null when the token is missing. */
+  network: (CarbonTotals & { custodyBalance: bigint }) | null;
+  /** Unsettled network calls of this token. */
+  unsettled: number;
+  /** One per invariant that is compared for a project. */
+  verdicts: Verdict[];
+}
+
+export interface ReconciledProject {
+  id: string;
+  tokenAddress: string;
+  assetId: string;
+}
+
+export interface ReconcileDependencies {
+  db: Db;
+  network: LedgerNetwork;
+  treasuryAddress: string;
+  feed: FeedDependencies;
+  /** No call is on its way to the network, so what is unsettled has not happened. */
+  isStill?: boolean;
+  /** How many of each token's newest records are read again; all by default. */
+  maxRecords?: number;
+}
+
+export const INVARIANTS_OF_A_PROJECT = ['I2', 'I3', 'I4', 'I10'] as const satisfies Invariant[];
+
+/**
+ * Compares what can be compared while the platform works, and names the rest as not proved.
+ * @throws NetworkUnavailable
+ */
+export async function reconcileProject(
+  deps: ReconcileDependencies,
+  project: ReconciledProject,
+): Promise<Reconciliation> {
+  try {
+    return await compareWithToken(deps, project);
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    const { position, underWay } = await readBooks(deps.db, project.id);
+    const message = `${project.assetId}: token ${project.tokenAddress} can't be read: ${error.message} (${error.reason})`;
+    return summarize({
+      books: position,
+      network: null,
+      unsettled: underWay.calls,
+      findings: [{ invariant: 'I3', message }],
+      notProved: [],
+    });
+  }
+}
+
+async function compareWithToken(
+  deps: ReconcileDependencies,
+  project: ReconciledProject,
+): Promise<Reconciliation> {
+  const compared = nothingCompared();
+  const sums = await readSums(deps, project);
+  add(compared, compareSums(project, sums));
+  // Read before the network: every record claimed by now must be there.
+  const claimedUpTo = await readClaimedUpTo(deps.db, project);
+  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+  add(compared, await compareRecords(deps, project, { totals, claimedUpTo }));
+  const { position: books, underWay } = sums.after;
+  return summarize({
+    books,
+    network: sums.network,
+    unsettled: deps.isStill ? 0 : underWay.calls,
+    ...compared,
+  });
+}
+
+function summarize(reconciliation: Omit<Reconciliation, 'verdicts'>): Reconciliation {
+  return { ...reconciliation, verdicts: verdictsOf(reconciliation, INVARIANTS_OF_A_PROJECT) };
+}

@@ -1,0 +1,165 @@
+/**
+ * Compares every warehouse receipt with its token on the network, and the settlement contract's balance of it with the
+ * open off-ramp sessions.
+ */
+import { and, asc, gt, inArray, sql } from 'drizzle-orm';
+import pLimit from 'p-limit';
+import type { Db } from '../db/connection.ts';
+import { receipts } from '../db/tables/index.ts';
+import { NetworkRefusal, NetworkUnavailable } from '../ledger/network/port.ts';
+import { toBaseUnits } from '../ledger/units.ts';
+import type { ReconcileDependencies } from './reconcileProject.ts';
+import { add, nothingCompared, type Comparison } from './verdicts.ts';
+
+export interface ReceiptReconciliation extends Comparison {
+  receipts: number;
+  /** Receipts that could not be compared completely. */
+  unsettledReceipts: number;
+}
+
+type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'>;
+
+type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
+  tokenAddress: string;
+};
+
+const PAGE_SIZE = 200;
+/** Network reads under way at once. */
+const MAX_CONCURRENT_READS = 8;
+
+/**
+ * @throws NetworkUnavailable when the settlement contract can't be read; a single receipt without an answer is
+ * reported as not proved
+ */
+export async function reconcileReceipts(
+  deps: Dependencies,
+  onProgress: (done: number) => void = () => {},
+): Promise<ReceiptReconciliation> {
+  const report: ReceiptReconciliation = { receipts: 0, unsettledReceipts: 0, ...nothingCompared() };
+  const settlement = await deps.network.settlementContract();
+  const limit = pLimit(MAX_CONCURRENT_READS);
+  for (let page = await readPage(deps.db, null); page.length > 0;) {
+    await Promise.all(
+      page.map((receipt) =>
+        limit(async () => {
+          const compared = await compareReceipt(deps, receipt, settlement?.address ?? null);
+          add(report, compared);
+          if (compared.notProved.length > 0) report.unsettledReceipts += 1;
+          report.receipts += 1;
+          onProgress(report.receipts);
+        }),
+      ),
+    );
+    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+  }
+  return report;
+}
+
+async function readPage(db: Db, afterId: string | null): Promise<ComparedReceipt[]> {
+  return db
+    .select({
+      id: receipts.id,
+      assetId: receipts.assetId,
+      quantityKg: receipts.quantityKg,
+      tokenAddress: sql<string>`${receipts.tokenAddress}`,
+    })
+    .from(receipts)
+    .where(
+      and(
+        inArray(receipts.state, ['ACTIVE', 'EXPIRED']),
+        afterId === null ? undefined : gt(receipts.id, afterId),
+      ),
+    )
+    .orderBy(asc(receipts.id))
+    .limit(PAGE_SIZE);
+}
+
+async function compareReceipt(
+  deps: Dependencies,
+  receipt: ComparedReceipt,
+  settlementAddress: string | null,
+): Promise<Comparison> {
+  const compared = nothingCompared();
+  try {
+    add(compared, await compareSupply(deps, receipt));
+    if (settlementAddress !== null) add(compared, await compareCustody(deps, receipt, settlementAddress));
+  } catch (error) {
+    if (error instanceof NetworkUnavailable) {
+      const message = `${receipt.assetId}: ${error.message}`;
+      for (const invariant of ['I3', 'I9'] as const) {
+        compared.notProved.push({ invariant, obstacle: 'NO_ANSWER', message });
+      }
+    } else if (error instanceof NetworkRefusal) {
+      const message = `${receipt.assetId}: token ${receipt.tokenAddress} can't be read: ${error.message} (${error.reason})`;
+      compared.findings.push({ invariant: 'I3', message });
+    } else throw error;
+  }
+  return compared;
+}
+
+/** A receipt token is minted once and never burned. */
+async function compareSupply(deps: Dependencies, receipt: ComparedReceipt): Promise<Comparison> {
+  const totalSupply = await deps.network.totalSupply(receipt.tokenAddress);
+  const deposited = toBaseUnits(receipt.quantityKg);
+  if (totalSupply === deposited) return nothingCompared();
+  const message = `${receipt.assetId}: ${totalSupply} base units were minted, ${deposited} were deposited`;
+  return { findings: [{ invariant: 'I3', message }], notProved: [] };
+}
+
+/**
+ * While calls are under way, the contract's balance lies between the least and the most that they can leave there.
+ */
+async function compareCustody(
+  deps: Dependencies,
+  receipt: ComparedReceipt,
+  settlementAddress: string,
+): Promise<Comparison> {
+  const before = await readDeposits(deps, receipt.id);
+  const held = await deps.network.balanceOf(receipt.tokenAddress, settlementAddress);
+  const after = await readDeposits(deps, receipt.id);
+  const isSettled = before.openKg === after.openKg && before.leavingKg + after.leavingKg === 0n;
+  // Deposits only add up, so a balance that equals the open sessions is all of them.
+  if (isSettled && held === toBaseUnits(after.openKg)) return nothingCompared();
+  const lowest = toBaseUnits(min(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
+  const highest = toBaseUnits(max(before.openKg + before.comingKg, after.openKg + after.comingKg));
+  const sums = `the settlement contract holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
+  const message = `${receipt.assetId}: ${sums}`;
+  if (held < lowest || held > highest) {
+    return { findings: [{ invariant: 'I9', message }], notProved: [] };
+  }
+  const reason = `${after.comingKg} kg may be on their way in, and ${after.leavingKg} kg on their way out`;
+  const obstacle = after.isReviewed ? 'UNDER_REVIEW' : 'UNDER_WAY';
+  return { findings: [], notProved: [{ invariant: 'I9', obstacle, message: `${message}; ${reason}` }] };
+}
+
+interface Deposits {
+  openKg: bigint;
+  /** Amounts that unsettled calls may have deposited or released. */
+  comingKg: bigint;
+  leavingKg: bigint;
+  isReviewed: boolean;
+}
+
+/** A wallet may send what it signed at any moment, without the platform, and also after the session was closed. */
+async function readDeposits({ db, isStill }: Dependencies, receiptId: string): Promise<Deposits> {
+  const [row] = await db.execute<{ open: string; coming: string; leaving: string; reviewed: boolean }>(sql`
+    SELECT coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open), 0)::text AS open,
+      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.deposited_at IS NULL AND (c.by_holder OR (c.is_under_way AND NOT ${isStill ?? false}))), 0)::text AS coming,
+      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open AND c.is_under_way AND NOT ${isStill ?? false}), 0)::text AS leaving,
+      coalesce(bool_or(c.state = 'NEEDS_REVIEW'), false) AS reviewed
+    FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
+        depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
+        EXISTS (SELECT 1 FROM submissions s WHERE s.subject_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
+      FROM off_ramp_sessions WHERE receipt_id = ${receiptId}) AS c`);
+  if (!row) throw new Error('a sum without groups has no row');
+  const { open, coming, leaving, reviewed: isReviewed } = row;
+  return { openKg: BigInt(open), comingKg: BigInt(coming), leavingKg: BigInt(leaving), isReviewed };
+}
+
+function min(a: bigint, b: bigint): bigint {
+  return a < b ? a : b;
+}
+
+function max(a: bigint, b: bigint): bigint {
+  return a > b ? a : b;
+}

@@ -1,0 +1,85 @@
+/**
+ * What a reconciliation concludes for each invariant: holds, broken, or not proved.
+ */
+
+/** The invariants, with the numbers of docs/invariants.md. */
+export const INVARIANTS = {
+  I1: 'The books balance: transfers, entries, accounts and balances agree.',
+  I2: 'Custody holds on the network what the books say.',
+  I3: 'What was minted is what was verified or deposited.',
+  I4: 'Retirements and the token’s retirement records match one to one.',
+  I5: 'A retirement has its hold, then a landed burn or its credits back, never both.',
+  I6: 'One token for one asset.',
+  I7: 'At most one landed attempt for one intent, signed by the account that may.',
+  I8: 'No session is settled at the provider and refunded on the network, unless it was reviewed.',
+  I9: 'The settlement contract holds what open off-ramp sessions say.',
+  I10: 'The feed holds each retirement of each token once, as the token tells it.',
+  I11: 'Each posting belongs to the mint, purchase, transfer or retirement that it names, and the reverse.',
+  I12: 'What succeeded has landed, and did what its subject asked for.',
+  I13: 'An off-ramp session is what its deposit, its quote and its provider say.',
+  I14: 'Keys and the audit log are complete.',
+} as const;
+
+export type Invariant = keyof typeof INVARIANTS;
+
+/** A broken invariant, with the facts that show it. */
+export interface Finding {
+  invariant: Invariant;
+  message: string;
+  /** Custody holds more than the books say: a transfer from outside, which takes nothing from the platform. */
+  isGift?: true;
+}
+
+/**
+ * Why something is not proved. UNDER_WAY and UNDER_REVIEW end when the network or an operator has decided; NO_ANSWER
+ * when the network or the provider answers again; NOT_TOLD does not end, because there is nothing to compare with;
+ * LEFT_OUT when the caller skipped the comparison.
+ */
+export type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NOT_TOLD' | 'LEFT_OUT';
+
+/** Something that could not be compared, and why. */
+export interface NotProved {
+  invariant: Invariant;
+  obstacle: Obstacle;
+  /** Names the project, receipt or off-ramp session, and the reason. */
+  message: string;
+}
+
+export interface Comparison {
+  findings: Finding[];
+  notProved: NotProved[];
+}
+
+export interface Verdict extends Comparison {
+  invariant: Invariant;
+  promise: string;
+  verdict: 'HOLDS' | 'BROKEN' | 'NOT_PROVED';
+}
+
+export function nothingCompared(): Comparison {
+  return { findings: [], notProved: [] };
+}
+
+/** Adds the findings of `more` to `sum`. */
+export function add(sum: Comparison, more: Comparison): void {
+  sum.findings.push(...more.findings);
+  sum.notProved.push(...more.notProved);
+}
+
+/** One verdict per invariant. A finding makes it broken, even when something else could not be compared. */
+export function verdictsOf(
+  { findings, notProved }: Comparison,
+  invariants: readonly Invariant[] = Object.keys(INVARIANTS) as Invariant[],
+): Verdict[] {
+  return invariants.map((invariant) => {
+    const broken = findings.filter((finding) => finding.invariant === invariant);
+    const open = notProved.filter((obstacle) => obstacle.invariant === invariant);
+    return {
+      invariant,
+      promise: INVARIANTS[invariant],
+      verdict: broken.length > 0 ? 'BROKEN' : open.length > 0 ? 'NOT_PROVED' : 'HOLDS',
+      findings: broken,
+      notProved: open,
+    };
+  });
+}

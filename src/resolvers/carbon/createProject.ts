@@ -1,0 +1,203 @@
+/**
+ * createProject: deploys a verified project's token and mints its verified tonnes into custody.
+ *
+ *   request ─▶ project DEPLOYING + deploy intent (one transaction)
+ *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ OPEN, inventory opened
+ *
+ * The effects of the two network calls are in projectEffects.ts.
+ */
+import { createHmac } from 'node:crypto';
+import { TransactionRollbackError } from 'drizzle-orm';
+import { unixSeconds } from '../../lib/clock.ts';
+import { projects } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
+import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
+import { awaitSubject } from '../core/awaitSubject.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from './findProject.ts';
+import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
+import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+
+type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'subjects' | 'mutationWaitMs'>;
+
+export const CARBON_TOKEN_SYMBOL = 'CARB';
+
+export interface CreateProjectInput {
+  creditType: string;
+  verificationBodyRef: string;
+  vintageYear: number;
+  /** Whole tonnes. */
+  quantityCO2e: bigint;
+  projectLocation: string;
+  projectType: string;
+  countryCode: string;
+  /** Of a tonne, from the beginning. */
+  pricePerTonne?: Price | null;
+  idempotencyKey: string;
+}
+
+/**
+ * @returns the project in the state reached when the wait ended.
+ * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (the asset id is taken by other facts), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ */
+export async function createProject(
+  deps: CreateProjectNeeds,
+  developerId: string,
+  asked: CreateProjectInput,
+): Promise<Project> {
+  const { pricePerTonne = null } = asked;
+  const input = {
+    ...asked,
+    pricePerTonne: pricePerTonne && checkPrice(pricePerTonne, 'input.pricePerTonne'),
+  };
+  const projectId = (await record(deps, developerId, input)) ?? (await sameProject(deps, developerId, input));
+  deps.subjects.notify(NEW_SUBMISSION);
+
+  const project = await awaitSubject(
+    deps,
+    projectId,
+    () => requireProject(deps, projectId),
+    ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
+  );
+  if (project.state === 'REFUSED') {
+    throw new DomainError(
+      'LEDGER_REJECTED',
+      `The network refused the project's token: ${project.refusalMessage}`,
+      {
+        projectId,
+        assetId: project.assetId,
+      },
+    );
+  }
+  return project;
+}
+
+/** Commits the project and the intent to deploy; null when its asset id is taken. */
+async function record(
+  deps: Needs<'db' | 'clock' | 'ids' | 'saltKey'>,
+  developerId: string,
+  input: CreateProjectInput,
+): Promise<string | null> {
+  const id = deps.ids.next();
+  const now = deps.clock.now();
+  const facts = factsOf(input);
+  const deploySalt = deploySaltOf(deps.saltKey, facts.assetKey);
+  return deps.db
+    .transaction(async (tx) => {
+      const first = await reserveKey(tx, idempotentRequest(developerId, input), id, now);
+      if (first !== null) return first;
+      const inserted = await tx
+        .insert(projects)
+        .values({ ...facts, id, developerId, deploySalt, state: 'DEPLOYING', createdAt: now })
+        .onConflictDoNothing()
+        .returning({ id: projects.id });
+      if (inserted.length === 0) {
+        // Releases the key: it must not refer to a project that was never written. sameProject reserves it for the existing one.
+        tx.rollback();
+      }
+      if (input.pricePerTonne) {
+        const price = input.pricePerTonne;
+        await appendPrice(tx, { id, projectId: id, price, setBy: developerId, at: now });
+      }
+      await enqueueSubmission(tx, deps, {
+        subjectType: 'PROJECT',
+        subjectId: id,
+        call: {
+          kind: 'deployCarbonCredit',
+          salt: deploySalt,
+          name: facts.tokenName,
+          symbol: facts.tokenSymbol,
+          assetId: facts.assetId,
+          countryCode: facts.countryCode,
+          metadata: {
+            creditType: facts.creditType,
+            verificationBodyRef: facts.verificationBodyRef,
+            vintageYear: facts.vintageYear,
+            quantityCO2e: toBaseUnits(facts.quantityTonnes),
+            projectLocation: facts.projectLocation,
+            projectType: facts.projectType,
+            verificationDocHash: ZERO_HASH,
+            lastUpdated: unixSeconds(now),
+          },
+        },
+      });
+      return id;
+    })
+    .catch((error: unknown) => {
+      if (error instanceof TransactionRollbackError) return null;
+      throw error;
+    });
+}
+
+/** The asset id is taken: by the same request sent again under a new key, or by a request with other facts. */
+async function sameProject(
+  deps: Needs<'db' | 'clock'>,
+  developerId: string,
+  input: CreateProjectInput,
+): Promise<string> {
+  const facts = factsOf(input);
+  const existing = await findProjectByAsset(deps, facts.assetId);
+  if (!existing) {
+    throw new DomainError(
+      'CONFLICT',
+      `Project ${facts.assetId} was refused just now. Send the request again.`,
+    );
+  }
+  const isSame =
+    existing.developerId === developerId &&
+    Object.entries(facts).every(([name, value]) => existing[name as keyof typeof facts] === value);
+  if (!isSame) {
+    throw new DomainError(
+      'CONFLICT',
+      `The credits "${facts.assetId}" are already issued or being issued with other details. ` +
+        'The same verified credits can be issued once only.',
+      { field: 'input.verificationBodyRef', assetId: facts.assetId },
+    );
+  }
+  const request = idempotentRequest(developerId, input);
+  await deps.db.transaction((tx) => reserveKey(tx, request, existing.id, deps.clock.now()));
+  return existing.id;
+}
+
+function factsOf(input: CreateProjectInput) {
+  const assetId = `${input.verificationBodyRef}-${input.vintageYear}`;
+  return {
+    assetId,
+    assetKey: assetKeyOf(assetId),
+    creditType: input.creditType,
+    verificationBodyRef: input.verificationBodyRef,
+    vintageYear: input.vintageYear,
+    quantityTonnes: input.quantityCO2e,
+    projectLocation: input.projectLocation,
+    projectType: input.projectType,
+    countryCode: input.countryCode,
+    tokenName: `${input.projectLocation} ${input.creditType}`,
+    tokenSymbol: CARBON_TOKEN_SYMBOL,
+  };
+}
+
+/**
+ * Derived from the asset id: the factory accepts a salt once, so that even after a loss of the database the same
+ * asset can't be deployed twice.
+ */
+function deploySaltOf(saltKey: Uint8Array, assetKey: string): string {
+  return `0x${createHmac('sha256', saltKey).update(`carbon-credit:${assetKey}`).digest('hex')}`;
+}
+
+function idempotentRequest(developerId: string, input: CreateProjectInput): IdempotentRequest {
+  const { idempotencyKey, pricePerTonne, ...rest } = input;
+  return {
+    callerId: developerId,
+    operation: 'createProject',
+    key: idempotencyKey,
+    input: { ...rest, ...pricePerTonne },
+  };
+}
+
+async function requireProject(deps: Needs<'db'>, id: string): Promise<Project> {
+  const project = await findProjectById(deps, id);
+  if (!project) throw new Error(`project ${id} has vanished`);
+  return project;
+}

@@ -1,0 +1,28 @@
+/**
+ * What a dry run of a mutation answers: the buyer's balance as it would be.
+ */
+import { and, eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { accounts } from '../../db/tables/index.ts';
+import type { Price } from './projectPrices.ts';
+
+export interface DryRun {
+  projectId: string;
+  /** The buyer whose credits the mutation moves. */
+  buyerId: string;
+  tonnes: bigint;
+  balanceAfterTonnes: bigint;
+  /** Of a purchase, where a price is set. */
+  pricePerTonne?: Price | null;
+}
+
+/** Reads the balance in the transaction that will be rolled back. */
+export async function readDryRun(tx: Tx, of: Omit<DryRun, 'balanceAfterTonnes'>): Promise<DryRun> {
+  const [account] = await tx
+    .select({ balance: accounts.balance })
+    .from(accounts)
+    .where(
+      and(eq(accounts.projectId, of.projectId), eq(accounts.kind, 'buyer'), eq(accounts.ownerId, of.buyerId)),
+    );
+  return { ...of, balanceAfterTonnes: account?.balance ?? 0n };
+}

@@ -1,0 +1,79 @@
+/**
+ * Finds projects by id, token address or asset id.
+ */
+import { and, eq, ne } from 'drizzle-orm';
+import { projects } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+export type Project = typeof projects.$inferSelect;
+/** A project whose token is deployed. */
+export type TokenizedProject = Project & { tokenAddress: string };
+
+type Finder = Needs<'db' | 'network'>;
+
+export async function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
+  const [project] = await deps.db.select().from(projects).where(eq(projects.id, id));
+  return project ?? null;
+}
+
+export async function findProjectByToken(
+  deps: Finder,
+  tokenAddress: string,
+): Promise<TokenizedProject | null> {
+  const address = deps.network.normalizeAddress(tokenAddress);
+  if (address === null) return null;
+  const [project] = await deps.db.select().from(projects).where(eq(projects.tokenAddress, address));
+  return project ? { ...project, tokenAddress: address } : null;
+}
+
+/** Letter case and white space do not distinguish credits. */
+export function assetKeyOf(assetId: string): string {
+  return assetId.toLowerCase().replaceAll(/\s+/g, ' ');
+}
+
+/** The live project of an asset id: there is one at most. */
+export async function findProjectByAsset(deps: Pick<Finder, 'db'>, assetId: string): Promise<Project | null> {
+  const [project] = await deps.db
+    .select()
+    .from(projects)
+    .where(and(eq(projects.assetKey, assetKeyOf(assetId)), ne(projects.state, 'REFUSED')));
+  return project ?? null;
+}
+
+/**
+ * @param field where the client gave the address, as a dotted path from the arguments.
+ * @throws DomainError NOT_FOUND
+ */
+export async function requireProjectByToken(
+  deps: Finder,
+  tokenAddress: string,
+  field = 'tokenAddress',
+): Promise<TokenizedProject> {
+  const project = await findProjectByToken(deps, tokenAddress);
+  if (!project) throw unknownToken(tokenAddress, field);
+  return project;
+}
+
+/**
+ * For use cases whose project is found where they write.
+ * @returns the address as it is stored.
+ * @throws DomainError NOT_FOUND when no token can have it
+ */
+export function requireTokenAddress(
+  { network }: Pick<Finder, 'network'>,
+  tokenAddress: string,
+  field: string,
+): string {
+  const address = network.normalizeAddress(tokenAddress);
+  if (address === null) throw unknownToken(tokenAddress, field);
+  return address;
+}
+
+export function unknownToken(tokenAddress: string, field: string): DomainError {
+  return new DomainError(
+    'NOT_FOUND',
+    `No project of this platform has a token at "${tokenAddress}". The query "projects" lists those that exist.`,
+    { field },
+  );
+}

@@ -1,0 +1,102 @@
+/**
+ * Finds retirements and the transactions of a subject.
+ */
+import { and, asc, eq, inArray, or } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { attempts, retirements, submissions } from '../../db/tables/index.ts';
+import { createBatcher, type Batcher } from '../../lib/batches.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { byId, type SubjectKind } from '../core/subjectFollower.ts';
+
+export type Retirement = typeof retirements.$inferSelect;
+
+/** Many requests wait for retirements that are settled together: those that look at the same time share a statement. */
+const readers = new WeakMap<Db, Batcher<string, Retirement | null>>();
+const MAX_RETIREMENTS_PER_READ = 500;
+/** More than requests can wait. */
+const MAX_WAITING = 20_000;
+
+export function findRetirement({ db }: Needs<'db'>, id: string): Promise<Retirement | null> {
+  let reader = readers.get(db);
+  if (!reader) {
+    const limits = { maxItems: MAX_RETIREMENTS_PER_READ, maxWaiting: MAX_WAITING };
+    reader = createBatcher({ ...limits, run: (ids) => readRetirements(db, ids) });
+    readers.set(db, reader);
+  }
+  return reader.submit(id);
+}
+
+async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirement | null)[]> {
+  const found = await FOLLOWED_RETIREMENTS.readMany(db, ids);
+  return ids.map((id) => found.get(id) ?? null);
+}
+
+/** Retirements, as they are followed. */
+export const FOLLOWED_RETIREMENTS: SubjectKind<Retirement> = {
+  readMany: async (db, ids) =>
+    byId(
+      await db
+        .select()
+        .from(retirements)
+        .where(inArray(retirements.id, [...ids])),
+    ),
+  isFinal: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
+  hidden: [],
+};
+
+/** A record's place: the index within its project's token. */
+export interface RecordPlace {
+  projectId: string;
+  index: number;
+}
+
+/** The retirements of this platform that records belong to; those of other holders are not in the map. */
+export async function findRetirementsOfRecords(
+  deps: Needs<'db'>,
+  places: readonly RecordPlace[],
+): Promise<Map<RecordPlace, Retirement>> {
+  const found = await deps.db
+    .select()
+    .from(retirements)
+    .where(
+      or(
+        ...places.map(({ projectId, index }) =>
+          and(eq(retirements.projectId, projectId), eq(retirements.recordIndex, index)),
+        ),
+      ),
+    );
+  const byPlace = new Map(
+    found.map((retirement) => [`${retirement.projectId}/${retirement.recordIndex}`, retirement]),
+  );
+  return new Map(
+    places.flatMap((place): [RecordPlace, Retirement][] => {
+      const retirement = byPlace.get(`${place.projectId}/${place.index}`);
+      return retirement ? [[place, retirement]] : [];
+    }),
+  );
+}
+
+/** One signed transaction of a subject's submission. */
+export interface SubjectTransaction {
+  txHash: string;
+  kind: string;
+  state: (typeof attempts.state.enumValues)[number];
+  signedAt: Date;
+  decidedAt: Date | null;
+}
+
+/** Every transaction that was ever signed for a subject, oldest first; bounded by the attempts' own limit. */
+export async function readTransactions(deps: Needs<'db'>, subjectId: string): Promise<SubjectTransaction[]> {
+  return deps.db
+    .select({
+      txHash: attempts.hash,
+      kind: submissions.kind,
+      state: attempts.state,
+      signedAt: attempts.createdAt,
+      decidedAt: attempts.decidedAt,
+    })
+    .from(attempts)
+    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+    .where(eq(submissions.subjectId, subjectId))
+    .orderBy(asc(attempts.createdAt), asc(attempts.number));
+}

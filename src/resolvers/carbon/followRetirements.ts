@@ -1,0 +1,47 @@
+/**
+ * retirementFeed: the retirements of one token or of all, from a cursor on and then live.
+ */
+import { DomainError } from '../../lib/errors.ts';
+import { readHead, type FeedRecord } from '../../feed/followFeed.ts';
+import type { FeedFilter } from '../../feed/feedFilter.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { requireProjectByToken } from './findProject.ts';
+
+/** The cursor before the first record: following after it replays everything. */
+export const FEED_START = '0';
+
+export interface FollowOptions {
+  filter: FeedFilter;
+  /** A cursor of an earlier event, FEED_START, or null for "from now on". */
+  after: string | null;
+  signal: AbortSignal;
+}
+
+/** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had. */
+export async function followRetirements(
+  deps: Needs<'db' | 'network' | 'follower'>,
+  { filter, after: cursor, signal }: FollowOptions,
+): Promise<AsyncGenerator<FeedRecord, void, void>> {
+  const project = filter.tokenAddress == null ? null : await requireProjectByToken(deps, filter.tokenAddress);
+  const after = cursor === null ? null : await parseCursor(deps, cursor);
+  const ofToken = { ...filter, tokenAddress: project?.tokenAddress ?? null };
+  return deps.follower.follow({ filter: ofToken, after, signal });
+}
+
+export function feedCursor(record: Pick<FeedRecord, 'position'>): string {
+  return record.position.toString();
+}
+
+async function parseCursor(deps: Needs<'db'>, after: string): Promise<bigint> {
+  const position = /^(0|[1-9]\d{0,18})$/.test(after) ? BigInt(after) : null;
+  // A cursor beyond the head would wait forever and look like a quiet feed.
+  if (position === null || position > (await readHead(deps.db))) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `"${after.slice(0, 32)}" is not a cursor of this feed. Use the cursor of an event that you received, ` +
+        `"${FEED_START}" for the whole history, or none to start from now.`,
+      { field: 'after' },
+    );
+  }
+  return position;
+}

@@ -1,0 +1,95 @@
+/**
+ * Lists the retirement records of all tokens, newest first.
+ *
+ * Each page is the newest of what every named beneficiary has newest, or every project that is meant: index entries in
+ * their order, so that its cost does not grow with the number of records.
+ */
+import { and, asc, desc, eq, exists, gte, inArray, lt, sql, type SQL } from 'drizzle-orm';
+import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
+import { projects, retirementRecords } from '../../db/tables/index.ts';
+import type { FeedRecord } from '../../feed/followFeed.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { matchingProjects, type RecordFilter } from './recordFilter.ts';
+
+type ListNeeds = Needs<'db' | 'network'>;
+
+/** Where a record stands in the list. */
+export type RecordCursor = Pick<FeedRecord, 'timestamp' | 'position'>;
+
+const { timestamp, position, beneficiary, projectId } = retirementRecords;
+
+export async function listRetirementRecords(
+  deps: ListNeeds,
+  filter: RecordFilter,
+  page: KeysetPage<RecordCursor>,
+): Promise<FeedRecord[]> {
+  const by = page.inverted ? asc : desc;
+  const order = [by(timestamp), by(position)];
+  const first = (
+    condition: SQL | undefined,
+  ) => sql`(SELECT ${timestamp}, ${position} FROM ${retirementRecords}
+    WHERE ${and(sql`true`, condition, ...beyond(page))} ORDER BY ${sql.join(order, sql`, `)} LIMIT ${page.limit})`;
+  const direction = sql.raw(page.inverted ? 'ASC' : 'DESC');
+  const positions = sql`(SELECT found.position FROM (${sources(deps, filter, first)}) AS found (timestamp, position)
+    ORDER BY found.timestamp ${direction}, found.position ${direction} LIMIT ${page.limit})`;
+  return deps.db
+    .select()
+    .from(retirementRecords)
+    .where(inArray(position, positions))
+    .orderBy(...order);
+}
+
+/** The number of records that match, MAX_COUNTED at most. */
+export async function countRetirementRecords(deps: ListNeeds, filter: RecordFilter): Promise<number> {
+  const some = (condition: SQL | undefined) => sql`(SELECT ${timestamp}, ${position} FROM ${retirementRecords}
+    WHERE ${condition ?? sql`true`} LIMIT ${MAX_COUNTED})`;
+  const [row] = await deps.db.execute<{ count: number }>(
+    sql`SELECT count(*)::int AS count FROM (SELECT 1 FROM (${sources(deps, filter, some)}) AS found LIMIT ${MAX_COUNTED}) AS matches`,
+  );
+  return row?.count ?? 0;
+}
+
+/**
+ * What `read` gives of each beneficiary, or of each project, or of everything. The beneficiaries are constants of the
+ * statement: a plan for any of them would sort all records of the one that has most.
+ */
+function sources(deps: ListNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
+  const { beneficiaries, from, until } = filter;
+  const selection = matchingProjects(deps, filter);
+  const range = and(
+    from == null ? undefined : gte(timestamp, from),
+    until == null ? undefined : lt(timestamp, until),
+  );
+  if (beneficiaries != null) {
+    const names = [...new Set(beneficiaries)];
+    const inSelection =
+      selection &&
+      exists(
+        deps.db
+          .select()
+          .from(projects)
+          .where(and(eq(projects.id, projectId), selection)),
+      );
+    return names.length === 0
+      ? read(sql`false`)
+      : sql.join(
+          names.map((name) => read(and(isOf(name), range, inSelection))),
+          sql` UNION ALL `,
+        );
+  }
+  if (selection === undefined) return read(range);
+  return sql`SELECT own.timestamp, own.position FROM ${projects}
+    CROSS JOIN LATERAL ${read(and(eq(projectId, projects.id), range))} AS own WHERE ${selection}`;
+}
+
+/** By the index, which has hashes; two texts may have the same. */
+export function isOf(name: string): SQL {
+  return sql`(hashtextextended(${beneficiary}, 0) = hashtextextended(${name}, 0) AND ${beneficiary} = ${name})`;
+}
+
+function beyond({ after, before }: KeysetPage<RecordCursor>): (SQL | undefined)[] {
+  return [
+    after && sql`(${timestamp}, ${position}) < (${after.timestamp}, ${after.position})`,
+    before && sql`(${timestamp}, ${position}) > (${before.timestamp}, ${before.position})`,
+  ];
+}

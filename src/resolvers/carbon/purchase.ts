@@ -1,0 +1,122 @@
+/**
+ * purchase: transfers unsold credits to a buyer, in the books only. The transfer is the purchase.
+ */
+import type { purchases } from '../../db/tables/index.ts';
+import type { OpenEntry } from '../../identity/auditLog.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { purchasePosting } from '../../ledger/books/postings.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { rehearse } from '../core/rehearse.ts';
+import { readDryRun, type DryRun } from './dryRun.ts';
+import { findPurchase } from './findPurchase.ts';
+import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
+import { canonicalPrice, isSamePrice, priceOf, readPrices, type Price } from './projectPrices.ts';
+
+export interface PurchaseInput {
+  buyerId: string;
+  tokenAddress: string;
+  /** Whole tonnes. */
+  amountCO2e: bigint;
+  /** The price of a tonne that the buyer saw; null to buy at any. */
+  expectedPricePerTonne?: Price | null;
+  idempotencyKey: string;
+}
+
+export type Purchase = typeof purchases.$inferSelect;
+
+const TOKEN = 'input.tokenAddress';
+
+/**
+ * @param entry of the audit log, committed with the purchase.
+ * @throws DomainError NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT, OVERLOADED
+ */
+export async function purchase(
+  deps: Needs<'books' | 'db' | 'network' | 'ids'>,
+  callerId: string,
+  input: PurchaseInput,
+  entry?: OpenEntry,
+): Promise<Purchase> {
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const { buyerId, amountCO2e: amount, idempotencyKey: key, expectedPricePerTonne } = input;
+  const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
+  // A reconciliation hashes the purchase as it is booked, and compares.
+  const asked = { buyerId, tokenAddress, amountCO2e: amount, ...expectedPrice };
+  const request = { callerId, operation: 'purchase', key, input: asked };
+  const id = deps.ids.next();
+  const booked = await deps.books.post({
+    posting: purchasePosting({ id, tokenAddress, amount, buyerId }),
+    key: bookingKeyOf(request),
+    expectedPrice,
+    entry: entry?.row({ outcome: 'OK', subjectIds: [id] }),
+  });
+  switch (booked.outcome) {
+    case 'POSTED': {
+      entry?.noteWritten();
+      const { projectId, at: createdAt, unitPrice, priceCurrency } = booked;
+      return { id, projectId, buyerId, amountTonnes: amount, unitPrice, priceCurrency, createdAt };
+    }
+    case 'REPLAYED': {
+      if (booked.subjectId === id) entry?.noteWritten();
+      const first = await findPurchase(deps, booked.subjectId);
+      if (!first) throw new Error(`purchase ${booked.subjectId} has vanished`);
+      return first;
+    }
+    case 'CONFLICT':
+      throw idempotencyConflict(request);
+    case 'SHORT':
+      throw insufficientSupply(input, booked.available);
+    case 'PRICE_CHANGED':
+      throw priceChanged(input, expectedPrice, priceOf(booked));
+    case 'NO_PROJECT':
+      throw unknownToken(input.tokenAddress, TOKEN);
+  }
+}
+
+/** Makes every check of the purchase, and changes nothing. @throws as purchase, but no IDEMPOTENCY_CONFLICT */
+export async function rehearsePurchase(
+  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  input: PurchaseInput,
+): Promise<DryRun> {
+  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { buyerId, amountCO2e: amount, expectedPricePerTonne: expected } = input;
+  return rehearse(deps.db, async (tx) => {
+    const posting = purchasePosting({ id: deps.ids.next(), projectId, amount, buyerId });
+    const [result] = await postTransfers(tx, [posting], deps.clock.now());
+    if (!result?.ok) throw insufficientSupply(input, result?.available ?? 0n);
+    // Read after the inventory is locked: who changes the price locks it too.
+    const price = (await readPrices(tx, [projectId])).get(projectId) ?? null;
+    if (expected && !isSamePrice(expected, price)) throw priceChanged(input, expected, price);
+    return readDryRun(tx, { projectId, buyerId, tonnes: amount, pricePerTonne: price });
+  });
+}
+
+function priceChanged(
+  { tokenAddress }: PurchaseInput,
+  expected: Price | null | undefined,
+  price: Price | null,
+): DomainError {
+  const now = price === null ? 'no price is set' : `it is ${price.amount} ${price.currency}`;
+  return new DomainError(
+    'PRICE_CHANGED',
+    `A tonne of token ${tokenAddress} was expected to cost ${expected?.amount} ${expected?.currency}, but ${now}.`,
+    {
+      field: 'input.expectedPricePerTonne',
+      amount: price?.amount ?? null,
+      currency: price?.currency ?? null,
+    },
+  );
+}
+
+function insufficientSupply(input: PurchaseInput, available: bigint): DomainError {
+  return new DomainError(
+    'INSUFFICIENT_SUPPLY',
+    `${input.amountCO2e} tonnes were requested, but ${available} of token ${input.tokenAddress} are unsold.`,
+    {
+      field: 'input.amountCO2e',
+      requested: input.amountCO2e.toString(),
+      available: available.toString(),
+    },
+  );
+}

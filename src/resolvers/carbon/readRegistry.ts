@@ -1,0 +1,72 @@
+/**
+ * registry: a token's public retirement history, read from the token itself. Records are immutable, so each
+ * is read from the network once and kept; the totals are read every time.
+ */
+import { and, asc, desc, eq, gt, lt } from 'drizzle-orm';
+import type { KeysetPage } from '../../db/keyset.ts';
+import { retirementRecords } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { fillToken } from '../../feed/fillToken.ts';
+import type { FeedRecord } from '../../feed/followFeed.ts';
+import type { CarbonTotals } from '../../ledger/network/port.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findProjectByToken, type TokenizedProject } from './findProject.ts';
+
+/** Limit on one answer; longer histories are paged through the connection. */
+export const MAX_REGISTRY_RECORDS = 10_000;
+
+export interface Registry {
+  project: TokenizedProject;
+  totals: CarbonTotals;
+}
+
+/** Null when no project has a token there. @throws NetworkUnavailable */
+export async function readRegistry(
+  deps: Needs<'db' | 'network' | 'feed'>,
+  tokenAddress: string,
+): Promise<Registry | null> {
+  const project = await findProjectByToken(deps, tokenAddress);
+  if (project === null) return null;
+  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+  return { project, totals };
+}
+
+/**
+ * Every record that the registry's totals count, ascending by index.
+ * @throws DomainError RESULT_TOO_LARGE
+ */
+export async function readAllRecords(deps: Needs<'db'>, registry: Registry): Promise<FeedRecord[]> {
+  const { totalRetirements } = registry.totals;
+  if (totalRetirements > MAX_REGISTRY_RECORDS) {
+    throw new DomainError(
+      'RESULT_TOO_LARGE',
+      `The token has ${totalRetirements} retirement records, at most ${MAX_REGISTRY_RECORDS} fit one answer. ` +
+        'Page through "recordsConnection" instead.',
+      { totalRetirements, maximum: MAX_REGISTRY_RECORDS },
+    );
+  }
+  return readRecords(deps, registry, { limit: MAX_REGISTRY_RECORDS, inverted: false });
+}
+
+/** A page of records; the cursor is the record's index. */
+export async function readRecords(
+  deps: Needs<'db'>,
+  registry: Registry,
+  page: KeysetPage<number>,
+): Promise<FeedRecord[]> {
+  const { index } = retirementRecords;
+  return deps.db
+    .select()
+    .from(retirementRecords)
+    .where(
+      and(
+        eq(retirementRecords.tokenAddress, registry.project.tokenAddress),
+        // Records appended after the totals were read would contradict them.
+        lt(index, registry.totals.totalRetirements),
+        page.after === undefined ? undefined : gt(index, page.after),
+        page.before === undefined ? undefined : lt(index, page.before),
+      ),
+    )
+    .orderBy(page.inverted ? desc(index) : asc(index))
+    .limit(page.limit);
+}

@@ -1,0 +1,180 @@
+/**
+ * Adds up what was retired, by day, project, country or vintage: from the totals that the database keeps, or, for given
+ * beneficiaries, from their records.
+ */
+import { and, eq, gte, inArray, isNotNull, isNull, lt, sql, type SQL } from 'drizzle-orm';
+import type { KeysetPage } from '../../db/keyset.ts';
+import { projects, retirementRecords, retirementTotals } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { isOf } from './listRetirementRecords.ts';
+import { matchingProjects, type RecordFilter } from './recordFilter.ts';
+
+export const RETIREMENT_GROUPS = ['DAY', 'PROJECT', 'COUNTRY', 'VINTAGE'] as const;
+export type RetirementGroup = (typeof RETIREMENT_GROUPS)[number];
+
+export interface RetirementTotal {
+  groupBy: RetirementGroup;
+  /** A day since 1970, a project's id, a country's code or a year. */
+  key: string;
+  amount: bigint;
+  retirements: number;
+}
+
+/** Days are ordered by themselves, everything else by its amount. */
+export interface TotalsCursor {
+  value: string;
+  key: string;
+}
+
+const DAY_SECONDS = 86_400n;
+/** Of given beneficiaries: takes a tenth of a second. */
+const MAX_RECORDS_ADDED_UP = 50_000;
+
+type TotalsNeeds = Needs<'db' | 'network'>;
+
+/**
+ * A page of totals above zero retirements, descending.
+ * @throws DomainError BAD_USER_INPUT for times within a day, RESULT_TOO_LARGE for too many records of beneficiaries
+ */
+export async function readRetirementTotals(
+  deps: TotalsNeeds,
+  groupBy: RetirementGroup,
+  filter: RecordFilter,
+  page: KeysetPage<TotalsCursor>,
+): Promise<RetirementTotal[]> {
+  const isTooLarge = sql`(SELECT count(*) > ${MAX_RECORDS_ADDED_UP} FROM source)`;
+  const value = groupBy === 'DAY' ? sql`key::numeric` : sql`sum(amount)`;
+  const beyond = and(
+    sql`sum(retirements) > 0`,
+    page.after && sql`(${value}, key) < (${page.after.value}::numeric, ${page.after.key})`,
+    page.before && sql`(${value}, key) > (${page.before.value}::numeric, ${page.before.key})`,
+  );
+  const direction = sql.raw(page.inverted ? 'ASC' : 'DESC');
+  const source = readSource(deps, groupBy, filter);
+  const rows = await deps.db.execute<{
+    key: string;
+    amount: string;
+    retirements: number;
+    too_large: boolean;
+  }>(
+    sql`WITH source (key, amount, retirements) AS ${source}
+      SELECT key, sum(amount)::text AS amount, sum(retirements)::int AS retirements,
+        ${filter.beneficiaries == null ? sql`false` : isTooLarge} AS too_large
+      FROM source GROUP BY key HAVING ${beyond} ORDER BY ${value} ${direction}, key ${direction} LIMIT ${page.limit}`,
+  );
+  if (rows.some((row) => row.too_large)) throw tooManyRecords();
+  return rows.map(({ key, amount, retirements }) => ({ groupBy, key, amount: BigInt(amount), retirements }));
+}
+
+/** The number of groups. @throws like readRetirementTotals */
+export async function countRetirementTotals(
+  deps: TotalsNeeds,
+  groupBy: RetirementGroup,
+  filter: RecordFilter,
+): Promise<number> {
+  const [row] = await deps.db.execute<{ count: number }>(
+    sql`WITH source (key, amount, retirements) AS ${readSource(deps, groupBy, filter)}
+      SELECT count(*)::int AS count FROM (SELECT FROM source GROUP BY key HAVING sum(retirements) > 0) AS groups`,
+  );
+  return row?.count ?? 0;
+}
+
+export function totalsCursor({ groupBy, key, amount }: RetirementTotal): TotalsCursor {
+  return { value: groupBy === 'DAY' ? key : amount.toString(), key };
+}
+
+/** When the day of a total began, in Unix seconds. */
+export function startOfDay(total: RetirementTotal): bigint {
+  return BigInt(total.key) * DAY_SECONDS;
+}
+
+/** The rows to add up, each with its group's key as text. */
+function readSource(deps: TotalsNeeds, groupBy: RetirementGroup, filter: RecordFilter): SQL {
+  if (filter.beneficiaries != null) return ofBeneficiaries(deps, groupBy, filter, filter.beneficiaries);
+  const from = toDay('from', filter.from);
+  const until = toDay('until', filter.until);
+  const { projectId, countryCode, vintageYear, day, amount, retirements } = retirementTotals;
+  const range = [from === null ? undefined : gte(day, from), until === null ? undefined : lt(day, until)];
+  const isByDay = groupBy === 'DAY' || from !== null || until !== null;
+  const dimension = isByDay ? onlyDimension(groupBy, filter) : 'PROJECT';
+  if (dimension === 'PROJECT') {
+    const key = keyOf(groupBy, day);
+    return sql`(SELECT ${key}, ${amount}, ${retirements} FROM ${retirementTotals} JOIN ${projects} ON ${projects.id} = ${projectId}
+      WHERE ${and(isNotNull(projectId), isByDay ? isNotNull(day) : isNull(day), ...range, matchingProjects(deps, filter))})`;
+  }
+  const keys = { DAY: day, COUNTRY: countryCode, VINTAGE: vintageYear };
+  const { countryCodes, vintageYears } = filter;
+  const condition = and(
+    isNull(projectId),
+    dimension === 'COUNTRY' ? isNotNull(countryCode) : isNull(countryCode),
+    dimension === 'VINTAGE' ? isNotNull(vintageYear) : isNull(vintageYear),
+    isNotNull(day),
+    ...range,
+    countryCodes == null ? undefined : inArray(countryCode, [...countryCodes]),
+    vintageYears == null ? undefined : inArray(vintageYear, [...vintageYears]),
+  );
+  const key = groupBy === 'DAY' ? day : keys[dimension];
+  return sql`(SELECT ${key}::text, ${amount}, ${retirements} FROM ${retirementTotals} WHERE ${condition})`;
+}
+
+/** The dimension whose days are kept ready, when grouping and filter name no other; else the projects' own days. */
+function onlyDimension(groupBy: RetirementGroup, filter: RecordFilter): RetirementGroup {
+  const named = new Set<RetirementGroup>([
+    ...(groupBy === 'DAY' ? [] : [groupBy]),
+    ...(filter.projectIds == null && filter.tokenAddresses == null ? [] : (['PROJECT'] as const)),
+    ...(filter.countryCodes == null ? [] : (['COUNTRY'] as const)),
+    ...(filter.vintageYears == null ? [] : (['VINTAGE'] as const)),
+  ]);
+  const [first = 'DAY'] = named;
+  return named.size > 1 ? 'PROJECT' : first;
+}
+
+function ofBeneficiaries(
+  deps: TotalsNeeds,
+  groupBy: RetirementGroup,
+  filter: RecordFilter,
+  beneficiaries: readonly string[],
+): SQL {
+  const { timestamp, projectId, amount } = retirementRecords;
+  const names = [...new Set(beneficiaries)].map(isOf);
+  const key = keyOf(groupBy, sql`(${timestamp} / ${sql.raw(String(DAY_SECONDS))})`);
+  const condition = and(
+    filter.from == null ? undefined : gte(timestamp, filter.from),
+    filter.until == null ? undefined : lt(timestamp, filter.until),
+    matchingProjects(deps, filter),
+  );
+  const parts = names.map(
+    (
+      isNamed,
+    ) => sql`(SELECT ${key}, ${amount}, 1 FROM ${retirementRecords} JOIN ${projects} ON ${eq(projects.id, projectId)}
+      WHERE ${and(isNamed, condition)} LIMIT ${MAX_RECORDS_ADDED_UP + 1})`,
+  );
+  return parts.length === 0
+    ? sql`(SELECT '', 0, 0 WHERE false)`
+    : sql`(${sql.join(parts, sql` UNION ALL `)})`;
+}
+
+function keyOf(groupBy: RetirementGroup, day: SQL | typeof retirementTotals.day): SQL {
+  if (groupBy === 'DAY') return sql`${day}::text`;
+  if (groupBy === 'PROJECT') return sql`${projects.id}::text`;
+  return groupBy === 'COUNTRY' ? sql`${projects.countryCode}` : sql`${projects.vintageYear}::text`;
+}
+
+function toDay(field: 'from' | 'until', seconds: bigint | null | undefined): bigint | null {
+  if (seconds == null) return null;
+  if (seconds % DAY_SECONDS === 0n) return seconds / DAY_SECONDS;
+  throw new DomainError(
+    'BAD_USER_INPUT',
+    `Totals are kept by whole days: ${field} must be the beginning of a day in UTC, a multiple of ${DAY_SECONDS}; it is ${seconds}.`,
+    { field: `filter.${field}` },
+  );
+}
+
+function tooManyRecords(): DomainError {
+  return new DomainError(
+    'RESULT_TOO_LARGE',
+    `These beneficiaries have more than ${MAX_RECORDS_ADDED_UP} retirements. Ask for fewer of them, or for a shorter time.`,
+    { maximum: MAX_RECORDS_ADDED_UP },
+  );
+}

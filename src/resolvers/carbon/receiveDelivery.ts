@@ -1,0 +1,129 @@
+/**
+ * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
+ * which token to read, because the token's own list of records is authoritative.
+ */
+import { and, asc, count, desc, eq, gt, or, sql } from 'drizzle-orm';
+import { earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
+import { readRetirementHint, type RetirementHint } from '../../indexer/retirementEvent.ts';
+import { verifySignature } from '../../lib/signature.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findProjectByToken } from './findProject.ts';
+
+export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'ids' | 'sealer' | 'healer'>;
+
+type FollowNeeds = Needs<'db' | 'network' | 'healer'>;
+
+export interface Delivery {
+  rawBody: Uint8Array;
+  signature: string | null;
+}
+
+/** For the log; the sender never sees it. */
+export type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'kept-until-registered' | 'unverified';
+
+/** Deliveries signed with a replaced secret may still arrive for this long. */
+const REPLACED_SECRET_GRACE_SECONDS = 5 * 60;
+/** Limit on secrets to check: no operator registers more often than this in five minutes. */
+const MAX_LIVE_SECRETS = 10;
+/** A registration that takes longer has failed, and no deliveries are kept for it. */
+const REGISTRATION_LIMIT_SECONDS = 2 * 60;
+/** Limit on early deliveries, which any client can send unverified. The healer finds what is not kept. */
+const MAX_EARLY_DELIVERIES = 100;
+
+export async function receiveDelivery(
+  deps: ReceiveDeliveryNeeds,
+  delivery: Delivery,
+): Promise<DeliveryOutcome> {
+  const secrets = await liveSecrets(deps);
+  if (!isVerified(delivery, secrets)) return keepIfEarly(deps, delivery);
+  const hint = readRetirementHint(delivery.rawBody);
+  if (!hint) return 'not-a-retirement';
+  await follow(deps, hint);
+  return 'accepted';
+}
+
+/** After a registration: handles deliveries that arrived before their secret was stored. */
+export async function retryEarlyDeliveries(deps: Needs<keyof FollowNeeds | 'sealer'>): Promise<void> {
+  const kept = await deps.db
+    .select()
+    .from(earlyDeliveries)
+    .orderBy(asc(earlyDeliveries.receivedAt))
+    .limit(MAX_EARLY_DELIVERIES);
+  const secrets = await liveSecrets(deps);
+  for (const { id, body, signature } of kept) {
+    const hint = isVerified({ rawBody: body, signature }, secrets) ? readRetirementHint(body) : null;
+    if (hint) await follow(deps, hint);
+    await deps.db.delete(earlyDeliveries).where(eq(earlyDeliveries.id, id));
+  }
+}
+
+function isVerified({ rawBody, signature }: Delivery, secrets: readonly string[]): boolean {
+  return signature !== null && verifySignature({ rawBody, header: signature, secrets });
+}
+
+async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
+  const rows = await deps.db
+    .select({ sealedSecret: indexerRegistrations.sealedSecret })
+    .from(indexerRegistrations)
+    .where(
+      or(
+        eq(indexerRegistrations.state, 'LIVE'),
+        gt(indexerRegistrations.replacedAt, secondsAgo(REPLACED_SECRET_GRACE_SECONDS)),
+      ),
+    )
+    .orderBy(desc(indexerRegistrations.createdAt))
+    .limit(MAX_LIVE_SECRETS);
+  return rows.flatMap(({ sealedSecret }) =>
+    sealedSecret === null ? [] : [deps.sealer.unseal(sealedSecret)],
+  );
+}
+
+/** By the database's clock, which dates registrations and deliveries. */
+function secondsAgo(seconds: number) {
+  return sql`now() - make_interval(secs => ${seconds})`;
+}
+
+/** Keeps an unverifiable delivery while a registration is in progress: its secret may not be stored yet. */
+async function keepIfEarly(deps: Needs<'db' | 'ids'>, delivery: Delivery): Promise<DeliveryOutcome> {
+  if (delivery.signature === null) return 'unverified';
+  const [registering] = await deps.db
+    .select({ id: indexerRegistrations.id })
+    .from(indexerRegistrations)
+    .where(
+      and(
+        eq(indexerRegistrations.state, 'REGISTERING'),
+        gt(indexerRegistrations.createdAt, secondsAgo(REGISTRATION_LIMIT_SECONDS)),
+      ),
+    )
+    .limit(1);
+  if (!registering) return 'unverified';
+  const [kept] = await deps.db.select({ count: count() }).from(earlyDeliveries);
+  if ((kept?.count ?? 0) >= MAX_EARLY_DELIVERIES) return 'unverified';
+  await deps.db.insert(earlyDeliveries).values({
+    id: deps.ids.next(),
+    body: delivery.rawBody,
+    signature: delivery.signature,
+    receivedAt: sql`now()`,
+  });
+  return 'kept-until-registered';
+}
+
+async function follow(deps: FollowNeeds, hint: RetirementHint): Promise<void> {
+  if (hint.tokenAddress === null) {
+    // The delivery names no token: compare every token.
+    deps.healer.requestRound();
+    return;
+  }
+  const project = await findProjectByToken(deps, hint.tokenAddress);
+  if (!project) return;
+  const { id: projectId, tokenAddress } = project;
+  const { eventId, recordIndex, txHash, ledger } = hint;
+  if (recordIndex !== null && txHash !== null) {
+    const id = eventId ?? `${tokenAddress}/${recordIndex}`;
+    await deps.db
+      .insert(indexerEvents)
+      .values({ id, tokenAddress, recordIndex, txHash, ledger, receivedAt: sql`now()` })
+      .onConflictDoNothing();
+  }
+  deps.healer.requestFill({ projectId, tokenAddress });
+}

@@ -1,0 +1,39 @@
+/**
+ * Which retirement records a public list or its totals are about.
+ */
+import { and, inArray, isNotNull, type SQL } from 'drizzle-orm';
+import { projects } from '../../db/tables/index.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+/** Of each member that is given, a record must match one of the values; an empty list matches none. */
+export interface ProjectSelection {
+  projectIds?: readonly string[] | null | undefined;
+  tokenAddresses?: readonly string[] | null | undefined;
+  countryCodes?: readonly string[] | null | undefined;
+  vintageYears?: readonly number[] | null | undefined;
+}
+
+export interface RecordFilter extends ProjectSelection {
+  /** Compared as the token's records have them. */
+  beneficiaries?: readonly string[] | null | undefined;
+  /** By the network's clock, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+}
+
+/** The condition on `projects`, or undefined when the selection leaves none out. */
+export function matchingProjects(
+  { network }: Needs<'network'>,
+  { projectIds, tokenAddresses, countryCodes, vintageYears }: ProjectSelection,
+): SQL | undefined {
+  const addresses = tokenAddresses?.flatMap((text) => network.normalizeAddress(text) ?? []);
+  const conditions = [
+    projectIds == null ? undefined : inArray(projects.id, [...projectIds]),
+    addresses === undefined ? undefined : inArray(projects.tokenAddress, addresses),
+    countryCodes == null ? undefined : inArray(projects.countryCode, [...countryCodes]),
+    vintageYears == null ? undefined : inArray(projects.vintageYear, [...vintageYears]),
+  ];
+  return conditions.every((condition) => condition === undefined)
+    ? undefined
+    : and(isNotNull(projects.tokenAddress), ...conditions);
+}

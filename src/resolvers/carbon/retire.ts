@@ -1,0 +1,184 @@
+/**
+ * retire: takes a buyer's credits out of circulation, permanently.
+ *
+ *   request ─▶ credits held (buyer → retiring) + retirement PENDING + burn intent, in one transaction
+ *           ─▶ burn landed   ─▶ retiring → retired, RETIRED, record index and hash known
+ *           ─▶ burn refused  ─▶ retiring → buyer,   REFUSED
+ *           ─▶ not decidable ─▶ still held,         NEEDS_REVIEW
+ *
+ * The effects of the burn's outcome are in retirementEffects.ts; the way to it is in ledger/submission.
+ */
+import { retirements } from '../../db/tables/index.ts';
+import type { OpenEntry } from '../../identity/auditLog.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { holdPosting } from '../../ledger/books/postings.ts';
+import type { Rider } from '../../ledger/books/books.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import { enqueueSubmissions } from '../../ledger/submission/enqueue.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { toBaseUnits } from '../../ledger/units.ts';
+import { awaitSubject } from '../core/awaitSubject.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
+import { findRetirement, type Retirement } from './findRetirement.ts';
+import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { rehearse } from '../core/rehearse.ts';
+import { readDryRun, type DryRun } from './dryRun.ts';
+import { checkPurpose, NO_PURPOSE, type RetirementPurpose } from './retirementPurpose.ts';
+
+type HoldNeeds = Needs<'books' | 'network' | 'ids'>;
+type RetireNeeds = Needs<keyof HoldNeeds | 'db' | 'subjects' | 'mutationWaitMs'>;
+
+const TOKEN = 'input.tokenAddress';
+
+export interface RetireInput {
+  buyerId: string;
+  /** The beneficiary: a free-text label for the public record, not an address. */
+  buyerName: string;
+  tokenAddress: string;
+  /** Whole tonnes. */
+  amountCO2e: bigint;
+  note: string;
+  purpose?: RetirementPurpose;
+  idempotencyKey: string;
+}
+
+/**
+ * @param entry of the audit log, committed with the hold; its outcome follows.
+ * @returns the retirement in the state reached when the wait ended: RETIRED, or PENDING or NEEDS_REVIEW with
+ * the credits held.
+ * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED (nothing is held),
+ * LEDGER_REJECTED (credits returned)
+ */
+export async function retire(
+  deps: RetireNeeds,
+  callerId: string,
+  input: RetireInput,
+  entry?: OpenEntry,
+): Promise<Retirement> {
+  const retirementId = await hold(deps, callerId, input, entry);
+  deps.subjects.notify(NEW_SUBMISSION);
+
+  const retirement = await awaitSubject(
+    deps,
+    retirementId,
+    async () => {
+      const current = await findRetirement(deps, retirementId);
+      if (!current) throw new Error(`retirement ${retirementId} has vanished`);
+      return current;
+    },
+    ({ state }) => state !== 'PENDING',
+  );
+  if (retirement.state === 'REFUSED') {
+    throw new DomainError(
+      'LEDGER_REJECTED',
+      `The network refused the retirement, and the credits were returned: ${retirement.refusalMessage}`,
+      { retirementId, amountReturned: retirement.amountTonnes.toString() },
+    );
+  }
+  return retirement;
+}
+
+interface HoldRow {
+  retirement: Pick<Retirement, 'id' | 'buyerId' | 'beneficiary' | 'note' | 'amountTonnes'> &
+    RetirementPurpose;
+  tokenAddress: string;
+}
+
+/** The retirements and the intents to burn, in the transaction of the holds. */
+const HOLDS: Rider<HoldRow> = {
+  async write(tx, rows, deps) {
+    const requestedAt = deps.clock.now();
+    await tx.insert(retirements).values(
+      rows.map(({ retirement, projectId }) => ({
+        ...retirement,
+        projectId,
+        state: 'PENDING' as const,
+        requestedAt,
+      })),
+    );
+    const intents = rows.map(({ retirement: { id, amountTonnes, beneficiary, note }, tokenAddress }) => ({
+      subjectType: 'RETIREMENT' as const,
+      subjectId: id,
+      call: { kind: 'retire' as const, tokenAddress, amount: toBaseUnits(amountTonnes), beneficiary, note },
+    }));
+    await enqueueSubmissions(tx, deps, intents);
+  },
+};
+
+function rowOf(id: string, tokenAddress: string, input: RetireInput): HoldRow {
+  const { buyerId, buyerName: beneficiary, note, amountCO2e: amountTonnes, purpose = NO_PURPOSE } = input;
+  return { retirement: { ...purpose, id, buyerId, beneficiary, note, amountTonnes }, tokenAddress };
+}
+
+/** Makes every check of the request, and changes nothing. The network is not asked. @throws as retire does before it waits */
+export async function rehearseRetirement(
+  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  input: RetireInput,
+): Promise<DryRun> {
+  checkPurpose(input.purpose ?? NO_PURPOSE);
+  const { id: projectId, tokenAddress } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { buyerId, amountCO2e: amount } = input;
+  return rehearse(deps.db, async (tx) => {
+    const id = deps.ids.next();
+    const posting = holdPosting({ id: deps.ids.next(), projectId, amount, retirementId: id, buyerId });
+    const [result] = await postTransfers(tx, [posting], deps.clock.now());
+    if (!result?.ok) throw insufficientBalance(input, result?.available ?? 0n);
+    await HOLDS.write(tx, [{ ...rowOf(id, tokenAddress, input), projectId }], deps);
+    return readDryRun(tx, { projectId, buyerId, tonnes: amount });
+  });
+}
+
+/** Commits the debit, the retirement and the intent to burn in one transaction. @returns the retirement's id */
+async function hold(
+  deps: HoldNeeds,
+  callerId: string,
+  input: RetireInput,
+  entry?: OpenEntry,
+): Promise<string> {
+  checkPurpose(input.purpose ?? NO_PURPOSE);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
+  const request = { callerId, operation: 'retire', key: idempotencyKey, input: { ...rest, ...purpose } };
+  const { buyerId, amountCO2e: amount } = input;
+  const { ids } = deps;
+  const id = ids.next();
+  const booked = await deps.books.postWith(
+    HOLDS,
+    {
+      posting: holdPosting({ id: ids.next(), tokenAddress, amount, retirementId: id, buyerId }),
+      key: bookingKeyOf(request),
+      entry: entry?.row(),
+    },
+    rowOf(id, tokenAddress, input),
+  );
+  switch (booked.outcome) {
+    case 'POSTED':
+      entry?.noteWritten();
+      return id;
+    case 'REPLAYED':
+      if (booked.subjectId === id) entry?.noteWritten();
+      return booked.subjectId;
+    case 'CONFLICT':
+      throw idempotencyConflict(request);
+    case 'SHORT':
+      throw insufficientBalance(input, booked.available);
+    case 'PRICE_CHANGED':
+      throw new Error(`hold ${id} was compared with a price`);
+    case 'NO_PROJECT':
+      throw unknownToken(input.tokenAddress, TOKEN);
+  }
+}
+
+function insufficientBalance(input: RetireInput, available: bigint): DomainError {
+  return new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${input.amountCO2e} tonnes were to be retired, but buyer ${input.buyerId} holds ${available} of token ` +
+      `${input.tokenAddress}.`,
+    {
+      field: 'input.amountCO2e',
+      requested: input.amountCO2e.toString(),
+      available: available.toString(),
+    },
+  );
+}

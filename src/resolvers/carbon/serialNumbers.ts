@@ -1,0 +1,87 @@
+/**
+ * Serial numbers as texts, `<assetId>-000041`: what buyers publish, and what the public looks up.
+ */
+import { and, eq } from 'drizzle-orm';
+import { retirementRecords } from '../../db/tables/index.ts';
+import { fillToken } from '../../feed/fillToken.ts';
+import type { FeedRecord } from '../../feed/followFeed.ts';
+import { findRetirementOfSerial, readSerialRanges } from '../../ledger/books/serialRanges.ts';
+import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findProjectByAsset } from './findProject.ts';
+import { findProjectsByIds } from './findProjects.ts';
+import { findRetirement, type Retirement } from './findRetirement.ts';
+
+/** As texts, both included. */
+export interface SerialNumbers {
+  first: string;
+  last: string;
+}
+
+/** More digits where six are too few. */
+const MIN_DIGITS = 6;
+const SERIAL = /^(.+)-(\d{6,19})$/;
+
+function serialOf(assetId: string, number: bigint): string {
+  return `${assetId}-${number.toString().padStart(MIN_DIGITS, '0')}`;
+}
+
+/** Of those that are RETIRED, by their ids. */
+export async function readSerialNumbers(
+  deps: Needs<'db'>,
+  retirements: readonly Pick<Retirement, 'id' | 'projectId'>[],
+): Promise<Map<string, SerialNumbers>> {
+  const [ranges, projects] = await Promise.all([
+    readSerialRanges(
+      deps.db,
+      retirements.map(({ id }) => id),
+    ),
+    findProjectsByIds(
+      deps,
+      retirements.map(({ projectId }) => projectId),
+    ),
+  ]);
+  return new Map(
+    retirements.flatMap(({ id, projectId }): [string, SerialNumbers][] => {
+      const range = ranges.get(id);
+      const assetId = projects.get(projectId)?.assetId;
+      if (!range || assetId === undefined) return [];
+      return [[id, { first: serialOf(assetId, range.first), last: serialOf(assetId, range.last) }]];
+    }),
+  );
+}
+
+/**
+ * The token's record of the retirement that has the number; null when there is none.
+ * @throws NetworkUnavailable when the record is not in the feed yet, and the token can't be read
+ */
+export async function findRecordBySerial(
+  deps: Needs<'db' | 'feed'>,
+  serial: string,
+): Promise<FeedRecord | null> {
+  const [, assetId = '', digits = ''] = SERIAL.exec(serial) ?? [];
+  const number = BigInt(digits);
+  if (number < 1n || number > MAX_WHOLE_UNITS) return null;
+  const project = await findProjectByAsset(deps, assetId);
+  if (project?.tokenAddress == null || serialOf(assetId, number) !== serial) return null;
+  const retirementId = await findRetirementOfSerial(deps.db, project.id, number);
+  const retirement = retirementId === null ? null : await findRetirement(deps, retirementId);
+  if (retirement?.recordIndex == null) return null;
+  const { tokenAddress } = project;
+  const known = await findRecord(deps, tokenAddress, retirement.recordIndex);
+  if (known) return known;
+  await fillToken(deps.feed, { projectId: project.id, tokenAddress });
+  return findRecord(deps, tokenAddress, retirement.recordIndex);
+}
+
+async function findRecord(
+  deps: Needs<'db'>,
+  tokenAddress: string,
+  index: number,
+): Promise<FeedRecord | null> {
+  const [record] = await deps.db
+    .select()
+    .from(retirementRecords)
+    .where(and(eq(retirementRecords.tokenAddress, tokenAddress), eq(retirementRecords.index, index)));
+  return record ?? null;
+}

@@ -1,0 +1,52 @@
+/**
+ * setProjectPrice: the developer of a project says what a tonne costs from now on. What was bought before keeps its price.
+ */
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { reserveKey } from '../core/idempotency.ts';
+import { findProjectById, type Project } from './findProject.ts';
+import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
+
+export interface SetProjectPriceInput {
+  projectId: string;
+  pricePerTonne: Price;
+  idempotencyKey: string;
+}
+
+/**
+ * @param caller who is no operator has to be the project's developer.
+ * @throws DomainError NOT_FOUND, FORBIDDEN, BAD_USER_INPUT, IDEMPOTENCY_CONFLICT
+ */
+export async function setProjectPrice(
+  deps: Needs<'db' | 'clock' | 'ids'>,
+  caller: { subject: string; isOperator: boolean },
+  input: SetProjectPriceInput,
+): Promise<Project> {
+  const project = await findProjectById(deps, input.projectId);
+  if (!project) {
+    throw new DomainError('NOT_FOUND', 'There is no project with this id.', { field: 'input.projectId' });
+  }
+  if (!caller.isOperator && project.developerId !== caller.subject) {
+    throw new DomainError(
+      'FORBIDDEN',
+      'Only the developer of this project, or an operator, sets its price.',
+      {
+        field: 'input.projectId',
+      },
+    );
+  }
+  const price = checkPrice(input.pricePerTonne, 'input.pricePerTonne');
+  const request = {
+    callerId: caller.subject,
+    operation: 'setProjectPrice',
+    key: input.idempotencyKey,
+    input: { projectId: project.id, ...price },
+  };
+  const id = deps.ids.next();
+  const at = deps.clock.now();
+  await deps.db.transaction(async (tx) => {
+    if ((await reserveKey(tx, request, id, at)) !== null) return;
+    await appendPrice(tx, { id, projectId: project.id, price, setBy: caller.subject, at });
+  });
+  return project;
+}

@@ -1,0 +1,138 @@
+/**
+ * Settles many landed burns in one transaction: the retirements' states, their transfers retiring → retired, and their
+ * records in the feed.
+ */
+import { sql } from 'drizzle-orm';
+import type { IdSource } from '../../lib/clock.ts';
+import type { Tx } from '../../db/connection.ts';
+import { isPassing } from '../../db/passingFailures.ts';
+import { retirements } from '../../db/tables/index.ts';
+import { FEED_GREW, type FeedDependencies } from '../../feed/fillToken.ts';
+import type { Healer } from '../../feed/healer.ts';
+import {
+  readUnstored,
+  recordSettled,
+  type Recorded,
+  type SettledBurn,
+  type UnstoredRecords,
+} from '../../feed/recordSettled.ts';
+import { settlePosting } from '../../ledger/books/postings.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import type { LandedIntent, LandedTogether } from '../../ledger/submission/effects.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+
+export interface SettleDependencies {
+  ids: IdSource;
+  feed: FeedDependencies;
+  healer: Pick<Healer, 'requestFill'>;
+  log: Logger;
+}
+
+/** A burn as the network and its intent tell it. */
+interface LandedBurn {
+  retirementId: string;
+  tokenAddress: string;
+  recordIndex: number;
+  txHash: string | null;
+  ledger: bigint | null;
+}
+
+export function retirementsTogether(deps: SettleDependencies): LandedTogether {
+  return async (all) => {
+    const tokens = new Set(all.map((one) => burnOf(one).tokenAddress));
+    const unstored = await readUnstored(deps.feed, [...tokens]);
+    let recorded: Recorded = { appended: 0, behind: [] };
+    return {
+      async succeeded(tx, landed) {
+        const at = landed[0]?.landed.at ?? deps.feed.clock.now();
+        const burns = landed.map(burnOf);
+        const retired = await retireAll(tx, burns, at);
+        await postAll(tx, deps, retired, at);
+        recorded = await recordIfPossible(tx, deps, unstored, retired, burns);
+      },
+      afterSucceeded() {
+        if (recorded.appended > 0) deps.feed.feedSignal.notify(FEED_GREW);
+        for (const token of recorded.behind) deps.healer.requestFill(token);
+      },
+    };
+  };
+}
+
+function burnOf({ intent: { call, subjectId }, landed }: LandedIntent): LandedBurn {
+  const { result, txHash, ledger } = landed;
+  if (call.kind !== 'retire' || result.kind !== 'retired') {
+    throw new Error(`a ${call.kind} for a retirement returned ${result.kind}`);
+  }
+  const { tokenAddress } = call;
+  return { retirementId: subjectId, tokenAddress, recordIndex: result.retirementIndex, txHash, ledger };
+}
+
+interface Retired {
+  id: string;
+  projectId: string;
+  amount: bigint;
+}
+
+/** @returns by the retirement's id */
+async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promise<Map<string, Retired>> {
+  const values = burns.map(
+    ({ retirementId, txHash, recordIndex, ledger }) =>
+      sql`(${retirementId}::uuid, ${txHash}, ${recordIndex}::integer, ${ledger}::bigint)`,
+  );
+  const rows = await tx
+    .update(retirements)
+    .set({
+      state: 'RETIRED',
+      txHash: sql`v.tx_hash`,
+      recordIndex: sql`v.record_index`,
+      ledger: sql`v.ledger`,
+      settledAt: at,
+      refusalMessage: null,
+    })
+    .from(sql`(VALUES ${sql.join(values, sql`, `)}) v (id, tx_hash, record_index, ledger)`)
+    .where(sql`${retirements.id} = v.id`)
+    .returning({ id: retirements.id, projectId: retirements.projectId, amount: retirements.amountTonnes });
+  const retired = new Map(rows.map((row) => [row.id, row]));
+  const vanished = burns.find(({ retirementId }) => !retired.has(retirementId));
+  if (vanished) throw new Error(`retirement ${vanished.retirementId} has vanished`);
+  return retired;
+}
+
+async function postAll(
+  tx: Tx,
+  { ids }: SettleDependencies,
+  retired: ReadonlyMap<string, Retired>,
+  at: Date,
+): Promise<void> {
+  const postings = [...retired.values()].map(({ id, projectId, amount }) =>
+    settlePosting({ id: ids.next(), projectId, amount, retirementId: id }),
+  );
+  const results = await postTransfers(tx, postings, at);
+  const failed = results.findIndex(({ ok }) => !ok);
+  if (failed < 0) return;
+  const { referenceId, amount } = postings[failed] ?? {};
+  // The hold moved exactly this amount into retiring; anything else is a defect and must not settle.
+  throw new Error(`retirement ${referenceId} has no hold of ${amount} tonnes`);
+}
+
+/** A stranger's record that can't be stored must not hold up the platform's own burns: the healer tells of it. */
+async function recordIfPossible(
+  tx: Tx,
+  deps: SettleDependencies,
+  unstored: UnstoredRecords,
+  retired: ReadonlyMap<string, Retired>,
+  burns: readonly LandedBurn[],
+): Promise<Recorded> {
+  const settled = burns.flatMap(({ retirementId, tokenAddress, recordIndex, txHash }): SettledBurn[] => {
+    const projectId = retired.get(retirementId)?.projectId;
+    return projectId === undefined ? [] : [{ projectId, tokenAddress, recordIndex, txHash }];
+  });
+  try {
+    return await tx.transaction((nested) => recordSettled(nested, unstored, settled, deps.feed.clock.now()));
+  } catch (error) {
+    if (isPassing(error)) throw error;
+    deps.log.warn({ error: messageOf(error) }, 'records of settled burns were not stored with them');
+    return { appended: 0, behind: settled };
+  }
+}

@@ -1,0 +1,137 @@
+/**
+ * transferCredits: moves credits from one buyer to another, in the books only.
+ */
+import { creditTransfers } from '../../db/tables/index.ts';
+import type { OpenEntry } from '../../identity/auditLog.ts';
+import type { Rider } from '../../ledger/books/books.ts';
+import { creditTransferPosting } from '../../ledger/books/postings.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { rehearse } from '../core/rehearse.ts';
+import { readDryRun, type DryRun } from './dryRun.ts';
+import { findCreditTransfer, type CreditTransfer } from './findCreditTransfer.ts';
+import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
+
+export interface TransferCreditsInput {
+  fromBuyerId: string;
+  toBuyerId: string;
+  tokenAddress: string;
+  /** Whole tonnes. */
+  amountCO2e: bigint;
+  memo: string | null;
+  idempotencyKey: string;
+}
+
+const TOKEN = 'input.tokenAddress';
+
+type TransferNeeds = Needs<'db' | 'network' | 'ids'>;
+
+type CreditTransferRow = Omit<typeof creditTransfers.$inferInsert, 'projectId' | 'createdAt'>;
+
+/** The transfers' own rows, in the transaction of what the books say of them. */
+const CREDIT_TRANSFERS: Rider<CreditTransferRow> = {
+  async write(tx, rows, { clock }) {
+    const createdAt = clock.now();
+    await tx.insert(creditTransfers).values(rows.map((row) => ({ ...row, createdAt })));
+  },
+};
+
+/**
+ * @param entry of the audit log, committed with the transfer.
+ * @throws DomainError BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, OVERLOADED
+ */
+export async function transferCredits(
+  deps: Needs<keyof TransferNeeds | 'books'>,
+  callerId: string,
+  input: TransferCreditsInput,
+  entry?: OpenEntry,
+): Promise<CreditTransfer> {
+  requireTwoBuyers(input);
+  const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
+  const { idempotencyKey, ...rest } = input;
+  const request = { callerId, operation: 'transferCredits', key: idempotencyKey, input: rest };
+  const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
+  const id = deps.ids.next();
+  const sides = { fromBuyerId, toBuyerId };
+  const booked = await deps.books.postWith(
+    CREDIT_TRANSFERS,
+    {
+      posting: creditTransferPosting({
+        ...sides,
+        id: deps.ids.next(),
+        tokenAddress,
+        creditTransferId: id,
+        amount,
+      }),
+      key: bookingKeyOf(request),
+      entry: entry?.row({ outcome: 'OK', subjectIds: [id] }),
+    },
+    { ...sides, id, amountTonnes: amount, memo },
+  );
+  switch (booked.outcome) {
+    case 'POSTED':
+      entry?.noteWritten();
+      return { ...sides, id, projectId: booked.projectId, amountTonnes: amount, memo, createdAt: booked.at };
+    case 'REPLAYED': {
+      if (booked.subjectId === id) entry?.noteWritten();
+      const first = await findCreditTransfer(deps, booked.subjectId);
+      if (!first) throw new Error(`credit transfer ${booked.subjectId} has vanished`);
+      return first;
+    }
+    case 'CONFLICT':
+      throw idempotencyConflict(request);
+    case 'SHORT':
+      throw insufficientBalance(input, booked.available);
+    case 'PRICE_CHANGED':
+      throw new Error(`credit transfer ${id} was compared with a price`);
+    case 'NO_PROJECT':
+      throw unknownToken(input.tokenAddress, TOKEN);
+  }
+}
+
+/** Makes every check of the transfer, and changes nothing. @throws as transferCredits, but no IDEMPOTENCY_CONFLICT */
+export async function rehearseTransfer(
+  deps: Needs<keyof TransferNeeds | 'clock'>,
+  input: TransferCreditsInput,
+): Promise<DryRun> {
+  requireTwoBuyers(input);
+  const { id: projectId } = await requireProjectByToken(deps, input.tokenAddress, TOKEN);
+  const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
+  const sides = { fromBuyerId, toBuyerId };
+  return rehearse(deps.db, async (tx) => {
+    const id = deps.ids.next();
+    const posting = creditTransferPosting({
+      ...sides,
+      id: deps.ids.next(),
+      projectId,
+      creditTransferId: id,
+      amount,
+    });
+    const [result] = await postTransfers(tx, [posting], deps.clock.now());
+    if (!result?.ok) throw insufficientBalance(input, result?.available ?? 0n);
+    await CREDIT_TRANSFERS.write(tx, [{ ...sides, id, projectId, amountTonnes: amount, memo }], deps);
+    return readDryRun(tx, { projectId, buyerId: fromBuyerId, tonnes: amount });
+  });
+}
+
+function requireTwoBuyers({ fromBuyerId, toBuyerId }: TransferCreditsInput): void {
+  if (fromBuyerId !== toBuyerId) return;
+  throw new DomainError('BAD_USER_INPUT', `Buyer ${toBuyerId} can't transfer credits to itself.`, {
+    field: 'input.toBuyerId',
+  });
+}
+
+function insufficientBalance(input: TransferCreditsInput, available: bigint): DomainError {
+  return new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${input.amountCO2e} tonnes were to be transferred, but buyer ${input.fromBuyerId} holds ${available} of token ` +
+      `${input.tokenAddress}.`,
+    {
+      field: 'input.amountCO2e',
+      requested: input.amountCO2e.toString(),
+      available: available.toString(),
+    },
+  );
+}

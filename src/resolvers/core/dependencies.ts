@@ -1,0 +1,88 @@
+/**
+ * The services and settings of a running instance, composed once in startup/compose.ts. A use case names the few that it
+ * takes, by `Needs`.
+ */
+import type { Clock, IdSource } from '../../lib/clock.ts';
+import type { Db } from '../../db/connection.ts';
+import type { ChangeSignal } from '../../db/changeSignal.ts';
+import type { FeedDependencies } from '../../feed/fillToken.ts';
+import type { FeedFollower } from '../../feed/followFeed.ts';
+import type { Healer } from '../../feed/healer.ts';
+import type { IndexerClient } from '../../indexer/client.ts';
+import type { Books } from '../../ledger/books/books.ts';
+import type { ClockControl } from '../../ledger/network/clockControl.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import type { SubmissionDependencies } from '../../ledger/submission/submission.ts';
+import type { Logger } from '../../lib/logger.ts';
+import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
+import type { RampProvider } from '../../ramp/port.ts';
+import type { SubjectFollower } from './subjectFollower.ts';
+import type { Sealer } from '../../lib/sealer.ts';
+import type { PayoutAccounts } from '../warehouse/offRamp/payoutAccount.ts';
+
+export interface Dependencies {
+  db: Db;
+  /** What is booked for requests, in batches. */
+  books: Books;
+  network: LedgerNetwork;
+  /** Moves the time of a development network; null on a real network, which keeps its own time. */
+  clockControl: ClockControl | null;
+  /** Where mints go: the address that the custody signer burns from. */
+  treasuryAddress: string;
+  submission: SubmissionDependencies;
+  /** Notified with a subject's id when its state changed. */
+  subjects: ChangeSignal;
+  /** Notified with an API key's id when it was revoked. */
+  credentialSignal: ChangeSignal;
+  feed: FeedDependencies;
+  healer: Healer;
+  follower: FeedFollower;
+  subjectFollower: SubjectFollower;
+  indexer: IndexerClient;
+  /** The public address of POST /api/hooks/retirements, from configuration. */
+  retirementsHookUrl: string;
+  ramp: RampProvider;
+  /** Operators' controls of the manual provider; null when another provider is configured. */
+  manualRamp: ManualControls | null;
+  /** Country of a receipt whose deposit names none. ISO 3166-1 alpha-2. */
+  receiptCountryCode: string;
+  sealer: Sealer;
+  payoutAccounts: PayoutAccounts;
+  /** HMAC key of deploy salts. It is secret, so that no other account can occupy a token's address first. */
+  saltKey: Uint8Array;
+  clock: Clock;
+  ids: IdSource;
+  /** Cryptographically secure random bytes. */
+  random: (size: number) => Uint8Array;
+  log: Logger;
+  /** How long a mutation waits for the network before it answers with the state reached. */
+  mutationWaitMs: number;
+}
+
+/** More members than this are a sign to split the use case, or to group what belongs together. */
+type AtMostSeven = 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7;
+
+/**
+ * What one use case takes: the named members of `Dependencies`, at most seven. With more it is a type without them, and
+ * the use case does not compile. A wider set names the narrower one by its keys: `Needs<keyof HoldNeeds | 'network'>`.
+ */
+export type Needs<Name extends keyof Dependencies> =
+  MembersOf<Name> extends { length: AtMostSeven } ? Pick<Dependencies, Name> : TooManyNeeds;
+
+export interface TooManyNeeds {
+  'A use case takes at most seven members of Dependencies': never;
+}
+
+/** A union as a tuple, to count it. */
+type MembersOf<Union, Counted extends unknown[] = []> = [Union] extends [never]
+  ? Counted
+  : MembersOf<Exclude<Union, LastOf<Union>>, [...Counted, LastOf<Union>]>;
+
+/** One member of a union: of overloads, `infer` takes the last. */
+type LastOf<Union> = Overloads<Union> extends () => infer Last ? Last : never;
+
+type Overloads<Union> = (Union extends unknown ? (take: () => Union) => void : never) extends (
+  take: infer Overload,
+) => void
+  ? Overload
+  : never;

@@ -1,0 +1,88 @@
+/**
+ * Idempotency keys: the same key with the same input returns the first answer; with another input it is an error. The key is reserved by a unique insert in the transaction of the effect, so a second request
+ * waits for the first one's outcome in the database, on every instance. A request that failed leaves nothing
+ * behind, not even its key: sending it again tries again.
+ */
+import { createHash } from 'node:crypto';
+import { and, eq } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { idempotencyKeys } from '../../db/tables/index.ts';
+import type { BookingKey } from '../../ledger/books/books.ts';
+import { DomainError } from '../../lib/errors.ts';
+
+export interface IdempotentRequest {
+  /** Keys are scoped to their caller. */
+  callerId: string;
+  operation: string;
+  key: string;
+  input: Readonly<Record<string, string | number | bigint | null>>;
+}
+
+/**
+ * @returns null when the key is new and now refers to `subjectId`, else the subject of its first use.
+ * @throws DomainError IDEMPOTENCY_CONFLICT
+ */
+export async function reserveKey(
+  tx: Tx,
+  request: IdempotentRequest,
+  subjectId: string,
+  at: Date,
+): Promise<string | null> {
+  const { callerId, operation, key } = request;
+  const inserted = await tx
+    .insert(idempotencyKeys)
+    .values({ callerId, operation, key, inputHash: hashInput(request.input), subjectId, createdAt: at })
+    .onConflictDoNothing()
+    .returning({ key: idempotencyKeys.key });
+  if (inserted.length > 0) return null;
+  const first = await findFirstUse(tx, request);
+  if (first === null) throw new Error(`idempotency key of ${operation} neither inserted nor found`);
+  return first;
+}
+
+/**
+ * For requests whose checks depend on state that their own first use has changed.
+ * @returns the subject of the key's first use, or null.
+ * @throws DomainError IDEMPOTENCY_CONFLICT
+ */
+export async function findFirstUse(
+  db: Pick<Db, 'select'>,
+  request: IdempotentRequest,
+): Promise<string | null> {
+  const { callerId, operation, key } = request;
+  const [first] = await db
+    .select()
+    .from(idempotencyKeys)
+    .where(
+      and(
+        eq(idempotencyKeys.callerId, callerId),
+        eq(idempotencyKeys.operation, operation),
+        eq(idempotencyKeys.key, key),
+      ),
+    );
+  if (!first) return null;
+  if (first.inputHash !== hashInput(request.input)) throw idempotencyConflict(request);
+  return first.subjectId;
+}
+
+export function idempotencyConflict({ key, operation }: IdempotentRequest): DomainError {
+  return new DomainError(
+    'IDEMPOTENCY_CONFLICT',
+    `The idempotency key "${key}" was used before for ${operation} with a different input. ` +
+      'Use a new key for a new request.',
+    { field: 'input.idempotencyKey', operation },
+  );
+}
+
+/** As the books reserve it, with what is posted. */
+export function bookingKeyOf({ callerId, operation, key, input }: IdempotentRequest): BookingKey {
+  return { callerId, operation, key, inputHash: hashInput(input) };
+}
+
+/** Covers every field, in any order. */
+function hashInput(input: IdempotentRequest['input']): string {
+  const canonical = Object.entries(input)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => [name, typeof value, String(value)]);
+  return createHash('sha256').update(JSON.stringify(canonical)).digest('hex');
+}

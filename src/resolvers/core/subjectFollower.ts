@@ -1,0 +1,166 @@
+/**
+ * Follows subjects (a retirement, a project, …) as they change: the subject as it is, then again after each change, until
+ * it is in a final state.
+ *
+ * All subscribers of an instance share its reads: those whose ids were notified are read together, and the change signal
+ * comes from every instance. Each subscriber pulls and is given the newest, so one that does not read holds nothing but
+ * its iterator, and may not see a state that lasted for a moment.
+ */
+import type { ChangeSignal } from '../../db/changeSignal.ts';
+import type { Db } from '../../db/connection.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+
+/** What is followed alike. */
+export interface SubjectKind<Subject extends { id: string }> {
+  readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Subject>>;
+  isFinal(subject: Subject): boolean;
+  /** Columns of the platform's own work, whose changes are not shown. */
+  hidden: readonly (keyof Subject)[];
+}
+
+export interface SubjectFollower {
+  /** @param subject as the caller has just read it. Ends when `signal` aborts, too. */
+  follow<Subject extends { id: string }>(
+    kind: SubjectKind<Subject>,
+    subject: Subject,
+    signal: AbortSignal,
+  ): AsyncGenerator<Subject, void, void>;
+  start(): void;
+  close(): void;
+}
+
+/** A notification may be lost with the instance that had to send it; its change is then shown this late. */
+const LOOK_AT_ALL_MS = 5_000;
+/** Subjects in one statement. */
+const MAX_READ_TOGETHER = 500;
+
+/** One followed subject, however many follow it. */
+interface Followed {
+  id: string;
+  kind: SubjectKind<{ id: string }>;
+  /** The newest read of it; null before the first. */
+  newest: { subject: { id: string }; shown: string; round: number } | null;
+  wakes: Set<() => void>;
+}
+
+export function createSubjectFollower(deps: {
+  db: Db;
+  subjects: Pick<ChangeSignal, 'onNotify'>;
+  log: Logger;
+}): SubjectFollower {
+  const followed = new Map<string, Followed>();
+  const due = new Set<string>();
+  let isClosed = false;
+  /** Numbers the reads, which follow each other: a later one never shows an older state. */
+  let round = 0;
+  let reading = false;
+  let stopListening: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+
+  function look(ids: Iterable<string>): void {
+    for (const id of ids) due.add(id);
+    if (reading || due.size === 0) return;
+    reading = true;
+    void readDue().finally(() => {
+      reading = false;
+    });
+  }
+
+  /** Ids that become due meanwhile are read in a further round. */
+  async function readDue(): Promise<void> {
+    while (due.size > 0 && !isClosed) {
+      round += 1;
+      const entries = [...due].flatMap((id) => followed.get(id) ?? []);
+      due.clear();
+      for (const kind of new Set(entries.map((entry) => entry.kind))) {
+        const alike = entries.filter((entry) => entry.kind === kind);
+        for (let i = 0; i < alike.length; i += MAX_READ_TOGETHER) {
+          await readTogether(kind, alike.slice(i, i + MAX_READ_TOGETHER)).catch((error: unknown) => {
+            // The next look at all reads them again.
+            deps.log.warn({ error: messageOf(error) }, 'followed subjects not read');
+          });
+        }
+      }
+    }
+  }
+
+  async function readTogether(kind: Followed['kind'], entries: readonly Followed[]): Promise<void> {
+    const now = await kind.readMany(
+      deps.db,
+      entries.map(({ id }) => id),
+    );
+    for (const entry of entries) {
+      const subject = now.get(entry.id);
+      if (subject === undefined) continue;
+      entry.newest = { subject, shown: shownOf(kind, subject), round };
+      for (const wake of entry.wakes) wake();
+    }
+  }
+
+  async function* follow(
+    kind: Followed['kind'],
+    first: { id: string },
+    signal: AbortSignal,
+  ): AsyncGenerator<{ id: string }, void, void> {
+    yield first;
+    if (kind.isFinal(first)) return;
+    const entry = followed.get(first.id) ?? { id: first.id, kind, newest: null, wakes: new Set() };
+    followed.set(first.id, entry);
+    let wake = () => {};
+    const wakeNow = () => wake();
+    entry.wakes.add(wakeNow);
+    signal.addEventListener('abort', wakeNow);
+    // What has changed since the caller's read may have been notified before this; what was read before it is too old.
+    const tooOld = round;
+    look([first.id]);
+    let given = shownOf(kind, first);
+    try {
+      while (!signal.aborted && !isClosed) {
+        const { newest } = entry;
+        if (newest !== null && newest.round > tooOld && newest.shown !== given) {
+          given = newest.shown;
+          yield newest.subject;
+          if (kind.isFinal(newest.subject)) return;
+        } else {
+          await new Promise<void>((resolve) => (wake = resolve));
+        }
+      }
+    } finally {
+      signal.removeEventListener('abort', wakeNow);
+      entry.wakes.delete(wakeNow);
+      if (entry.wakes.size === 0) followed.delete(first.id);
+    }
+  }
+
+  return {
+    follow: follow as unknown as SubjectFollower['follow'],
+    start() {
+      stopListening = deps.subjects.onNotify((key) => {
+        if (key === null) look(followed.keys());
+        else if (followed.has(key)) look([key]);
+      });
+      timer = setInterval(() => look(followed.keys()), LOOK_AT_ALL_MS).unref();
+    },
+    close() {
+      clearInterval(timer);
+      stopListening?.();
+      isClosed = true;
+      for (const { wakes } of followed.values()) for (const wake of wakes) wake();
+    },
+  };
+}
+
+export function byId<Subject extends { id: string }>(
+  subjects: readonly Subject[],
+): ReadonlyMap<string, Subject> {
+  return new Map(subjects.map((subject) => [subject.id, subject]));
+}
+
+function shownOf(kind: Followed['kind'], subject: { id: string }): string {
+  const hidden: readonly string[] = kind.hidden;
+  return JSON.stringify(subject, (name, value: unknown) => {
+    if (hidden.includes(name)) return undefined;
+    return typeof value === 'bigint' ? value.toString() : value;
+  });
+}

@@ -1,0 +1,27 @@
+/**
+ * advanceNetworkClock: moves a development network's time ahead, so that the expiry of receipts can be tried out.
+ * Real networks keep their own time.
+ */
+import { DomainError } from '../../lib/errors.ts';
+import type { UnixSeconds } from '../../ledger/network/port.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+/** Ten years: later than every date that the product computes. */
+export const MAX_ADVANCE_SECONDS = 10 * 366 * 24 * 3600;
+
+/**
+ * @returns the close time of the ledger that the network closed for it.
+ * @throws DomainError CONFLICT on a network that keeps its own time.
+ */
+export async function advanceNetworkClock(
+  deps: Needs<'network' | 'clockControl'>,
+  seconds: number,
+): Promise<UnixSeconds> {
+  if (!deps.clockControl) {
+    throw new DomainError(
+      'CONFLICT',
+      `Network ${deps.network.name} keeps its own time; only the clock of a development network can be moved.`,
+    );
+  }
+  return deps.clockControl.advanceClock(seconds);
+}

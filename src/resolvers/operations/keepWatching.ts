@@ -1,0 +1,82 @@
+/**
+ * Restores the registration with the indexer when it has vanished there: indexers lose registrations, and let other
+ * clients delete them. Only a registration that an operator made before is restored. Without deliveries the feed is
+ * slower, not incomplete.
+ */
+import { backoffMs } from '../../db/dueWorker.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { findLiveRegistration, replaceVanished, type WatchNeeds } from './watchRetirements.ts';
+
+export interface RegistrationKeeper {
+  start(): void;
+  stop(): Promise<void>;
+  /** Checks once. @throws DomainError INDEXER_UNAVAILABLE */
+  look(): Promise<void>;
+}
+
+/** One small request by each instance; the healer finds what is not delivered in the meantime. */
+const LOOK_EVERY_MS = 60_000;
+/** Backoff after failures: each attempt to register inserts a row. */
+const LONGEST_WAIT_FACTOR = 60;
+
+export function createRegistrationKeeper(
+  deps: WatchNeeds,
+  options: { log: Logger; random: () => number; lookEveryMs?: number | undefined },
+): RegistrationKeeper {
+  const { log, random, lookEveryMs = LOOK_EVERY_MS } = options;
+  const longestMs = lookEveryMs * LONGEST_WAIT_FACTOR;
+  let timer: NodeJS.Timeout | null = null;
+  let looking = Promise.resolve();
+  let failures = 0;
+  let isStopped = false;
+
+  async function look(): Promise<void> {
+    const live = await findLiveRegistration(deps.db);
+    const url = deps.retirementsHookUrl;
+    // A first registration, or one for another address, is an operator's decision.
+    if (live === null || live.url !== url) return;
+    const listed = await deps.indexer.listWebhooks();
+    if (listed.some((webhook) => webhook.id === live.webhookId && webhook.url === url)) return;
+    log.warn(
+      { webhookId: live.webhookId },
+      'the registration has vanished at the indexer: registering again',
+    );
+    const webhookId = await replaceVanished(deps, live.id);
+    if (webhookId === null) return;
+    log.info({ webhookId }, 'registered with the indexer again');
+    // Finds what was not delivered in the meantime.
+    deps.healer.requestRound();
+  }
+
+  async function lookAndGoOn(): Promise<void> {
+    try {
+      await look();
+      failures = 0;
+    } catch (error) {
+      failures += 1;
+      // Logged once per outage: an indexer may be down for days.
+      if (failures === 1)
+        log.warn({ error: messageOf(error) }, 'the registration with the indexer could not be checked');
+    }
+    schedule();
+  }
+
+  function schedule(): void {
+    if (isStopped) return;
+    const waitMs = backoffMs(failures, { firstMs: lookEveryMs, longestMs }, random);
+    timer = setTimeout(() => {
+      looking = lookAndGoOn();
+    }, waitMs);
+  }
+
+  return {
+    look,
+    start: schedule,
+    async stop() {
+      isStopped = true;
+      if (timer) clearTimeout(timer);
+      await looking;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Lists submissions for operators.
+ */
+import { and, eq, type SQL } from 'drizzle-orm';
+import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { submissions } from '../../db/tables/index.ts';
+import type { Submission } from '../../ledger/submission/settle.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+const OLDEST_FIRST = {
+  column: submissions.createdAt,
+  id: submissions.id,
+  type: 'timestamptz',
+  direction: 'asc',
+} as const;
+
+export interface SubmissionFilter {
+  state?: Submission['state'] | null | undefined;
+}
+
+export async function listSubmissions(
+  deps: Needs<'db'>,
+  filter: SubmissionFilter,
+  page: KeysetPage<KeysetCursor>,
+): Promise<Submission[]> {
+  const { where, orderBy } = keyset(OLDEST_FIRST, page);
+  return deps.db
+    .select()
+    .from(submissions)
+    .where(and(where, matching(filter)))
+    .orderBy(...orderBy)
+    .limit(page.limit);
+}
+
+export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): Promise<number> {
+  return countRows(deps.db, submissions, matching(filter));
+}
+
+function matching({ state }: SubmissionFilter): SQL | undefined {
+  return state == null ? undefined : eq(submissions.state, state);
+}
+
+export async function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {
+  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, id));
+  return submission ?? null;
+}
+
+export function submissionCursor(submission: Submission): KeysetCursor {
+  return { value: submission.createdAt.toISOString(), id: submission.id };
+}

@@ -1,0 +1,286 @@
+/**
+ * resolveSessionReview: an operator decides about an off-ramp session what no rule could, or what its ramp provider
+ * can't be asked about any more because another one is configured.
+ *
+ *   RETRY    continue from where the session stood: sign again, or ask the provider again
+ *   CONFIRM  the tokens in custody go to the treasury
+ *   REFUND   the tokens in custody return to the depositor
+ *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
+ */
+import { and, desc, eq, isNull, or, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import type { Tx } from '../../db/connection.ts';
+import { offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { OffRampDeposit } from '../../ledger/network/port.ts';
+import { resumeWithin } from '../../ledger/submission/review.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
+import { OFF_RAMP_SESSIONS, closeReview, lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import type { Needs } from '../core/dependencies.ts';
+import {
+  findOffRampSession,
+  isAsAgreed,
+  type OffRampSession,
+  type OffRampReview,
+} from '../warehouse/offRamp/findOffRampSession.ts';
+import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
+import { isStranded, strandedReason } from './strandedSessions.ts';
+
+type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'subjects' | 'log'>;
+/** What a move to another state takes: it may enqueue a submission. */
+type MoveNeeds = Needs<'ramp' | 'submission'>;
+
+/** A day for a holder to sign a deposit whose payout is already made: an operator has to contact them. */
+const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
+
+export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
+export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
+
+export interface SessionReviewInput {
+  /** Our reference of the session. */
+  offRampSessionId: string;
+  decision: SessionReviewDecision;
+  /** The reason; kept permanently. */
+  note: string;
+}
+
+/**
+ * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, or the decision does not fit what the network
+ * shows); NetworkUnavailable
+ */
+export async function resolveSessionReview(
+  deps: ResolveSessionReviewNeeds,
+  operatorId: string,
+  input: SessionReviewInput,
+): Promise<OffRampSession> {
+  const { offRampSessionId, decision, note } = input;
+  const session = await findOffRampSession(deps, offRampSessionId);
+  if (!session) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${offRampSessionId}.`);
+  const onNetwork =
+    session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
+
+  await deps.db.transaction(async (tx) => {
+    // Lock order of offRampMoves.ts: settling locks the submission before the session.
+    const undecided = await findUndecided(tx, offRampSessionId, 'lock');
+    const current = await lockForDecision(tx, deps, offRampSessionId);
+    const review = await openReviewOf(tx, current);
+    await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note });
+    const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
+    // The session may have changed while this transaction waited for its locks.
+    if ((await findUndecided(tx, offRampSessionId))?.id !== undecided?.id)
+      throw decidedMeanwhile(offRampSessionId);
+    if (undecided?.state === 'PENDING') throw underWay(undecided.id);
+    if (decision === 'RETRY') {
+      if (undecided === null) await retry(tx, deps, current, held, review);
+      else await resumeWithin(tx, deps.submission, undecided.id);
+    } else if (undecided !== null) throw undecidedFirst(undecided.id);
+    else if (decision === 'ACCEPT') await accept(tx, deps, current, held, review);
+    else
+      await release(
+        tx,
+        deps,
+        current,
+        decision === 'REFUND' ? refundable(current, onNetwork) : held,
+        decision,
+      );
+  });
+
+  deps.log.info({ offRampSessionId, decision, operatorId, note }, 'off-ramp session review resolved');
+  for (const key of [offRampSessionId, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.subjects.notify(key);
+  return (await findOffRampSession(deps, offRampSessionId)) ?? session;
+}
+
+/** A stranded session is decided like one under review. */
+async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<OffRampSession> {
+  const session = await lockOffRampSession(tx, id);
+  if (!isStranded(deps, session)) return session;
+  await applyEvent(tx, deps.submission, session, 'stranded', { reason: strandedReason(deps, session) });
+  return lockOffRampSession(tx, id);
+}
+
+async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampReview> {
+  const [review] = await tx
+    .select()
+    .from(offRampReviews)
+    .where(and(eq(offRampReviews.sessionId, session.id), isNull(offRampReviews.closedAt)))
+    .orderBy(desc(offRampReviews.openedAt));
+  if (session.state === 'NEEDS_REVIEW' && review) return review;
+  throw new DomainError('CONFLICT', `Off-ramp session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
+}
+
+/**
+ * A submission of this session that is under review, or that custody has under way. A holder's submission may stay
+ * pending indefinitely, and a late deposit of a holder is refunded.
+ */
+async function findUndecided(tx: Tx, offRampSessionId: string, lock?: 'lock'): Promise<Undecided | null> {
+  const { id, state, signer, subjectId } = submissions;
+  const isUndecided = or(eq(state, 'NEEDS_REVIEW'), and(eq(state, 'PENDING'), eq(signer, 'CUSTODY')));
+  const found = tx
+    .select({ id, state })
+    .from(submissions)
+    .where(and(eq(subjectId, offRampSessionId), isUndecided))
+    .orderBy(id);
+  const [undecided] = await (lock ? found.for('update') : found);
+  return undecided ?? null;
+}
+
+type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state'>;
+
+function decidedMeanwhile(offRampSessionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `Off-ramp session ${offRampSessionId} has changed in the meantime: read it again, then decide.`,
+  );
+}
+
+function underWay(submissionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `Submission ${submissionId} of this session is under way: decide the session once it has an outcome.`,
+    { submissionId },
+  );
+}
+
+function undecidedFirst(submissionId: string): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveReview first.`,
+    { submissionId },
+  );
+}
+
+async function retry(
+  tx: Tx,
+  deps: MoveNeeds,
+  session: OffRampSession,
+  held: OffRampDeposit | null,
+  review: OffRampReview,
+): Promise<void> {
+  if (session.resolution === null && session.providerName !== deps.ramp.name) {
+    throw new DomainError(
+      'CONFLICT',
+      `Nothing can be retried: ${strandedReason(deps, session)}. Configure that provider again, or decide otherwise.`,
+    );
+  }
+  if (session.depositedAt === null) {
+    // It is there, unnoticed until now; or it is owed, because the provider has paid; or nothing is.
+    if (held?.status === 'PENDING') {
+      await applyEvent(tx, deps.submission, session, 'deposited', { values: { depositedAt: sql`now()` } });
+    } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
+    else {
+      // Without a refusal, the review's reason explains the session's end.
+      const refusalMessage = session.refusalMessage ?? review.reason;
+      await applyEvent(tx, deps.submission, session, 'retried', {
+        values: { closedAt: null, refusalMessage },
+      });
+    }
+  } else if (session.releasedAt !== null) {
+    throw new DomainError(
+      'CONFLICT',
+      `Nothing is left to retry: the tokens were released in ${session.resolutionTxHash}. Settle the difference with the provider, then ACCEPT.`,
+    );
+  } else await applyEvent(tx, deps.submission, session, 'retried');
+}
+
+/** Paid, but nothing is there: custody deposits, or the holder gets time to sign again. */
+async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
+  const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
+  const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
+  const signUntil = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
+  const values = isToBeSigned ? { closedAt: null, signUntil } : { closedAt: null };
+  await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
+}
+
+async function isDepositUnderWay(tx: Tx, session: OffRampSession): Promise<boolean> {
+  const deposits = and(eq(submissions.subjectId, session.id), eq(submissions.kind, 'initiateOffRamp'));
+  return (await tx.$count(submissions, and(deposits, eq(submissions.state, 'PENDING')))) > 0;
+}
+
+/** A holder's deposit can be refunded to its depositor even when it is not what was agreed. */
+function refundable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
+  if (found === null || isAsAgreed(session, found)) return found;
+  return isToBeGivenBack(session, found) ? found : null;
+}
+
+async function release(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  held: OffRampDeposit | null,
+  decision: 'CONFIRM' | 'REFUND',
+): Promise<void> {
+  const resolution = decision === 'CONFIRM' ? 'SETTLE' : 'REFUND';
+  if (held?.status !== 'PENDING') {
+    throw new DomainError(
+      'CONFLICT',
+      `There is nothing to ${decision}: the settlement contract shows ${held?.status ?? 'no deposit of this session'}.`,
+      { depositStatus: held?.status ?? null },
+    );
+  }
+  if (session.resolution !== null && session.resolution !== resolution) {
+    throw new DomainError(
+      'CONFLICT',
+      `${session.resolution} was decided before, and a transaction signed for it may still land.`,
+    );
+  }
+  await applyEvent(
+    tx,
+    deps.submission,
+    session,
+    decision === 'CONFIRM' ? 'decidedToConfirm' : 'decidedToRefund',
+    {
+      values: { depositedAt: orNow(offRampSessions.depositedAt) },
+    },
+  );
+}
+
+/** Keeps a time that is already set, to the microsecond. */
+function orNow(moment: PgColumn) {
+  return sql`coalesce(${moment}, now())`;
+}
+
+async function accept(
+  tx: Tx,
+  deps: MoveNeeds,
+  session: OffRampSession,
+  held: OffRampDeposit | null,
+  review: OffRampReview,
+): Promise<void> {
+  const closedAt = orNow(offRampSessions.closedAt);
+  if (held === null) {
+    if (session.depositedAt !== null) {
+      throw new DomainError(
+        'CONFLICT',
+        `The configured settlement contract does not have the deposit ${session.depositTxHash}. ` +
+          `It was made into ${session.settlementAddress}.`,
+        { settlementAddress: session.settlementAddress },
+      );
+    }
+    const refusalMessage = session.refusalMessage ?? review.reason;
+    await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
+      values: { closedAt, refusalMessage },
+    });
+    return;
+  }
+  if (held.status !== 'SETTLED' && held.status !== 'REFUNDED') {
+    throw new DomainError(
+      'CONFLICT',
+      `The settlement contract still holds the tokens (${held.status}): decide CONFIRM or REFUND.`,
+      { depositStatus: held.status },
+    );
+  }
+  await applyEvent(
+    tx,
+    deps.submission,
+    session,
+    held.status === 'SETTLED' ? 'acceptedSettled' : 'acceptedRefunded',
+    {
+      values: {
+        depositedAt: orNow(offRampSessions.depositedAt),
+        releasedAt: orNow(offRampSessions.releasedAt),
+        closedAt,
+      },
+    },
+  );
+}

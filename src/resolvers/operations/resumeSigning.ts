@@ -1,0 +1,15 @@
+/**
+ * resumeSigning: an operator ends a halt of signing. Unsigned submissions stay under review, to be decided one by one.
+ */
+import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+/** @returns why signing was halted. @throws DomainError CONFLICT when it is not; NetworkUnavailable */
+export async function resumeSigning(
+  deps: Needs<'submission' | 'log'>,
+  operatorId: string,
+  input: { reason: string },
+): Promise<{ haltedBecause: string }> {
+  deps.log.warn({ operatorId, reason: input.reason }, 'an operator resumes signing');
+  return { haltedBecause: await resume(deps.submission) };
+}

@@ -1,0 +1,79 @@
+/**
+ * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL was
+ * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or an
+ * operator decides
+ * about each (resolveSessionReview), after a look at what their provider shows.
+ */
+import { and, count, inArray, min, ne } from 'drizzle-orm';
+import { offRampSessions } from '../../db/tables/index.ts';
+import { messageOf } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
+import { WAITING_FOR_PROVIDER } from '../warehouse/offRamp/transitions.ts';
+
+/** Operators are reminded as often as this. */
+const LOOK_INTERVAL_MS = 10 * 60_000;
+
+export interface Stranded {
+  providerName: string;
+  sessions: number;
+  oldest: Date | null;
+}
+
+export function isStranded({ ramp }: Needs<'ramp'>, session: OffRampSession): boolean {
+  return session.providerName !== ramp.name && WAITING_FOR_PROVIDER.includes(session.state);
+}
+
+export function whereStranded({ ramp }: Needs<'ramp'>) {
+  return and(
+    ne(offRampSessions.providerName, ramp.name),
+    inArray(offRampSessions.state, [...WAITING_FOR_PROVIDER]),
+  );
+}
+
+export async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
+  const { providerName, createdAt } = offRampSessions;
+  return deps.db
+    .select({ providerName, sessions: count(), oldest: min(createdAt) })
+    .from(offRampSessions)
+    .where(whereStranded(deps))
+    .groupBy(providerName);
+}
+
+/** Why an operator must decide it. */
+export function strandedReason({ ramp }: Needs<'ramp'>, session: OffRampSession): string {
+  return `it waits for the ramp provider "${session.providerName}", but "${ramp.name}" is configured`;
+}
+
+/** Logs stranded sessions at start and regularly. */
+export function createStrandedWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
+  start(): Promise<void>;
+  stop(): void;
+} {
+  let timer: NodeJS.Timeout | null = null;
+  const look = async () => {
+    try {
+      for (const { providerName, sessions, oldest } of await readStranded(deps)) {
+        deps.log.error(
+          { providerName, configured: deps.ramp.name, sessions, oldest },
+          'off-ramp sessions wait for a ramp provider that is not configured: configure it again until they are done, ' +
+            'or decide about each with resolveSessionReview (offRampSessions, filter: { stranded: true })',
+        );
+      }
+    } catch (error) {
+      deps.log.warn(
+        { error: messageOf(error) },
+        'off-ramp sessions of other ramp providers could not be counted',
+      );
+    }
+  };
+  return {
+    async start() {
+      timer = setInterval(() => void look(), LOOK_INTERVAL_MS).unref();
+      await look();
+    },
+    stop() {
+      if (timer) clearInterval(timer);
+    },
+  };
+}

@@ -1,0 +1,95 @@
+/**
+ * watchRetirements: registers the public address of the retirements hook with the indexer.
+ *
+ * Each call leaves exactly one live registration: the new one is stored, and all others of this platform are removed
+ * from the indexer, including those of interrupted calls.
+ */
+import { and, eq, inArray, isNotNull, ne, sql } from 'drizzle-orm';
+import { withAdvisoryLock } from '../../db/advisoryLock.ts';
+import { indexerRegistrations } from '../../db/tables/index.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { Db } from '../../db/connection.ts';
+import { retryEarlyDeliveries } from '../carbon/receiveDelivery.ts';
+
+type RegisterNeeds = Needs<'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl'>;
+/** Registers, and handles deliveries that arrived before the secret was stored. */
+export type WatchNeeds = Needs<keyof RegisterNeeds | 'network' | 'healer'>;
+
+/** Every event type: indexers name retirements differently, so the hook recognizes them by their shape. */
+const ALL_EVENTS = ['*'];
+
+/** @throws DomainError INDEXER_UNAVAILABLE; a further call cleans up. */
+export async function watchRetirements(deps: WatchNeeds): Promise<{ webhookId: string }> {
+  // Serialized over all instances: concurrent calls would remove each other's registration.
+  const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', () => register(deps));
+  await retryEarlyDeliveries(deps);
+  return { webhookId };
+}
+
+/**
+ * Replaces a registration that has vanished at the indexer.
+ * @returns the new webhook's id, or null when another instance has replaced it in the meantime.
+ * @throws DomainError INDEXER_UNAVAILABLE
+ */
+export async function replaceVanished(deps: WatchNeeds, vanishedId: string): Promise<string | null> {
+  const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
+    const live = await findLiveRegistration(deps.db);
+    return live?.id === vanishedId ? register(deps) : null;
+  });
+  if (webhookId !== null) await retryEarlyDeliveries(deps);
+  return webhookId;
+}
+
+/** Whether the platform has a live registration for the hook's present address. */
+export async function isWatching(deps: Needs<'db' | 'retirementsHookUrl'>): Promise<boolean> {
+  const live = await findLiveRegistration(deps.db);
+  return live?.url === deps.retirementsHookUrl;
+}
+
+/** The registration that the platform believes to be live. */
+export async function findLiveRegistration(db: Db) {
+  const [live] = await db.select().from(indexerRegistrations).where(eq(indexerRegistrations.state, 'LIVE'));
+  return live ?? null;
+}
+
+async function register(deps: RegisterNeeds): Promise<string> {
+  const id = deps.ids.next();
+  const url = deps.retirementsHookUrl;
+  await deps.db.insert(indexerRegistrations).values({ id, url, state: 'REGISTERING', createdAt: sql`now()` });
+  const webhook = await deps.indexer.registerWebhook(url, ALL_EVENTS);
+  await deps.db.transaction(async (tx) => {
+    await tx
+      .update(indexerRegistrations)
+      .set({ state: 'REPLACED', replacedAt: sql`now()` })
+      .where(and(ne(indexerRegistrations.state, 'REPLACED'), ne(indexerRegistrations.id, id)));
+    await tx
+      .update(indexerRegistrations)
+      .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret: deps.sealer.seal(webhook.secret) })
+      .where(eq(indexerRegistrations.id, id));
+  });
+  await removeOthers(deps, webhook.id);
+  return webhook.id;
+}
+
+/** Deletes at the indexer every webhook for this platform's address or by this platform, except `keptId`. */
+async function removeOthers(
+  deps: Needs<'db' | 'indexer' | 'retirementsHookUrl'>,
+  keptId: string,
+): Promise<void> {
+  const listed = await deps.indexer.listWebhooks();
+  const ids = listed.map((webhook) => webhook.id);
+  const ours =
+    ids.length === 0
+      ? []
+      : await deps.db
+          .select({ webhookId: indexerRegistrations.webhookId })
+          .from(indexerRegistrations)
+          .where(
+            and(isNotNull(indexerRegistrations.webhookId), inArray(indexerRegistrations.webhookId, ids)),
+          );
+  const known = new Set(ours.map((row) => row.webhookId));
+  const stale = listed.filter(
+    (webhook) => webhook.id !== keptId && (webhook.url === deps.retirementsHookUrl || known.has(webhook.id)),
+  );
+  for (const webhook of stale) await deps.indexer.deleteWebhook(webhook.id);
+}

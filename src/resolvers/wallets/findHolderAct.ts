@@ -1,0 +1,106 @@
+/**
+ * Finds acts that were prepared for holders with their own wallet, and their state.
+ */
+import { asc, desc, eq } from 'drizzle-orm';
+import { attempts, holderActs, submissions } from '../../db/tables/index.ts';
+import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.ts';
+import { decodeCall } from '../../ledger/submission/callCodec.ts';
+import type { Submission } from '../../ledger/submission/settle.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { SubjectTransaction } from '../carbon/findRetirement.ts';
+
+type HolderActRow = typeof holderActs.$inferSelect;
+
+/** EXPIRED: signed, and can no longer land. An act that was never submitted stays PREPARED. */
+export type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
+
+export interface HolderAct extends Pick<
+  HolderActRow,
+  'id' | 'kind' | 'preparedBy' | 'offRampSessionId' | 'recordIndex' | 'preparedAtLedger' | 'createdAt'
+> {
+  call: HolderCall;
+  unsigned: UnsignedTransaction;
+  state: HolderActState;
+  /** The submission of the signed transaction; null until one was submitted. */
+  submission: Submission | null;
+}
+
+type Finder = Needs<'db'>;
+
+/** A session gets a new act each minute at most; older ones than these can't land any more, or say nothing new. */
+const MAX_ACTS_OF_SESSION = 100;
+
+export async function findHolderAct(deps: Finder, id: string): Promise<HolderAct | null> {
+  const [row] = await selectActs(deps).where(eq(holderActs.id, id));
+  return row ? actOf(row) : null;
+}
+
+/** What was prepared for an off-ramp session lately, oldest first. */
+export async function readHolderActs(deps: Finder, offRampSessionId: string): Promise<HolderAct[]> {
+  const rows = await selectActs(deps)
+    .where(eq(holderActs.offRampSessionId, offRampSessionId))
+    .orderBy(desc(holderActs.createdAt), desc(holderActs.id))
+    .limit(MAX_ACTS_OF_SESSION);
+  return rows.map(actOf).toReversed();
+}
+
+/** The signed transactions that were submitted for it, oldest first; a wallet replaces one a few times at most. */
+export async function readActTransactions(
+  deps: Finder,
+  { id, submission }: HolderAct,
+): Promise<SubjectTransaction[]> {
+  if (submission === null) return [];
+  // A deposit's subject is its session, which may have several acts.
+  const ofAct =
+    submission.subjectId === id ? eq(submissions.subjectId, id) : eq(submissions.id, submission.id);
+  const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
+  const rows = await deps.db
+    .select({ txHash, state, signedAt, decidedAt })
+    .from(attempts)
+    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+    .where(ofAct)
+    .orderBy(asc(submissions.createdAt), asc(submissions.id), asc(number));
+  return rows.map((row) => ({ ...row, kind: submission.kind }));
+}
+
+function selectActs({ db }: Finder) {
+  return db
+    .select({ act: holderActs, submission: submissions })
+    .from(holderActs)
+    .leftJoin(submissions, eq(submissions.id, holderActs.submissionId))
+    .$dynamic();
+}
+
+function actOf({ act, submission }: { act: HolderActRow; submission: Submission | null }): HolderAct {
+  const { id, kind, preparedBy, offRampSessionId, recordIndex, preparedAtLedger, createdAt } = act;
+  const { format, payload, holder, validUntil } = act;
+  return {
+    id,
+    kind,
+    preparedBy,
+    offRampSessionId,
+    recordIndex,
+    preparedAtLedger,
+    createdAt,
+    // The database's rules forbid changes to what was encoded.
+    call: decodeCall(act.call) as HolderCall,
+    unsigned: { format, payload, holder, validUntil },
+    state: stateOf(submission),
+    submission,
+  };
+}
+
+function stateOf(submission: Submission | null): HolderActState {
+  switch (submission?.state) {
+    case undefined:
+      return 'PREPARED';
+    case 'PENDING':
+      return 'SUBMITTED';
+    case 'SUCCEEDED':
+      return 'LANDED';
+    case 'REFUSED':
+      return submission?.refusalReason === 'EXPIRED' ? 'EXPIRED' : 'REFUSED';
+    case 'NEEDS_REVIEW':
+      return 'NEEDS_REVIEW';
+  }
+}

@@ -1,0 +1,78 @@
+/**
+ * What the network's word about a holder's own act means. The act itself is what its submission says (holderActs);
+ * here is what else follows: nothing in the books, which know nothing of a holder's own tokens, but a record in the
+ * feed, and the way of an off-ramp session. Called by submission, inside the transaction that settles the call.
+ */
+import { eq } from 'drizzle-orm';
+import { holderActs } from '../../db/tables/index.ts';
+import type { Effects } from '../../ledger/submission/effects.ts';
+import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
+import { OFF_RAMP_SESSIONS, lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import {
+  depositLanded,
+  isToBeDeposited,
+  type SettlementEffectsDependencies,
+} from '../warehouse/offRamp/settlementEffects.ts';
+
+/** For acts without effects on the platform's state. */
+const NO_EFFECTS = {
+  async succeeded() {},
+  async refused() {
+    return 'REFUSED' as const;
+  },
+  async needsReview() {},
+  async resumed() {},
+} satisfies Effects;
+
+/** @param showInFeed adds a landed retirement to the feed, as for one that custody signs. */
+export function holderRetireEffects(showInFeed: Effects['afterSucceeded']): Effects {
+  return {
+    ...NO_EFFECTS,
+    ...(showInFeed ? { afterSucceeded: showInFeed } : {}),
+    /** The token's record does not contain its transaction's hash; the feed reads it from here. */
+    async succeeded(tx, { submissionId }, { result, txHash }) {
+      if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);
+      await tx
+        .update(holderActs)
+        .set({ recordIndex: result.retirementIndex, recordTxHash: txHash })
+        .where(eq(holderActs.submissionId, submissionId));
+    },
+  };
+}
+
+/** No deposit is enqueued: the holder requests and signs it. */
+export function holderApprovalEffects(): Effects {
+  return NO_EFFECTS;
+}
+
+export function holderDepositEffects(deps: SettlementEffectsDependencies): Effects {
+  return {
+    async succeeded(tx, { subjectId }, { txHash }) {
+      await depositLanded(tx, deps, await lockOffRampSession(tx, subjectId), txHash);
+    },
+    // Acts on the provider's status, which may have changed in the meantime.
+    afterSucceeded: async () => deps.subjects.notify(OFF_RAMP_SESSIONS),
+    async refused(tx, { subjectId }, refusal) {
+      const session = await lockOffRampSession(tx, subjectId);
+      const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };
+      const isPaid = session.providerStatus === 'settled';
+      // Under review because it is paid: the review stays, and its reason.
+      if (isToBeDeposited(session) && !(session.state === 'NEEDS_REVIEW' && isPaid)) {
+        const reason = `the provider has paid, but the holder's deposit was refused: ${refusal.message}`;
+        await applyEvent(tx, deps, session, 'depositRefused', { values: refused, reason });
+      }
+      return 'REFUSED';
+    },
+    async needsReview(tx, { subjectId }, reason) {
+      const session = await lockOffRampSession(tx, subjectId);
+      // In other states nothing waits for it any more, and the settlement contract is read.
+      if (session.state === 'DEPOSITING') await applyEvent(tx, deps, session, 'undecidable', { reason });
+    },
+    async resumed(tx, { subjectId }) {
+      const session = await lockOffRampSession(tx, subjectId);
+      if (session.state === 'NEEDS_REVIEW' && session.depositedAt === null) {
+        await applyEvent(tx, deps, session, 'depositGoesOn');
+      }
+    },
+  };
+}

@@ -1,0 +1,66 @@
+/**
+ * Prepares an act for a holder with their own wallet: the network builds the unsigned transaction, which is stored as
+ * it is returned to the client, and compared with what the client submits.
+ */
+import { sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { holderActs } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Address, HolderCall } from '../../ledger/network/port.ts';
+import { encodeCall } from '../../ledger/submission/callCodec.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+export type PreparedAct = Omit<typeof holderActs.$inferInsert, 'createdAt'>;
+
+export interface ActPlan {
+  call: HolderCall;
+  holder: Address;
+  /** The caller's subject. */
+  preparedBy: string;
+  /** What it belongs to: an off-ramp session, or the project of a retirement. */
+  offRampSessionId?: string;
+  projectId?: string;
+}
+
+/** @throws NetworkRefusal when the network would refuse it now; NetworkUnavailable */
+export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan): Promise<PreparedAct> {
+  const { call, holder, ...rest } = plan;
+  const { ledger: preparedAtLedger } = await deps.network.status();
+  const unsigned = await deps.network.prepareForHolder(call, holder);
+  return {
+    ...unsigned,
+    ...rest,
+    id: deps.ids.next(),
+    kind: call.kind,
+    call: encodeCall(call),
+    preparedAtLedger,
+  };
+}
+
+export async function storeAct(db: Pick<Tx, 'insert'>, act: PreparedAct): Promise<void> {
+  // The latest of a session's acts is the one in force, so all instances date them by the database's clock.
+  await db.insert(holderActs).values({ ...act, createdAt: sql`clock_timestamp()` });
+}
+
+/**
+ * @returns the holder's address in the network's one spelling.
+ * @throws DomainError BAD_USER_INPUT
+ */
+export function requireHolder(deps: Needs<'network'>, text: string): Address {
+  const { network } = deps;
+  const holder = network.normalizeAddress(text);
+  const field = 'input.holder';
+  if (holder === null) {
+    throw new DomainError('BAD_USER_INPUT', `"${text}" is not an address of the network "${network.name}".`, {
+      field,
+    });
+  }
+  if (holder === network.custodyAddress || network.signingOrder?.accounts.includes(holder)) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `${holder} signs for the platform itself: use retire and cashOut for what custody holds.`,
+      { field },
+    );
+  }
+  return holder;
+}

@@ -1,0 +1,118 @@
+/**
+ * prepareCashOutDeposit: cashes out receipt tokens at a holder's own address, by the holder's signature.
+ *
+ *   checks ─▶ session OPENING ─▶ opened at the provider ─▶ AWAITING_SIGNATURE
+ *          ─▶ the next thing to sign ─▶ submitSigned ─▶ … ─▶ deposited, and on as any off-ramp session
+ *
+ * The reference that a deposit names is the provider's id of the session, so the session is opened first, and closed
+ * again when the signature does not come (stepHolderDeposit.ts). The same request again returns what is to be signed
+ * next: where deposits need an approval, first that, and the deposit once the approval has landed; and a new
+ * transaction in place of an expired one.
+ */
+import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
+import { beginCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
+import {
+  approvalCall,
+  depositCall,
+  opened,
+  type OpenedOffRampSession,
+} from '../warehouse/offRamp/offRampMoves.ts';
+import { requireSettlementOf, requireUnexpired } from '../warehouse/offRamp/checkCashOut.ts';
+import type { ReceiptCaller } from '../warehouse/findReceipt.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { OffRampSession, OffRampState } from '../warehouse/offRamp/findOffRampSession.ts';
+import { findHolderAct, readHolderActs, type HolderAct } from './findHolderAct.ts';
+import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
+import { isSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
+
+type PrepareNeeds = Needs<'db' | 'network' | 'ids'>;
+
+export interface PrepareCashOutDepositInput extends CashOutInput {
+  /** The address that holds the tokens, signs, and receives a refund. */
+  holder: string;
+}
+
+export interface PreparedCashOut {
+  session: OffRampSession;
+  /** The act to sign now, or the one in progress; null when there is neither. */
+  act: HolderAct | null;
+}
+
+const BEING_OPENED: ReadonlySet<OffRampState> = new Set(['OPENING']);
+/** A transaction with less time than this left is not worth signing. */
+const SHORTEST_VALIDITY_SECONDS = 30n;
+/** An older act's sequence (nonce) or fees may be out of date. */
+const FRESH_MS = 60_000;
+
+/** @throws like beginCashOut; DomainError BAD_USER_INPUT */
+export async function prepareCashOutDeposit(
+  deps: Parameters<typeof beginCashOut>[0] & PrepareNeeds,
+  caller: ReceiptCaller,
+  { holder, ...input }: PrepareCashOutDepositInput,
+): Promise<PreparedCashOut> {
+  const session = await beginCashOut(deps, caller, {
+    operation: 'prepareCashOutDeposit',
+    input,
+    holder: requireHolder(deps, holder),
+    waitWhile: BEING_OPENED,
+  });
+  return { session, act: await nextAct(deps, session, caller.subject) };
+}
+
+async function nextAct(
+  deps: PrepareNeeds,
+  session: OffRampSession,
+  preparedBy: string,
+): Promise<HolderAct | null> {
+  const latest = (await readHolderActs(deps, session.id)).at(-1) ?? null;
+  if (!(await isSignatureAwaited(deps, session))) return latest?.state === 'SUBMITTED' ? latest : null;
+  await requireUnexpired(deps.network, session.tokenAddress);
+  await requireSettlementOf(deps.network, session);
+  const isUsable = latest !== null && (await isStillUsable(deps, latest));
+  if (isUsable && latest.kind === 'initiateOffRamp') return latest;
+
+  const known = opened(session);
+  const deposit = await prepareUnlessUnapproved(deps, known, preparedBy);
+  if (deposit !== null) return deposit;
+  return isUsable ? latest : prepare(deps, known, preparedBy, approvalCall(known));
+}
+
+/** Null when the holder has to approve it first. */
+async function prepareUnlessUnapproved(
+  deps: PrepareNeeds,
+  session: OpenedOffRampSession,
+  preparedBy: string,
+): Promise<HolderAct | null> {
+  try {
+    return await prepare(deps, session, preparedBy, depositCall(session));
+  } catch (error) {
+    const isUnapproved = error instanceof NetworkRefusal && error.reason === 'INSUFFICIENT_ALLOWANCE';
+    if (isUnapproved && deps.network.depositsNeedApproval) return null;
+    throw error;
+  }
+}
+
+async function prepare(
+  deps: PrepareNeeds,
+  session: OpenedOffRampSession,
+  preparedBy: string,
+  call: HolderCall,
+): Promise<HolderAct> {
+  const { id: offRampSessionId, depositorAddress: holder } = session;
+  const prepared = await prepareAct(deps, { call, holder, preparedBy, offRampSessionId });
+  await storeAct(deps.db, prepared);
+  const act = await findHolderAct(deps, prepared.id);
+  if (!act) throw new Error(`holder's act ${prepared.id} has vanished`);
+  return act;
+}
+
+/** A submitted approval is awaited; a prepared act is returned again while it is fresh and valid. */
+async function isStillUsable(deps: Needs<'db' | 'network'>, act: HolderAct): Promise<boolean> {
+  if (act.state === 'SUBMITTED') return true;
+  if (act.state !== 'PREPARED') return false;
+  if ((await readDatabaseTime(deps.db)).getTime() - act.createdAt.getTime() > FRESH_MS) return false;
+  const { validUntil } = act.unsigned;
+  if (validUntil === null) return true;
+  return validUntil > (await deps.network.status()).closedAt + SHORTEST_VALIDITY_SECONDS;
+}

@@ -1,0 +1,87 @@
+/**
+ * prepareRetirement: retires credits at a holder's own address, by the holder's signature. The books do not contain
+ * these credits, so nothing is held; the token's record shows the holder as retiredBy.
+ *
+ *   checks ─▶ unsigned transaction, stored ─▶ (signed by the wallet) ─▶ submitSigned
+ */
+import { DomainError } from '../../lib/errors.ts';
+import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../ledger/units.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findHolderAct, type HolderAct } from './findHolderAct.ts';
+import { requireProjectByToken } from '../carbon/findProject.ts';
+import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
+
+export interface PrepareRetirementInput {
+  tokenAddress: string;
+  /** Whole tonnes. */
+  amountCO2e: bigint;
+  /** The address that holds the credits and signs. */
+  holder: string;
+  /** A free-text label for the public record, not an address. */
+  beneficiary: string;
+  note: string;
+  idempotencyKey: string;
+}
+
+/**
+ * @returns the act that the first use of the key prepared, in its present state.
+ * @throws DomainError NOT_FOUND, BAD_USER_INPUT, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT; NetworkRefusal,
+ * NetworkUnavailable
+ */
+export async function prepareRetirement(
+  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  callerId: string,
+  input: PrepareRetirementInput,
+): Promise<HolderAct> {
+  const { idempotencyKey: key, ...rest } = input;
+  const request = { callerId, operation: 'prepareRetirement', key, input: rest };
+  // Before the checks: the first use may itself have spent the balance.
+  const id = (await findFirstUse(deps.db, request)) ?? (await prepare(deps, request, input));
+  const act = await findHolderAct(deps, id);
+  if (!act) throw new Error(`holder's act ${id} has vanished`);
+  return act;
+}
+
+async function prepare(
+  deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
+  request: IdempotentRequest,
+  input: PrepareRetirementInput,
+): Promise<string> {
+  const { id: projectId, tokenAddress } = await requireProjectByToken(
+    deps,
+    input.tokenAddress,
+    'input.tokenAddress',
+  );
+  const holder = requireHolder(deps, input.holder);
+  await requireBalance(deps, tokenAddress, holder, input.amountCO2e);
+  const { beneficiary, note } = input;
+  const act = await prepareAct(deps, {
+    call: { kind: 'retire', tokenAddress, amount: toBaseUnits(input.amountCO2e), beneficiary, note },
+    holder,
+    preparedBy: request.callerId,
+    projectId,
+  });
+  return deps.db.transaction(async (tx) => {
+    const first = await reserveKey(tx, request, act.id, deps.clock.now());
+    if (first !== null) return first;
+    await storeAct(tx, act);
+    return act.id;
+  });
+}
+
+async function requireBalance(
+  deps: Needs<'network'>,
+  tokenAddress: string,
+  holder: string,
+  tonnes: bigint,
+): Promise<void> {
+  const balance = await deps.network.balanceOf(tokenAddress, holder);
+  if (balance >= toBaseUnits(tonnes)) return;
+  const available = balance / BASE_UNITS_PER_WHOLE;
+  throw new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${tonnes} tonnes were to be retired, but ${holder} holds ${available} whole tonnes of token ${tokenAddress}.`,
+    { field: 'input.amountCO2e', requested: tonnes.toString(), available: available.toString() },
+  );
+}

@@ -1,0 +1,209 @@
+/**
+ * submitSigned: takes what a wallet signed and hands it to submission.
+ *
+ *   signed bytes ─▶ exactly the prepared act? ─▶ intent + attempt committed ─▶ sent, asked and settled by the worker
+ *
+ * The same bytes again get the same answer. While the first bytes can still land, other bytes are accepted only as a
+ * wallet's fee replacement: the same act in the same sequence slot (signedByHolder.ts). Once the first are dead, other
+ * bytes are accepted only when they have landed already, because a wallet can send what it has signed: the act is then
+ * done, and a client that was told otherwise would do it twice.
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { holderActs } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { NetworkRefusal, type PreparedTransaction } from '../../ledger/network/port.ts';
+import type { Submission } from '../../ledger/submission/settle.ts';
+import { addReplacement, enqueueSigned, NEVER_SIGNED_AGAIN } from '../../ledger/submission/signedByHolder.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { awaitSubject } from '../core/awaitSubject.ts';
+import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
+import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import { requireSettlementOf } from '../warehouse/offRamp/checkCashOut.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findOffRampSession, type OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
+import { findHolderAct, readActTransactions, type HolderAct } from './findHolderAct.ts';
+import { isSignatureAwaited } from '../warehouse/offRamp/stepHolderDeposit.ts';
+
+type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
+
+/**
+ * @param act one that the caller may submit.
+ * @returns the act in the state reached when the wait ended: LANDED, or SUBMITTED or NEEDS_REVIEW.
+ * @throws DomainError BAD_USER_INPUT (another act, or not its holder's signature), CONFLICT, LEDGER_REJECTED (refused,
+ * or too late: prepare another); NetworkUnavailable
+ */
+export async function submitSigned(
+  deps: Needs<keyof CommitNeeds | 'submission' | 'subjects' | 'mutationWaitMs'>,
+  act: HolderAct,
+  signed: string,
+): Promise<HolderAct> {
+  const opened = await openSigned(deps, act, signed);
+  const isLanded = await hasLandedAlready(deps, act, opened);
+  const subjectId = await commit(deps, act, { opened, isLanded });
+  await deps.submission.checkpoint('attempt-committed');
+  deps.subjects.notify(NEW_SUBMISSION);
+
+  const current = await awaitSubject(
+    deps,
+    subjectId,
+    async () => {
+      const read = await findHolderAct(deps, act.id);
+      if (!read) throw new Error(`holder's act ${act.id} has vanished`);
+      return read;
+    },
+    ({ state }) => state !== 'SUBMITTED',
+  );
+  if (current.state === 'REFUSED' || current.state === 'EXPIRED') {
+    const reason = current.submission?.refusalReason ?? null;
+    throw refusedByLedger(act, reason, current.submission?.message ?? '');
+  }
+  return current;
+}
+
+async function openSigned(
+  deps: Needs<'network'>,
+  act: HolderAct,
+  signed: string,
+): Promise<PreparedTransaction> {
+  try {
+    const opened = await deps.network.openSigned(act.call, act.unsigned, signed);
+    // The wallet may have sent it before submitting it here.
+    const { preparedAtLedger } = act;
+    return opened.preparedAtLedger < preparedAtLedger ? opened : { ...opened, preparedAtLedger };
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    throw new DomainError('BAD_USER_INPUT', error.message, { field: 'input.signed', reason: error.reason });
+  }
+}
+
+/**
+ * The network is asked where the transaction is too late to be sent or not awaited: the wallet may have sent it.
+ * @throws DomainError LEDGER_REJECTED when its time is over, and it has not landed; CONFLICT when another one is dead, and
+ * the fate of this one is unknown
+ */
+async function hasLandedAlready(
+  deps: Needs<'db' | 'network'>,
+  act: HolderAct,
+  opened: PreparedTransaction,
+): Promise<boolean> {
+  if (act.state === 'EXPIRED') return hasLandedInstead(deps, act, opened);
+  if (act.submission !== null) return false;
+  const { validUntil } = opened;
+  const isPast = validUntil !== null && (await deps.network.status()).closedAt > validUntil;
+  if (
+    !isPast &&
+    (act.offRampSessionId === null || (await isSignatureAwaited(deps, await sessionOf(deps, act))))
+  )
+    return false;
+  const { status } = await deps.network.outcome(opened);
+  if (isPast && (status === 'dead' || status === 'undeterminable')) {
+    throw refusedByLedger(act, NEVER_SIGNED_AGAIN.reason, NEVER_SIGNED_AGAIN.message);
+  }
+  return status === 'succeeded';
+}
+
+/** Whether these bytes, other than those that are proved dead, have landed. */
+async function hasLandedInstead(
+  deps: Needs<'db' | 'network'>,
+  act: HolderAct,
+  opened: PreparedTransaction,
+): Promise<boolean> {
+  const known = await readActTransactions(deps, act);
+  if (known.some(({ txHash }) => txHash === opened.hash)) return false;
+  const { status } = await deps.network.outcome(opened);
+  if (status === 'succeeded') return true;
+  if (status === 'refused' || status === 'dead') return false;
+  const { hash: txHash } = opened;
+  const whatToDo =
+    status === 'pending'
+      ? 'can still land. If the wallet has sent it, submit it again later; prepare another act only if it has not.'
+      : 'may have landed, but the network no longer has that history: look for it before you prepare another act.';
+  throw new DomainError(
+    'CONFLICT',
+    `The transaction that was submitted first is dead, but ${txHash} ${whatToDo}`,
+    {
+      actId: act.id,
+      txHash,
+    },
+  );
+}
+
+function refusedByLedger(act: HolderAct, reason: string | null, message: string): DomainError {
+  return new DomainError('LEDGER_REJECTED', message, { actId: act.id, reason });
+}
+
+interface Signed {
+  opened: PreparedTransaction;
+  /** It has landed: it can no longer be prevented, only recorded. */
+  isLanded: boolean;
+}
+
+type Subject = Pick<Submission, 'subjectType' | 'subjectId'>;
+
+/** @returns the subject of the submission that carries it, for callers that wait. */
+async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promise<string> {
+  const { offRampSessionId, call } = act;
+  // An approval moves nothing of its session, and there may be several.
+  const subject: Subject =
+    call.kind === 'initiateOffRamp' && offRampSessionId !== null
+      ? { subjectType: 'OFF_RAMP_SESSION', subjectId: offRampSessionId }
+      : { subjectType: 'HOLDER_ACT', subjectId: act.id };
+  if (call.kind !== 'retire' && act.submission === null)
+    await requireSettlementOf(deps.network, await sessionOf(deps, act));
+  const isNew = act.submission === null || (act.state === 'EXPIRED' && signed.isLanded);
+  const known = isNew ? await commitNew(deps, act, subject, signed) : (act.submission?.id ?? null);
+  // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
+  if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed.opened));
+  return subject.subjectId;
+}
+
+/** @returns null, or the id of a submission that was committed first, and nothing was written. */
+async function commitNew(
+  deps: CommitNeeds,
+  act: HolderAct,
+  subject: Subject,
+  { opened, isLanded }: Signed,
+): Promise<string | null> {
+  const { offRampSessionId, call } = act;
+  return deps.db.transaction(async (tx) => {
+    // Lock order: the session before the act.
+    const session = offRampSessionId === null ? null : await lockOffRampSession(tx, offRampSessionId);
+    const submissionId = await lockAct(tx, act.id);
+    if (submissionId !== null && submissionId !== act.submission?.id) return submissionId;
+    if (session !== null && !isLanded && !(await isSignatureAwaited({ db: tx }, session)))
+      throw notAwaited(session);
+    if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
+      await applyEvent(tx, deps, session, 'signed');
+    }
+    const created = await enqueueSigned(tx, deps, { ...subject, call }, opened);
+    await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
+    return null;
+  });
+}
+
+async function sessionOf(deps: Needs<'db'>, act: HolderAct): Promise<OffRampSession> {
+  const session = act.offRampSessionId === null ? null : await findOffRampSession(deps, act.offRampSessionId);
+  if (!session) throw new Error(`holder's act ${act.id} has no off-ramp session`);
+  return session;
+}
+
+async function lockAct(tx: Tx, id: string): Promise<string | null> {
+  const [act] = await tx
+    .select({ submissionId: holderActs.submissionId })
+    .from(holderActs)
+    .where(eq(holderActs.id, id))
+    .for('update');
+  if (!act) throw new Error(`holder's act ${id} has vanished`);
+  return act.submissionId;
+}
+
+/** A deposit that is no longer awaited would have to be refunded. */
+function notAwaited({ id, state }: OffRampSession): DomainError {
+  const where = state === 'AWAITING_SIGNATURE' ? 'past its deadline for the signature' : state;
+  return new DomainError(
+    'CONFLICT',
+    `The off-ramp session ${id} is ${where}: nothing more is signed for it. Begin another one.`,
+    { state },
+  );
+}

@@ -1,0 +1,246 @@
+/**
+ * createDeposit: deploys the receipt token of a confirmed deposit and mints its kilograms to the farmer.
+ *
+ *   request ─▶ receipt DEPLOYING + deploy intent (one transaction)
+ *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ ACTIVE
+ *
+ * The effects of the two network calls are in receiptEffects.ts.
+ */
+import { createHmac } from 'node:crypto';
+import { eq, max, sql } from 'drizzle-orm';
+import { unixSeconds } from '../../lib/clock.ts';
+import type { Tx } from '../../db/connection.ts';
+import { receipts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { NetworkUnavailable } from '../../ledger/network/port.ts';
+import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
+import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
+import { awaitSubject } from '../core/awaitSubject.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findReceiptById, type Receipt } from './findReceipt.ts';
+import { reserveKey } from '../core/idempotency.ts';
+import { rehearse } from '../core/rehearse.ts';
+
+type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
+type CreateDepositNeeds = Needs<keyof RecordNeeds | 'subjects' | 'mutationWaitMs'>;
+
+export const RECEIPT_TOKEN_SYMBOL = 'WHR';
+/** 180 days from the deposit to the expiry. */
+export const STORAGE_SECONDS = 15_552_000n;
+
+export interface CreateDepositInput {
+  farmerAddress: string;
+  commodityType: string;
+  /** Whole kilograms. */
+  quantityKg: bigint;
+  warehouseId: string;
+  gradeClassification: string;
+  /** Whole US dollars. */
+  valuationUSD: bigint;
+  warehouseLocation?: string | null | undefined;
+  countryCode?: string | null | undefined;
+  harvestSeason?: string | null | undefined;
+  /** `0x` and 64 hexadecimal digits; all zero when there is no report. */
+  inspectionReportHash?: string | null | undefined;
+  /** The subject of the farmer's token, who may then see the receipt and cash it out. */
+  farmerId?: string | null | undefined;
+  idempotencyKey: string;
+}
+
+/**
+ * @param defaultCountryCode of a deposit whose input names no country.
+ * @returns the receipt in the state reached when the wait ended.
+ * @throws DomainError BAD_USER_INPUT, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ */
+export async function createDeposit(
+  deps: CreateDepositNeeds,
+  warehouseOperatorId: string,
+  input: CreateDepositInput,
+  defaultCountryCode: string,
+): Promise<Receipt> {
+  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode);
+  deps.subjects.notify(NEW_SUBMISSION);
+  const receipt = await awaitSubject(
+    deps,
+    receiptId,
+    () => requireReceipt(deps, receiptId),
+    ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
+  );
+  if (receipt.state === 'REFUSED') {
+    throw new DomainError(
+      'LEDGER_REJECTED',
+      `The network refused the receipt's token: ${receipt.refusalMessage}`,
+      { receiptId, assetId: receipt.assetId },
+    );
+  }
+  return receipt;
+}
+
+/** What a deposit would become. */
+export type RehearsedDeposit = Pick<Receipt, 'assetId' | 'tokenName' | 'depositDate' | 'expiryDate'>;
+
+/** Makes every check of the deposit, and changes nothing. @throws as createDeposit, but no IDEMPOTENCY_CONFLICT */
+export async function rehearseDeposit(
+  deps: RecordNeeds,
+  warehouseOperatorId: string,
+  input: CreateDepositInput,
+  defaultCountryCode: string,
+): Promise<RehearsedDeposit> {
+  const id = deps.ids.next();
+  const createdAt = deps.clock.now();
+  const facts = await checkedFacts(deps, input, defaultCountryCode, createdAt);
+  return rehearse(deps.db, (tx) =>
+    insertReceipt(tx, deps, { ...facts, id, createdAt, confirmedBy: warehouseOperatorId }),
+  );
+}
+
+/** Commits the receipt and the intent to deploy. @returns the receipt of the key's first use. */
+async function record(
+  deps: RecordNeeds,
+  warehouseOperatorId: string,
+  input: CreateDepositInput,
+  defaultCountryCode: string,
+): Promise<string> {
+  const { idempotencyKey, ...rest } = input;
+  const id = deps.ids.next();
+  const now = deps.clock.now();
+  const facts = await checkedFacts(deps, input, defaultCountryCode, now);
+  const request = {
+    callerId: warehouseOperatorId,
+    operation: 'createDeposit',
+    key: idempotencyKey,
+    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
+  };
+  return deps.db.transaction(async (tx) => {
+    const first = await reserveKey(tx, request, id, now);
+    if (first !== null) return first;
+    const receipt = await insertReceipt(tx, deps, {
+      ...facts,
+      id,
+      createdAt: now,
+      confirmedBy: warehouseOperatorId,
+    });
+    await enqueueSubmission(tx, deps, { subjectType: 'RECEIPT', subjectId: id, call: deployCallOf(receipt) });
+    return id;
+  });
+}
+
+type ReceiptFacts = ReturnType<typeof factsOf> & Pick<Receipt, 'id' | 'createdAt' | 'confirmedBy'>;
+
+async function checkedFacts(
+  deps: Needs<'network'>,
+  input: CreateDepositInput,
+  defaultCountryCode: string,
+  now: Date,
+) {
+  const farmerAddress = deps.network.normalizeAddress(input.farmerAddress);
+  if (farmerAddress === null) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `"${input.farmerAddress}" is not an address of the network "${deps.network.name}".`,
+      { field: 'input.farmerAddress' },
+    );
+  }
+  const depositDate = await networkTime(deps, now);
+  return factsOf(
+    { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },
+    depositDate,
+  );
+}
+
+async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts): Promise<Receipt> {
+  const assetMillis = await nextAssetMillis(tx, facts.warehouseId, facts.createdAt);
+  const [receipt] = await tx
+    .insert(receipts)
+    .values({
+      ...facts,
+      state: 'DEPLOYING',
+      assetMillis,
+      assetId: `${facts.warehouseId}-${assetMillis}`,
+      deploySalt: receiptSalt(deps.saltKey, facts.id),
+    })
+    .returning();
+  if (!receipt) throw new Error(`receipt ${facts.id} was not inserted`);
+  return receipt;
+}
+
+/** The network's clock decides the expiry, so it dates the deposit; the local clock does while the network is unavailable. */
+async function networkTime(deps: Needs<'network'>, now: Date): Promise<bigint> {
+  try {
+    return (await deps.network.status()).closedAt;
+  } catch (error) {
+    if (error instanceof NetworkUnavailable) return unixSeconds(now);
+    throw error;
+  }
+}
+
+function factsOf(input: CreateDepositInput & { countryCode: string }, depositDate: bigint) {
+  return {
+    warehouseId: input.warehouseId,
+    commodityType: input.commodityType,
+    quantityKg: input.quantityKg,
+    gradeClassification: input.gradeClassification,
+    warehouseLocation: input.warehouseLocation ?? '',
+    harvestSeason: input.harvestSeason ?? '',
+    inspectionReportHash: input.inspectionReportHash ?? ZERO_HASH,
+    valuationUsd: input.valuationUSD,
+    countryCode: input.countryCode,
+    tokenName: `${input.commodityType} ${input.warehouseId}`,
+    tokenSymbol: RECEIPT_TOKEN_SYMBOL,
+    farmerAddress: input.farmerAddress,
+    farmerId: input.farmerId ?? null,
+    depositDate,
+    expiryDate: depositDate + STORAGE_SECONDS,
+  };
+}
+
+/**
+ * The deposit's millisecond, or the next one that this warehouse has not used. Deposits of one warehouse are
+ * serialized, so that two in the same millisecond get different asset ids.
+ */
+async function nextAssetMillis(tx: Tx, warehouseId: string, now: Date): Promise<bigint> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`receipt:${warehouseId}`}, 0))`);
+  const [latest] = await tx
+    .select({ assetMillis: max(receipts.assetMillis) })
+    .from(receipts)
+    .where(eq(receipts.warehouseId, warehouseId));
+  const nowMillis = BigInt(now.getTime());
+  const used = latest?.assetMillis ?? null;
+  return used === null || used < nowMillis ? nowMillis : used + 1n;
+}
+
+/** Derived from the receipt's id: a deploy that is signed again can't create a second token. */
+function receiptSalt(saltKey: Uint8Array, receiptId: string): string {
+  return `0x${createHmac('sha256', saltKey).update(`commodity:${receiptId}`).digest('hex')}`;
+}
+
+function deployCallOf(receipt: Receipt) {
+  return {
+    kind: 'deployCommodityReceipt',
+    salt: receipt.deploySalt,
+    name: receipt.tokenName,
+    symbol: receipt.tokenSymbol,
+    assetId: receipt.assetId,
+    countryCode: receipt.countryCode,
+    metadata: {
+      commodityType: receipt.commodityType,
+      quantityKg: receipt.quantityKg,
+      gradeClassification: receipt.gradeClassification,
+      warehouseId: receipt.warehouseId,
+      warehouseLocation: receipt.warehouseLocation,
+      depositDate: receipt.depositDate,
+      expiryDate: receipt.expiryDate,
+      inspectionReportHash: receipt.inspectionReportHash,
+      valuationUSD: toBaseUnits(receipt.valuationUsd),
+      harvestSeason: receipt.harvestSeason,
+      lastUpdated: receipt.depositDate,
+    },
+  } as const;
+}
+
+async function requireReceipt(deps: Needs<'db'>, id: string): Promise<Receipt> {
+  const receipt = await findReceiptById(deps, id);
+  if (!receipt) throw new Error(`receipt ${id} has vanished`);
+  return receipt;
+}

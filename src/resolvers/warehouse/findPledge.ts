@@ -1,0 +1,79 @@
+/**
+ * Finds pledges of receipts: the open one, which is the receipt's lien, and those before it.
+ */
+import { and, eq, inArray, isNull } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { receiptPledges } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+export type ReceiptPledge = typeof receiptPledges.$inferSelect;
+
+export async function findPledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge | null> {
+  const [pledge] = await deps.db.select().from(receiptPledges).where(eq(receiptPledges.id, id));
+  return pledge ?? null;
+}
+
+/** One that the caller knows to exist. */
+export async function requirePledge(deps: Needs<'db'>, id: string): Promise<ReceiptPledge> {
+  const pledge = await findPledge(deps, id);
+  if (!pledge) throw new Error(`pledge ${id} has vanished`);
+  return pledge;
+}
+
+/** The open pledges, by receipt. */
+export async function findLiens(
+  { db }: { db: Pick<Db, 'select'> },
+  receiptIds: readonly string[],
+): Promise<ReadonlyMap<string, ReceiptPledge>> {
+  const rows = await db
+    .select()
+    .from(receiptPledges)
+    .where(and(inArray(receiptPledges.receiptId, [...receiptIds]), isNull(receiptPledges.releasedAt)));
+  return new Map(rows.map((pledge) => [pledge.receiptId, pledge]));
+}
+
+/** @throws DomainError RECEIPT_PLEDGED */
+export async function requireUnpledged(
+  deps: { db: Pick<Db, 'select'> },
+  { id, tokenAddress }: { id: string; tokenAddress: string },
+): Promise<void> {
+  const lien = (await findLiens(deps, [id])).get(id);
+  if (lien === undefined) return;
+  throw new DomainError(
+    'RECEIPT_PLEDGED',
+    `The receipt at ${tokenAddress} is pledged to ${lien.holderName} (reference "${lien.reference}"); it can be cashed out ` +
+      'when that pledge is released.',
+    { field: 'input.receiptTokenAddress' },
+  );
+}
+
+const NEWEST_FIRST = {
+  column: receiptPledges.pledgedAt,
+  id: receiptPledges.id,
+  type: 'timestamptz',
+  direction: 'desc',
+} as const;
+
+export async function listPledges(
+  deps: Needs<'db'>,
+  receiptId: string,
+  page: KeysetPage<KeysetCursor>,
+): Promise<ReceiptPledge[]> {
+  const { where, orderBy } = keyset(NEWEST_FIRST, page);
+  return deps.db
+    .select()
+    .from(receiptPledges)
+    .where(and(where, eq(receiptPledges.receiptId, receiptId)))
+    .orderBy(...orderBy)
+    .limit(page.limit);
+}
+
+export function countPledges(deps: Needs<'db'>, receiptId: string): Promise<number> {
+  return countRows(deps.db, receiptPledges, eq(receiptPledges.receiptId, receiptId));
+}
+
+export function pledgeCursor(pledge: ReceiptPledge): KeysetCursor {
+  return { value: pledge.pledgedAt.toISOString(), id: pledge.id };
+}

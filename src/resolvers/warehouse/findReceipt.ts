@@ -1,0 +1,94 @@
+/**
+ * Finds warehouse receipts by id or token address.
+ */
+import { eq, inArray } from 'drizzle-orm';
+import { receipts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { SubjectKind } from '../core/subjectFollower.ts';
+
+export type Receipt = typeof receipts.$inferSelect;
+/** A receipt whose token is deployed. */
+export type TokenizedReceipt = Receipt & { tokenAddress: string };
+
+export interface ReceiptCaller {
+  subject: string;
+  /** Operators may act for a farmer; farmers on their own receipts alone. */
+  isOperator: boolean;
+}
+
+type Finder = Needs<'db' | 'network'>;
+
+export async function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Promise<Receipt | null> {
+  const [receipt] = await deps.db.select().from(receipts).where(eq(receipts.id, id));
+  return receipt ?? null;
+}
+
+export async function findReceiptsByIds(
+  deps: Pick<Finder, 'db'>,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, Receipt>> {
+  const rows = await deps.db
+    .select()
+    .from(receipts)
+    .where(inArray(receipts.id, [...ids]));
+  return new Map(rows.map((receipt) => [receipt.id, receipt]));
+}
+
+/** Receipts, as they are followed. */
+export const FOLLOWED_RECEIPTS: SubjectKind<Receipt> = {
+  readMany: (db, ids) => findReceiptsByIds({ db }, ids),
+  isFinal: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
+  hidden: [],
+};
+
+export async function findReceiptByToken(
+  deps: Finder,
+  tokenAddress: string,
+): Promise<TokenizedReceipt | null> {
+  const address = deps.network.normalizeAddress(tokenAddress);
+  if (address === null) return null;
+  const [receipt] = await deps.db.select().from(receipts).where(eq(receipts.tokenAddress, address));
+  return receipt ? { ...receipt, tokenAddress: address } : null;
+}
+
+/** The same message for a receipt that does not exist and for one that the caller may not see. */
+export function receiptNotFound(tokenAddress: string): DomainError {
+  return new DomainError(
+    'NOT_FOUND',
+    `No warehouse receipt of yours has a token at "${tokenAddress}". The query "receipts" lists those that you may see.`,
+    { field: 'input.receiptTokenAddress' },
+  );
+}
+
+/** @throws DomainError NOT_FOUND */
+export async function requireOwnReceipt(
+  deps: Finder,
+  caller: ReceiptCaller,
+  tokenAddress: string,
+): Promise<TokenizedReceipt> {
+  const receipt = await findReceiptByToken(deps, tokenAddress);
+  if (!receipt || (!caller.isOperator && receipt.farmerId !== caller.subject)) {
+    throw receiptNotFound(tokenAddress);
+  }
+  return receipt;
+}
+
+/** @throws DomainError RECEIPT_EXPIRED, CONFLICT */
+export function requireActive(receipt: TokenizedReceipt): void {
+  if (receipt.state === 'EXPIRED') throw receiptExpired(receipt.tokenAddress);
+  if (receipt.state === 'ACTIVE') return;
+  throw new DomainError(
+    'CONFLICT',
+    `The receipt at ${receipt.tokenAddress} is ${receipt.state}; only an ACTIVE receipt can be cashed out or pledged.`,
+    { field: 'input.receiptTokenAddress', state: receipt.state },
+  );
+}
+
+export function receiptExpired(tokenAddress: string): DomainError {
+  return new DomainError(
+    'RECEIPT_EXPIRED',
+    `The receipt at ${tokenAddress} has passed its expiry date; it can't be cashed out or pledged any more.`,
+    { field: 'input.receiptTokenAddress' },
+  );
+}

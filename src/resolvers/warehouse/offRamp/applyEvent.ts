@@ -1,0 +1,112 @@
+/**
+ * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one transaction with the
+ * intent that follows from the move; what comes second finds the row moved.
+ */
+import { eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
+import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
+import { enqueueDeposit } from './custodyDeposits.ts';
+import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
+import {
+  closeReview,
+  opened,
+  type CashOutChanges,
+  type MoveDependencies,
+  type OpenedOffRampSession,
+} from './offRampMoves.ts';
+import { firstLook } from './schedules.ts';
+import { factsOf, matchingTransitions, type OffRampEvent, type Transition } from './transitions.ts';
+
+export interface EventDetails {
+  /** What else is written with the new state; moments are the database's, as SQL. */
+  values?: CashOutChanges;
+  /** For operators; needed by every move to NEEDS_REVIEW. */
+  reason?: string;
+  /** Where the session would stand without the review. */
+  stateBefore?: OffRampState;
+  /** A submission of its deposit, or of the approval for it, is under way. */
+  isUnderWay?: boolean;
+}
+
+/** @param session the locked row: facts are read from it. */
+export async function applyEvent(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OffRampSession,
+  event: OffRampEvent,
+  { values = {}, reason, stateBefore = session.state, isUnderWay = false }: EventDetails = {},
+): Promise<void> {
+  const { next, effect } = transitionOf(session, event, isUnderWay);
+  if (next === 'NEEDS_REVIEW') {
+    if (reason === undefined) throw new Error(`off-ramp session ${session.id}: ${event} names no reason`);
+    await openReview(tx, deps, session, reason, stateBefore);
+  } else if (session.state === 'NEEDS_REVIEW') await closeReview(tx, session.id, null);
+
+  const resolved = effect === 'release' ? { resolution: resolutionIn(next) } : {};
+  const [moved] = await tx
+    .update(offRampSessions)
+    .set({ dueAt: firstLook(session, next), ...values, ...resolved, state: next, fruitlessSteps: 0 })
+    .where(eq(offRampSessions.id, session.id))
+    .returning();
+  if (!moved) throw new Error(`off-ramp session ${session.id} has vanished`);
+  if (effect === 'deposit') await enqueueDeposit(tx, deps, opened(moved));
+  else if (effect === 'release') await enqueueRelease(tx, deps, opened(moved));
+}
+
+function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: boolean): Transition {
+  const { id, depositor, state } = session;
+  const [row, another] = matchingTransitions(depositor, state, event, factsOf(session, isUnderWay));
+  if (row !== undefined && another === undefined) return row;
+  throw new Error(
+    `off-ramp session ${id} is ${state}, deposited by ${depositor}: ${row ? 'several rows say' : 'no row says'} ` +
+      `what "${event}" does (transitions.ts)`,
+  );
+}
+
+/** Flags the session for an operator. Nothing is lost: what is in custody stays there. */
+async function openReview(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OffRampSession,
+  reason: string,
+  stateBefore: OffRampState,
+): Promise<void> {
+  await tx
+    .insert(offRampReviews)
+    .values({ id: deps.ids.next(), sessionId: session.id, reason, stateBefore, openedAt: sql`now()` })
+    .onConflictDoNothing();
+}
+
+/** The one decision about the tokens in custody; a trigger refuses another one. */
+function resolutionIn(state: OffRampState): 'SETTLE' | 'REFUND' {
+  return state === 'CONFIRMING' ? 'SETTLE' : 'REFUND';
+}
+
+async function enqueueRelease(
+  tx: Tx,
+  deps: MoveDependencies,
+  { id: subjectId, providerSessionId: sessionId, resolution }: OpenedOffRampSession,
+): Promise<void> {
+  const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
+  await enqueueSubmission(tx, deps, {
+    subjectType: 'OFF_RAMP_SESSION',
+    subjectId,
+    call: { kind, sessionId },
+  });
+}
+
+/** What was deposited after its session was refused: to its depositor, or to an operator unless the provider says "failed". */
+export async function giveBack(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OffRampSession,
+  values: CashOutChanges = {},
+): Promise<void> {
+  const { providerStatus } = session;
+  const deposited = { ...values, depositedAt: sql`now()` };
+  await applyEvent(tx, deps, session, 'deposited', {
+    values: providerStatus === 'failed' ? { ...deposited, closedAt: null } : deposited,
+    reason: `deposited after it was closed, while the provider says "${providerStatus}"`,
+  });
+}

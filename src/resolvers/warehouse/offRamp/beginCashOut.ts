@@ -1,0 +1,228 @@
+/**
+ * The beginning of an off-ramp session, for both depositors: everything that can fail is checked, and the session is
+ * stored with its frozen quote and our reference, before the provider is asked for anything.
+ */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { offRampSessions, receipts } from '../../../db/tables/index.ts';
+import { DomainError, ERROR_CODES, type ErrorCode } from '../../../lib/errors.ts';
+import type { Address } from '../../../ledger/network/port.ts';
+import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
+import { awaitSubject } from '../../core/awaitSubject.ts';
+import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import { checkCashOut, readPromisedKg, requireBalance, type CashOutPlan } from './checkCashOut.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { requireUnpledged } from '../findPledge.ts';
+import { requireOffRampSession, type OffRampSession, type OffRampState } from './findOffRampSession.ts';
+import {
+  requireActive,
+  requireOwnReceipt,
+  type ReceiptCaller,
+  type TokenizedReceipt,
+} from '../findReceipt.ts';
+import { rehearse } from '../../core/rehearse.ts';
+import { findFirstUse, reserveKey, type IdempotentRequest } from '../../core/idempotency.ts';
+import { maskAccountNumber } from './payoutAccount.ts';
+import { quoteOffRamp } from '../quoteOffRamp.ts';
+import { lookSoon } from './stepHolderDeposit.ts';
+
+type BeginNeeds = Needs<'db' | 'network' | 'ramp' | 'ids' | 'payoutAccounts'>;
+export type BeginCashOutNeeds = Needs<keyof BeginNeeds | 'subjects' | 'mutationWaitMs'>;
+
+export interface CashOutInput {
+  /** Whole kilograms. */
+  tokenAmount: bigint;
+  fiatCurrency: string;
+  countryCode: string;
+  payoutAccount: PayoutAccount;
+  receiptTokenAddress: string;
+  idempotencyKey: string;
+}
+
+export interface OffRampSessionOrder {
+  /** Keys belong to their operation. */
+  operation: 'cashOut' | 'prepareCashOutDeposit';
+  input: CashOutInput;
+  /** Who signs the deposit from an address of their own; null when custody deposits. */
+  holder: Address | null;
+  /** States that the caller does not wait out, as far as the wait goes. */
+  waitWhile: ReadonlySet<OffRampState>;
+}
+
+/** A holder who has more to sign than this should sign first: each is a session at the provider. */
+const MAX_UNSIGNED = 20;
+
+/**
+ * @returns the session in the state reached when the wait ended.
+ * @throws DomainError NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT, INSUFFICIENT_BALANCE, LEDGER_REJECTED, RAMP_REJECTED,
+ * RAMP_UNAVAILABLE, IDEMPOTENCY_CONFLICT; NetworkUnavailable
+ */
+export async function beginCashOut(
+  deps: BeginCashOutNeeds,
+  caller: ReceiptCaller,
+  order: OffRampSessionOrder,
+): Promise<OffRampSession> {
+  const receipt = await requireOwnReceipt(deps, caller, order.input.receiptTokenAddress);
+  const request = idempotentRequest(deps, caller, order);
+  // Before the checks: what the first use has deposited is not there for a second one.
+  const sessionId =
+    (await findFirstUse(deps.db, request)) ?? (await begin(deps, caller, receipt, request, order));
+  deps.subjects.notify(OFF_RAMP_SESSIONS);
+
+  const session = await awaitSubject(
+    deps,
+    sessionId,
+    () => requireOffRampSession(deps, sessionId),
+    (current) => !order.waitWhile.has(current.state) || isRefused(current),
+  );
+  if (!isRefused(session)) return session;
+  await lookSoon(deps, session);
+  throw refused(session);
+}
+
+/** Also while it is still looked for at the provider, which may have got it. */
+function isRefused({ state, refusalMessage }: OffRampSession): boolean {
+  return state === 'REFUSED' || (state === 'OPENING' && refusalMessage !== null);
+}
+
+async function begin(
+  deps: BeginNeeds,
+  caller: ReceiptCaller,
+  receipt: TokenizedReceipt,
+  request: IdempotentRequest,
+  { input, holder }: OffRampSessionOrder,
+): Promise<string> {
+  const { plan, settlement, balance, quote } = await planCashOut(deps, receipt, input, holder);
+  const { id } = plan;
+  const session = {
+    ...plan,
+    ...termsOf(deps, input, quote),
+    state: 'OPENING',
+    requestedBy: caller.subject,
+    farmerId: receipt.farmerId,
+    settlementAddress: settlement.address,
+    depositor: holder === null ? 'CUSTODY' : 'HOLDER',
+    signUntil: holder === null ? null : quote.expiresAt,
+  } as const;
+  return deps.db.transaction(async (tx) => {
+    const createdAt = await readDatabaseTime(tx);
+    const first = await reserveKey(tx, request, id, createdAt);
+    if (first !== null) return first;
+    await requireLeft(tx, deps, receipt, plan, balance);
+    if (holder !== null) await requireFewUnsigned(tx, holder);
+    await tx.insert(offRampSessions).values({ ...session, createdAt });
+    return id;
+  });
+}
+
+/** Makes every check of a cash-out from custody, and changes nothing. @throws as beginCashOut, but no IDEMPOTENCY_CONFLICT */
+export async function rehearseCashOut(
+  deps: BeginNeeds,
+  caller: ReceiptCaller,
+  input: CashOutInput,
+): Promise<Quote> {
+  const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
+  const { plan, balance, quote } = await planCashOut(deps, receipt, input, null);
+  return rehearse(deps.db, async (tx) => {
+    await requireLeft(tx, deps, receipt, plan, balance);
+    return quote;
+  });
+}
+
+/** Every check that needs no lock, and the quote. */
+async function planCashOut(
+  deps: BeginNeeds,
+  receipt: TokenizedReceipt,
+  input: CashOutInput,
+  holder: Address | null,
+) {
+  requireActive(receipt);
+  const plan = {
+    id: deps.ids.next(),
+    receiptId: receipt.id,
+    tokenAddress: receipt.tokenAddress,
+    tokenAmountKg: input.tokenAmount,
+    depositorAddress: holder ?? deps.network.custodyAddress,
+  };
+  const checked = await checkCashOut(deps, plan);
+  return { plan, ...checked, quote: await quoteOffRamp(deps, input) };
+}
+
+/** Off-ramp sessions of one receipt take turns, so that together they don't promise more than is there. */
+async function requireLeft(
+  tx: Tx,
+  deps: Needs<'network'>,
+  receipt: TokenizedReceipt,
+  plan: CashOutPlan,
+  balance: bigint,
+): Promise<void> {
+  await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receipt.id)).for('update');
+  await requireUnpledged({ db: tx }, receipt);
+  requireBalance(deps.network, plan, balance, await readPromisedKg(tx, plan));
+}
+
+async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {
+  const unsigned = await tx.$count(
+    offRampSessions,
+    and(
+      eq(offRampSessions.depositorAddress, holder),
+      inArray(offRampSessions.state, ['OPENING', 'AWAITING_SIGNATURE']),
+    ),
+  );
+  if (unsigned < MAX_UNSIGNED) return;
+  throw new DomainError(
+    'CONFLICT',
+    `${unsigned} off-ramp sessions of ${holder} wait for a signature, and ${MAX_UNSIGNED} at most may: sign one of them first, ` +
+      'or let it run out.',
+    { field: 'input.holder' },
+  );
+}
+
+function termsOf(deps: Needs<'ramp' | 'payoutAccounts'>, input: CashOutInput, quote: Quote) {
+  const { payoutAccount } = input;
+  return {
+    countryCode: input.countryCode,
+    payoutAccountType: payoutAccount.type === 'bank' ? 'BANK' : 'MOBILE_MONEY',
+    sealedPayoutAccount: deps.payoutAccounts.seal(payoutAccount),
+    maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
+    fiatCurrency: quote.fiatCurrency,
+    fiatAmount: quote.fiatAmount,
+    feeFiat: quote.feeFiat,
+    feeBps: quote.feeBps,
+    exchangeRate: quote.exchangeRate,
+    quoteExpiresAt: quote.expiresAt,
+    providerName: deps.ramp.name,
+    dueAt: sql`now()`,
+  } as const;
+}
+
+function idempotentRequest(
+  deps: Needs<'payoutAccounts'>,
+  caller: ReceiptCaller,
+  { operation, input, holder }: OffRampSessionOrder,
+): IdempotentRequest {
+  const { idempotencyKey, payoutAccount, ...rest } = input;
+  return {
+    callerId: caller.subject,
+    operation,
+    key: idempotencyKey,
+    input: {
+      ...rest,
+      payoutAccount: deps.payoutAccounts.fingerprint(payoutAccount),
+      ...(holder === null ? {} : { holder }),
+    },
+  };
+}
+
+function refused(session: OffRampSession): DomainError {
+  const code = session.refusalCode ?? '';
+  const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REJECTED';
+  return new DomainError(
+    known,
+    `The off-ramp session was refused, and no tokens were taken: ${session.refusalMessage}`,
+    {
+      sessionId: session.id,
+    },
+  );
+}

@@ -1,0 +1,117 @@
+/**
+ * cancelCashOut: asks that an off-ramp session ends without a payout.
+ *
+ *   request committed with the session ─▶ the provider is asked not to pay ─▶ it agrees: ended, or refunded from custody
+ *                                                                          └▶ it has paid: confirmed, or an operator decides
+ *
+ * The request and the provider's word are ordered by the session's row lock. The look that follows (stepOffRampSession.ts)
+ * asks the provider, again and again while that neither pays nor agrees.
+ */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { offRampSessions, submissions } from '../../../db/tables/index.ts';
+import { DomainError } from '../../../lib/errors.ts';
+import { awaitSubject } from '../../core/awaitSubject.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { reserveKey } from '../../core/idempotency.ts';
+import { applyEvent } from './applyEvent.ts';
+import type { ReceiptCaller } from '../findReceipt.ts';
+import {
+  findOffRampSession,
+  findOffRampSessionAtProvider,
+  requireOffRampSession,
+  type OffRampSession,
+} from './findOffRampSession.ts';
+import { lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import { WAITING_FOR_PROVIDER } from './transitions.ts';
+
+export interface CancelCashOutInput {
+  /** By our reference, or by the provider's id, which a session has once it is open there. */
+  session: { id: string } | { providerSessionId: string };
+  idempotencyKey: string;
+}
+
+/** Why a session that was cancelled before its deposit ends as REFUSED. */
+const CANCELLED = { refusalCode: 'CONFLICT', refusalMessage: 'it was cancelled' };
+
+/**
+ * @returns the session in the state reached when the wait ended: REFUSED or REFUNDED when it is cancelled, CONFIRMING or
+ * SETTLED when the payout was faster, and else on its way to one of them.
+ * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider), IDEMPOTENCY_CONFLICT
+ */
+export async function cancelCashOut(
+  deps: Needs<'db' | 'ramp' | 'submission' | 'subjects' | 'mutationWaitMs'>,
+  caller: ReceiptCaller,
+  input: CancelCashOutInput,
+): Promise<OffRampSession> {
+  const { id } = await requireOwn(deps, caller, input);
+  const request = {
+    callerId: caller.subject,
+    operation: 'cancelCashOut',
+    key: input.idempotencyKey,
+    input: { sessionId: id },
+  };
+  await deps.db.transaction(async (tx) => {
+    const session = await lockOffRampSession(tx, id);
+    const isRepeated = (await reserveKey(tx, request, id, await readDatabaseTime(tx))) !== null;
+    if (isRepeated || session.cancelRequestedAt !== null) return;
+    requireCancellable(deps, session);
+    await applyEvent(tx, deps.submission, session, 'cancelled', {
+      values: {
+        ...(session.state === 'AWAITING_PAYOUT' ? {} : CANCELLED),
+        cancelRequestedAt: sql`now()`,
+        cancelRequestedBy: caller.subject,
+        // A look that is under way does not know of it yet: another one follows.
+        hints: sql`${offRampSessions.hints} + 1`,
+      },
+      isUnderWay: await isDepositUnderWay(tx, session),
+    });
+  });
+  deps.subjects.notify(OFF_RAMP_SESSIONS);
+  return awaitSubject(
+    deps,
+    id,
+    () => requireOffRampSession(deps, id),
+    ({ state }) => !WAITING_FOR_PROVIDER.includes(state),
+  );
+}
+
+async function requireOwn(
+  deps: Needs<'db' | 'ramp'>,
+  { subject, isOperator }: ReceiptCaller,
+  { session: named }: CancelCashOutInput,
+): Promise<OffRampSession> {
+  const session =
+    'id' in named
+      ? await findOffRampSession(deps, named.id)
+      : await findOffRampSessionAtProvider(deps, named.providerSessionId);
+  const isOwn = isOperator || session?.farmerId === subject || session?.requestedBy === subject;
+  if (session !== null && isOwn) return session;
+  throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id that you may see.', {
+    field: 'input.sessionId',
+  });
+}
+
+function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): void {
+  const { state, providerStatus, providerName } = session;
+  const isPaid = providerStatus === 'settled' || providerStatus === 'refunded';
+  let reason: string | null = null;
+  if (isPaid) reason = `the provider says "${providerStatus}"`;
+  else if (!WAITING_FOR_PROVIDER.includes(state)) reason = `it is ${state}`;
+  else if (providerName !== ramp.name)
+    reason = `it belongs to the provider "${providerName}", which is not configured`;
+  if (reason === null) return;
+  throw new DomainError('CONFLICT', `The off-ramp session can't be cancelled: ${reason}.`, {
+    field: 'input.sessionId',
+    state,
+  });
+}
+
+/** Custody's deposit, or the approval before it. What enqueues one holds the session's lock. */
+async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
+  const { subjectId, kind, state } = submissions;
+  const isOfDeposit = inArray(kind, ['approve', 'initiateOffRamp']);
+  const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
+  return (await tx.$count(submissions, and(eq(subjectId, id), isOfDeposit, isOpen))) > 0;
+}

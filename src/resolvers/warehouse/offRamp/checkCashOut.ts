@@ -1,0 +1,162 @@
+/**
+ * Everything about an off-ramp session that can fail is looked at before the provider is asked for anything, because
+ * what the provider has begun to pay can't be taken back.
+ */
+import { and, eq, isNull, lt, ne, sum } from 'drizzle-orm';
+import type { Db } from '../../../db/connection.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import { DomainError } from '../../../lib/errors.ts';
+import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
+import { receiptExpired } from '../findReceipt.ts';
+import { requireUnpledged } from '../findPledge.ts';
+import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../../ledger/units.ts';
+
+export interface CashOutPlan {
+  /** Our reference. */
+  id: string;
+  receiptId: string;
+  tokenAddress: string;
+  tokenAmountKg: bigint;
+  /** Custody, or a holder who signs. */
+  depositorAddress: string;
+}
+
+/**
+ * @returns the settlement contract, and the depositor's balance in base units.
+ * @throws DomainError CONFLICT (no settlement contract), RECEIPT_EXPIRED, RECEIPT_PLEDGED, INSUFFICIENT_BALANCE, LEDGER_REJECTED
+ * (paused, or the simulated deposit was refused); NetworkUnavailable
+ */
+export async function checkCashOut(
+  deps: { db: Db; network: LedgerNetwork },
+  plan: CashOutPlan,
+): Promise<{ settlement: SettlementContract; balance: bigint }> {
+  const { network } = deps;
+  const { tokenAddress } = plan;
+  const [settlement, , balance, promisedKg] = await Promise.all([
+    network.settlementContract(),
+    requireUnexpired(network, tokenAddress),
+    network.balanceOf(tokenAddress, plan.depositorAddress),
+    readPromisedKg(deps.db, plan, plan.id),
+    requireUnpledged(deps, { id: plan.receiptId, tokenAddress }),
+  ]);
+  if (settlement === null) throw noSettlement();
+  if (settlement.paused) {
+    throw new DomainError(
+      'LEDGER_REJECTED',
+      `The settlement contract ${settlement.address} is paused: it takes no deposits at the moment.`,
+      { reason: 'PAUSED' },
+    );
+  }
+  requireBalance(network, plan, balance, promisedKg);
+  await simulateDeposit(network, plan);
+  return { settlement, balance };
+}
+
+/** @throws DomainError RECEIPT_EXPIRED */
+export async function requireUnexpired(
+  network: Pick<LedgerNetwork, 'expiryOf'>,
+  tokenAddress: string,
+): Promise<void> {
+  const [expiry] = await network.expiryOf([tokenAddress]);
+  if (!expiry || 'error' in expiry) throw expiry?.error ?? new Error(`no answer about ${tokenAddress}`);
+  if (expiry.isExpired || expiry.status === 'EXPIRED') throw receiptExpired(tokenAddress);
+}
+
+/**
+ * Kilograms of the receipt that sessions will deposit from the same address, but have not yet.
+ * @param beforeId counts older sessions alone: of two that together want too much, the later one gives way.
+ */
+export async function readPromisedKg(
+  db: Pick<Db, 'select'>,
+  { receiptId, depositorAddress }: Pick<CashOutPlan, 'receiptId' | 'depositorAddress'>,
+  beforeId?: string,
+): Promise<bigint> {
+  const [row] = await db
+    .select({ promised: sum(offRampSessions.tokenAmountKg) })
+    .from(offRampSessions)
+    .where(
+      and(
+        eq(offRampSessions.receiptId, receiptId),
+        eq(offRampSessions.depositorAddress, depositorAddress),
+        isNull(offRampSessions.depositedAt),
+        ne(offRampSessions.state, 'REFUSED'),
+        // Ids follow time.
+        beforeId === undefined ? undefined : lt(offRampSessions.id, beforeId),
+      ),
+    );
+  return BigInt(row?.promised ?? 0);
+}
+
+/** @param balance base units */
+export function requireBalance(
+  { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
+  plan: CashOutPlan,
+  balance: bigint,
+  promisedKg: bigint,
+): void {
+  const left = balance / BASE_UNITS_PER_WHOLE - promisedKg;
+  if (left >= plan.tokenAmountKg) return;
+  const available = left > 0n ? left : 0n;
+  const { depositorAddress, tokenAddress, tokenAmountKg } = plan;
+  const isCustody = depositorAddress === custodyAddress;
+  throw new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${tokenAmountKg} kg were to be cashed out, but ${isCustody ? 'the custody signer ' : ''}${depositorAddress} holds ` +
+      `${available} kg of token ${tokenAddress} that no other off-ramp session has a claim to. ` +
+      (isCustody
+        ? 'It deposits what it holds itself: transfer the receipt tokens to that address first, then try again; or ' +
+          'cash them out from where they are, with prepareCashOutDeposit.'
+        : 'It deposits what it holds itself.'),
+    {
+      field: 'input.tokenAmount',
+      requested: tokenAmountKg.toString(),
+      available: available.toString(),
+      ...(isCustody ? { custodyAddress } : { holder: depositorAddress }),
+    },
+  );
+}
+
+/** @throws DomainError CONFLICT: what is signed now would go to another contract */
+export async function requireSettlementOf(
+  network: Pick<LedgerNetwork, 'settlementContract'>,
+  session: { settlementAddress: string },
+): Promise<void> {
+  const mismatch = await settlementMismatch(network, session);
+  if (mismatch !== null) throw new DomainError('CONFLICT', `Nothing can be signed for it now: ${mismatch}.`);
+}
+
+/** A session belongs to the settlement contract that it was opened for: another one knows nothing of it. */
+export async function settlementMismatch(
+  network: Pick<LedgerNetwork, 'settlementContract'>,
+  session: { settlementAddress: string },
+): Promise<string | null> {
+  const settlement = await network.settlementContract();
+  if (settlement?.address === session.settlementAddress) return null;
+  return (
+    `the session belongs to the settlement contract ${session.settlementAddress}, ` +
+    `but RAMP_SETTLEMENT_ADDRESS names ${settlement?.address ?? 'none'}`
+  );
+}
+
+/** Finds what can't be read, such as a paused token. */
+async function simulateDeposit(network: LedgerNetwork, plan: CashOutPlan): Promise<void> {
+  const { id: sessionId, tokenAddress, tokenAmountKg, depositorAddress } = plan;
+  try {
+    const amount = toBaseUnits(tokenAmountKg);
+    const call = { kind: 'initiateOffRamp', sessionId, tokenAddress, amount } as const;
+    await network.checkDeposit(call, depositorAddress);
+  } catch (error) {
+    if (!(error instanceof NetworkRefusal)) throw error;
+    throw new DomainError('LEDGER_REJECTED', `The network would refuse the deposit: ${error.message}`, {
+      reason: error.reason,
+    });
+  }
+}
+
+function noSettlement(): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    'There is no settlement contract to give the tokens to. An operator deploys one with deployRampSettlement ' +
+      'and names it to the server by RAMP_SETTLEMENT_ADDRESS.',
+  );
+}

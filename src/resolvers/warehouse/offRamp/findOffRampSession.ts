@@ -1,0 +1,121 @@
+/**
+ * Finding off-ramp sessions, with both of their histories: the provider's here, the network's in
+ * `readTransactions` (findRetirement.ts) under the session's id.
+ */
+import { and, asc, eq, inArray } from 'drizzle-orm';
+import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
+import type { OffRampDeposit } from '../../../ledger/network/port.ts';
+import { toBaseUnits } from '../../../ledger/units.ts';
+import type { RampStatus } from '../../../ramp/port.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { byId, type SubjectKind } from '../../core/subjectFollower.ts';
+
+export type OffRampSession = typeof offRampSessions.$inferSelect;
+export type OffRampState = OffRampSession['state'];
+export type OffRampReview = typeof offRampReviews.$inferSelect;
+
+type Finder = Needs<'db'>;
+
+export async function findOffRampSession(deps: Finder, id: string): Promise<OffRampSession | null> {
+  const [session] = await deps.db.select().from(offRampSessions).where(eq(offRampSessions.id, id));
+  return session ?? null;
+}
+
+/** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
+export const FOLLOWED_SESSIONS: SubjectKind<OffRampSession> = {
+  readMany: async (db, ids) =>
+    byId(
+      await db
+        .select()
+        .from(offRampSessions)
+        .where(inArray(offRampSessions.id, [...ids])),
+    ),
+  isFinal: ({ state }) => state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED',
+  hidden: ['dueAt', 'fruitlessSteps', 'hints'],
+};
+
+/** One that the caller knows to exist. */
+export async function requireOffRampSession(deps: Finder, id: string): Promise<OffRampSession> {
+  const session = await findOffRampSession(deps, id);
+  if (!session) throw new Error(`off-ramp session ${id} has vanished`);
+  return session;
+}
+
+/** By the id that the provider gave it; the same id at another provider is another session. */
+export async function findOffRampSessionAtProvider(
+  deps: Needs<'db' | 'ramp'>,
+  providerSessionId: string,
+): Promise<OffRampSession | null> {
+  const [session] = await deps.db
+    .select()
+    .from(offRampSessions)
+    .where(
+      and(
+        eq(offRampSessions.providerName, deps.ramp.name),
+        eq(offRampSessions.providerSessionId, providerSessionId),
+      ),
+    );
+  return session ?? null;
+}
+
+/** Every status the provider was seen in, oldest first; a handful, as providers have five. */
+export async function readProviderStatuses(
+  deps: Finder,
+  sessionId: string,
+): Promise<{ status: RampStatus; observedAt: Date }[]> {
+  const { status, observedAt, position } = offRampProviderStatuses;
+  return deps.db
+    .select({ status, observedAt })
+    .from(offRampProviderStatuses)
+    .where(eq(offRampProviderStatuses.sessionId, sessionId))
+    .orderBy(asc(position))
+    .limit(MAX_HISTORY);
+}
+
+/** What was flagged, and who decided what; oldest first. */
+export async function readReviews(deps: Finder, sessionId: string): Promise<OffRampReview[]> {
+  return deps.db
+    .select()
+    .from(offRampReviews)
+    .where(eq(offRampReviews.sessionId, sessionId))
+    .orderBy(asc(offRampReviews.openedAt))
+    .limit(MAX_HISTORY);
+}
+
+/** A history longer than this is of a provider that plays tricks. */
+const MAX_HISTORY = 100;
+
+/** A used reference doesn't prove that the deposit is what was agreed. */
+export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): boolean {
+  return (
+    found.depositor === session.depositorAddress &&
+    found.tokenAddress === session.tokenAddress &&
+    found.amount === toBaseUnits(session.tokenAmountKg)
+  );
+}
+
+/** Paid by the provider while the tokens are not in custody: what the platform could lose. */
+export function isExposed(session: OffRampSession): boolean {
+  return session.providerStatus === 'settled' && session.depositedAt === null;
+}
+
+/** Decided, but not released, and under review: by a pause, or for another reason. */
+export function isUnreleasedReview({ state, resolution, releasedAt }: OffRampSession): boolean {
+  return state === 'NEEDS_REVIEW' && resolution !== null && releasedAt === null;
+}
+
+/** Under review, and a deposit would end that. */
+export function isUndepositedReview(session: OffRampSession): boolean {
+  const { state, depositedAt, providerSessionId } = session;
+  return (
+    state === 'NEEDS_REVIEW' &&
+    session.depositor === 'HOLDER' &&
+    depositedAt === null &&
+    providerSessionId !== null
+  );
+}
+
+/** Whether something may still be deposited that no process waits for: every account that knows the reference can. */
+export function mayBeDepositedLate(session: OffRampSession): boolean {
+  return session.state === 'REFUSED' && session.depositor === 'HOLDER' && session.providerSessionId !== null;
+}

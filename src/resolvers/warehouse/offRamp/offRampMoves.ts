@@ -1,0 +1,137 @@
+/**
+ * What the steps and effects of an off-ramp session share: its lock, its calls, what the provider said, and its reviews.
+ * Its states are in transitions.ts.
+ */
+import { and, count, eq, isNotNull, isNull, sql } from 'drizzle-orm';
+import type { PgUpdateSetSource } from 'drizzle-orm/pg-core';
+import type { Clock, IdSource } from '../../../lib/clock.ts';
+import type { Tx } from '../../../db/connection.ts';
+import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
+import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
+import { toBaseUnits } from '../../../ledger/units.ts';
+import type { RampStatus } from '../../../ramp/port.ts';
+import { type OffRampSession, type OffRampState } from './findOffRampSession.ts';
+
+/** The subjects change signal's key for "an off-ramp session is due". */
+export const OFF_RAMP_SESSIONS = 'cash-outs';
+
+export interface MoveDependencies {
+  network: Pick<LedgerNetwork, 'depositsNeedApproval'>;
+  clock: Clock;
+  ids: IdSource;
+}
+
+/** New values of a session's columns; moments are the database's, written as SQL. */
+export type CashOutChanges = PgUpdateSetSource<typeof offRampSessions>;
+
+/** A session that the provider knows. */
+export type OpenedOffRampSession = OffRampSession & { providerSessionId: string };
+
+/**
+ * Locks are taken in one order by everything that works on an off-ramp session, or two transactions wait for each
+ * other: its submission, the session, the holder's act, the receipt. Several of one kind: in the order of their ids.
+ */
+export async function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSession> {
+  const [session] = await tx.select().from(offRampSessions).where(eq(offRampSessions.id, id)).for('update');
+  if (!session) throw new Error(`off-ramp session ${id} has vanished`);
+  return session;
+}
+
+export function opened(session: OffRampSession): OpenedOffRampSession {
+  const { providerSessionId } = session;
+  if (providerSessionId === null)
+    throw new Error(`off-ramp session ${session.id} is not open at its provider`);
+  return { ...session, providerSessionId };
+}
+
+export function isOver(state: OffRampState): boolean {
+  return state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED';
+}
+
+/**
+ * @returns whether this is news. Nothing leads back from an end to its beginning: an answer that says so was
+ * on its way for too long.
+ */
+export async function recordStatus(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
+  const before = session.providerStatus;
+  if (before === status || (isEnd(before) && !isEnd(status))) return false;
+  const [known] = await tx
+    .select({ count: count() })
+    .from(offRampProviderStatuses)
+    .where(eq(offRampProviderStatuses.sessionId, session.id));
+  const position = known?.count ?? 0;
+  await tx
+    .insert(offRampProviderStatuses)
+    .values({ sessionId: session.id, position, status, observedAt: sql`now()` });
+  await tx.update(offRampSessions).set({ providerStatus: status }).where(eq(offRampSessions.id, session.id));
+  return true;
+}
+
+/** Whether the provider does nothing more by itself. */
+export function isEnd(status: RampStatus | null): boolean {
+  return status === 'settled' || status === 'failed' || status === 'refunded';
+}
+
+/** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
+export function approvalCall(session: OpenedOffRampSession): HolderCall {
+  const { tokenAddress } = session;
+  return { kind: 'approve', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
+}
+
+export function depositCall(
+  session: OpenedOffRampSession,
+): Extract<NetworkCall, { kind: 'initiateOffRamp' }> {
+  const { providerSessionId: sessionId, tokenAddress } = session;
+  const amount = toBaseUnits(session.tokenAmountKg);
+  return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
+}
+
+/** Closes the open review, if there is one: by an operator's decision, or because the network decided after all. */
+export async function closeReview(
+  tx: Tx,
+  sessionId: string,
+  decided: { decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT'; decidedBy: string; note: string } | null,
+): Promise<void> {
+  await tx
+    .update(offRampReviews)
+    .set({ ...decided, closedAt: sql`now()`, statusesSeen: statusesOf(sessionId) })
+    .where(and(eq(offRampReviews.sessionId, sessionId), isNull(offRampReviews.closedAt)));
+}
+
+/** How many statuses the provider was seen in; counted under the session's row lock. */
+function statusesOf(sessionId: string) {
+  return sql`(SELECT count(*)::int FROM ${offRampProviderStatuses} s WHERE s.session_id = ${sessionId})`;
+}
+
+/** Whether an operator has decided about what the provider said last. */
+export async function isAcknowledged(tx: Tx, sessionId: string): Promise<boolean> {
+  const [decided] = await tx
+    .select({ id: offRampReviews.id })
+    .from(offRampReviews)
+    .where(
+      and(
+        eq(offRampReviews.sessionId, sessionId),
+        isNotNull(offRampReviews.decision),
+        // By their number, which no clock can be wrong about.
+        sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`,
+      ),
+    );
+  return decided !== undefined;
+}
+
+/**
+ * What the provider must not say once the tokens are where they are; null when all agrees.
+ * @param state where the session came, or is about to come, to its end
+ */
+export function contradiction(state: OffRampState, status: RampStatus | null): string | null {
+  if (state === 'SETTLED' && (status === 'failed' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were released to the treasury`;
+  }
+  if (state === 'REFUNDED' && (status === 'settled' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were given back to the depositor`;
+  }
+  if (state === 'REFUSED' && (status === 'settled' || status === 'refunded')) {
+    return `the provider says "${status}", but the tokens were never in custody`;
+  }
+  return null;
+}

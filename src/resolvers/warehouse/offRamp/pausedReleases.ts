@@ -1,0 +1,69 @@
+/**
+ * Releases that a pause has held up. While the settlement contract or the token is paused, the network refuses to
+ * confirm and to refund. The tokens stay in custody and the session is under review, so that operators see it; it goes
+ * on by itself when the pause is over.
+ */
+import { and, eq, inArray, sql } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { submissions } from '../../../db/tables/index.ts';
+import type { Refusal } from '../../../ledger/network/port.ts';
+import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
+import { applyEvent } from './applyEvent.ts';
+import { lockOffRampSession, type MoveDependencies } from './offRampMoves.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
+import { PAUSE_LOOKS } from './schedules.ts';
+
+/** A day of looks in vain, each of which leaves a refused submission: then only an operator goes on. */
+const MAX_PAUSED_REFUSALS = 100;
+
+/** The network refused the release; called where that is settled. */
+export async function releaseRefused(
+  tx: Tx,
+  deps: MoveDependencies,
+  session: OffRampSession,
+  what: 'confirm' | 'refund',
+  refusal: Refusal,
+): Promise<void> {
+  const reason = `the network refused to ${what}: ${refusal.message}`;
+  const refusals = await readRefusals(tx, session.id);
+  if (refusal.reason !== 'PAUSED' || refusals.length >= MAX_PAUSED_REFUSALS) {
+    await applyEvent(tx, deps, session, 'releaseRefused', { reason });
+    return;
+  }
+  const delayMs = Math.min(PAUSE_LOOKS.firstMs * 2 ** refusals.length, PAUSE_LOOKS.longestMs);
+  await applyEvent(tx, deps, session, 'releaseRefused', {
+    reason: `${reason}. It goes on by itself when the pause is over`,
+    values: { dueAt: sql`now() + make_interval(secs => ${delayMs / 1000})` },
+  });
+}
+
+/** Goes on where nothing but pauses has refused it, and the settlement contract runs again. */
+export async function stepUnreleasedReview(
+  deps: Needs<'db' | 'network' | 'submission' | 'subjects'>,
+  { id }: OffRampSession,
+): Promise<void> {
+  const settlement = await deps.network.settlementContract();
+  if (settlement === null || settlement.paused) return;
+  await deps.db.transaction(async (tx) => {
+    const session = await lockOffRampSession(tx, id);
+    if (!isUnreleasedReview(session) || session.resolution === null) return;
+    if (session.settlementAddress !== settlement.address) return;
+    const refusals = await readRefusals(tx, id);
+    const isByPauses = refusals.every(({ state, reason }) => state === 'REFUSED' && reason === 'PAUSED');
+    if (!isByPauses || refusals.length === 0 || refusals.length > MAX_PAUSED_REFUSALS) return;
+    await applyEvent(tx, deps.submission, session, 'pauseOver');
+  });
+  deps.subjects.notify(NEW_SUBMISSION);
+}
+
+/** What became of the releases that were tried so far, in no order. */
+async function readRefusals(tx: Tx, offRampSessionId: string) {
+  const { subjectId, kind, state, refusalReason: reason } = submissions;
+  const kinds = ['confirmOffRampSettlement', 'refundOffRamp'];
+  return tx
+    .select({ state, reason })
+    .from(submissions)
+    .where(and(eq(subjectId, offRampSessionId), inArray(kind, kinds)))
+    .limit(MAX_PAUSED_REFUSALS + 1);
+}

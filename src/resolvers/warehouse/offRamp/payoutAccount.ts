@@ -1,0 +1,36 @@
+/**
+ * Payout accounts: sealed at rest, masked when shown, whole only on the way to the ramp provider.
+ */
+import { createHmac } from 'node:crypto';
+import type { PayoutAccount } from '../../../ramp/port.ts';
+import type { Sealer } from '../../../lib/sealer.ts';
+
+/** More digits do not help to recognise an account. */
+const MAX_SHOWN_CHARACTERS = 4;
+
+export interface PayoutAccounts {
+  seal(account: PayoutAccount): string;
+  unseal(sealed: string): PayoutAccount;
+  /** Tells two accounts apart without saying anything of either: account numbers are short enough to be tried out. */
+  fingerprint(account: PayoutAccount): string;
+}
+
+export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array): PayoutAccounts {
+  return {
+    seal: (account) => sealer.seal(JSON.stringify(account)),
+    unseal: (sealed) => JSON.parse(sealer.unseal(sealed)) as PayoutAccount,
+    fingerprint(account) {
+      const sorted = Object.entries(account).sort(([a], [b]) => (a < b ? -1 : 1));
+      return createHmac('sha256', fingerprintKey)
+        .update(`payout-account:${JSON.stringify(sorted)}`)
+        .digest('hex');
+    },
+  };
+}
+
+/** The last characters, a third of them at most: "••••4321". */
+export function maskAccountNumber(accountNumber: string): string {
+  const characters = Array.from(accountNumber);
+  const shown = Math.min(MAX_SHOWN_CHARACTERS, Math.floor(characters.length / 3));
+  return `••••${shown === 0 ? '' : characters.slice(-shown).join('')}`;
+}

@@ -1,0 +1,111 @@
+/**
+ * pollOpenSessions: looks at off-ramp sessions when they are due, so that webhooks which never come are made up
+ * for. A hint only makes a session due at once. Any number of instances may run it.
+ */
+import { eq, isNotNull, sql } from 'drizzle-orm';
+import type { PgColumn } from 'drizzle-orm/pg-core';
+import { createDueWorker, type DueWorker } from '../../../db/dueWorker.ts';
+import { createLeases, reschedule } from '../../../db/leases.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import { messageOf } from '../../../lib/errors.ts';
+import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
+import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { type OffRampSession } from './findOffRampSession.ts';
+import { nextLookMs } from './schedules.ts';
+import { stepOffRampSession, type StepNeeds } from './stepOffRampSession.ts';
+
+const MAX_CONCURRENT_STEPS = 8;
+/** Counting them takes a read of an index; so many seconds change little. */
+const OPEN_PAYOUTS_KEPT_MS = 10_000;
+
+type PollerNeeds = Needs<keyof StepNeeds | 'log'>;
+
+export function createSessionPoller(deps: PollerNeeds): DueWorker {
+  const { db, ramp, log } = deps;
+  const countPayouts = keptCount(deps);
+  return createDueWorker({
+    name: 'off-ramp sessions',
+    changeSignal: deps.subjects,
+    signalKey: OFF_RAMP_SESSIONS,
+    maxConcurrent: MAX_CONCURRENT_STEPS,
+    leases: createLeases(db, offRampSessions, {
+      // Sessions of another provider wait until that one is configured again.
+      isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${eq(offRampSessions.providerName, ramp.name)}`,
+      onError: (error) =>
+        log.error({ error: messageOf(error) }, 'renewing the leases of off-ramp sessions failed'),
+    }),
+    process: (session) => processSession(deps, session, countPayouts),
+    log,
+  });
+}
+
+async function processSession(
+  deps: PollerNeeds,
+  session: OffRampSession,
+  countPayouts: () => Promise<number>,
+): Promise<void> {
+  try {
+    await stepOffRampSession(deps, session);
+  } catch (error) {
+    // Unknown, so nothing changes: the next look is the same.
+    deps.log.warn({ offRampSessionId: session.id, error: messageOf(error) }, 'off-ramp session step failed');
+  }
+  await lookAgain(deps, session, await countPayouts());
+}
+
+/** How many payouts are awaited, as of a few seconds ago. */
+function keptCount({ db }: Needs<'db'>): () => Promise<number> {
+  let kept = { count: 0, untilMs: 0 };
+  return async () => {
+    if (performance.now() >= kept.untilMs) {
+      const count = await db.$count(offRampSessions, eq(offRampSessions.state, 'AWAITING_PAYOUT'));
+      kept = { count, untilMs: performance.now() + OPEN_PAYOUTS_KEPT_MS };
+    }
+    return kept.count;
+  };
+}
+
+/** Decides when to look next, from where the session stands now: effects and hints may have moved it meanwhile. */
+async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts: number): Promise<void> {
+  const session = await deps.db.transaction(async (tx) => {
+    const [found] = await tx
+      .select({
+        current: offRampSessions,
+        sinceDepositedMs: msSince(offRampSessions.depositedAt),
+        sinceClosedMs: msSince(offRampSessions.closedAt),
+      })
+      .from(offRampSessions)
+      .where(eq(offRampSessions.id, claimed.id))
+      .for('update');
+    if (!found) return null;
+    const { current, ...age } = found;
+    const isUnchanged = current.state === claimed.state && current.hints === claimed.hints;
+    const fruitlessSteps = isUnchanged ? claimed.fruitlessSteps + 1 : 0;
+    const delayMs =
+      current.hints === claimed.hints
+        ? nextLookMs(current, {
+            ...age,
+            fruitlessSteps,
+            openPayouts,
+            depositsNeedApproval: deps.network.depositsNeedApproval,
+            random: deps.submission.random,
+          })
+        : 0;
+    await reschedule(tx, offRampSessions, claimed, { delayMs, values: { fruitlessSteps } });
+    return current;
+  });
+  if (session && session.state !== claimed.state) ringAll(deps, session);
+}
+
+/** By the database's clock; 0 for what has not come. */
+function msSince(moment: PgColumn) {
+  return sql`coalesce(extract(epoch FROM now() - ${moment}) * 1000, 0)`.mapWith(Number);
+}
+
+/** Those who wait for the session, and the workers that may have something to do for it. */
+function ringAll(deps: Needs<'subjects' | 'log'>, session: OffRampSession): void {
+  if (session.state === 'NEEDS_REVIEW')
+    deps.log.error({ offRampSessionId: session.id }, 'an off-ramp session needs an operator');
+  for (const key of [session.id, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.subjects.notify(key);
+}

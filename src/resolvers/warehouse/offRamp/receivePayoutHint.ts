@@ -1,0 +1,30 @@
+/**
+ * receivePayoutHint: a caller says that something changed about a payout. Nothing in it is believed; a
+ * session that we know is looked at soon, and one that we don't know costs the provider nothing.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { findOffRampSessionAtProvider } from './findOffRampSession.ts';
+
+/** What became of a hint; for the log, never for the sender. */
+export type HintOutcome = 'noted' | 'unknown-session';
+
+/**
+ * Many hints become one look. A hint that comes early, before the deposit is final, is remembered by the status
+ * that it makes us record, and by the look that every deposit ends with.
+ */
+export async function receivePayoutHint(
+  deps: Needs<'db' | 'ramp' | 'subjects'>,
+  providerSessionId: string,
+): Promise<HintOutcome> {
+  const session = await findOffRampSessionAtProvider(deps, providerSessionId);
+  if (!session) return 'unknown-session';
+  await deps.db
+    .update(offRampSessions)
+    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
+    .where(eq(offRampSessions.id, session.id));
+  deps.subjects.notify(OFF_RAMP_SESSIONS);
+  return 'noted';
+}

@@ -1,0 +1,212 @@
+/**
+ * One look at a cash-out whose deposit a holder signs. What was given out to be signed may be sent by the wallet
+ * itself, at any time, on some networks for ever; so the settlement contract is asked, not only our own submission.
+ * What follows is in transitions.ts.
+ */
+import { eq, sql } from 'drizzle-orm';
+import type { Tx } from '../../../db/connection.ts';
+import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import type { OffRampDeposit } from '../../../ledger/network/port.ts';
+import type { RampStatus } from '../../../ramp/port.ts';
+import { applyEvent, giveBack } from './applyEvent.ts';
+import {
+  OFF_RAMP_SESSIONS,
+  isAcknowledged,
+  lockOffRampSession,
+  recordStatus,
+  type OpenedOffRampSession,
+} from './offRampMoves.ts';
+import { settlementMismatch } from './checkCashOut.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import {
+  isAsAgreed,
+  isUndepositedReview,
+  mayBeDepositedLate,
+  type OffRampSession,
+} from './findOffRampSession.ts';
+import { readHolderActs } from '../../wallets/findHolderAct.ts';
+
+type HolderDepositNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
+
+/** Longer than any network takes to make a transaction final that was sent in the last moment. */
+const LANDING_GRACE_MS = 60 * 60_000;
+/** Why a session is closed whose deposit is not in custody. */
+const FAILED = {
+  refusalCode: 'RAMP_REJECTED',
+  refusalMessage: 'the provider failed the payout before the deposit',
+};
+const NOT_SIGNED = { refusalCode: 'CONFLICT', refusalMessage: 'the signed deposit did not come in time' };
+const NOT_LANDED = {
+  refusalCode: 'LEDGER_REJECTED',
+  refusalMessage: 'the signed deposit did not land in time; should it land later, it is given back',
+};
+
+/** @returns whether the provider was asked as well, so that nothing is left to ask. */
+export async function stepHolderDeposit(
+  deps: HolderDepositNeeds,
+  session: OpenedOffRampSession,
+): Promise<boolean> {
+  const { state } = session;
+  if (state === 'AWAITING_SIGNATURE') await stepAwaitingSignature(deps, session);
+  else if (state === 'DEPOSITING') await stepDepositing(deps, session);
+  else if (isUndepositedReview(session)) await stepUndepositedReview(deps, session);
+  else if (mayBeDepositedLate(session)) await stepLateDeposit(deps, session);
+  return state === 'AWAITING_SIGNATURE' || state === 'DEPOSITING';
+}
+
+async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
+  if (await isReviewedAsForeign(deps, session)) return;
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  const status = await deps.ramp.getStatus(session.providerSessionId);
+  const isTimeOver = await isSigningOver(deps, session);
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    await recordStatus(tx, current, status);
+    if (current.state !== 'AWAITING_SIGNATURE') return;
+    if (found?.status === 'PENDING' && isAsAgreed(current, found)) {
+      const noRefusal = { refusalCode: null, refusalMessage: null };
+      await applyEvent(tx, deps.submission, current, 'deposited', {
+        values: { ...noRefusal, depositedAt: sql`now()` },
+      });
+    } else if (await isPaidUnexpectedly(tx, current, status)) {
+      await reviewPaid(tx, deps, current, status);
+    } else if (status === 'failed')
+      await applyEvent(tx, deps.submission, current, 'providerFailed', { values: FAILED });
+    else if (found !== null) {
+      await applyEvent(tx, deps.submission, current, 'referenceUsed', { values: usedUpBy(found) });
+    } else if (isTimeOver)
+      await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_SIGNED });
+  });
+}
+
+/** The settlement contract in use can't tell whether something was deposited in the session's own. */
+export async function isReviewedAsForeign(
+  deps: Needs<'db' | 'network' | 'submission'>,
+  session: OpenedOffRampSession,
+): Promise<boolean> {
+  const mismatch = await settlementMismatch(deps.network, session);
+  if (mismatch === null) return false;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    if (current.state === session.state) {
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason: mismatch });
+    }
+  });
+  return true;
+}
+
+/** Submission sends and asks; here only what it can't know: that no caller waits any more, and that it was paid. */
+async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
+  const status = await deps.ramp.getStatus(session.providerSessionId);
+  const acts = await readHolderActs(deps, session.id);
+  const mayWaitForEver = acts.some(
+    ({ state, unsigned }) => state === 'SUBMITTED' && unsigned.validUntil === null,
+  );
+  const isOverdue = (await millisecondsPast(deps, session)) > LANDING_GRACE_MS;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    await recordStatus(tx, current, status);
+    if (current.state !== 'DEPOSITING') return;
+    if (await isPaidUnexpectedly(tx, current, status)) await reviewPaid(tx, deps, current, status);
+    else if (mayWaitForEver && isOverdue) {
+      await applyEvent(tx, deps.submission, current, 'signingOver', { values: NOT_LANDED });
+    }
+  });
+}
+
+/** What an operator waits for, most of all: the deposit that is paid for, or not known to have landed. */
+async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (found?.status !== 'PENDING' || !isAsAgreed(session, found)) return;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    if (current.state !== 'NEEDS_REVIEW' || current.depositedAt !== null) return;
+    const noRefusal = { refusalCode: null, refusalMessage: null, closedAt: null };
+    await applyEvent(tx, deps.submission, current, 'deposited', {
+      values: { ...noRefusal, depositedAt: sql`now()` },
+    });
+  });
+}
+
+/** Deposited after the session was closed: the depositor gets it back, unless the provider has paid after all. */
+async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (!isToBeGivenBack(session, found)) return;
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    if (current.state === 'REFUSED') await giveBack(tx, deps.submission, current);
+  });
+}
+
+/** Of a session that is closed at the provider. What is not of the receipt's token is nothing of ours. */
+export function isToBeGivenBack(
+  session: OffRampSession,
+  found: OffRampDeposit | null,
+): found is OffRampDeposit {
+  return (
+    session.depositor === 'HOLDER' &&
+    found?.status === 'PENDING' &&
+    found.tokenAddress === session.tokenAddress
+  );
+}
+
+/** A caller asks about a session whose deposit may have come unnoticed. */
+export async function lookSoon(deps: Needs<'db' | 'subjects'>, session: OffRampSession): Promise<void> {
+  if (!mayBeDepositedLate(session)) return;
+  await deps.db
+    .update(offRampSessions)
+    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1` })
+    .where(eq(offRampSessions.id, session.id));
+  deps.subjects.notify(OFF_RAMP_SESSIONS);
+}
+
+/** How long ago the time for the signature ended; negative while it lasts. */
+async function millisecondsPast(deps: Needs<'db'>, { signUntil }: OffRampSession): Promise<number> {
+  return signUntil === null ? 0 : (await readDatabaseTime(deps.db)).getTime() - signUntil.getTime();
+}
+
+/** Whether the holder's signature is still waited for. */
+export async function isSignatureAwaited(deps: Needs<'db'>, session: OffRampSession): Promise<boolean> {
+  const { state, signUntil } = session;
+  if (state !== 'AWAITING_SIGNATURE' || signUntil === null) return false;
+  return (await millisecondsPast(deps, session)) <= 0;
+}
+
+/** Past the time for the signature, and nothing that was given out in that time can land any more, where it expires. */
+async function isSigningOver(deps: Needs<'db' | 'network'>, session: OffRampSession): Promise<boolean> {
+  if ((await millisecondsPast(deps, session)) <= 0) return false;
+  const acts = await readHolderActs(deps, session.id);
+  const lastMoments = acts
+    .filter(({ kind, state }) => kind === 'initiateOffRamp' && state === 'PREPARED')
+    .map(({ unsigned }) => unsigned.validUntil ?? 0n);
+  if (lastMoments.length === 0) return true;
+  const { closedAt } = await deps.network.status();
+  return lastMoments.every((lastMoment) => closedAt > lastMoment);
+}
+
+/** What no deposit has earned. An operator who has decided about it is not asked again. */
+async function isPaidUnexpectedly(tx: Tx, session: OffRampSession, status: RampStatus): Promise<boolean> {
+  if (status !== 'settled' && status !== 'refunded') return false;
+  return !(await isAcknowledged(tx, session.id));
+}
+
+/** A payout before a final deposit goes to review, unless custody deposits what it owes now. */
+export async function reviewPaid(
+  tx: Tx,
+  deps: Needs<'submission'>,
+  session: OffRampSession,
+  status: RampStatus,
+): Promise<void> {
+  const what =
+    session.cancelRequestedAt === null
+      ? "the holder's deposit is"
+      : 'the session was cancelled, and its deposit is';
+  const reason = `the provider says "${status}", but ${what} not in custody`;
+  await applyEvent(tx, deps.submission, session, status === 'settled' ? 'paid' : 'takenBack', { reason });
+}
+
+function usedUpBy({ amount, tokenAddress, depositor }: OffRampDeposit) {
+  const refusalMessage = `its reference was used up by a deposit of ${amount} base units of ${tokenAddress} by ${depositor}`;
+  return { refusalCode: 'LEDGER_REJECTED', refusalMessage };
+}

@@ -1,0 +1,251 @@
+/**
+ * One look at one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
+ *
+ *   OPENING          find or open the session at the provider; refused meanwhile, it is only looked for
+ *   CLOSING          make sure that the deposit is not there, then have the session closed
+ *   DEPOSITING       one that waits for its turn to deposit takes it when it has come
+ *   REFUSED          a session that the provider may have got all the same is looked for by our reference, and closed
+ *   NEEDS_REVIEW     a release that only a pause has held up is tried again when the pause is over
+ *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
+ *
+ * While a holder is to sign the deposit, stepHolderDeposit.ts looks first.
+ *
+ * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
+ * reference, and each move is made once under the session's row lock.
+ */
+import { and, eq, isNull, sql } from 'drizzle-orm';
+import { readDatabaseTime } from '../../../db/databaseTime.ts';
+import { offRampSessions } from '../../../db/tables/index.ts';
+import { DomainError } from '../../../lib/errors.ts';
+import type { RampSession } from '../../../ramp/port.ts';
+import { applyEvent } from './applyEvent.ts';
+import {
+  contradiction,
+  isEnd,
+  isOver,
+  lockOffRampSession,
+  opened,
+  recordStatus,
+  type OpenedOffRampSession,
+} from './offRampMoves.ts';
+import { checkCashOut } from './checkCashOut.ts';
+import { stepWaitingDeposit } from './custodyDeposits.ts';
+import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
+import type { Needs } from '../../core/dependencies.ts';
+import { isAsAgreed, isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
+import { stepUnreleasedReview } from './pausedReleases.ts';
+import { isReviewedAsForeign, isToBeGivenBack, reviewPaid, stepHolderDeposit } from './stepHolderDeposit.ts';
+
+type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
+type OpenNeeds = Needs<keyof LookNeeds | 'payoutAccounts'>;
+export type StepNeeds = Needs<keyof OpenNeeds | 'subjects'>;
+
+type OpeningRefusal = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
+
+const QUOTE_RAN_OUT: OpeningRefusal = {
+  refusalCode: 'RAMP_UNAVAILABLE',
+  refusalMessage: 'the quote ran out before the provider could be reached',
+};
+const FAILED_AT_ONCE: OpeningRefusal = {
+  refusalCode: 'RAMP_REJECTED',
+  refusalMessage: 'the provider failed the payout as soon as it was opened',
+};
+
+/** A provider that was asked just before the quote ran out may show the session a little later. */
+const LATE_SESSION_GRACE_MS = 5 * 60_000;
+
+/** @throws DomainError RAMP_UNAVAILABLE, RAMP_REJECTED; NetworkUnavailable: look again later. */
+export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
+  if (session.state === 'OPENING') await openAtProvider(deps, session);
+  else if (session.providerSessionId === null) await findRefused(deps, session);
+  else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
+  else if (session.depositor === 'CUSTODY' || !(await stepHolderDeposit(deps, opened(session)))) {
+    if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
+    if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
+    await observe(deps, opened(session));
+  }
+}
+
+async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise<void> {
+  const wasAsked = session.providerAskedAt !== null;
+  const found = wasAsked ? await deps.ramp.findSessionByReference(session.id) : null;
+  if (found) return storeOpened(deps, session.id, found);
+  const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
+  // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
+  const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
+  if (!wasAsked && session.refusalMessage !== null) await refuse(deps, session.id, 'openingRefused', null);
+  else if (isOver) {
+    await refuse(deps, session.id, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
+  } else if (session.refusalMessage === null && quoteAgeMs <= 0) {
+    await openNew(deps, session);
+  }
+}
+
+async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> {
+  const wasAsked = session.providerAskedAt !== null;
+  try {
+    await checkCashOut(deps, session);
+    const payoutAccount = deps.payoutAccounts.unseal(session.sealedPayoutAccount);
+    if (!(await intendToAsk(deps, session.id))) return;
+    const rampSession = await deps.ramp.openSession({
+      reference: session.id,
+      quote: quoteOf(session),
+      countryCode: session.countryCode,
+      payoutAccount,
+    });
+    await storeOpened(deps, session.id, rampSession);
+  } catch (error) {
+    if (!(error instanceof DomainError) || error.code === 'RAMP_UNAVAILABLE') throw error;
+    const refusal = { refusalCode: error.code, refusalMessage: error.message };
+    // A no to the only request that there was is the last word; after another one, the session may still show up.
+    if (wasAsked) await stopOpening(deps, session.id, refusal);
+    else await refuse(deps, session.id, 'openingRefused', refusal);
+  }
+}
+
+/** @returns false when it was refused or cancelled meanwhile: the next look ends it. */
+async function intendToAsk(deps: Needs<'db'>, id: string): Promise<boolean> {
+  const { state, refusalMessage, providerAskedAt } = offRampSessions;
+  const intended = await deps.db
+    .update(offRampSessions)
+    .set({ providerAskedAt: sql`coalesce(${providerAskedAt}, now())` })
+    .where(and(eq(offRampSessions.id, id), eq(state, 'OPENING'), isNull(refusalMessage)))
+    .returning({ id: offRampSessions.id });
+  return intended.length > 0;
+}
+
+/** It is not asked for again, but looked for by our reference, and closed when it is found. */
+async function stopOpening(
+  deps: Needs<'db' | 'submission'>,
+  id: string,
+  refusal: OpeningRefusal,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const session = await lockOffRampSession(tx, id);
+    if (session.state === 'OPENING' && session.refusalMessage === null) {
+      await applyEvent(tx, deps.submission, session, 'openingStopped', { values: refusal });
+    }
+  });
+}
+
+/** @param refusal null when the session has one. */
+async function refuse(
+  deps: Needs<'db' | 'submission'>,
+  id: string,
+  event: 'openingRefused' | 'openingOver',
+  refusal: OpeningRefusal | null,
+): Promise<void> {
+  await deps.db.transaction(async (tx) => {
+    const session = await lockOffRampSession(tx, id);
+    if (session.state !== 'OPENING') return;
+    await applyEvent(tx, deps.submission, session, event, { values: { ...refusal, closedAt: sql`now()` } });
+  });
+}
+
+async function storeOpened(
+  deps: Needs<'db' | 'submission'>,
+  id: string,
+  rampSession: RampSession,
+): Promise<void> {
+  const { sessionId: providerSessionId, status } = rampSession;
+  await deps.db.transaction(async (tx) => {
+    const session = await lockOffRampSession(tx, id);
+    if (session.state === 'REFUSED' && session.providerSessionId === null) {
+      // Refused while its answer was under way: the look that this makes due closes it.
+      await applyEvent(tx, deps.submission, session, 'opened', {
+        values: { providerSessionId, dueAt: sql`now()` },
+      });
+      return;
+    }
+    if (session.state !== 'OPENING') return;
+    await recordStatus(tx, session, status);
+    if (status === 'failed' && session.refusalMessage === null) {
+      await applyEvent(tx, deps.submission, session, 'providerFailed', {
+        values: { providerSessionId, ...FAILED_AT_ONCE },
+      });
+    } else await applyEvent(tx, deps.submission, session, 'opened', { values: { providerSessionId } });
+  });
+}
+
+/** Refused by us after the provider was asked, and it may have the session all the same: then it is to be closed. */
+async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<void> {
+  if (session.state !== 'REFUSED' || session.providerAskedAt === null) return;
+  const found = await deps.ramp.findSessionByReference(session.id);
+  if (found === null) return;
+  await storeOpened(deps, session.id, found);
+  const { id } = session;
+  const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
+  await observe(deps, opened(known));
+}
+
+async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
+  if (session.depositor === 'HOLDER' && (await isReviewedAsForeign(deps, session))) return;
+  // Refused, but there all the same? Then it is to be treated as what it is.
+  const found = await deps.network.offRampDeposit(session.providerSessionId);
+  if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
+    await deps.db.transaction(async (tx) => {
+      const current = await lockOffRampSession(tx, session.id);
+      if (current.state !== 'CLOSING') return;
+      await applyEvent(tx, deps.submission, current, 'deposited', { values: { depositedAt: sql`now()` } });
+    });
+    return;
+  }
+  const status = await deps.ramp.closeSession(session.providerSessionId);
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    if (current.state !== 'CLOSING') return;
+    await recordStatus(tx, current, status);
+    if (status === 'failed') {
+      // Not what was agreed, but the holder's own tokens.
+      if (isToBeGivenBack(current, found)) {
+        const values = { depositedAt: sql`now()`, closedAt: null };
+        await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
+      } else await applyEvent(tx, deps.submission, current, 'closed', { values: { closedAt: sql`now()` } });
+    } else if (status === 'settled') {
+      // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
+      await reviewPaid(tx, deps, current, status);
+    } else if (status === 'refunded') {
+      const reason = 'the provider says "refunded" of a session without a deposit';
+      await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
+    }
+  });
+}
+
+async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
+  const { state, providerStatus, providerSessionId } = session;
+  // What was refused or cancelled must not be paid: it is closed until the provider says that it is.
+  const isToBeClosed =
+    state === 'REFUSED' || (state === 'AWAITING_PAYOUT' && session.cancelRequestedAt !== null);
+  const status =
+    isToBeClosed && !isEnd(providerStatus)
+      ? await deps.ramp.closeSession(providerSessionId)
+      : await deps.ramp.getStatus(providerSessionId);
+  await deps.db.transaction(async (tx) => {
+    const current = await lockOffRampSession(tx, session.id);
+    const isNew = await recordStatus(tx, current, status);
+    if (current.state === 'AWAITING_PAYOUT') {
+      const reason = 'the provider says that it took the payout back';
+      if (status === 'settled') await applyEvent(tx, deps.submission, current, 'paid');
+      else if (status === 'failed') await applyEvent(tx, deps.submission, current, 'notPaid');
+      else if (status === 'refunded') await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
+      return;
+    }
+    // An operator who accepted a contradiction is not asked about it again.
+    const conflict = isNew && isOver(current.state) ? contradiction(current.state, status) : null;
+    if (conflict !== null)
+      await applyEvent(tx, deps.submission, current, 'contradicted', { reason: conflict });
+  });
+}
+
+function quoteOf(session: OffRampSession) {
+  return {
+    tokenAmount: session.tokenAmountKg,
+    tokenSymbol: RECEIPT_TOKEN_SYMBOL,
+    fiatCurrency: session.fiatCurrency,
+    fiatAmount: session.fiatAmount,
+    feeFiat: session.feeFiat,
+    feeBps: session.feeBps,
+    exchangeRate: session.exchangeRate,
+    expiresAt: session.quoteExpiresAt,
+  };
+}

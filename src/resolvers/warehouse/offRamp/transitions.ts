@@ -1,0 +1,238 @@
+/**
+ * The states of an off-ramp session: which event leads from which state to which, and what is enqueued with the move.
+ * `applyEvent` is the only writer of a session's state and follows this table. The trigger off_ramp_sessions_rules allows the
+ * same moves and no others, and the diagrams in docs/ are printed from here (`npm run docs:states`).
+ */
+import { offRampState } from '../../../db/tables/index.ts';
+import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
+
+export type Depositor = OffRampSession['depositor'];
+
+/** What can happen to a session, in the words of the diagrams. */
+export const EVENTS = {
+  opened: 'open at the provider',
+  providerFailed: 'failed by the provider',
+  openingRefused: 'refused',
+  openingStopped: 'refused (may be open)',
+  openingOver: 'not open in time',
+  signed: 'signed',
+  deposited: 'deposit final',
+  depositRefused: 'deposit refused',
+  depositGoesOn: 'deposit goes on',
+  signingOver: 'time is over',
+  referenceUsed: 'reference used up',
+  closed: 'closed at the provider',
+  closedDeposited: 'closed over another deposit',
+  paid: 'paid',
+  notPaid: 'not paid',
+  takenBack: 'payout taken back',
+  released: 'release final',
+  releaseContradicted: 'release final (provider disagrees)',
+  releaseRefused: 'release refused',
+  releaseGoesOn: 'release goes on',
+  pauseOver: 'pause over',
+  contradicted: 'provider disagrees',
+  undecidable: 'no rule decides',
+  cancelled: 'cancelled',
+  stranded: 'provider not configured',
+  retried: 'RETRY',
+  decidedToConfirm: 'CONFIRM',
+  decidedToRefund: 'REFUND',
+  acceptedUndeposited: 'ACCEPT (no deposit)',
+  acceptedSettled: 'ACCEPT (released)',
+  acceptedRefunded: 'ACCEPT (refunded)',
+} as const;
+export type OffRampEvent = keyof typeof EVENTS;
+
+/** What decides between the rows of one event, read from the locked row; `isUnderWay` is the caller's to say. */
+export interface Facts {
+  isRefused: boolean;
+  isPaid: boolean;
+  isFailed: boolean;
+  isDeposited: boolean;
+  /** Its cancellation was asked for; it may be paid all the same. */
+  isCancelled: boolean;
+  resolution: OffRampSession['resolution'];
+  /** A submission of its deposit, or of the approval for it, is under way. */
+  isUnderWay: boolean;
+}
+
+/**
+ * deposit: the tokens are to go to the settlement contract, by custody's key.
+ * release: the tokens are to leave it, as `resolution` says.
+ */
+export type OffRampEffect = 'deposit' | 'release';
+
+export interface Transition {
+  depositor: Depositor | 'ANY';
+  from: OffRampState;
+  event: OffRampEvent;
+  when: Partial<Facts>;
+  next: OffRampState;
+  effect: OffRampEffect | null;
+}
+
+type Row = readonly [
+  depositor: Transition['depositor'],
+  from: OffRampState,
+  event: OffRampEvent,
+  when: Partial<Facts>,
+  next: OffRampState,
+  effect?: OffRampEffect,
+];
+
+// prettier-ignore
+const ROWS: readonly Row[] = [
+  ['ANY',     'OPENING',            'opened',              { isRefused: true },            'CLOSING'],
+  ['CUSTODY', 'OPENING',            'opened',              { isRefused: false },           'DEPOSITING', 'deposit'],
+  ['HOLDER',  'OPENING',            'opened',              { isRefused: false },           'AWAITING_SIGNATURE'],
+  ['ANY',     'OPENING',            'providerFailed',      {},                             'CLOSING'],
+  ['ANY',     'OPENING',            'openingRefused',      {},                             'REFUSED'],
+  ['ANY',     'OPENING',            'openingStopped',      {},                             'OPENING'],
+  ['ANY',     'OPENING',            'openingOver',         {},                             'REFUSED'],
+
+  ['HOLDER',  'AWAITING_SIGNATURE', 'signed',              {},                             'DEPOSITING'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'deposited',           {},                             'AWAITING_PAYOUT'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'providerFailed',      {},                             'CLOSING'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'signingOver',         {},                             'CLOSING'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'referenceUsed',       {},                             'CLOSING'],
+  // A payout before a final deposit always goes to review, or is deposited by custody.
+  ['HOLDER',  'AWAITING_SIGNATURE', 'paid',                {},                             'NEEDS_REVIEW'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'takenBack',           {},                             'NEEDS_REVIEW'],
+
+  ['ANY',     'DEPOSITING',         'deposited',           {},                             'AWAITING_PAYOUT'],
+  ['CUSTODY', 'DEPOSITING',         'depositRefused',      { isPaid: false },              'CLOSING'],
+  // The holder may sign another one, while the time for it lasts.
+  ['HOLDER',  'DEPOSITING',         'depositRefused',      { isPaid: false, isCancelled: false },                 'AWAITING_SIGNATURE'],
+  ['HOLDER',  'DEPOSITING',         'depositRefused',      { isPaid: false, isCancelled: true },                  'CLOSING'],
+  ['ANY',     'DEPOSITING',         'depositRefused',      { isPaid: true },               'NEEDS_REVIEW'],
+  ['HOLDER',  'DEPOSITING',         'signingOver',         {},                             'CLOSING'],
+  ['HOLDER',  'DEPOSITING',         'paid',                {},                             'NEEDS_REVIEW'],
+  ['HOLDER',  'DEPOSITING',         'takenBack',           {},                             'NEEDS_REVIEW'],
+
+  ['ANY',     'CLOSING',            'closed',              {},                             'REFUSED'],
+  ['ANY',     'CLOSING',            'deposited',           {},                             'AWAITING_PAYOUT'],
+  // Not what was agreed, but the depositor's own tokens.
+  ['HOLDER',  'CLOSING',            'closedDeposited',     {},                             'REFUNDING',  'release'],
+  ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: false },         'DEPOSITING', 'deposit'],
+  ['CUSTODY', 'CLOSING',            'paid',                { isCancelled: true },          'NEEDS_REVIEW'],
+  ['HOLDER',  'CLOSING',            'paid',                {},                             'NEEDS_REVIEW'],
+  ['ANY',     'CLOSING',            'takenBack',           {},                             'NEEDS_REVIEW'],
+
+  ['ANY',     'AWAITING_PAYOUT',    'paid',                {},                             'CONFIRMING', 'release'],
+  ['ANY',     'AWAITING_PAYOUT',    'notPaid',             {},                             'REFUNDING',  'release'],
+  ['ANY',     'AWAITING_PAYOUT',    'takenBack',           {},                             'NEEDS_REVIEW'],
+
+  // A cancellation is a request to the provider, whose answer decides: ended, refunded, or paid after all.
+  ['ANY',     'OPENING',            'cancelled',           { isPaid: false },              'OPENING'],
+  ['HOLDER',  'AWAITING_SIGNATURE', 'cancelled',           { isPaid: false },              'CLOSING'],
+  // What custody has under way is awaited: its kilograms stay promised until it has an outcome.
+  ['CUSTODY', 'DEPOSITING',         'cancelled',           { isPaid: false, isUnderWay: true },                   'DEPOSITING'],
+  ['CUSTODY', 'DEPOSITING',         'cancelled',           { isPaid: false, isUnderWay: false },                  'CLOSING'],
+  // What a holder signed may wait for ever; when it lands, it is given back.
+  ['HOLDER',  'DEPOSITING',         'cancelled',           { isPaid: false },              'CLOSING'],
+  ['ANY',     'CLOSING',            'cancelled',           { isPaid: false },              'CLOSING'],
+  ['ANY',     'AWAITING_PAYOUT',    'cancelled',           { isPaid: false },              'AWAITING_PAYOUT'],
+
+  ['ANY',     'CONFIRMING',         'released',            {},                             'SETTLED'],
+  ['ANY',     'CONFIRMING',         'releaseContradicted', {},                             'NEEDS_REVIEW'],
+  ['ANY',     'CONFIRMING',         'releaseRefused',      {},                             'NEEDS_REVIEW'],
+  ['ANY',     'REFUNDING',          'released',            {},                             'REFUNDED'],
+  ['ANY',     'REFUNDING',          'releaseContradicted', {},                             'NEEDS_REVIEW'],
+  ['ANY',     'REFUNDING',          'releaseRefused',      {},                             'NEEDS_REVIEW'],
+
+  // Shown by the provider after it was refused: the next look closes it.
+  ['ANY',     'REFUSED',            'opened',              {},                             'REFUSED'],
+  // Deposited after its session was closed.
+  ['ANY',     'REFUSED',            'deposited',           { isFailed: true },             'REFUNDING',  'release'],
+  ['ANY',     'REFUSED',            'deposited',           { isFailed: false },            'NEEDS_REVIEW'],
+  ['ANY',     'REFUSED',            'contradicted',        {},                             'NEEDS_REVIEW'],
+  ['ANY',     'SETTLED',            'contradicted',        {},                             'NEEDS_REVIEW'],
+  ['ANY',     'REFUNDED',           'contradicted',        {},                             'NEEDS_REVIEW'],
+
+  // The network decides what an operator was to decide,
+  ['ANY',     'NEEDS_REVIEW',       'deposited',           { isDeposited: false },         'AWAITING_PAYOUT'],
+  ['ANY',     'NEEDS_REVIEW',       'depositRefused',      { isDeposited: false, isPaid: false },                 'CLOSING'],
+  ['CUSTODY', 'NEEDS_REVIEW',       'depositRefused',      { isDeposited: false, isPaid: true },                  'NEEDS_REVIEW'],
+  ['ANY',     'NEEDS_REVIEW',       'depositGoesOn',       { isDeposited: false },         'DEPOSITING'],
+  ['ANY',     'NEEDS_REVIEW',       'released',            { resolution: 'SETTLE' },       'SETTLED'],
+  ['ANY',     'NEEDS_REVIEW',       'released',            { resolution: 'REFUND' },       'REFUNDED'],
+  ['ANY',     'NEEDS_REVIEW',       'releaseContradicted', {},                             'NEEDS_REVIEW'],
+  ['ANY',     'NEEDS_REVIEW',       'releaseRefused',      {},                             'NEEDS_REVIEW'],
+  ['ANY',     'NEEDS_REVIEW',       'releaseGoesOn',       { resolution: 'SETTLE' },       'CONFIRMING'],
+  ['ANY',     'NEEDS_REVIEW',       'releaseGoesOn',       { resolution: 'REFUND' },       'REFUNDING'],
+  ['ANY',     'NEEDS_REVIEW',       'pauseOver',           { resolution: 'SETTLE' },       'CONFIRMING', 'release'],
+  ['ANY',     'NEEDS_REVIEW',       'pauseOver',           { resolution: 'REFUND' },       'REFUNDING',  'release'],
+  // or an operator does.
+  ['CUSTODY', 'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true },                  'DEPOSITING', 'deposit'],
+  ['HOLDER',  'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true, isUnderWay: true },  'DEPOSITING'],
+  ['HOLDER',  'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: true, isUnderWay: false }, 'AWAITING_SIGNATURE'],
+  ['ANY',     'NEEDS_REVIEW',       'retried',             { isDeposited: false, isPaid: false },                 'CLOSING'],
+  ['ANY',     'NEEDS_REVIEW',       'retried',             { isDeposited: true, resolution: null },               'AWAITING_PAYOUT'],
+  ['ANY',     'NEEDS_REVIEW',       'retried',             { isDeposited: true, resolution: 'SETTLE' },           'CONFIRMING', 'release'],
+  ['ANY',     'NEEDS_REVIEW',       'retried',             { isDeposited: true, resolution: 'REFUND' },           'REFUNDING',  'release'],
+  ['ANY',     'NEEDS_REVIEW',       'decidedToConfirm',    {},                             'CONFIRMING', 'release'],
+  ['ANY',     'NEEDS_REVIEW',       'decidedToRefund',     {},                             'REFUNDING',  'release'],
+  ['ANY',     'NEEDS_REVIEW',       'acceptedUndeposited', { isDeposited: false },         'REFUSED'],
+  ['ANY',     'NEEDS_REVIEW',       'acceptedSettled',     {},                             'SETTLED'],
+  ['ANY',     'NEEDS_REVIEW',       'acceptedRefunded',    {},                             'REFUNDED'],
+];
+
+/** In which the provider has the next word, or will have it. What is being released is the network's to end. */
+export const WAITING_FOR_PROVIDER: readonly OffRampState[] = [
+  'OPENING',
+  'AWAITING_SIGNATURE',
+  'DEPOSITING',
+  'AWAITING_PAYOUT',
+  'CLOSING',
+];
+
+/** A submission that can't be decided, or a settlement contract that is not the session's own: wherever there can be one. */
+const MAY_BE_UNDECIDABLE = offRampState.enumValues.filter((state) => state !== 'OPENING');
+
+export const TRANSITIONS: readonly Transition[] = [
+  ...ROWS,
+  ...WAITING_FOR_PROVIDER.map((from): Row => [whoIn(from), from, 'stranded', {}, 'NEEDS_REVIEW']),
+  ...MAY_BE_UNDECIDABLE.map((from): Row => [whoIn(from), from, 'undecidable', {}, 'NEEDS_REVIEW']),
+].map(([depositor, from, event, when, next, effect = null]) => ({
+  depositor,
+  from,
+  event,
+  when,
+  next,
+  effect,
+}));
+
+/** Custody waits for no signature but its own. */
+function whoIn(state: OffRampState): Transition['depositor'] {
+  return state === 'AWAITING_SIGNATURE' ? 'HOLDER' : 'ANY';
+}
+
+export function factsOf(session: OffRampSession, isUnderWay = false): Facts {
+  const { providerStatus, resolution } = session;
+  return {
+    isRefused: session.refusalMessage !== null,
+    isPaid: providerStatus === 'settled',
+    isFailed: providerStatus === 'failed',
+    isDeposited: session.depositedAt !== null,
+    isCancelled: session.cancelRequestedAt !== null,
+    resolution,
+    isUnderWay,
+  };
+}
+
+/** The rows that say what the event does; exactly one, unless the caller or the table has a defect. */
+export function matchingTransitions(
+  depositor: Depositor,
+  from: OffRampState,
+  event: OffRampEvent,
+  facts: Facts,
+): Transition[] {
+  return TRANSITIONS.filter(
+    (row) =>
+      row.event === event &&
+      row.from === from &&
+      (row.depositor === 'ANY' || row.depositor === depositor) &&
+      Object.entries(row.when).every(([fact, value]) => facts[fact as keyof Facts] === value),
+  );
+}

@@ -1,0 +1,100 @@
+/**
+ * pledgeReceipt: a farmer pledges a receipt to a lender. Until the pledge is released, the receipt can't be cashed out, nor
+ * pledged again; the database refuses both, whichever program writes (check_receipt_is_free, check_pledge).
+ *
+ * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
+ * spite of it, but not cashed out here.
+ */
+import { and, eq, notInArray, sum } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { offRampSessions, receiptPledges, receipts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { reserveKey } from '../core/idempotency.ts';
+import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
+import {
+  requireActive,
+  requireOwnReceipt,
+  type ReceiptCaller,
+  type TokenizedReceipt,
+} from './findReceipt.ts';
+
+export interface PledgeReceiptInput {
+  receiptTokenAddress: string;
+  holderName: string;
+  /** The subject of the lender's token, who may then release the pledge. */
+  lenderId?: string | null | undefined;
+  reference: string;
+  idempotencyKey: string;
+}
+
+/**
+ * @returns the pledge of the key's first use.
+ * @throws DomainError NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, or nothing left),
+ * IDEMPOTENCY_CONFLICT
+ */
+export async function pledgeReceipt(
+  deps: Needs<'db' | 'network' | 'ids'>,
+  caller: ReceiptCaller,
+  { idempotencyKey: key, ...input }: PledgeReceiptInput,
+): Promise<ReceiptPledge> {
+  const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
+  const id = deps.ids.next();
+  const lenderId = input.lenderId ?? null;
+  const request = {
+    callerId: caller.subject,
+    operation: 'pledgeReceipt',
+    key,
+    input: { ...input, lenderId, receiptTokenAddress: receipt.tokenAddress },
+  };
+  const pledgeId = await deps.db.transaction(async (tx) => {
+    const pledgedAt = await readDatabaseTime(tx);
+    const first = await reserveKey(tx, request, id, pledgedAt);
+    if (first !== null) return first;
+    requireActive(await lockReceipt(tx, receipt));
+    await requireUnpledged({ db: tx }, receipt);
+    await requireNotCashedOut(tx, receipt);
+    await tx.insert(receiptPledges).values({
+      id,
+      receiptId: receipt.id,
+      holderName: input.holderName,
+      lenderId,
+      reference: input.reference,
+      pledgedBy: caller.subject,
+      pledgedAt,
+    });
+    return id;
+  });
+  return requirePledge(deps, pledgeId);
+}
+
+/** Off-ramp sessions lock it as well, before they begin: of the two, one comes first. */
+async function lockReceipt(tx: Tx, { id, tokenAddress }: TokenizedReceipt): Promise<TokenizedReceipt> {
+  const [receipt] = await tx.select().from(receipts).where(eq(receipts.id, id)).for('update');
+  if (!receipt) throw new Error(`receipt ${id} has vanished`);
+  return { ...receipt, tokenAddress };
+}
+
+async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<void> {
+  const { receiptId, state, tokenAmountKg } = offRampSessions;
+  const ofReceipt = eq(receiptId, receipt.id);
+  const open = await tx.$count(
+    offRampSessions,
+    and(ofReceipt, notInArray(state, ['SETTLED', 'REFUNDED', 'REFUSED'])),
+  );
+  if (open > 0)
+    throw conflict(receipt, `${open} off-ramp session(s) of it are open: await or cancel them first`);
+  const [settled] = await tx
+    .select({ kg: sum(tokenAmountKg) })
+    .from(offRampSessions)
+    .where(and(ofReceipt, eq(state, 'SETTLED')));
+  if (BigInt(settled?.kg ?? 0) >= receipt.quantityKg)
+    throw conflict(receipt, 'all of it has been cashed out');
+}
+
+function conflict({ tokenAddress }: TokenizedReceipt, reason: string): DomainError {
+  return new DomainError('CONFLICT', `The receipt at ${tokenAddress} can't be pledged: ${reason}.`, {
+    field: 'input.receiptTokenAddress',
+  });
+}

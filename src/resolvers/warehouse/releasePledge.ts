@@ -1,0 +1,77 @@
+/**
+ * releasePledge: the lender, or an operator on the lender's word, releases the pledge of a receipt. The farmer, whom it
+ * binds, can't.
+ */
+import { eq } from 'drizzle-orm';
+import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { receiptPledges, receipts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findFirstUse, reserveKey } from '../core/idempotency.ts';
+import { findLiens, requirePledge, type ReceiptPledge } from './findPledge.ts';
+import {
+  findReceiptByToken,
+  receiptNotFound,
+  type ReceiptCaller,
+  type TokenizedReceipt,
+} from './findReceipt.ts';
+
+export interface ReleasePledgeInput {
+  receiptTokenAddress: string;
+  /** Of the pledge: a request that is late must not release the next one. */
+  reference: string;
+  idempotencyKey: string;
+}
+
+/**
+ * @param caller an operator, or the lender whom the pledge names.
+ * @returns the pledge, released.
+ * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (free, or pledged under
+ * another reference), IDEMPOTENCY_CONFLICT
+ */
+export async function releasePledge(
+  deps: Needs<'db' | 'network'>,
+  caller: ReceiptCaller,
+  { receiptTokenAddress, reference, idempotencyKey: key }: ReleasePledgeInput,
+): Promise<ReceiptPledge> {
+  const receipt = await findReceiptByToken(deps, receiptTokenAddress);
+  if (!receipt) throw receiptNotFound(receiptTokenAddress);
+  const { id: receiptId, tokenAddress } = receipt;
+  const input = { receiptTokenAddress: tokenAddress, reference };
+  const request = { callerId: caller.subject, operation: 'releasePledge', key, input };
+  const pledgeId = await deps.db.transaction(async (tx) => {
+    // A second request waits here for the first one.
+    await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
+    // Before the checks: what the first use has released is free for a second one.
+    const first = await findFirstUse(tx, request);
+    if (first !== null) return first;
+    const { id } = requireReleasable(
+      caller,
+      receipt,
+      reference,
+      (await findLiens({ db: tx }, [receiptId])).get(receiptId),
+    );
+    const releasedAt = await readDatabaseTime(tx);
+    await reserveKey(tx, request, id, releasedAt);
+    await tx
+      .update(receiptPledges)
+      .set({ releasedAt, releasedBy: caller.subject })
+      .where(eq(receiptPledges.id, id));
+    return id;
+  });
+  return requirePledge(deps, pledgeId);
+}
+
+function requireReleasable(
+  caller: ReceiptCaller,
+  { tokenAddress }: TokenizedReceipt,
+  reference: string,
+  lien: ReceiptPledge | undefined,
+): ReceiptPledge {
+  if (!caller.isOperator && lien?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
+  if (lien?.reference === reference) return lien;
+  const state = lien === undefined ? 'free' : `pledged under the reference "${lien.reference}"`;
+  throw new DomainError('CONFLICT', `The receipt at ${tokenAddress} is ${state}, not under "${reference}".`, {
+    field: lien === undefined ? 'input.receiptTokenAddress' : 'input.reference',
+  });
+}

@@ -1,0 +1,114 @@
+/**
+ * ApiKey: the credential of a service account. The key itself is shown once, when it is created.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { visiblePart, type ApiKeyRow } from '../../identity/apiKeys.ts';
+import { ROLES, type Role } from '../../identity/roles.ts';
+import { apiKeyCursor, countApiKeys, findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
+import { forRoles } from '../core/access.ts';
+import { isAdmin } from '../core/caller.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { builder } from '../core/builder.ts';
+import { buyerId } from '../core/text.ts';
+
+const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
+  admin: 'May do everything.',
+  operator: 'Runs the platform: reads everything, resolves reviews.',
+  developer: 'Submits projects.',
+  buyer: 'Buys and retires under the buyerId that equals its subject.',
+  warehouse: 'Confirms deposits of its warehouseIds.',
+  farmer: 'Cashes out and pledges receipts whose farmerId equals its subject.',
+  lender: 'Releases pledges of receipts whose lenderId equals its subject.',
+};
+
+export const RoleEnum = builder.enumType('Role', {
+  description: 'A role of a token or an API key: what it may do.',
+  values: Object.fromEntries(
+    ROLES.map((role) => [role.toUpperCase(), { value: role, description: ROLE_MEANINGS[role] }]),
+  ) as Record<Uppercase<Role>, { value: Role; description: string }>,
+});
+
+export const ApiKeyRef = builder.objectRef<ApiKeyRow>('ApiKey');
+
+builder.node(ApiKeyRef, {
+  description: 'An API key, without the key. Visible to administrators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { caller, dependencies }) => (isAdmin(caller) ? findApiKey(dependencies, id) : null),
+  fields: (t) => ({
+    name: t.exposeString('name', { description: 'The client that uses it.' }),
+    prefix: t.string({
+      description: 'The first characters of the key, to recognise it.',
+      resolve: ({ id }) => visiblePart(id),
+    }),
+    subject: t.exposeString('subject', {
+      description: 'The subject that it authenticates, like a token\'s "sub".',
+    }),
+    roles: t.field({
+      type: [RoleEnum],
+      description: 'Its roles.',
+      resolve: ({ roles }) => roles as Role[],
+    }),
+    warehouseIds: t.exposeStringList('warehouseIds', {
+      description: 'The warehouses that role WAREHOUSE may act for.',
+    }),
+    createdBy: t.exposeString('createdBy', { description: 'The administrator who created it.' }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was created, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+    expiresAt: t.field({
+      type: 'UnixTime',
+      description: 'When it expires, in Unix seconds.',
+      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
+    }),
+    revokedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was revoked, in Unix seconds; null if it is not.',
+      resolve: ({ revokedAt }) => (revokedAt === null ? null : unixSeconds(revokedAt)),
+    }),
+    revokedBy: t.exposeString('revokedBy', {
+      nullable: true,
+      description: 'The administrator who revoked it.',
+    }),
+    lastUsedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was last used, in Unix seconds, to within five minutes; null if never.',
+      resolve: ({ lastUsedAt }) => (lastUsedAt === null ? null : unixSeconds(lastUsedAt)),
+    }),
+  }),
+});
+
+const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
+  description: 'API keys must match all of these.',
+  fields: (t) => ({
+    subject: t.string({ validate: { schema: buyerId }, description: 'Only keys of this subject.' }),
+    active: t.boolean({
+      description: 'true: only keys that are neither expired nor revoked; false: only the others.',
+    }),
+  }),
+});
+
+const cursors = keysetCursors('apiKeys', cursorValues.moment);
+
+builder.queryField('apiKeys', (t) =>
+  t.connection(
+    {
+      ...forRoles(['admin'], 'API keys, newest first, a page at a time.'),
+      type: ApiKeyRef,
+      nullable: true,
+      args: { filter: t.arg({ type: ApiKeyFilterInput, description: 'Which API keys.' }) },
+      resolve: (_root, args, { dependencies }) => {
+        const filter = { subject: args.filter?.subject, isActive: args.filter?.active };
+        return pageOf(args, cursors, {
+          list: (page) => listApiKeys(dependencies, filter, page),
+          cursorOf: apiKeyCursor,
+          count: () => countApiKeys(dependencies, filter),
+        });
+      },
+    },
+    ...listNames('ApiKey'),
+  ),
+);

@@ -1,0 +1,80 @@
+/**
+ * createApiKey: a key for a service account.
+ */
+import { createApiKey, type CreatedApiKey } from '../../resolvers/access/createApiKey.ts';
+import { forRoles } from '../core/access.ts';
+import { ApiKeyRef, RoleEnum } from './apiKey.ts';
+import { requireCaller } from '../core/caller.ts';
+import { builder } from '../core/builder.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { buyerId, idempotencyKey, idList, label, roleList } from '../core/text.ts';
+
+const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
+  description: 'The rights and expiry of the new key. They are fixed: for other rights, create another key.',
+  fields: (t) => ({
+    name: t.string({
+      required: true,
+      validate: { schema: label },
+      description: 'The client that will use it: at most 128 bytes of UTF-8.',
+    }),
+    subject: t.string({
+      required: true,
+      validate: { schema: buyerId },
+      description:
+        'The subject that it authenticates, like a token\'s "sub": the buyerId of a buyer, the farmerId of a farmer.',
+    }),
+    roles: t.field({
+      type: [RoleEnum],
+      required: true,
+      validate: { schema: roleList },
+      description: 'Its roles: at least one.',
+    }),
+    warehouseIds: t.stringList({
+      validate: { schema: idList },
+      description: 'The warehouses that role WAREHOUSE may act for: at most 100. Defaults to the subject.',
+    }),
+    expiresAt: t.field({
+      type: 'UnixTime',
+      required: true,
+      description: 'When it expires, in Unix seconds: at most 400 days from now.',
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: `${IDEMPOTENCY_KEY} The repeated answer has the API key without the key itself.`,
+    }),
+  }),
+});
+
+const CreateApiKeyPayload = builder.objectRef<CreatedApiKey>('CreateApiKeyPayload').implement({
+  description: 'The new key, shown once.',
+  fields: (t) => ({
+    key: t.exposeString('key', {
+      nullable: true,
+      description:
+        'Sent as `authorization: Bearer <key>`. It is not stored, so only the first answer has it, and it is null when the ' +
+        'request is repeated. When it is lost, revoke the API key and create another under a new idempotency key.',
+    }),
+    apiKey: t.expose('apiKey', { type: ApiKeyRef, description: 'The API key, without the key itself.' }),
+  }),
+});
+
+builder.mutationField('createApiKey', (t) =>
+  t.field({
+    ...forRoles(
+      ['admin'],
+      'Creates an API key for a server-to-server client. The caller must use a token: an API key cannot create API keys. ' +
+        'Errors: BAD_USER_INPUT, IDEMPOTENCY_CONFLICT.',
+    ),
+    type: CreateApiKeyPayload,
+    nullable: true,
+    args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key.' }) },
+    recordedInput: {
+      subjects: ['subject'],
+      shown: ['idempotencyKey'],
+      hidden: ['name', 'roles', 'warehouseIds', 'expiresAt'],
+    },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      createApiKey(dependencies, requireCaller(caller), input),
+  }),
+);

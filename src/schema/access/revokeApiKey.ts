@@ -1,0 +1,39 @@
+/**
+ * revokeApiKey: revokes a key, and closes the sockets and streams that it opened.
+ */
+import type { ApiKeyRow } from '../../identity/apiKeys.ts';
+import { revokeApiKey } from '../../resolvers/access/revokeApiKey.ts';
+import { forRoles } from '../core/access.ts';
+import { ApiKeyRef } from './apiKey.ts';
+import { subjectOf } from '../core/caller.ts';
+import { builder } from '../core/builder.ts';
+
+const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
+  description: 'The key to revoke.',
+  fields: (t) => ({
+    id: t.globalID({ for: ApiKeyRef, required: true, description: 'The `id` of the API key.' }),
+  }),
+});
+
+const RevokeApiKeyPayload = builder.objectRef<ApiKeyRow>('RevokeApiKeyPayload').implement({
+  description: 'The key, revoked.',
+  fields: (t) => ({
+    apiKey: t.field({ type: ApiKeyRef, description: 'The key.', resolve: (apiKey) => apiKey }),
+  }),
+});
+
+builder.mutationField('revokeApiKey', (t) =>
+  t.field({
+    ...forRoles(
+      ['admin'],
+      'Revokes an API key immediately; its open sockets and streams are closed within seconds, on every instance. Revoking a ' +
+        'revoked key changes nothing. Errors: NOT_FOUND.',
+    ),
+    type: RevokeApiKeyPayload,
+    nullable: true,
+    args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key.' }) },
+    recordedInput: { subjects: ['id'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      revokeApiKey(dependencies, subjectOf(caller), input.id.id),
+  }),
+);

@@ -1,0 +1,26 @@
+/**
+ * Where a project's tonnes are in the platform's books.
+ */
+import type { ProjectPosition } from '../../ledger/books/readBalances.ts';
+import { builder } from '../core/builder.ts';
+
+export const BooksPositionRef = builder.objectRef<ProjectPosition>('BooksPosition').implement({
+  description:
+    "A project's tonnes by account of the platform's books: issued = inventory + heldByBuyers + retiring + retired.",
+  fields: (t) => ({
+    issued: t.expose('issued', { type: 'Tonnes', description: 'Whole tonnes CO2e that were minted.' }),
+    inventory: t.expose('inventory', { type: 'Tonnes', description: 'Whole tonnes CO2e that are unsold.' }),
+    heldByBuyers: t.expose('heldByBuyers', {
+      type: 'Tonnes',
+      description: 'Whole tonnes CO2e that buyers own.',
+    }),
+    retiring: t.expose('retiring', {
+      type: 'Tonnes',
+      description: 'Whole tonnes CO2e held for retirements whose burn is not settled.',
+    }),
+    retired: t.expose('retired', {
+      type: 'Tonnes',
+      description: 'Whole tonnes CO2e that are permanently out of circulation.',
+    }),
+  }),
+});

@@ -1,0 +1,118 @@
+/**
+ * createProject: issues verified credits as a token.
+ */
+import { systemClock } from '../../lib/clock.ts';
+import { createProject } from '../../resolvers/carbon/createProject.ts';
+import type { Project } from '../../resolvers/carbon/findProject.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { hashOf } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+import { MoneyInput } from '../core/money.ts';
+import { ProjectRef } from './project.ts';
+import { PRICE_LIMITS } from './setProjectPrice.ts';
+import { idempotencyKey, label, vintageYear } from '../core/text.ts';
+
+const CreateProjectInput = builder.inputType('CreateProjectInput', {
+  description:
+    'A verified project as described by its verification body. Texts: at most 128 bytes of UTF-8 each.',
+  fields: (t) => ({
+    creditType: t.string({
+      required: true,
+      validate: { schema: label },
+      description: 'The kind of credit, such as VCU.',
+    }),
+    verificationBodyRef: t.string({
+      required: true,
+      validate: { schema: label },
+      description:
+        "The verification body's reference. With the vintage year it identifies the credits, which can be issued only once.",
+    }),
+    vintageYear: t.int({
+      required: true,
+      validate: { schema: vintageYear(systemClock) },
+      description: 'The year that the reductions belong to: 1990 to next year.',
+    }),
+    quantityCO2e: t.field({
+      type: 'Tonnes',
+      required: true,
+      description: 'The verified quantity, in whole tonnes CO2e. All of it is minted.',
+    }),
+    projectLocation: t.string({
+      required: true,
+      validate: { schema: label },
+      description: "The project's location as text; part of the token's name.",
+    }),
+    projectType: t.string({
+      required: true,
+      validate: { schema: label },
+      description: 'The kind of project, such as REDD+.',
+    }),
+    countryCode: t.field({
+      type: 'CountryCode',
+      required: true,
+      description: 'ISO 3166-1 alpha-2, in upper case.',
+    }),
+    pricePerTonne: t.field({
+      type: MoneyInput,
+      description: `The price of a tonne from the beginning. ${PRICE_LIMITS} Without effect when the project exists already.`,
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+const CreateProjectPayload = builder.objectRef<Project>('CreateProjectPayload').implement({
+  description:
+    'The project in the state that it had reached when the response was sent. Its issuance continues in the background.',
+  fields: (t) => ({
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      nullable: true,
+      description: "The token's address; null while the network has not deployed it.",
+    }),
+    txHash: t.string({
+      nullable: true,
+      description: 'The hash of the transaction that deploys the token; null while none is signed.',
+      resolve: async ({ id }, _args, { dependencies }) =>
+        hashOf(await readTransactions(dependencies, id), 'deployCarbonCredit'),
+    }),
+    project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
+  }),
+});
+
+builder.mutationField('createProject', (t) =>
+  t.field({
+    ...forRoles(
+      ['developer', 'operator'],
+      'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits for the ' +
+        'network up to a limit, then returns the state reached. Errors: CONFLICT when the same reference and ' +
+        'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
+    ),
+    type: CreateProjectPayload,
+    nullable: true,
+    args: { input: t.arg({ type: CreateProjectInput, required: true, description: 'The project.' }) },
+    recordedInput: {
+      shown: [
+        'creditType',
+        'vintageYear',
+        'quantityCO2e',
+        'projectType',
+        'countryCode',
+        'pricePerTonne',
+        'idempotencyKey',
+      ],
+      hidden: ['verificationBodyRef', 'projectLocation'],
+    },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      createProject(dependencies, subjectOf(caller), {
+        ...input,
+        pricePerTonne: input.pricePerTonne ?? null,
+      }),
+  }),
+);

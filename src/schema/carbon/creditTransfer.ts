@@ -1,0 +1,40 @@
+/**
+ * CreditTransfer: credits that one buyer gave to another.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { findCreditTransfer, type CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
+import { builder } from '../core/builder.ts';
+import { maySeeBuyer } from '../core/caller.ts';
+import { projectOf, ProjectRef } from './project.ts';
+
+export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
+
+builder.node(CreditTransferRef, {
+  description:
+    "Credits that one buyer gave to another, in the platform's books only. Visible to both buyers and to operators.",
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const found = await findCreditTransfer(dependencies, id);
+    if (found === null) return null;
+    return maySeeBuyer(caller, found.fromBuyerId) || maySeeBuyer(caller, found.toBuyerId) ? found : null;
+  },
+  fields: (t) => ({
+    fromBuyerId: t.exposeString('fromBuyerId', { description: 'The buyer whose credits they were.' }),
+    toBuyerId: t.exposeString('toBuyerId', { description: 'The buyer whose credits they are since then.' }),
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project whose credits they are.',
+      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
+    }),
+    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    memo: t.exposeString('memo', {
+      nullable: true,
+      description: 'What the transfer is for, in the words of the sender; shown to both buyers.',
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was booked, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+  }),
+});

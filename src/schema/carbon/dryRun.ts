@@ -1,0 +1,45 @@
+/**
+ * DryRun: what a mutation of credits would do. Declared once for purchase, transferCredits and retire.
+ */
+import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
+import { builder } from '../core/builder.ts';
+import { MoneyRef } from '../core/money.ts';
+import { totalOf } from './price.ts';
+import { projectOf, ProjectRef } from './project.ts';
+
+/** The description of every `dryRun` input. */
+export const DRY_RUN =
+  'True to make every check and change nothing: the answer tells what would be, or the error that there would be. The ' +
+  '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.';
+
+/** The description of every payload's `dryRun`. */
+export const DRY_RUN_ANSWER = 'What would be; null unless `dryRun` was asked for.';
+
+export const DryRunRef = builder.objectRef<DryRun>('DryRun').implement({
+  description: "What a mutation would do to a buyer's credits. Nothing was changed.",
+  fields: (t) => ({
+    buyerId: t.exposeString('buyerId', { description: 'The buyer whose balance would change.' }),
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project whose credits would move.',
+      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
+    }),
+    tonnes: t.expose('tonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e that would move.' }),
+    balanceAfterTonnes: t.expose('balanceAfterTonnes', {
+      type: 'Tonnes',
+      description: "The buyer's balance of these credits afterwards, in whole tonnes CO2e.",
+    }),
+    pricePerTonne: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description: 'Of a purchase, the price of a tonne; null where none is set, and for other mutations.',
+      resolve: ({ pricePerTonne }) => pricePerTonne ?? null,
+    }),
+    total: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description: 'Of a purchase, `pricePerTonne` times `tonnes`, exact; null without a price.',
+      resolve: ({ pricePerTonne, tonnes }) => totalOf(pricePerTonne ?? null, tonnes),
+    }),
+  }),
+});

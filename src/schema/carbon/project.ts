@@ -1,0 +1,142 @@
+/**
+ * Project: verified credits, issued as one carbon credit token.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { readPositions } from '../../ledger/books/readBalances.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import { findProjectById, findProjectByToken } from '../../resolvers/carbon/findProject.ts';
+import type { Project } from '../../resolvers/carbon/findProject.ts';
+import { readPrices } from '../../resolvers/carbon/projectPrices.ts';
+import { findProjectsByIds } from '../../resolvers/carbon/findProjects.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { forPublic } from '../core/access.ts';
+import { createBatch } from '../core/batch.ts';
+import { BooksPositionRef } from './booksPosition.ts';
+import type { Context } from '../core/context.ts';
+import { MoneyRef } from '../core/money.ts';
+import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+
+type PlatformContext = Context<Dependencies>;
+
+const positionOf = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  readPositions(dependencies.db, ids),
+);
+
+const projectById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  findProjectsByIds(dependencies, ids),
+);
+
+const priceOfProject = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  readPrices(dependencies.db, ids),
+);
+
+/** The project that an item of a list belongs to. */
+export async function projectOf(context: PlatformContext, projectId: string): Promise<Project> {
+  const project = await projectById(context, projectId);
+  if (project === undefined) throw new Error(`project ${projectId} has vanished`);
+  return project;
+}
+
+export async function positionOfProject(context: PlatformContext, projectId: string) {
+  const position = await positionOf(context, projectId);
+  if (position === undefined) throw new Error(`project ${projectId} has no position in the books`);
+  return position;
+}
+
+export const ProjectStateEnum = builder.enumType('ProjectState', {
+  description: "State of a project's issuance.",
+  values: {
+    DEPLOYING: { description: 'Its token is being deployed.' },
+    MINTING: { description: 'Its token is deployed; the verified quantity is being minted into custody.' },
+    OPEN: { description: 'Minted in full and for sale.' },
+    REFUSED: {
+      description: 'The network refused the token; nothing was issued, and the reference can be used again.',
+    },
+    NEEDS_REVIEW: { description: 'An operator has to decide; nothing is for sale.' },
+  },
+});
+
+export const ProjectRef = builder.objectRef<Project>('Project');
+
+builder.node(ProjectRef, {
+  description: 'A verified project, whose credits are issued as one carbon credit token.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { dependencies }) => findProjectById(dependencies, id),
+  fields: (t) => ({
+    state: t.expose('state', { type: ProjectStateEnum, description: 'State of the issuance.' }),
+    assetId: t.exposeString('assetId', {
+      description:
+        'Verification body reference and vintage year, joined by a hyphen; unique among all projects.',
+    }),
+    creditType: t.exposeString('creditType', { description: 'The kind of credit, such as VCU.' }),
+    verificationBodyRef: t.exposeString('verificationBodyRef', {
+      description: "The verification body's reference for these credits.",
+    }),
+    vintageYear: t.exposeInt('vintageYear', { description: 'The year that the reductions belong to.' }),
+    quantityCO2e: t.expose('quantityTonnes', {
+      type: 'Tonnes',
+      description: 'The verified quantity that is issued, in whole tonnes CO2e.',
+    }),
+    projectLocation: t.exposeString('projectLocation', { description: "The project's location as text." }),
+    projectType: t.exposeString('projectType', { description: 'The kind of project, such as REDD+.' }),
+    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
+    tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
+    tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: CARB." }),
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      nullable: true,
+      description: "The token's address on the ledger network; null until it is deployed.",
+    }),
+    unsoldTonnes: t.field({
+      type: 'Tonnes',
+      description: 'Whole tonnes CO2e that can be purchased now.',
+      resolve: async ({ id }, _args, context) => (await positionOfProject(context, id)).inventory,
+    }),
+    pricePerTonne: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description:
+        'What the developer asks for a tonne: the price of purchases from now on. Null when none is set. Payment is agreed ' +
+        'and made outside of this platform.',
+      resolve: async ({ id }, _args, context) => (await priceOfProject(context, id)) ?? null,
+    }),
+    books: t.field({
+      type: BooksPositionRef,
+      description: "Where the project's tonnes are in the platform's books.",
+      resolve: ({ id }, _args, context) => positionOfProject(context, id),
+    }),
+    transactions: t.field({
+      type: [NetworkTransactionRef],
+      description: 'The transactions that deployed and minted its token, oldest first.',
+      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was submitted, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+    openedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was minted in full, in Unix seconds; null before.',
+      resolve: ({ openedAt }) => (openedAt === null ? null : unixSeconds(openedAt)),
+    }),
+  }),
+});
+
+builder.queryField('project', (t) =>
+  t.field({
+    ...forPublic('A project by the address of its token; null when no project has a token there.'),
+    type: ProjectRef,
+    nullable: true,
+    args: {
+      tokenAddress: t.arg({
+        type: 'Address',
+        required: true,
+        description: "The token's address on the ledger network.",
+      }),
+    },
+    resolve: (_root, { tokenAddress }, { dependencies }) => findProjectByToken(dependencies, tokenAddress),
+  }),
+);

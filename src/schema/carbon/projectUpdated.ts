@@ -1,0 +1,23 @@
+/**
+ * projectUpdated: a project as it changes.
+ */
+import { findProjectById, type Project } from '../../resolvers/carbon/findProject.ts';
+import { FOLLOWED_PROJECTS } from '../../resolvers/carbon/findProjects.ts';
+import { forPublic } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
+import { ProjectRef } from './project.ts';
+
+const followed = { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' };
+
+builder.subscriptionField('projectUpdated', (t) =>
+  t.field({
+    ...forPublic(`A project's issuance. ${UPDATES}OPEN or REFUSED. NOT_FOUND when there is none.`),
+    type: ProjectRef,
+    args: {
+      id: t.arg.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
+    },
+    subscribe: (_root, args, context) => updatesOf(followed, args, context),
+    resolve: (project: Project) => project,
+  }),
+);

@@ -1,0 +1,126 @@
+/**
+ * purchase: sells unsold credits to a buyer.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
+import { findPurchase } from '../../resolvers/carbon/findPurchase.ts';
+import { purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
+import type { Purchase } from '../../resolvers/carbon/purchase.ts';
+import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
+import { forBuyerOrOperator } from '../core/access.ts';
+import { maySeeBuyer, subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { builder } from '../core/builder.ts';
+import { MoneyInput, MoneyRef } from '../core/money.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { totalOf } from './price.ts';
+import { projectOf, ProjectRef } from './project.ts';
+import { buyerId, idempotencyKey } from '../core/text.ts';
+
+export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
+
+builder.node(PurchaseRef, {
+  description: 'Credits that a buyer bought. Visible to the buyer and to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const found = await findPurchase(dependencies, id);
+    return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
+  },
+  fields: (t) => ({
+    buyerId: t.exposeString('buyerId', { description: 'The buyer.' }),
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project whose credits they are.',
+      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
+    }),
+    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    pricePerTonne: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description:
+        'The price of a tonne that was in force when it was booked; later prices do not change it. Null where none was set.',
+      resolve: (purchase) => priceOf(purchase),
+    }),
+    total: t.field({
+      type: MoneyRef,
+      nullable: true,
+      description:
+        '`pricePerTonne` times `tonnes`, exact. Null without a price. It is paid outside of this platform.',
+      resolve: (purchase) => totalOf(priceOf(purchase), purchase.amountTonnes),
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was booked, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+  }),
+});
+
+const PurchaseInput = builder.inputType('PurchaseInput', {
+  description: 'What a buyer buys.',
+  fields: (t) => ({
+    buyerId: t.string({
+      required: true,
+      validate: { schema: buyerId },
+      description: "The buyer: the subject of the buyer's token.",
+    }),
+    tokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the project's token.",
+    }),
+    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    expectedPricePerTonne: t.field({
+      type: MoneyInput,
+      description:
+        'The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). ' +
+        'Left out, the purchase is booked at the price in force.',
+    }),
+    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+interface Answer {
+  purchase: Purchase | null;
+  dryRun: DryRun | null;
+}
+
+const PurchasePayload = builder.objectRef<Answer>('PurchasePayload').implement({
+  description: 'The purchase, booked; or what it would be.',
+  fields: (t) => ({
+    purchase: t.expose('purchase', {
+      type: PurchaseRef,
+      nullable: true,
+      description: 'The purchase; null for a dry run.',
+    }),
+    dryRun: t.expose('dryRun', { type: DryRunRef, nullable: true, description: DRY_RUN_ANSWER }),
+  }),
+});
+
+builder.mutationField('purchase', (t) =>
+  t.field({
+    ...forBuyerOrOperator(
+      (args: { input: { buyerId: string } }) => args.input.buyerId,
+      "Sells unsold credits to a buyer, in the platform's books only, without a network transaction. Errors: " +
+        'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
+    ),
+    type: PurchasePayload,
+    nullable: true,
+    args: { input: t.arg({ type: PurchaseInput, required: true, description: 'What is bought.' }) },
+    recordedInput: {
+      subjects: ['buyerId', 'tokenAddress'],
+      shown: ['amountCO2e', 'expectedPricePerTonne', 'dryRun', 'idempotencyKey'],
+      isEntryWithEffect: true,
+    },
+    resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
+      const { dryRun, ...request } = input;
+      if (dryRun === true) return { purchase: null, dryRun: await rehearsePurchase(dependencies, request) };
+      return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
+    },
+  }),
+);

@@ -1,0 +1,127 @@
+/**
+ * retire: credits are burned for a beneficiary, permanently.
+ */
+import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
+import { rehearseRetirement, retire } from '../../resolvers/carbon/retire.ts';
+import { forBuyerOrOperator } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { hashOf } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { RetirementRef } from './retirement.ts';
+import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
+import { beneficiary, beneficiaryId, buyerId, idempotencyKey, note } from '../core/text.ts';
+
+const RetireInput = builder.inputType('RetireInput', {
+  description: 'The credits to retire, and the beneficiary.',
+  fields: (t) => ({
+    buyerId: t.string({
+      required: true,
+      validate: { schema: buyerId },
+      description: "The buyer: the subject of the buyer's token.",
+    }),
+    buyerName: t.string({
+      required: true,
+      validate: { schema: beneficiary },
+      description:
+        'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or ' +
+        'bidirectional characters.',
+    }),
+    tokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the project's token.",
+    }),
+    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    note: t.string({
+      required: true,
+      defaultValue: '',
+      validate: { schema: note },
+      description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
+    }),
+    beneficiaryId: t.string({
+      validate: { schema: beneficiaryId },
+      description:
+        "The beneficiary's id in a public register, such as an LEI or a company number: 1 to 128 bytes of UTF-8. Public.",
+    }),
+    jurisdiction: t.field({
+      type: 'CountryCode',
+      description: 'The country under whose rules the credits are claimed. Public.',
+    }),
+    reason: t.field({ type: RetirementReasonEnum, description: 'What they are retired for. Public.' }),
+    period: t.field({
+      type: RetirementPeriodInput,
+      description: 'The time whose emissions they stand for. Public.',
+    }),
+    dryRun: t.boolean({ defaultValue: false, description: `${DRY_RUN} The network is not asked.` }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+interface Answer {
+  retirement: Retirement | null;
+  dryRun: DryRun | null;
+}
+
+const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
+  description:
+    'The retirement in the state that it had reached when the response was sent, while its processing continues in the ' +
+    'background; or what it would be.',
+  fields: (t) => ({
+    txHash: t.string({
+      nullable: true,
+      description: 'The hash of the burn; null while none is signed, and for a dry run.',
+      resolve: async ({ retirement }, _args, { dependencies }) =>
+        retirement &&
+        (retirement.txHash ?? hashOf(await readTransactions(dependencies, retirement.id), 'retire')),
+    }),
+    retirement: t.expose('retirement', {
+      type: RetirementRef,
+      nullable: true,
+      description:
+        'The retirement: RETIRED, or PENDING or NEEDS_REVIEW with the credits held. Null for a dry run.',
+    }),
+    dryRun: t.expose('dryRun', { type: DryRunRef, nullable: true, description: DRY_RUN_ANSWER }),
+  }),
+});
+
+builder.mutationField('retire', (t) =>
+  t.field({
+    ...forBuyerOrOperator(
+      (args: { input: { buyerId: string } }) => args.input.buyerId,
+      "Retires a buyer's credits: holds them in the books, burns them on the network, and waits for the outcome up to a " +
+        'limit. Errors: BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED (the ' +
+        'credits are returned).',
+    ),
+    type: RetirePayload,
+    nullable: true,
+    args: { input: t.arg({ type: RetireInput, required: true, description: 'What is retired, for whom.' }) },
+    recordedInput: {
+      subjects: ['buyerId', 'tokenAddress'],
+      shown: ['amountCO2e', 'jurisdiction', 'reason', 'period', 'dryRun', 'idempotencyKey'],
+      hidden: ['buyerName', 'note', 'beneficiaryId'],
+      isEntryWithEffect: true,
+    },
+    resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
+      const { dryRun, beneficiaryId: id, jurisdiction, reason, period, ...rest } = input;
+      const purpose = {
+        beneficiaryId: id ?? null,
+        jurisdiction: jurisdiction ?? null,
+        reason: reason ?? null,
+        periodFrom: period?.from ?? null,
+        periodUntil: period?.until ?? null,
+      };
+      const request = { ...rest, purpose };
+      if (dryRun === true)
+        return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };
+      return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };
+    },
+  }),
+);

@@ -1,0 +1,105 @@
+/**
+ * Retirement: a buyer's request to put credits out of circulation, with its states and times.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { findRetirement, readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
+import { forRoles } from '../core/access.ts';
+import { maySeeBuyer } from '../core/caller.ts';
+import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+import { projectOf, ProjectRef } from './project.ts';
+
+export const RetirementStateEnum = builder.enumType('RetirementState', {
+  description: 'State of a retirement.',
+  values: {
+    PENDING: { description: 'The credits are held; the burn is in progress in the background.' },
+    RETIRED: { description: 'Burned permanently.' },
+    REFUSED: { description: 'The network refused the burn, and the credits were returned to the buyer.' },
+    NEEDS_REVIEW: {
+      description:
+        'No rule can decide whether the burn landed; the credits are held, and an operator decides.',
+    },
+  },
+});
+
+export const RetirementRef = builder.objectRef<Retirement>('Retirement');
+
+builder.node(RetirementRef, {
+  description:
+    "A buyer's retirement on this platform. Visible to the buyer and to operators; the record on the network " +
+    'is public in the registry.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const found = await findRetirement(dependencies, id);
+    return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
+  },
+  fields: (t) => ({
+    state: t.expose('state', { type: RetirementStateEnum, description: 'Its state.' }),
+    buyerId: t.exposeString('buyerId', { description: 'The buyer whose credits are retired.' }),
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project whose credits are retired.',
+      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
+    }),
+    tonnes: t.expose('amountTonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e.' }),
+    beneficiary: t.exposeString('beneficiary', {
+      description: 'The beneficiary: a text label, not an address.',
+    }),
+    note: t.exposeString('note', { description: 'The remark on the public record; may be empty.' }),
+    txHash: t.string({
+      nullable: true,
+      description:
+        'The hash of the burn that landed, or else of the latest one signed. Null while none is signed.',
+      resolve: async ({ id, txHash }, _args, { dependencies }) =>
+        txHash ?? hashOf(await readTransactions(dependencies, id), 'retire'),
+    }),
+    recordIndex: t.exposeInt('recordIndex', {
+      nullable: true,
+      description: "The index of its record in the token's retirement list; null until it is RETIRED.",
+    }),
+    ledger: t.expose('ledger', {
+      type: 'LedgerNumber',
+      nullable: true,
+      description: 'The ledger that the burn landed in; null until then.',
+    }),
+    refusalMessage: t.exposeString('refusalMessage', {
+      nullable: true,
+      description: 'Why it was refused or needs review, as text; null otherwise.',
+    }),
+    requestedAt: t.field({
+      type: 'UnixTime',
+      description: 'When the credits were held, in Unix seconds.',
+      resolve: ({ requestedAt }) => unixSeconds(requestedAt),
+    }),
+    settledAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it became RETIRED or REFUSED, in Unix seconds; null before.',
+      resolve: ({ settledAt }) => (settledAt === null ? null : unixSeconds(settledAt)),
+    }),
+    transactions: t.field({
+      type: [NetworkTransactionRef],
+      description: 'Every transaction that was signed for it, oldest first; at most one of them landed.',
+      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
+    }),
+  }),
+});
+
+builder.queryField('retirement', (t) =>
+  t.field({
+    ...forRoles(
+      ['buyer', 'operator'],
+      "A retirement by its id, with its present state; null when there is none, and for another buyer's.",
+    ),
+    type: RetirementRef,
+    nullable: true,
+    args: {
+      id: t.arg.globalID({ for: RetirementRef, required: true, description: 'The `id` of the retirement.' }),
+    },
+    resolve: async (_root, { id }, { caller, dependencies }) => {
+      const found = await findRetirement(dependencies, id.id);
+      return found !== null && maySeeBuyer(caller, found.buyerId) ? found : null;
+    },
+  }),
+);

@@ -1,0 +1,56 @@
+/**
+ * retirementFeed: every retirement, replayed from a cursor and then live.
+ */
+import type { FeedRecord } from '../../feed/followFeed.ts';
+import { FEED_START, feedCursor, followRetirements } from '../../resolvers/carbon/followRetirements.ts';
+import { forPublic } from '../core/access.ts';
+import { endableStream } from '../core/endableStream.ts';
+import { builder } from '../core/builder.ts';
+import { RetirementFeedFilterInput } from './recordFilter.ts';
+import { RetirementRecordRef } from './retirementRecord.ts';
+
+const RetirementFeedEvent = builder.objectRef<FeedRecord>('RetirementFeedEvent').implement({
+  description: 'One retirement in the feed.',
+  fields: (t) => ({
+    cursor: t.string({
+      description:
+        "The event's cursor. Pass it as `after` to resume the feed after this event, on any instance.",
+      resolve: feedCursor,
+    }),
+    record: t.field({
+      type: RetirementRecordRef,
+      description: "The retirement, as its token's record shows it.",
+      resolve: (record) => record,
+    }),
+  }),
+});
+
+builder.subscriptionField('retirementFeed', (t) =>
+  t.field({
+    ...forPublic(
+      'Every retirement of one token or of all that matches the filter, in one order, without gaps or duplicates: first the events after the cursor `after`, then ' +
+        'live. Over graphql-transport-ws, or as server-sent events at the same URL. A client that stops reading is disconnected ' +
+        'and resumes with its last cursor.',
+    ),
+    type: RetirementFeedEvent,
+    args: {
+      tokenAddress: t.arg({
+        type: 'Address',
+        description: 'Only retirements of this token; of all tokens when omitted.',
+      }),
+      filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which of those; all when omitted.' }),
+      after: t.arg.string({
+        description: `The cursor of the last event received; "${FEED_START}" for the whole history. When omitted, the feed starts now.`,
+      }),
+    },
+    subscribe: (_root, { tokenAddress, filter, after }, { dependencies }) =>
+      endableStream((signal) =>
+        followRetirements(dependencies, {
+          filter: { ...filter, tokenAddress },
+          after: after ?? null,
+          signal,
+        }),
+      ),
+    resolve: (record: FeedRecord) => record,
+  }),
+);

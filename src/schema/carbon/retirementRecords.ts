@@ -1,0 +1,46 @@
+/**
+ * retirementRecords: the retirement records of all tokens.
+ */
+import {
+  countRetirementRecords,
+  listRetirementRecords,
+  type RecordCursor,
+} from '../../resolvers/carbon/listRetirementRecords.ts';
+import { forPublic } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { cursorValues, pageOf, tupleCursors } from '../core/paging.ts';
+import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
+import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
+
+const cursors = tupleCursors<RecordCursor>('retirementRecords', {
+  parts: [cursorValues.bigint, cursorValues.bigint],
+  split: ({ timestamp, position }) => [String(timestamp), String(position)],
+  join: ([timestamp, position]) => ({ timestamp: BigInt(timestamp), position: BigInt(position) }),
+});
+
+builder.queryField('retirementRecords', (t) =>
+  t.connection(
+    {
+      ...forPublic(
+        'The retirement records of all tokens, newest first, a page at a time, as far as the platform has read them: ' +
+          'seconds after they are final. For one token as it is now, with its totals, use `registry`; to miss none, ' +
+          '`retirementFeed`.',
+      ),
+      type: RetirementRecordRef,
+      nullable: true,
+      args: {
+        filter: t.arg({ type: RetirementRecordFilterInput, description: 'Which records; all when omitted.' }),
+      },
+      resolve: (_root, args, { dependencies }) => {
+        const filter = recordFilterOf(args.filter);
+        return pageOf(args, cursors, {
+          list: (page) => listRetirementRecords(dependencies, filter, page),
+          cursorOf: ({ timestamp, position }) => ({ timestamp, position }),
+          count: () => countRetirementRecords(dependencies, filter),
+        });
+      },
+    },
+    RetirementRecordConnection,
+    RetirementRecordEdge,
+  ),
+);

@@ -1,0 +1,35 @@
+/**
+ * SerialRange: the numbers of the tonnes that a retirement retired.
+ */
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
+import { readSerialNumbers, type SerialNumbers } from '../../resolvers/carbon/serialNumbers.ts';
+import { createBatch } from '../core/batch.ts';
+import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
+
+export const SerialRangeRef = builder.objectRef<SerialNumbers>('SerialRange').implement({
+  description:
+    'Serial numbers of retired tonnes, such as `VCS-1-2024-000041`: the asset id and a number for each tonne, from 1 in the ' +
+    'order in which the books of this platform retired them.',
+  fields: (t) => ({
+    first: t.exposeString('first', { description: 'The serial number of the first tonne.' }),
+    last: t.exposeString('last', {
+      description: 'The serial number of the last tonne, which is part of the range.',
+    }),
+  }),
+});
+
+const batch = createBatch(async ({ dependencies }: Context<Dependencies>, asked: readonly Retirement[]) => {
+  const byId = await readSerialNumbers(dependencies, asked);
+  return new Map(asked.map((retirement) => [retirement, byId.get(retirement.id) ?? null]));
+});
+
+/** Null until it is RETIRED. */
+export async function serialNumbersOf(
+  retirement: Retirement,
+  _args: object,
+  context: Context<Dependencies>,
+): Promise<SerialNumbers | null> {
+  return (await batch(context, retirement)) ?? null;
+}

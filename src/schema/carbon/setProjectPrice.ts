@@ -1,0 +1,59 @@
+/**
+ * setProjectPrice: what a tonne of a project costs from now on.
+ */
+import type { Project } from '../../resolvers/carbon/findProject.ts';
+import { setProjectPrice } from '../../resolvers/carbon/setProjectPrice.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { MoneyInput } from '../core/money.ts';
+import { idempotencyKey } from '../core/text.ts';
+import { ProjectRef } from './project.ts';
+
+/** Of every price in an input. */
+export const PRICE_LIMITS = 'More than 0, with at most 16 digits before the point and 8 after it.';
+
+const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
+  description: 'The price of a tonne.',
+  fields: (t) => ({
+    projectId: t.globalID({ for: ProjectRef, required: true, description: 'The `id` of the project.' }),
+    pricePerTonne: t.field({
+      type: MoneyInput,
+      required: true,
+      description: `The price of a tonne CO2e. ${PRICE_LIMITS}`,
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+const SetProjectPricePayload = builder.objectRef<Project>('SetProjectPricePayload').implement({
+  description: 'The project with the price in force.',
+  fields: (t) => ({
+    project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
+  }),
+});
+
+builder.mutationField('setProjectPrice', (t) =>
+  t.field({
+    ...forRoles(
+      ['developer', 'operator'],
+      'Sets what a tonne of a project costs from now on; what was bought before keeps its price. Payment is agreed and made ' +
+        'outside of this platform. Errors: NOT_FOUND, FORBIDDEN (another developer), BAD_USER_INPUT, IDEMPOTENCY_CONFLICT.',
+    ),
+    type: SetProjectPricePayload,
+    nullable: true,
+    args: { input: t.arg({ type: SetProjectPriceInput, required: true, description: 'The price.' }) },
+    recordedInput: { subjects: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      setProjectPrice(
+        dependencies,
+        { subject: subjectOf(caller), isOperator: isOperator(caller) },
+        { ...input, projectId: input.projectId.id },
+      ),
+  }),
+);

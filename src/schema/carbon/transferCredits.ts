@@ -1,0 +1,94 @@
+/**
+ * transferCredits: a buyer gives credits to another.
+ */
+import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
+import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
+import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
+import { builder } from '../core/builder.ts';
+import { subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { buyerId, idempotencyKey, memo } from '../core/text.ts';
+import { CreditTransferRef } from './creditTransfer.ts';
+import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+
+const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
+  description: 'Which credits move, from whom, and to whom.',
+  fields: (t) => ({
+    fromBuyerId: t.string({
+      validate: { schema: buyerId },
+      description: "The buyer whose credits they are: the caller's own subject when left out.",
+    }),
+    toBuyerId: t.string({
+      required: true,
+      validate: { schema: buyerId },
+      description:
+        "The buyer who gets them: the subject of that buyer's token. The platform keeps no list of buyers, so an id " +
+        'that no token has is not refused: an operator can transfer such credits back.',
+    }),
+    tokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the project's token.",
+    }),
+    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    memo: t.string({
+      validate: { schema: memo },
+      description: 'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8.',
+    }),
+    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+interface Answer {
+  creditTransfer: CreditTransfer | null;
+  dryRun: DryRun | null;
+}
+
+const TransferCreditsPayload = builder.objectRef<Answer>('TransferCreditsPayload').implement({
+  description: 'The transfer, booked; or what it would be.',
+  fields: (t) => ({
+    creditTransfer: t.expose('creditTransfer', {
+      type: CreditTransferRef,
+      nullable: true,
+      description: 'The transfer; null for a dry run.',
+    }),
+    dryRun: t.expose('dryRun', { type: DryRunRef, nullable: true, description: DRY_RUN_ANSWER }),
+  }),
+});
+
+builder.mutationField('transferCredits', (t) =>
+  t.field({
+    description:
+      "Moves credits from one buyer to another, at once and in the platform's books only, without a network transaction; " +
+      'both statements show it. It is never undone: the buyer who got them may transfer them back. Errors: BAD_USER_INPUT ' +
+      '(to itself), NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT.\n\nNeeds a token with role buyer whose subject ' +
+      'equals the fromBuyerId, or with role operator (or admin).',
+    authScopes: (_root, { input }, { caller }) => ({
+      $any: { role: ['operator'], buyer: input.fromBuyerId ?? caller?.subject ?? '' },
+    }),
+    type: TransferCreditsPayload,
+    nullable: true,
+    args: { input: t.arg({ type: TransferCreditsInput, required: true, description: 'What moves.' }) },
+    recordedInput: {
+      subjects: ['fromBuyerId', 'toBuyerId', 'tokenAddress'],
+      shown: ['amountCO2e', 'dryRun', 'idempotencyKey'],
+      hidden: ['memo'],
+      isEntryWithEffect: true,
+    },
+    resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
+      const { dryRun, fromBuyerId, ...rest } = input;
+      const request = { ...rest, fromBuyerId: fromBuyerId ?? subjectOf(caller), memo: rest.memo ?? null };
+      if (dryRun === true)
+        return { creditTransfer: null, dryRun: await rehearseTransfer(dependencies, request) };
+      return {
+        creditTransfer: await transferCredits(dependencies, subjectOf(caller), request, entry),
+        dryRun: null,
+      };
+    },
+  }),
+);

@@ -1,0 +1,60 @@
+/**
+ * Access rules of fields, stated once: as scopes for the scope-auth plugin and as text in the field's description.
+ *
+ *   purchases: t.field({ ...forRoles(['operator'], 'Every purchase.'), type: …, resolve: … })
+ */
+import type { Caller, Role } from '../../identity/roles.ts';
+
+interface Open {
+  description: string;
+  authScopes: { public: true };
+}
+
+interface Restricted {
+  description: string;
+  authScopes: { role: readonly Role[] };
+}
+
+export function forPublic(description: string): Open {
+  return { description: `${description}\n\nPublic: needs no token.`, authScopes: { public: true } };
+}
+
+export function forRoles(roles: readonly Role[], description: string): Restricted {
+  return {
+    description: `${description}\n\nNeeds a token with role ${roles.join(' or ')}${roles.includes('admin') ? '' : ' (or admin)'}.`,
+    authScopes: { role: roles },
+  };
+}
+
+/** Of every `buyerId` that may be left out. */
+export const OWN_BUYER_ID = "The buyer: the subject of the buyer's token. Yourself when omitted.";
+
+/** For fields whose arguments name a buyer, or none: then the caller, as a buyer. */
+export function forBuyerOrOperator<Args>(
+  buyerIdOf: (args: Args) => string | null | undefined,
+  description: string,
+) {
+  return {
+    description:
+      `${description}\n\nNeeds a token with role buyer whose subject equals the buyerId, ` +
+      'or with role operator (or admin).',
+    authScopes: (_parent: unknown, args: Args, { caller }: { caller: Caller | null }) => {
+      const buyerId = buyerIdOf(args);
+      // An operator without a buyerId would act for an account in the operator's own name, which no buyer has.
+      if (buyerId == null) return { buyer: caller?.subject ?? '' };
+      return { $any: { role: ['operator'] as const, buyer: buyerId } };
+    },
+  };
+}
+
+/** For fields whose arguments name a warehouse. */
+export function forWarehouseOrOperator<Args>(warehouseIdOf: (args: Args) => string, description: string) {
+  return {
+    description:
+      `${description}\n\nNeeds a token with role warehouse whose warehouseIds have the warehouseId (a token's own subject, ` +
+      'unless it names others), or with role operator (or admin).',
+    authScopes: (_parent: unknown, args: Args) => ({
+      $any: { role: ['operator'] as const, warehouse: warehouseIdOf(args) },
+    }),
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * The access scopes of fields, and the errors for callers who lack them.
+ */
+import type { AuthFailure } from '@pothos/plugin-scope-auth';
+import { AuthScopeFailureType } from '@pothos/plugin-scope-auth';
+import { DomainError } from '../../lib/errors.ts';
+import type { Caller, Role } from '../../identity/roles.ts';
+
+export interface AuthScopes {
+  /** Every caller, with or without a token. Fields state it, so that a forgotten rule is an error. */
+  public: boolean;
+  /** Every caller with a valid token. */
+  authenticated: boolean;
+  /** A caller with one of these roles; an admin may do what any role may. */
+  role: readonly Role[];
+  /** The buyer of this id: role buyer, and the token's subject is the id. */
+  buyer: string;
+  /** The warehouse of this id: role warehouse, and the id is one of the caller's. */
+  warehouse: string;
+}
+
+/** Decides each scope for one request. */
+export function scopesOf(caller: Caller | null) {
+  const has = (roles: readonly Role[]) =>
+    caller !== null && caller.roles.some((role) => role === 'admin' || roles.includes(role));
+  return {
+    public: true,
+    authenticated: caller !== null,
+    role: has,
+    buyer: (buyerId: string) => has(['buyer']) && caller?.subject === buyerId,
+    warehouse: (warehouseId: string) =>
+      has(['warehouse']) && caller?.warehouseIds.includes(warehouseId) === true,
+  };
+}
+
+/** UNAUTHENTICATED without a token, FORBIDDEN with one, with the roles that are needed and those that the caller has. */
+export function unauthorized(caller: Caller | null, fieldName: string, failure: AuthFailure): DomainError {
+  const scopes = failedScopes(failure);
+  const needed = needs(scopes);
+  if (caller === null) {
+    return new DomainError('UNAUTHENTICATED', `${fieldName} needs ${needed}; no bearer token was sent.`);
+  }
+  return new DomainError('FORBIDDEN', `${fieldName} needs ${needed}; this one has ${has(caller, scopes)}.`, {
+    roles: caller.roles,
+  });
+}
+
+interface FailedScope {
+  scope: string;
+  parameter: unknown;
+}
+
+function failedScopes(failure: AuthFailure): FailedScope[] {
+  if ('failures' in failure) return failure.failures.flatMap(failedScopes);
+  if (failure.kind !== AuthScopeFailureType.AuthScope) return [];
+  return [{ scope: failure.scope, parameter: failure.parameter }];
+}
+
+/** "a token with role x or y" */
+function needs(scopes: readonly FailedScope[]): string {
+  const roles = [...new Set(scopes.flatMap(neededRoles))];
+  return roles.length === 0 ? 'a token' : `a token with role ${roles.join(' or ')}`;
+}
+
+function neededRoles({ scope, parameter }: FailedScope): string[] {
+  if (scope === 'role') return [...(parameter as readonly string[])];
+  if (scope === 'buyer') return [`buyer and subject ${String(parameter)}`];
+  return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
+}
+
+/** The caller's roles, and its subject or warehouses where the scope depends on them. */
+function has(caller: Caller, scopes: readonly FailedScope[]): string {
+  const isAbout = (name: string) => scopes.some(({ scope }) => scope === name);
+  return [
+    caller.roles.join(', '),
+    ...(isAbout('buyer') ? [`subject ${caller.subject}`] : []),
+    ...(isAbout('warehouse') ? [`warehouseId ${caller.warehouseIds.join(', ')}`] : []),
+  ].join(' and ');
+}

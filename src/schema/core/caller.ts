@@ -1,0 +1,43 @@
+/**
+ * The caller of a field that its scopes have let through.
+ */
+import type { Caller } from '../../identity/roles.ts';
+
+export function requireCaller(caller: Caller | null): Caller {
+  if (caller !== null) return caller;
+  throw new Error('a field that needs a caller was reached without one: its scopes are wrong');
+}
+
+export function subjectOf(caller: Caller | null): string {
+  return requireCaller(caller).subject;
+}
+
+export function isAdmin(caller: Caller | null): boolean {
+  return caller !== null && caller.roles.includes('admin');
+}
+
+export function isOperator(caller: Caller | null): boolean {
+  return caller !== null && caller.roles.some((role) => role === 'operator' || role === 'admin');
+}
+
+/** Operators see all; buyers what is theirs. */
+export function maySeeBuyer(caller: Caller | null, buyerId: string): boolean {
+  return (
+    isOperator(caller) || (caller !== null && caller.roles.includes('buyer') && caller.subject === buyerId)
+  );
+}
+
+/** Operators see all; warehouses what is theirs. */
+export function maySeeWarehouse(caller: Caller | null, warehouseId: string): boolean {
+  return (
+    isOperator(caller) ||
+    (caller !== null && caller.roles.includes('warehouse') && caller.warehouseIds.includes(warehouseId))
+  );
+}
+
+/** Operators see all; farmers what is theirs. */
+export function maySeeFarmer(caller: Caller | null, farmerId: string | null): boolean {
+  return (
+    isOperator(caller) || (caller !== null && caller.roles.includes('farmer') && caller.subject === farmerId)
+  );
+}

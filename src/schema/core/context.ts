@@ -1,0 +1,22 @@
+/**
+ * The GraphQL context: what every resolver receives about its request, on each transport.
+ */
+import type { AuditLog, OpenEntry } from '../../identity/auditLog.ts';
+import type { Caller } from '../../identity/roles.ts';
+
+export interface Context<Dependencies> {
+  /** Null for the public. */
+  caller: Caller | null;
+  /** Names the request in logs and in masked errors. */
+  requestId: string;
+  /** The client's address: the socket's other end, or what the trusted proxies say. */
+  remoteAddress: string;
+  /** Receives one entry for each mutation field. */
+  audit: AuditLog;
+  /**
+   * Of the mutation field that runs, when its effect's transaction writes it (recordedInput's isEntryWithEffect). Fields of
+   * a mutation run one after the other.
+   */
+  entry?: OpenEntry;
+  dependencies: Dependencies;
+}

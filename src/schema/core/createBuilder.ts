@@ -1,0 +1,69 @@
+/**
+ * The Pothos builder that every type of the contract is made with: plugins, scalars and their rules.
+ *
+ * Order of the plugins matters: the first is the outermost, so a caller who may not use a field learns
+ * that before the input is looked at.
+ */
+import SchemaBuilder from '@pothos/core';
+import RelayPlugin from '@pothos/plugin-relay';
+import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
+import ZodPlugin from '@pothos/plugin-zod';
+import { MAX_COUNTED } from '../../db/keyset.ts';
+import type { AuthScopes } from './auth.ts';
+import { scopesOf, unauthorized } from './auth.ts';
+import { badUserInput } from './badInput.ts';
+import type { Context } from './context.ts';
+import { decodeGlobalId, encodeGlobalId } from './globalIds.ts';
+import recordedInput from './recordedInput.ts';
+import { relayDescriptions } from './relayDescriptions.ts';
+import type { ScalarTypes } from './scalars.ts';
+import { scalars } from './scalars.ts';
+
+/** A fresh builder with the scalars registered and no fields yet. */
+export function createBuilder<Dependencies>() {
+  const builder = new SchemaBuilder<{
+    Context: Context<Dependencies>;
+    AuthScopes: AuthScopes;
+    Scalars: ScalarTypes;
+    Connection: { count: () => Promise<number> };
+    DefaultFieldNullability: false;
+    DefaultAuthStrategy: 'all';
+    DefaultEdgesNullability: false;
+    DefaultNodeNullability: false;
+  }>({
+    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, recordedInput],
+    defaultFieldNullability: false,
+    scopeAuth: {
+      // A subscription is checked once, when it starts: the socket ends with the token that opened it.
+      authorizeOnSubscribe: true,
+      defaultStrategy: 'all',
+      authScopes: (context) => scopesOf(context.caller),
+      unauthorizedError: (_parent, context, info, result) =>
+        unauthorized(context.caller, info.fieldName, result.failure),
+    },
+    zod: { validationError: (error, args) => badUserInput(error, args) },
+    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: decodeGlobalId },
+  });
+  builder.scalarType('Address', scalars.Address);
+  builder.scalarType('CountryCode', scalars.CountryCode);
+  builder.scalarType('CurrencyCode', scalars.CurrencyCode);
+  builder.scalarType('Date', scalars.Date);
+  builder.scalarType('Tonnes', scalars.Tonnes);
+  builder.scalarType('Kilograms', scalars.Kilograms);
+  builder.scalarType('UsDollars', scalars.UsDollars);
+  builder.scalarType('PrivateText', scalars.PrivateText);
+  builder.scalarType('Hash32', scalars.Hash32);
+  builder.scalarType('Decimal', scalars.Decimal);
+  builder.scalarType('BaseUnits', scalars.BaseUnits);
+  builder.scalarType('UnixTime', scalars.UnixTime);
+  builder.scalarType('LedgerNumber', scalars.LedgerNumber);
+  builder.globalConnectionField('totalCount', (t) =>
+    t.int({
+      description:
+        'Items on all pages together, of those that the filter lets through and the caller may see, without regard to `after` ' +
+        `and \`before\`. Counted when selected, up to ${MAX_COUNTED}: that number means "this many or more".`,
+      resolve: ({ count }) => count(),
+    }),
+  );
+  return builder;
+}

@@ -1,0 +1,12 @@
+/**
+ * ErrorCode: the closed set of codes in `extensions.code`, so that clients generate it as a type.
+ */
+import { ERROR_CODES, type ErrorCode } from '../../lib/errors.ts';
+import { builder } from './builder.ts';
+
+export const ErrorCodeEnum = builder.enumType('ErrorCode', {
+  description: 'What `extensions.code` of an error may be. Clients branch on it; messages are for people.',
+  values: Object.fromEntries(
+    Object.entries(ERROR_CODES).map(([code, description]) => [code, { value: code, description }]),
+  ) as Record<ErrorCode, { value: ErrorCode; description: string }>,
+});

@@ -1,0 +1,69 @@
+/**
+ * Opaque global ids: base64url of `Type:id`, so that they can be put in an address unescaped.
+ */
+import { DomainError } from '../../lib/errors.ts';
+import { SUBJECT_PATTERN } from '../../identity/roles.ts';
+import { showValue } from './showValue.ts';
+
+/** The types that have a UUID of their own. */
+const UUID_TYPES = [
+  'ApiKey',
+  'CreditTransfer',
+  'OffRampSession',
+  'ExpiryRun',
+  'HolderAct',
+  'Project',
+  'Purchase',
+  'Receipt',
+  'ReceiptPledge',
+  'Retirement',
+  'Submission',
+] as const;
+
+/** What the id of each type looks like within its global id. */
+const LOCAL_IDS = {
+  ...(Object.fromEntries(
+    UUID_TYPES.map((type) => [type, /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/]),
+  ) as Record<(typeof UUID_TYPES)[number], RegExp>),
+  BuyerAccount: SUBJECT_PATTERN,
+  /** The token's address and the record's index. */
+  RetirementRecord: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}:(0|[1-9][0-9]{0,8})$/,
+};
+
+export type NodeType = keyof typeof LOCAL_IDS;
+export const NODE_TYPES = Object.keys(LOCAL_IDS) as readonly NodeType[];
+
+/** Undefined for what is no global id. */
+function partsOf(globalId: string): { typename: NodeType; id: string } | undefined {
+  const text = Buffer.from(globalId, 'base64url').toString();
+  const end = text.indexOf(':');
+  const typename = NODE_TYPES.find((type) => type === text.slice(0, end));
+  const id = text.slice(end + 1);
+  const isOurs =
+    typename !== undefined && LOCAL_IDS[typename].test(id) && encodeGlobalId(typename, id) === globalId;
+  return isOurs ? { typename, id } : undefined;
+}
+
+export function encodeGlobalId(typename: string, id: string | number | bigint): string {
+  return Buffer.from(`${typename}:${id}`).toString('base64url');
+}
+
+/** For inputs that take another name of the same thing as well. */
+export function isGlobalId(text: string, typename: NodeType): boolean {
+  return partsOf(text)?.typename === typename;
+}
+
+/** @throws DomainError BAD_USER_INPUT when the text was not made by `encodeGlobalId` */
+export function decodeGlobalId(globalId: string): { typename: string; id: string } {
+  const parts = partsOf(globalId);
+  if (parts === undefined) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `${showValue(globalId)} is not an id that this server gave out.`,
+      {
+        field: 'id',
+      },
+    );
+  }
+  return parts;
+}

@@ -1,0 +1,35 @@
+/**
+ * Money: an amount of fiat money with its currency.
+ */
+import { builder } from './builder.ts';
+
+export interface Money {
+  /** Exact, in units of the currency. */
+  amount: string;
+  /** ISO 4217. */
+  currency: string;
+}
+
+export const MoneyRef = builder.objectRef<Money>('Money').implement({
+  description: 'An amount of fiat money with its currency.',
+  fields: (t) => ({
+    amount: t.expose('amount', {
+      type: 'Decimal',
+      description: 'The amount in units of the currency, exact.',
+    }),
+    currency: t.expose('currency', { type: 'CurrencyCode', description: 'The currency.' }),
+  }),
+});
+
+/** As an input; what it may be at most is said where it is asked for. */
+export const MoneyInput = builder.inputType('MoneyInput', {
+  description: 'An amount of fiat money with its currency.',
+  fields: (t) => ({
+    amount: t.field({
+      type: 'Decimal',
+      required: true,
+      description: 'The amount in units of the currency, exact.',
+    }),
+    currency: t.field({ type: 'CurrencyCode', required: true, description: 'The currency.' }),
+  }),
+});

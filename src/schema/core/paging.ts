@@ -1,0 +1,151 @@
+/**
+ * Relay connections over keyset pages: `first` or `last`, 1 to 100, the first 20 without either. Cursors are checked
+ * before they reach the database, and a list is counted only for `totalCount`.
+ */
+import { resolveCursorConnection } from '@pothos/plugin-relay';
+import type { DefaultConnectionArguments } from '@pothos/plugin-relay';
+import { z } from 'zod';
+import type { KeysetCursor, KeysetPage } from '../../db/keyset.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
+import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../../lib/pageSizes.ts';
+import { showValue } from './showValue.ts';
+
+/** What the Relay plugin is to call the connection and edge types of a list. */
+export function listNames<Name extends string>(name: Name) {
+  return [{ name: `${name}Connection` }, { name: `${name}Edge` }] as const;
+}
+
+/** How a list's cursors are written and read. */
+export interface CursorCodec<Cursor> {
+  encode: (cursor: Cursor) => string;
+  /** Undefined for what `encode` did not make. */
+  decode: (text: string) => Cursor | undefined;
+}
+
+/** Where the pages of a list come from. */
+export interface PageSource<Item, Cursor> {
+  list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
+  cursorOf: (item: Item) => Cursor;
+  /** Items on all pages, MAX_COUNTED at most; asked for only when `totalCount` is selected. */
+  count: () => Promise<number>;
+}
+
+/** A page of a list. @throws DomainError BAD_USER_INPUT naming the argument that is wrong */
+export async function pageOf<Item, Cursor>(
+  asked: DefaultConnectionArguments,
+  codec: CursorCodec<Cursor>,
+  { list, cursorOf, count }: PageSource<Item, Cursor>,
+) {
+  const args = sized(asked);
+  const after = readCursor('after', args.after, codec);
+  const before = readCursor('before', args.before, codec);
+  const toCursor = (item: unknown) => codec.encode(cursorOf(item as Item));
+  const { edges, pageInfo } = await resolveCursorConnection(
+    { args, maxSize: MAX_PAGE_SIZE, toCursor },
+    ({ limit, inverted }): Promise<unknown[]> => list({ after, before, limit, inverted }),
+  );
+  return { edges: edges as { cursor: string; node: Item }[], pageInfo, count };
+}
+
+function sized(args: DefaultConnectionArguments): DefaultConnectionArguments {
+  const { first, last } = args;
+  if (first == null && last == null) return { ...args, first: DEFAULT_PAGE_SIZE };
+  if (first != null && last != null) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `Ask for a page with "first" or with "last", from 1 to ${MAX_PAGE_SIZE}, not with both.`,
+      { field: 'last' },
+    );
+  }
+  const field = first == null ? 'last' : 'first';
+  const size = first ?? last ?? 0;
+  if (size < 1 || size > MAX_PAGE_SIZE) {
+    throw new DomainError('BAD_USER_INPUT', `${field} must be from 1 to ${MAX_PAGE_SIZE}; it is ${size}.`, {
+      field,
+    });
+  }
+  return args;
+}
+
+function readCursor<Cursor>(
+  field: 'after' | 'before',
+  text: string | null | undefined,
+  codec: CursorCodec<Cursor>,
+): Cursor | undefined {
+  if (text == null) return undefined;
+  const cursor = codec.decode(text);
+  if (cursor !== undefined) return cursor;
+  throw new DomainError(
+    'BAD_USER_INPUT',
+    `${field} must be a cursor that this list gave out in the same order; it is ${showValue(text)}.`,
+    { field },
+  );
+}
+
+/** Cursors of lists ordered by a value and an id. `list` keeps the cursors of two lists or orders apart. */
+export function keysetCursors(list: string, value: z.ZodType<string>): CursorCodec<KeysetCursor> {
+  const shape = z.tuple([z.literal(list), value, z.uuid()]);
+  return {
+    encode: (cursor) => encode([list, cursor.value, cursor.id]),
+    decode: (text) => {
+      const parts = shape.safeParse(decode(text));
+      return parts.success ? { value: parts.data[1], id: parts.data[2] } : undefined;
+    },
+  };
+}
+
+/** Cursors of lists ordered by one number or text. */
+export function valueCursors<Cursor>(list: string, value: z.ZodType<Cursor, string>): CursorCodec<Cursor> {
+  const shape = z.tuple([z.literal(list), value]);
+  return {
+    encode: (cursor) => encode([list, String(cursor)]),
+    decode: (text) => {
+      const parts = shape.safeParse(decode(text));
+      return parts.success ? parts.data[1] : undefined;
+    },
+  };
+}
+
+/** Cursors of lists ordered by several values, each as text. */
+export function tupleCursors<Cursor>(
+  list: string,
+  form: {
+    parts: readonly [z.ZodType<string>, z.ZodType<string>];
+    split: (cursor: Cursor) => [string, string];
+    join: (parts: [string, string]) => Cursor;
+  },
+): CursorCodec<Cursor> {
+  const shape = z.tuple([z.literal(list), ...form.parts]);
+  return {
+    encode: (cursor) => encode([list, ...form.split(cursor)]),
+    decode: (text) => {
+      const read = shape.safeParse(decode(text));
+      return read.success ? form.join([read.data[1], read.data[2]]) : undefined;
+    },
+  };
+}
+
+function encode(parts: readonly string[]): string {
+  return Buffer.from(JSON.stringify(parts)).toString('base64url');
+}
+
+function decode(text: string): unknown {
+  try {
+    return JSON.parse(Buffer.from(text, 'base64url').toString());
+  } catch {
+    return undefined;
+  }
+}
+
+/** What a cursor's value may be, so that the database's casts can't fail. */
+export const cursorValues = {
+  moment: z.iso.datetime(),
+  /** Of a 32-bit column. */
+  integer: z.string().regex(/^\d{1,9}$/),
+  /** Of a 64-bit column. */
+  bigint: z
+    .string()
+    .regex(/^\d{1,19}$/)
+    .refine((digits) => BigInt(digits) <= MAX_WHOLE_UNITS),
+};

@@ -1,0 +1,95 @@
+/**
+ * What of a mutation's input leaves it: for the audit log, and for the log. Each mutation declares it for each field of
+ * its input; one that doesn't, or forgets a field, fails when the schema is built.
+ *
+ *   recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['note'] }
+ */
+import SchemaBuilder, {
+  BasePlugin,
+  type FieldNullability,
+  type InputFieldMap,
+  type PothosOutputFieldConfig,
+  type SchemaTypes,
+  type TypeParam,
+} from '@pothos/core';
+import { getNamedType, isInputObjectType, type GraphQLField, type GraphQLSchema } from 'graphql';
+
+/** Names of arguments, and of the fields of arguments that are input objects. What these hold is not looked into. */
+export interface RecordedInput {
+  /** Ids and addresses that say what the mutation is about: kept by the audit log, shown by the log. */
+  subjects?: readonly string[];
+  /** Sizes, kinds and other public facts: shown by the log. */
+  shown?: readonly string[];
+  /** Names, accounts, words and signatures of people: in neither. */
+  hidden?: readonly string[];
+  /**
+   * The one transaction that the mutation commits writes the entry of the audit log, `context.entry`, with its effect;
+   * otherwise it is written before the mutation runs.
+   */
+  isEntryWithEffect?: boolean;
+}
+
+type Field = Pick<GraphQLField<unknown, unknown>, 'extensions'>;
+
+/** Of a field of Mutation in a schema made with the plugin. */
+export function recordedInputOf(field: Field): RecordedInput {
+  return field.extensions[PLUGIN] ?? {};
+}
+
+const PLUGIN = 'recordedInput';
+export default PLUGIN;
+
+declare global {
+  export namespace PothosSchemaTypes {
+    export interface Plugins<Types extends SchemaTypes> {
+      recordedInput: RecordedInputPlugin<Types>;
+    }
+    export interface MutationFieldOptions<
+      Types extends SchemaTypes,
+      Type extends TypeParam<Types>,
+      Nullable extends FieldNullability<Type>,
+      Args extends InputFieldMap,
+      ResolveReturnShape,
+    > {
+      recordedInput: RecordedInput;
+    }
+  }
+}
+
+class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
+  override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
+    if (config.kind !== 'Mutation') return config;
+    const { recordedInput } = config.pothosOptions;
+    return { ...config, extensions: { ...config.extensions, [PLUGIN]: recordedInput } };
+  }
+
+  override afterBuild(schema: GraphQLSchema): GraphQLSchema {
+    for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) requireDeclared(field);
+    return schema;
+  }
+}
+
+/** @throws Error */
+function requireDeclared(field: GraphQLField<unknown, unknown>): void {
+  const { subjects = [], shown = [], hidden = [] } = recordedInputOf(field);
+  const declared = [...subjects, ...shown, ...hidden];
+  const input = inputNames(field);
+  const undeclared = [...input].filter((name) => !declared.includes(name));
+  const unknown = declared.filter((name, at) => !input.has(name) || declared.indexOf(name) !== at);
+  const wrong = [
+    ...undeclared.map((name) => `lacks ${name}`),
+    ...unknown.map((name) => `names ${name}, which is twice there or no field of the input`),
+  ];
+  if (wrong.length > 0) throw new Error(`recordedInput of Mutation.${field.name} ${wrong.join(', ')}.`);
+}
+
+function inputNames(field: GraphQLField<unknown, unknown>): ReadonlySet<string> {
+  return new Set(
+    field.args.flatMap(({ name, type }) => {
+      const named = getNamedType(type);
+      return isInputObjectType(named) ? Object.keys(named.getFields()) : [name];
+    }),
+  );
+}
+
+SchemaBuilder.registerPlugin(PLUGIN, RecordedInputPlugin);

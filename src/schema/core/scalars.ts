@@ -1,0 +1,305 @@
+/**
+ * The scalars of the contract: amounts, times, codes, addresses and hashes that GraphQL's own Int, Float and String would
+ * round, overflow or let through.
+ */
+import type { ValueNode } from 'graphql';
+import { GraphQLError, Kind, print } from 'graphql';
+import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
+import { isCountryCode } from './countries.ts';
+import { escapeUnprintable, showValue, truncate } from './showValue.ts';
+
+/** What a scalar is inside the program: what resolvers are given and what they return. */
+export type ScalarTypes = {
+  ID: { Input: string; Output: string };
+  Address: { Input: string; Output: string };
+  CountryCode: { Input: string; Output: string };
+  CurrencyCode: { Input: string; Output: string };
+  Date: { Input: string; Output: string };
+  Tonnes: { Input: bigint; Output: bigint };
+  Kilograms: { Input: bigint; Output: bigint };
+  UsDollars: { Input: bigint; Output: bigint };
+  PrivateText: { Input: string; Output: string };
+  BaseUnits: { Input: bigint; Output: bigint };
+  Decimal: { Input: string; Output: string };
+  UnixTime: { Input: bigint; Output: bigint };
+  LedgerNumber: { Input: bigint; Output: bigint };
+  Hash32: { Input: string; Output: string };
+};
+
+/** How one scalar is printed, and read from JSON variables and from literals in a document. */
+export interface ScalarDefinition<T> {
+  description: string;
+  /** A standard, or the section of this project's own documentation: the SDL shows it as `@specifiedBy`. */
+  specifiedByURL: string;
+  serialize: (value: unknown) => string | number;
+  parseValue: (value: unknown) => T;
+  parseLiteral: (node: ValueNode) => T;
+}
+
+/** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
+const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
+const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
+/** Records of other accounts may hold negative amounts: they are printed, but never accepted as input. */
+const SHOWN_DECIMAL = /^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
+/** Of every family of networks; the network itself decides, and normalises the spelling. */
+const ADDRESS = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,127}$/;
+const COUNTRY_CODE = /^[A-Z]{2}$/;
+const CURRENCY_CODE = /^[A-Z]{3}$/;
+const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;
+const HASH_32 = /^0x[0-9a-fA-F]{64}$/;
+/** i128, which Soroban contracts count in. */
+const MAX_BASE_UNITS = 2n ** 127n - 1n;
+const MIN_SHOWN_BASE_UNITS = -(2n ** 127n);
+/** The end of the year 9999: anything later is milliseconds taken for seconds. */
+const MAX_UNIX_TIME = 253_402_300_799;
+
+function documented(scalar: string): string {
+  return `docs/clients.md#${scalar.toLowerCase()}`;
+}
+
+/**
+ * A scalar for whole units (tonnes, kilograms), 1 to 2^63-1. Read from a JSON integer that a double holds
+ * exactly, from an integer literal of any size, or from a decimal string; printed as a decimal string.
+ */
+export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
+  const expected = `a whole number of ${unit} from 1 to ${MAX_WHOLE_UNITS}, as a JSON integer or a decimal string`;
+  const read = (text: string, shown: string, node?: ValueNode) => {
+    const amount = DECIMAL_INTEGER.test(text) ? BigInt(text) : 0n;
+    if (amount < 1n || amount > MAX_WHOLE_UNITS) throw refused(name, shown, expected, node);
+    return amount;
+  };
+  return {
+    description:
+      `Whole ${unit}. In: an integer from 1 to ${MAX_WHOLE_UNITS}, either a JSON integer up to ` +
+      `${Number.MAX_SAFE_INTEGER} or a decimal string. Out: always a decimal string, from "0" on.`,
+    specifiedByURL: documented(name),
+    serialize: (value) => serializeInteger(name, value, 0n, MAX_WHOLE_UNITS),
+    parseValue: (value) => {
+      if (typeof value === 'string') return read(value, showValue(value));
+      if (typeof value !== 'number' || !Number.isInteger(value))
+        throw refused(name, showValue(value), expected);
+      if (!Number.isSafeInteger(value))
+        throw refused(name, showValue(value), `${expected}; a JSON integer this large loses digits`);
+      return read(value.toString(), showValue(value));
+    },
+    parseLiteral: (node) => {
+      if (node.kind === Kind.INT || node.kind === Kind.STRING)
+        return read(node.value, showLiteral(node), node);
+      throw refused(name, showLiteral(node), expected, node);
+    },
+  };
+}
+
+const tonnes = wholeUnits('Tonnes', 'tonnes CO2e');
+const kilograms = wholeUnits('Kilograms', 'kilograms');
+const usDollars = wholeUnits('UsDollars', 'US dollars');
+
+const baseUnits: ScalarDefinition<bigint> = stringScalar({
+  name: 'BaseUnits',
+  description:
+    'An amount in base units of a token, as a decimal string: 10^18 base units are one tonne CO2e or one kilogram.',
+  specifiedByURL: documented('BaseUnits'),
+  expected: `a decimal string from "0" to "${MAX_BASE_UNITS}"`,
+  read: (text) => {
+    const amount = text === '0' ? 0n : DECIMAL_INTEGER.test(text) ? BigInt(text) : -1n;
+    return amount >= 0n && amount <= MAX_BASE_UNITS ? amount : undefined;
+  },
+  serialize: (value) => serializeInteger('BaseUnits', value, MIN_SHOWN_BASE_UNITS, MAX_BASE_UNITS),
+});
+
+const hash32: ScalarDefinition<string> = stringScalar({
+  name: 'Hash32',
+  description: 'A 32-byte hash: 0x and 64 hexadecimal digits, lower-case on output.',
+  specifiedByURL: documented('Hash32'),
+  expected: '0x and 64 hexadecimal digits',
+  read: (text) => (HASH_32.test(text) ? text.toLowerCase() : undefined),
+  serialize: (value) => {
+    if (typeof value === 'string' && HASH_32.test(value)) return value.toLowerCase();
+    throw new Error(`Hash32 can't print ${showValue(value)}.`);
+  },
+});
+
+/** A scalar that is a JSON integer beyond 32 bits. */
+function jsonInteger(form: {
+  name: string;
+  description: string;
+  specifiedByURL: string;
+  expected: string;
+  max: number;
+}): ScalarDefinition<bigint> {
+  const read = (value: number, shown: string, node?: ValueNode): bigint => {
+    if (Number.isInteger(value) && value >= 0 && value <= form.max) return BigInt(value);
+    throw refused(form.name, shown, `${form.expected}, from 0 to ${form.max}`, node);
+  };
+  return {
+    description: form.description,
+    specifiedByURL: form.specifiedByURL,
+    serialize: (value) => {
+      if (typeof value === 'bigint' && value >= 0n && value <= form.max) return Number(value);
+      throw new Error(`${form.name} can't print ${showValue(value)}.`);
+    },
+    parseValue: (value) => read(typeof value === 'number' ? value : Number.NaN, showValue(value)),
+    parseLiteral: (node) =>
+      read(node.kind === Kind.INT ? Number(node.value) : Number.NaN, showLiteral(node), node),
+  };
+}
+
+const unixTime = jsonInteger({
+  name: 'UnixTime',
+  description: 'Whole seconds since 1970-01-01T00:00:00Z, as a JSON integer that goes on after 2038.',
+  specifiedByURL: 'https://pubs.opengroup.org/onlinepubs/9799919799/basedefs/V1_chap04.html#tag_04_19',
+  expected: 'a whole number of seconds since 1970',
+  max: MAX_UNIX_TIME,
+});
+
+const ledgerNumber = jsonInteger({
+  name: 'LedgerNumber',
+  description: 'The number of a closed ledger (block) of the network, as a JSON integer.',
+  specifiedByURL: documented('LedgerNumber'),
+  expected: 'the number of a ledger',
+  max: Number.MAX_SAFE_INTEGER,
+});
+
+const decimal = stringScalar({
+  name: 'Decimal',
+  description: 'An exact decimal number as a string, such as "2.5": no exponent, no float.',
+  specifiedByURL: documented('Decimal'),
+  expected: 'a decimal number as a string',
+  read: (text) => (DECIMAL.test(text) ? text : undefined),
+  serialize: (value) => printText('Decimal', value, SHOWN_DECIMAL),
+});
+
+const address = stringScalar({
+  name: 'Address',
+  description:
+    'An address on the configured ledger network, in any spelling that the network accepts: a Stellar G… or C…, an EVM 0x…. ' +
+    'Printed in one spelling, so that equal addresses are equal texts.',
+  specifiedByURL: documented('Address'),
+  expected: 'an address of the ledger network: 1 to 128 letters, digits and . _ : -',
+  read: (text) => (ADDRESS.test(text.trim()) ? text.trim() : undefined),
+  serialize: (value) => printText('Address', value, ADDRESS),
+});
+
+const countryCode = stringScalar({
+  name: 'CountryCode',
+  description: 'A country: ISO 3166-1 alpha-2, in capitals, such as KE.',
+  specifiedByURL: 'https://www.iso.org/iso-3166-country-codes.html',
+  expected: 'a country code of ISO 3166-1 alpha-2 in capitals, such as "KE"',
+  read: (text) => (isCountryCode(text) ? text : undefined),
+  serialize: (value) => printText('CountryCode', value, COUNTRY_CODE),
+});
+
+const currencyCode = stringScalar({
+  name: 'CurrencyCode',
+  description: 'A currency: ISO 4217, in capitals, such as KES.',
+  specifiedByURL: 'https://www.iso.org/iso-4217-currency-codes.html',
+  expected: 'a currency code of ISO 4217 in capitals, such as "KES"',
+  read: (text) => (CURRENCY_CODE.test(text) ? text : undefined),
+  serialize: (value) => printText('CurrencyCode', value, CURRENCY_CODE),
+});
+
+const calendarDate = stringScalar({
+  name: 'Date',
+  description: 'A day of the calendar as YYYY-MM-DD, such as 2025-06-30.',
+  specifiedByURL: 'https://www.rfc-editor.org/rfc/rfc3339#section-5.6',
+  expected: 'a day as "YYYY-MM-DD"',
+  read: (text) => (isCalendarDate(text) ? text : undefined),
+  serialize: (value) => printText('Date', value, CALENDAR_DATE),
+});
+
+function isCalendarDate(text: string): boolean {
+  if (!CALENDAR_DATE.test(text)) return false;
+  const moment = new Date(`${text}T00:00:00Z`);
+  return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text);
+}
+
+/**
+ * Text that no answer and no error repeats: graphql-js itself would quote a String that is wrong.
+ */
+const privateText: ScalarDefinition<string> = {
+  description:
+    'Text that is never repeated, neither in answers nor in errors: 1 to 64 characters, none of them hidden.',
+  specifiedByURL: documented('PrivateText'),
+  serialize: () => {
+    throw new Error('PrivateText is never printed.');
+  },
+  parseValue: (value) => readPrivateText(value),
+  parseLiteral: (node) => readPrivateText(node.kind === Kind.STRING ? node.value : undefined, node),
+};
+
+const PRIVATE_TEXT = /^[^\p{C}\p{Zl}\p{Zp}]{1,64}$/u;
+
+function readPrivateText(value: unknown, node?: ValueNode): string {
+  const text = typeof value === 'string' ? value.normalize('NFC').trim() : '';
+  if (PRIVATE_TEXT.test(text)) return text;
+  throw refused(
+    'PrivateText',
+    'something else, which is not repeated here',
+    'a string of 1 to 64 visible characters',
+    node,
+  );
+}
+
+/** Every scalar that the contract defines, by its name in the schema. */
+export const scalars = {
+  Address: address,
+  CountryCode: countryCode,
+  CurrencyCode: currencyCode,
+  Date: calendarDate,
+  Tonnes: tonnes,
+  Kilograms: kilograms,
+  UsDollars: usDollars,
+  PrivateText: privateText,
+  Decimal: decimal,
+  BaseUnits: baseUnits,
+  UnixTime: unixTime,
+  LedgerNumber: ledgerNumber,
+  Hash32: hash32,
+};
+
+/** A scalar that is a string of one form, both as a variable and as a literal. */
+function stringScalar<T>(form: {
+  name: string;
+  description: string;
+  specifiedByURL: string;
+  expected: string;
+  /** The value, or undefined when the text has another form. */
+  read: (text: string) => T | undefined;
+  serialize: (value: unknown) => string;
+}): ScalarDefinition<T> {
+  const read = (text: unknown, shown: string, node?: ValueNode): T => {
+    const value = typeof text === 'string' ? form.read(text) : undefined;
+    if (value === undefined) throw refused(form.name, shown, form.expected, node);
+    return value;
+  };
+  return {
+    description: form.description,
+    specifiedByURL: form.specifiedByURL,
+    serialize: form.serialize,
+    parseValue: (value) => read(value, showValue(value)),
+    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
+  };
+}
+
+function printText(name: string, value: unknown, form: RegExp): string {
+  if (typeof value === 'string' && form.test(value)) return value;
+  throw new Error(`${name} can't print ${showValue(value)}.`);
+}
+
+function serializeInteger(name: string, value: unknown, minimum: bigint, maximum: bigint): string {
+  if (typeof value === 'bigint' && value >= minimum && value <= maximum) return value.toString();
+  throw new Error(`${name} can't print ${showValue(value)}.`);
+}
+
+/** A literal as it stands in the document. */
+function showLiteral(node: ValueNode): string {
+  return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
+}
+
+/** `node` is the literal, which the error points at; of a variable graphql-js says itself where it stood. */
+function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
+  return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
+    nodes: node,
+    extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
+  });
+}

@@ -1,0 +1,145 @@
+/**
+ * The rules for text in inputs, as zod schemas: what reaches the books, the network and the public feed.
+ *
+ * Each message is the end of a sentence that begins with the field's name ("input.note must be …").
+ */
+import { z } from 'zod';
+import type { Clock } from '../../lib/clock.ts';
+import { ROLES, SUBJECT_PATTERN } from '../../identity/roles.ts';
+import { SESSION_ID_PATTERN } from '../../ramp/port.ts';
+
+/** A text rule: takes a string, gives it back normalised. */
+export type TextRule = z.ZodType<string, string>;
+
+/**
+ * Characters that can't be seen, or that change how their neighbours are shown: control characters, line
+ * and paragraph separators, bidi marks, overrides and isolates, zero-width and filler characters,
+ * interlinear and tag characters, and halves of surrogate pairs.
+ */
+const HIDDEN_CHARACTER =
+  /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u{ad}\u{61c}\u{115f}\u{1160}\u{180e}\u{200b}-\u{200f}\u{202a}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{feff}\u{ffa0}\u{fff0}-\u{fffb}\u{e0000}-\u{e0fff}]/u;
+
+/**
+ * Text for people: NFC, without white space around it, without hidden characters, limited in UTF-8 bytes
+ * because that is what contracts and columns count.
+ */
+export function text(options: { maxBytes: number; mayBeEmpty?: boolean }): TextRule {
+  return z.string().transform((raw, context) => {
+    const problem = problemOf(raw) ?? lengthProblem(normalize(raw), options);
+    if (problem === undefined) return normalize(raw);
+    context.addIssue({ code: 'custom', message: problem });
+    return z.NEVER;
+  });
+}
+
+function normalize(raw: string): string {
+  return raw.normalize('NFC').trim();
+}
+
+function problemOf(raw: string): string | undefined {
+  const hidden = HIDDEN_CHARACTER.exec(raw)?.[0];
+  if (hidden === undefined) return undefined;
+  const code = hidden.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
+  return `must not contain control, bidirectional or invisible characters, but has U+${code}`;
+}
+
+function lengthProblem(
+  value: string,
+  options: { maxBytes: number; mayBeEmpty?: boolean },
+): string | undefined {
+  if (value === '' && options.mayBeEmpty !== true) return 'must not be empty';
+  const byteLength = Buffer.byteLength(value);
+  if (byteLength <= options.maxBytes) return undefined;
+  return `must be at most ${options.maxBytes} bytes as UTF-8, but has ${byteLength}`;
+}
+
+/** The beneficiary of a retirement; written to the network and public. */
+export const beneficiary = text({ maxBytes: 256 });
+/** In a public register; as public as the beneficiary. */
+export const beneficiaryId = text({ maxBytes: 128 });
+/** Of a retired tonne: an asset id of 128 bytes and a year, and a number. */
+export const serialNumber: TextRule = text({ maxBytes: 160 }).refine((serial) => /.-\d{6,19}$/.test(serial), {
+  error: 'must be a serial number, such as VCS-1-2024-000041',
+});
+/** A retirement's remark; written to the network. */
+export const note = text({ maxBytes: 1024, mayBeEmpty: true });
+/** Why an operator decided something; kept with the decision. */
+export const reason = text({ maxBytes: 512 });
+/** What a transfer of credits is for; kept in the books. */
+export const memo = text({ maxBytes: 512 });
+/** Names, references, types and places in a token's metadata. */
+export const label = text({ maxBytes: 128 });
+
+/** Compared byte by byte, so only characters that no normalisation changes are accepted. */
+export const idempotencyKey: TextRule = pattern(
+  /^[\x20-\x7e]{1,255}$/,
+  'must be 1 to 255 printable ASCII characters',
+);
+
+/** A buyer is named by the subject of the buyer's token. */
+export const buyerId: TextRule = pattern(
+  SUBJECT_PATTERN,
+  'must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit',
+);
+
+/** Farmers and warehouses are identified by token subjects as well. */
+export const farmerId: TextRule = buyerId;
+export const warehouseId: TextRule = buyerId;
+export const lenderId: TextRule = buyerId;
+/** What may be left out of a receipt's metadata. */
+export const optionalLabel = text({ maxBytes: 128, mayBeEmpty: true });
+/** A ramp provider's name of a session. */
+export const sessionId: TextRule = pattern(
+  SESSION_ID_PATTERN,
+  'must be 1 to 200 printable ASCII characters without spaces',
+);
+/** What a wallet gives back, in the network's own encoding; the longest hold texts of a kilobyte, as base64. */
+export const signedTransaction: TextRule = pattern(
+  /^[A-Za-z0-9+/=_-]{1,32768}$/,
+  'must be 1 to 32768 characters of base64 or hexadecimal digits',
+);
+
+/** Looked for as it is: a code, a name of a field, an id. */
+export const keyword: TextRule = pattern(
+  /^[\x21-\x7e]{1,128}$/,
+  'must be 1 to 128 printable ASCII characters without spaces',
+);
+
+/** Warehouses of one key. */
+export const idList = z.array(buyerId).max(100, { error: 'must be at most 100 ids' });
+
+/** Looked for as the records have them, which other holders write as they like. */
+export const beneficiaryList = z
+  .array(
+    z.string().refine((name) => name.length <= 1024 && !name.includes('\u0000'), {
+      error: 'must be at most 1024 characters, none of them NUL',
+    }),
+  )
+  .max(20, { error: 'must be at most 20 beneficiaries' });
+
+/** A list of values that a filter lets through. */
+export function filterList<Value>(): z.ZodType<Value[], Value[]> {
+  return z.array(z.custom<Value>()).max(100, { error: 'must be at most 100 values' });
+}
+
+/** Of one key. */
+export const roleList = z
+  .array(z.enum(ROLES))
+  .min(1, { error: 'must name at least one role' })
+  .max(ROLES.length, { error: 'must name each role once at most' });
+
+/** The first voluntary carbon credits are of the early nineties. */
+const FIRST_VINTAGE = 1990;
+
+/** A vintage may be sold one year ahead of the current one (UTC). */
+export function vintageYear(clock: Clock): z.ZodType<number, number> {
+  return z.number().superRefine((year, context) => {
+    const last = clock.now().getUTCFullYear() + 1;
+    if (Number.isInteger(year) && year >= FIRST_VINTAGE && year <= last) return;
+    context.addIssue({ code: 'custom', message: `must be a year from ${FIRST_VINTAGE} to ${last}` });
+  });
+}
+
+function pattern(form: RegExp, message: string): TextRule {
+  return z.string().regex(form, { error: message });
+}

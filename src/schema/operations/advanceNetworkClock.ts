@@ -1,0 +1,47 @@
+/**
+ * advanceNetworkClock: moves the time of a development network ahead.
+ */
+import { z } from 'zod';
+import { advanceNetworkClock, MAX_ADVANCE_SECONDS } from '../../resolvers/operations/advanceNetworkClock.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const AdvanceNetworkClockInput = builder.inputType('AdvanceNetworkClockInput', {
+  description: 'How far the clock is moved.',
+  fields: (t) => ({
+    seconds: t.int({
+      required: true,
+      validate: { schema: z.number().int().min(1).max(MAX_ADVANCE_SECONDS) },
+      description: `The number of seconds: 1 to ${MAX_ADVANCE_SECONDS}.`,
+    }),
+  }),
+});
+
+const AdvanceNetworkClockPayload = builder
+  .objectRef<{ ledgerClosedAt: bigint }>('AdvanceNetworkClockPayload')
+  .implement({
+    description: 'The time that it is now on the network.',
+    fields: (t) => ({
+      ledgerClosedAt: t.expose('ledgerClosedAt', {
+        type: 'UnixTime',
+        description: "When the network's new ledger closed, by its own clock, in Unix seconds.",
+      }),
+    }),
+  });
+
+builder.mutationField('advanceNetworkClock', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      "Moves the network's time ahead, permanently. For trying out the expiry of receipts on a development network " +
+        '(`clockCanBeMoved`). Errors: CONFLICT on a network that keeps its own time.',
+    ),
+    type: AdvanceNetworkClockPayload,
+    nullable: true,
+    args: { input: t.arg({ type: AdvanceNetworkClockInput, required: true, description: 'How far.' }) },
+    recordedInput: { hidden: ['seconds'] },
+    resolve: async (_root, { input }, { dependencies }) => ({
+      ledgerClosedAt: await advanceNetworkClock(dependencies, input.seconds),
+    }),
+  }),
+);

@@ -1,0 +1,37 @@
+/**
+ * ContractCall: what the platform, or a holder, calls on the network.
+ */
+import type { NetworkCallKind } from '../../ledger/network/port.ts';
+import { builder } from '../core/builder.ts';
+
+const CALLS = {
+  DEPLOY_CARBON_CREDIT: { value: 'deployCarbonCredit', description: "Deploys a project's token." },
+  DEPLOY_COMMODITY_RECEIPT: { value: 'deployCommodityReceipt', description: "Deploys a receipt's token." },
+  MINT: { value: 'mint', description: 'Mints the whole quantity of a token.' },
+  RETIRE: { value: 'retire', description: 'Burns credits, and records their retirement.' },
+  MARK_EXPIRED: { value: 'markExpired', description: 'Marks a receipt as expired.' },
+  DEPLOY_RAMP_SETTLEMENT: { value: 'deployRampSettlement', description: 'Deploys the settlement contract.' },
+  APPROVE: {
+    value: 'approve',
+    description: 'Lets the settlement contract take what a deposit will; only where the network needs it.',
+  },
+  INITIATE_OFF_RAMP: {
+    value: 'initiateOffRamp',
+    description: 'Deposits receipt tokens into the settlement contract.',
+  },
+  CONFIRM_OFF_RAMP_SETTLEMENT: {
+    value: 'confirmOffRampSettlement',
+    description: 'Releases a deposit to the treasury.',
+  },
+  REFUND_OFF_RAMP: { value: 'refundOffRamp', description: 'Refunds a deposit to its depositor.' },
+} as const satisfies Record<string, { value: NetworkCallKind; description: string }>;
+
+export const ContractCallEnum = builder.enumType('ContractCall', {
+  description: 'A call of a contract on the network.',
+  values: CALLS,
+});
+
+/** Of a stored submission, whose kind is that of its call. */
+export function callOf({ kind }: { kind: string }): NetworkCallKind {
+  return kind as NetworkCallKind;
+}

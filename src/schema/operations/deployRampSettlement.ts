@@ -1,0 +1,82 @@
+/**
+ * deployRampSettlement: the contract that holds receipt tokens during off-ramp sessions, once per platform.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { deployRampSettlement } from '../../resolvers/operations/deployRampSettlement.ts';
+import type { SettlementDeployment } from '../../resolvers/operations/deployRampSettlement.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { builder } from '../core/builder.ts';
+import { idempotencyKey } from '../core/text.ts';
+
+const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
+  description: 'The settlement contract to deploy.',
+  fields: (t) => ({
+    treasury: t.field({
+      type: 'Address',
+      description: "The address that receives confirmed deposits. Defaults to the platform's treasury.",
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+const SettlementDeploymentStateEnum = builder.enumType('SettlementDeploymentState', {
+  description: 'State of the deployment of a settlement contract.',
+  values: {
+    DEPLOYING: { description: 'Being deployed.' },
+    DEPLOYED: { description: 'Deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.' },
+    REFUSED: { description: 'The network refused it.' },
+    NEEDS_REVIEW: { description: 'An operator must decide.' },
+  },
+});
+
+const DeployRampSettlementPayload = builder
+  .objectRef<SettlementDeployment>('DeployRampSettlementPayload')
+  .implement({
+    description:
+      'The deployment in the state that it had reached when the response was sent. Processing continues in the background.',
+    fields: (t) => ({
+      state: t.expose('state', { type: SettlementDeploymentStateEnum, description: 'Its state.' }),
+      settlementAddress: t.expose('settlementAddress', {
+        type: 'Address',
+        nullable: true,
+        description: 'The address to set as RAMP_SETTLEMENT_ADDRESS; null until it is deployed.',
+      }),
+      treasuryAddress: t.expose('treasuryAddress', {
+        type: 'Address',
+        description: 'The address that receives confirmed deposits.',
+      }),
+      txHash: t.exposeString('txHash', {
+        nullable: true,
+        description: 'The hash of the deploying transaction; null until it landed.',
+      }),
+      requestedAt: t.field({
+        type: 'UnixTime',
+        description: 'When it was requested, in Unix seconds.',
+        resolve: ({ createdAt }) => unixSeconds(createdAt),
+      }),
+    }),
+  });
+
+builder.mutationField('deployRampSettlement', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Deploys the settlement contract that holds receipt tokens during off-ramp sessions: once per platform. The embedded network has ' +
+        'one from the start. Errors: CONFLICT when there is one, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
+    ),
+    type: DeployRampSettlementPayload,
+    nullable: true,
+    args: {
+      input: t.arg({ type: DeployRampSettlementInput, required: true, description: 'The contract.' }),
+    },
+    recordedInput: { shown: ['idempotencyKey'], hidden: ['treasury'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      deployRampSettlement(dependencies, subjectOf(caller), input, dependencies.treasuryAddress),
+  }),
+);

@@ -1,0 +1,130 @@
+/**
+ * reconciliation: compares one project's books with its token, for operators.
+ */
+import type { Reconciliation } from '../../reconciliation/reconcileProject.ts';
+import type { Finding, NotProved, Verdict } from '../../reconciliation/verdicts.ts';
+import { reconcile } from '../../resolvers/operations/reconcile.ts';
+import { forRoles } from '../core/access.ts';
+import { BooksPositionRef } from '../carbon/booksPosition.ts';
+import { builder } from '../core/builder.ts';
+
+const NetworkPositionRef = builder
+  .objectRef<NonNullable<Reconciliation['network']>>('NetworkPosition')
+  .implement({
+    description: "A token's totals on the network.",
+    fields: (t) => ({
+      totalSupply: t.expose('totalSupply', {
+        type: 'BaseUnits',
+        description: 'In circulation, in base units.',
+      }),
+      totalRetired: t.expose('totalRetired', { type: 'BaseUnits', description: 'Burned, in base units.' }),
+      totalRetirements: t.exposeInt('totalRetirements', {
+        description: 'The number of retirement records.',
+      }),
+      custodyBalance: t.expose('custodyBalance', {
+        type: 'BaseUnits',
+        description:
+          "What custody holds, in base units: unsold credits, buyers' credits and credits being retired.",
+      }),
+    }),
+  });
+
+const FindingRef = builder.objectRef<Finding>('Finding').implement({
+  description: 'A violation of an invariant, with its evidence.',
+  fields: (t) => ({
+    invariant: t.exposeString('invariant', {
+      description: 'The invariant: I1 to I14, see docs/invariants.md.',
+    }),
+    message: t.exposeString('message', { description: 'What disagrees, as text.' }),
+  }),
+});
+
+const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
+  description: 'Why something could not be compared.',
+  values: {
+    UNDER_WAY: { description: 'A network call is not settled yet. Resolves without action.' },
+    UNDER_REVIEW: { description: 'An operator has to decide first.' },
+    NO_ANSWER: { description: 'The network or the ramp provider did not answer. Try again later.' },
+    NOT_TOLD: { description: 'There is no data to compare with.' },
+    LEFT_OUT: { description: 'Too much for one query; `npm run reconcile` compares it.' },
+  } as const satisfies Record<NotProved['obstacle'], { description: string }>,
+});
+
+const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
+  description: 'A comparison that could not be made, and why.',
+  fields: (t) => ({
+    invariant: t.exposeString('invariant', {
+      description: 'The invariant: I1 to I14, see docs/invariants.md.',
+    }),
+    obstacle: t.expose('obstacle', { type: ObstacleEnum, description: 'Why it could not be compared.' }),
+    message: t.exposeString('message', { description: 'What was not compared, and the reason.' }),
+  }),
+});
+
+const VerdictEnum = builder.enumType('ReconciliationVerdict', {
+  description: 'Result of a reconciliation for one invariant.',
+  values: {
+    HOLDS: { description: 'Everything was compared, without findings.' },
+    BROKEN: { description: 'There are findings.' },
+    NOT_PROVED: { description: 'No findings, but something could not be compared.' },
+  } as const satisfies Record<Verdict['verdict'], { description: string }>,
+});
+
+const InvariantVerdictRef = builder.objectRef<Verdict>('InvariantVerdict').implement({
+  description: 'An invariant, and whether it holds.',
+  fields: (t) => ({
+    invariant: t.exposeString('invariant', { description: 'Its number, see docs/invariants.md.' }),
+    promise: t.exposeString('promise', { description: 'The invariant as text.' }),
+    verdict: t.expose('verdict', { type: VerdictEnum, description: 'Whether it holds.' }),
+  }),
+});
+
+const ReconciliationRef = builder.objectRef<Reconciliation>('Reconciliation').implement({
+  description: "A project's books compared with its token.",
+  fields: (t) => ({
+    agrees: t.boolean({
+      description: 'Everything was compared, and nothing was found: every verdict is HOLDS.',
+      resolve: ({ verdicts }) => verdicts.every(({ verdict }) => verdict === 'HOLDS'),
+    }),
+    unsettled: t.exposeInt('unsettled', {
+      description: 'Network calls of this project that are under way or under review.',
+    }),
+    books: t.expose('books', { type: BooksPositionRef, description: "The platform's books." }),
+    network: t.expose('network', {
+      type: NetworkPositionRef,
+      nullable: true,
+      description: 'The token on the network; null when it is missing there, which is a finding.',
+    }),
+    verdicts: t.expose('verdicts', {
+      type: [InvariantVerdictRef],
+      description: 'One for each invariant of a single project: I2, I3, I4 and I10.',
+    }),
+    findings: t.expose('findings', {
+      type: [FindingRef],
+      description: 'Disagreements; empty when everything that was compared agrees.',
+    }),
+    notProved: t.expose('notProved', {
+      type: [NotProvedRef],
+      description: 'What could not be compared, and why; everything else was compared.',
+    }),
+  }),
+});
+
+builder.queryField('reconciliation', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      "Compares one project's books with its token, now; null when no project has a token there. Errors: LEDGER_UNAVAILABLE.",
+    ),
+    type: ReconciliationRef,
+    nullable: true,
+    args: {
+      tokenAddress: t.arg({
+        type: 'Address',
+        required: true,
+        description: "The address of the project's token.",
+      }),
+    },
+    resolve: (_root, { tokenAddress }, { dependencies }) => reconcile(dependencies, tokenAddress),
+  }),
+);

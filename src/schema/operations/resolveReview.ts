@@ -1,0 +1,78 @@
+/**
+ * resolveReview: an operator decides a submission that no rule decides.
+ */
+import type { Submission } from '../../ledger/submission/settle.ts';
+import { resolveReview } from '../../resolvers/operations/resolveReview.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { builder } from '../core/builder.ts';
+import { SubmissionRef } from './submission.ts';
+import { reason } from '../core/text.ts';
+
+const ReviewDecisionEnum = builder.enumType('ReviewDecision', {
+  description: 'What an operator decides about a submission under review.',
+  values: {
+    RESUME: {
+      description:
+        'Check the network again and continue; what is unsigned or dead is signed again. CONFLICT when the network shows ' +
+        'that the call was already made, or while signing is halted.',
+    },
+    ADOPT: {
+      description:
+        'End it as succeeded with what the network shows (`Submission.foundOnNetwork`): a transaction that this platform ' +
+        'does not know made the call. CONFLICT when the network shows nothing, or something else.',
+    },
+    GIVE_UP: {
+      description:
+        'End it as refused and return what was reserved. CONFLICT while a signed transaction can still land, or when the ' +
+        'network shows that the call was made.',
+    },
+  },
+});
+
+const ResolveReviewInput = builder.inputType('ResolveReviewInput', {
+  description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
+  fields: (t) => ({
+    submissionId: t.globalID({
+      for: SubmissionRef,
+      required: true,
+      description: 'The `id` of a submission in state NEEDS_REVIEW.',
+    }),
+    decision: t.field({ type: ReviewDecisionEnum, required: true, description: 'What to do.' }),
+    recordIndex: t.int({
+      description:
+        'For ADOPT of a retirement: the index of the record to adopt. CONFLICT when it is not the one found.',
+    }),
+    reason: t.string({
+      required: true,
+      validate: { schema: reason },
+      description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
+    }),
+  }),
+});
+
+const ResolveReviewPayload = builder.objectRef<Submission>('ResolveReviewPayload').implement({
+  description: 'The submission after the decision.',
+  fields: (t) => ({
+    submission: t.field({
+      type: SubmissionRef,
+      description: 'The submission.',
+      resolve: (submission) => submission,
+    }),
+  }),
+});
+
+builder.mutationField('resolveReview', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Resolves a submission that needs review. Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
+    ),
+    type: ResolveReviewPayload,
+    nullable: true,
+    args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
+    recordedInput: { subjects: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      resolveReview(dependencies, subjectOf(caller), { ...input, submissionId: input.submissionId.id }),
+  }),
+);

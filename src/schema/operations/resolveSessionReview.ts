@@ -1,0 +1,62 @@
+/**
+ * resolveSessionReview: an operator decides about an off-ramp session what no rule could.
+ */
+import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { OffRampSessionRef, SessionReviewDecisionEnum } from '../warehouse/offRampSession.ts';
+import { builder } from '../core/builder.ts';
+import { reason } from '../core/text.ts';
+
+const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput', {
+  description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
+  fields: (t) => ({
+    id: t.globalID({
+      for: OffRampSessionRef,
+      required: true,
+      description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
+    }),
+    decision: t.field({ type: SessionReviewDecisionEnum, required: true, description: 'What to do.' }),
+    reason: t.string({
+      required: true,
+      validate: { schema: reason },
+      description: 'The reason, kept with the decision: 1 to 512 bytes of UTF-8.',
+    }),
+  }),
+});
+
+const ResolveSessionReviewPayload = builder
+  .objectRef<OffRampSession>('ResolveSessionReviewPayload')
+  .implement({
+    description: 'The off-ramp session after the decision.',
+    fields: (t) => ({
+      session: t.field({
+        type: OffRampSessionRef,
+        description: 'The off-ramp session.',
+        resolve: (session) => session,
+      }),
+    }),
+  });
+
+builder.mutationField('resolveSessionReview', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Resolves an off-ramp session that needs review. Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
+        'does not fit what the network shows, LEDGER_UNAVAILABLE.',
+    ),
+    type: ResolveSessionReviewPayload,
+    nullable: true,
+    args: {
+      input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
+    },
+    recordedInput: { subjects: ['id'], shown: ['decision'], hidden: ['reason'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      resolveSessionReview(dependencies, subjectOf(caller), {
+        offRampSessionId: input.id.id,
+        decision: input.decision,
+        note: input.reason,
+      }),
+  }),
+);

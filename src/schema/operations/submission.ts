@@ -1,0 +1,182 @@
+/**
+ * Submission: an intent on its way to the network, for operators.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { FoundOnNetwork } from '../../ledger/submission/effects.ts';
+import { findOnNetwork, intentOf, type Submission } from '../../ledger/submission/settle.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import {
+  countSubmissions,
+  findSubmission,
+  listSubmissions,
+  submissionCursor,
+} from '../../resolvers/operations/listSubmissions.ts';
+import { forRoles } from '../core/access.ts';
+import { isOperator } from '../core/caller.ts';
+import { NetworkTransactionRef } from './networkTransaction.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { builder } from '../core/builder.ts';
+import { callOf, ContractCallEnum } from './contractCall.ts';
+
+const SubmissionStateEnum = builder.enumType('SubmissionState', {
+  description: 'State of a submission.',
+  values: {
+    PENDING: { description: 'In progress; it survives a restart.' },
+    SUCCEEDED: { description: 'Landed, and effective.' },
+    REFUSED: {
+      description: 'Refused by the network, or given up by an operator; what was reserved is returned.',
+    },
+    NEEDS_REVIEW: {
+      description: 'An operator decides: see `resolveReview`. What was reserved stays reserved.',
+    },
+  },
+});
+
+const ReviewCauseEnum = builder.enumType('ReviewCause', {
+  description: 'Why an operator must decide a submission.',
+  values: {
+    SIGNING_HALTED: {
+      description: 'Signing stopped while it was unsigned: what it asks for may have been done already.',
+    },
+    FOUND_ON_NETWORK: {
+      description: 'The network shows that it was done, by a transaction that this platform does not know.',
+    },
+    UNDETERMINABLE: { description: 'The network no longer has the history that would decide it.' },
+    ATTEMPTS_DIED: { description: 'Its signed transactions died repeatedly.' },
+    SETTLEMENT_FAILED: { description: 'The network decided it, but the outcome could not be stored.' },
+    REFUSED: {
+      description: 'It was refused, or does not fit the configuration, and no rule says what follows.',
+    },
+  },
+});
+
+const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').implement({
+  description: 'What the network shows of a contract call that none of our own transactions made.',
+  fields: (t) => ({
+    evidence: t.exposeString('evidence', { description: 'The evidence, as text.' }),
+    isAdoptable: t.boolean({
+      description:
+        'Whether it is exactly that call, so that `resolveReview` with ADOPT can take it as the outcome.',
+      resolve: ({ result }) => result !== null,
+    }),
+    recordIndex: t.int({
+      nullable: true,
+      description: 'Of a retirement: the index of the record; null otherwise.',
+      resolve: ({ result }) => (result?.kind === 'retired' ? result.retirementIndex : null),
+    }),
+    txHash: t.string({
+      nullable: true,
+      description: 'The hash of the transaction, where it is known.',
+      resolve: ({ txHash }) => txHash ?? null,
+    }),
+  }),
+});
+
+const SubmissionSignerEnum = builder.enumType('SubmissionSigner', {
+  description: 'Whose key signs a contract call.',
+  values: {
+    CUSTODY: { description: "The platform's custody signer. It signs again when a transaction is dead." },
+    HOLDER: {
+      description:
+        'A holder with their own wallet. A dead transaction is REFUSED; the holder prepares another.',
+    },
+  },
+});
+
+export const SubmissionRef = builder.objectRef<Submission>('Submission');
+
+builder.node(SubmissionRef, {
+  description: 'One contract call on its way to the network. Visible to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { caller, dependencies }) =>
+    isOperator(caller) ? findSubmission(dependencies, id) : null,
+  fields: (t) => ({
+    call: t.field({ type: ContractCallEnum, description: 'The contract call.', resolve: callOf }),
+    signer: t.expose('signer', { type: SubmissionSignerEnum, description: 'Whose key signs it.' }),
+    state: t.expose('state', { type: SubmissionStateEnum, description: 'Its state.' }),
+    txHash: t.exposeString('txHash', {
+      nullable: true,
+      description:
+        'The hash of the transaction that landed; null otherwise, and while that of an adopted outcome is unknown.',
+    }),
+    message: t.exposeString('message', {
+      nullable: true,
+      description: 'Why it was refused or needs review, as text; null otherwise.',
+    }),
+    reviewCause: t.expose('reviewCause', {
+      type: ReviewCauseEnum,
+      nullable: true,
+      description: 'Why an operator must decide; null unless it is NEEDS_REVIEW.',
+    }),
+    foundOnNetwork: t.field({
+      type: FoundOnNetworkRef,
+      nullable: true,
+      description:
+        'The same call as found on the network, made by another transaction. Read at query time; null unless the state is ' +
+        'NEEDS_REVIEW and there is one. Errors: LEDGER_UNAVAILABLE.',
+      resolve: (submission, _args, { dependencies }) =>
+        submission.state === 'NEEDS_REVIEW'
+          ? findOnNetwork(dependencies.submission, intentOf(submission))
+          : null,
+    }),
+    adopted: t.exposeString('adopted', {
+      nullable: true,
+      description: 'What an operator adopted from the network as its outcome, as text; null otherwise.',
+    }),
+    dueAt: t.field({
+      type: 'UnixTime',
+      description: 'When its next step is due, in Unix seconds; without meaning once it is settled.',
+      resolve: ({ dueAt }) => unixSeconds(dueAt),
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When the intent was committed, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+    settledAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was settled, in Unix seconds; null before.',
+      resolve: ({ settledAt }) => (settledAt === null ? null : unixSeconds(settledAt)),
+    }),
+    transactions: t.field({
+      type: [NetworkTransactionRef],
+      description: 'Every signed transaction of its subject, oldest first.',
+      resolve: ({ subjectId }, _args, { dependencies }) => readTransactions(dependencies, subjectId),
+    }),
+  }),
+});
+
+const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
+  description: 'Submissions must match all of these.',
+  fields: (t) => ({ state: t.field({ type: SubmissionStateEnum, description: 'Only in this state.' }) }),
+});
+
+const cursors = keysetCursors('submissions', cursorValues.moment);
+
+builder.queryFields((t) => ({
+  submission: t.field({
+    ...forRoles(['operator'], 'A submission by its id; null when there is none.'),
+    type: SubmissionRef,
+    nullable: true,
+    args: {
+      id: t.arg.globalID({ for: SubmissionRef, required: true, description: 'The `id` of the submission.' }),
+    },
+    resolve: (_root, { id }, { dependencies }) => findSubmission(dependencies, id.id),
+  }),
+  submissions: t.connection(
+    {
+      ...forRoles(['operator'], 'Submissions, oldest first, a page at a time.'),
+      type: SubmissionRef,
+      nullable: true,
+      args: { filter: t.arg({ type: SubmissionFilterInput, description: 'Which submissions.' }) },
+      resolve: (_root, args, { dependencies }) =>
+        pageOf(args, cursors, {
+          list: (page) => listSubmissions(dependencies, args.filter ?? {}, page),
+          cursorOf: submissionCursor,
+          count: () => countSubmissions(dependencies, args.filter ?? {}),
+        }),
+    },
+    ...listNames('Submission'),
+  ),
+}));

@@ -1,0 +1,29 @@
+/**
+ * watchRetirements: registers this platform's hook with the indexer.
+ */
+import { watchRetirements } from '../../resolvers/operations/watchRetirements.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const WatchRetirementsPayload = builder
+  .objectRef<{ webhookId: string }>('WatchRetirementsPayload')
+  .implement({
+    description: 'The one live registration.',
+    fields: (t) => ({
+      webhookId: t.exposeString('webhookId', { description: "The indexer's id of the registration." }),
+    }),
+  });
+
+builder.mutationField('watchRetirements', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Registers the public address of POST /api/hooks/retirements with the indexer, for events of every type. Calling it ' +
+        'again leaves exactly one live registration. Errors: INDEXER_UNAVAILABLE; a further call then cleans up.',
+    ),
+    type: WatchRetirementsPayload,
+    nullable: true,
+    recordedInput: {},
+    resolve: (_root, _args, { dependencies }) => watchRetirements(dependencies),
+  }),
+);

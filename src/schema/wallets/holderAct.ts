@@ -1,0 +1,184 @@
+/**
+ * HolderAct: a transaction for a holder's own wallet to sign, and its outcome.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { UnsignedTransaction } from '../../ledger/network/port.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findHolderAct, readActTransactions, readHolderActs } from '../../resolvers/wallets/findHolderAct.ts';
+import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
+import { maySeeBuyer } from '../core/caller.ts';
+import { OffRampSessionRef, maySeeOffRampSession } from '../warehouse/offRampSession.ts';
+import type { Context } from '../core/context.ts';
+import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+
+const HolderActKindEnum = builder.enumType('HolderActKind', {
+  description: 'What the signature authorizes.',
+  values: {
+    RETIREMENT: { value: 'retire', description: "Burns the holder's own credits, permanently." },
+    APPROVAL: {
+      value: 'approve',
+      description:
+        'Lets the settlement contract take exactly what the deposit of an off-ramp session will; only where the network needs it.',
+    },
+    DEPOSIT: {
+      value: 'initiateOffRamp',
+      description: "Deposits the holder's receipt tokens into the settlement contract.",
+    },
+  },
+});
+
+const HolderActStateEnum = builder.enumType('HolderActState', {
+  description: 'Its state.',
+  values: {
+    PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.validUntil`.' },
+    SUBMITTED: { description: 'Signed, and being processed in the background.' },
+    LANDED: { description: 'Final, with its effect.' },
+    REFUSED: { description: 'Final, without effect: the contract refused it.' },
+    EXPIRED: {
+      description:
+        'The signed transaction can no longer land, and only the holder could sign another. If the wallet has sent one in its ' +
+        'place, pass that to `submitSigned`; prepare a new act only after checking that there is none.',
+    },
+    NEEDS_REVIEW: { description: 'No rule can decide whether it landed: an operator decides.' },
+  },
+});
+
+const UnsignedFormatEnum = builder.enumType('UnsignedTransactionFormat', {
+  description: 'The format in which wallets of the network take a transaction.',
+  values: {
+    STELLAR_XDR: {
+      value: 'stellar-xdr',
+      description: 'A base64 TransactionEnvelope. Return the same envelope with the signature in it.',
+    },
+    EVM_CALL: {
+      value: 'evm-call',
+      description:
+        'JSON of chainId, from, to, data, value, nonce, gas and fees. Return the signed raw transaction, 0x….',
+    },
+    EMBEDDED_PAYLOAD: {
+      value: 'embedded-payload',
+      description:
+        'JSON, to be signed with ed25519 as it is, in UTF-8. Return base64 of the 64 bytes of the signature ' +
+        "followed by the JSON's.",
+    },
+  },
+});
+
+const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedTransaction').implement({
+  description: 'The transaction for the wallet to sign.',
+  fields: (t) => ({
+    format: t.expose('format', { type: UnsignedFormatEnum, description: 'The format of the payload.' }),
+    payload: t.exposeString('payload', { description: 'The transaction in that format.' }),
+    validUntil: t.expose('validUntil', {
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        "The latest time, by the network's clock, at which it can land, in Unix seconds; null where it does not expire.",
+    }),
+  }),
+});
+
+export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
+
+/** The caller that had a retirement prepared, callers that may see the off-ramp session, and operators. */
+export async function findVisibleAct(
+  { caller, dependencies }: Context<Dependencies>,
+  id: string,
+): Promise<HolderAct | null> {
+  const act = await findHolderAct(dependencies, id);
+  if (act === null) return null;
+  if (act.offRampSessionId === null) return maySeeBuyer(caller, act.preparedBy) ? act : null;
+  const session = await findOffRampSession(dependencies, act.offRampSessionId);
+  return session !== null && maySeeOffRampSession(caller, session) ? act : null;
+}
+
+builder.node(HolderActRef, {
+  description:
+    "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and given back " +
+    'with `submitSigned`. Seen by the token that had it prepared, the farmer of its off-ramp session, and operators; what a ' +
+    'retirement became is public in the registry.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, context) => findVisibleAct(context, id),
+  fields: (t) => ({
+    kind: t.expose('kind', { type: HolderActKindEnum, description: 'What the signature authorizes.' }),
+    state: t.expose('state', { type: HolderActStateEnum, description: 'Its state.' }),
+    holder: t.field({
+      type: 'Address',
+      description: 'The address that holds the tokens and signs.',
+      resolve: ({ unsigned }) => unsigned.holder,
+    }),
+    tokenAddress: t.field({
+      type: 'Address',
+      description: 'The address of the token.',
+      resolve: ({ call }) => call.tokenAddress,
+    }),
+    amount: t.field({
+      type: 'BaseUnits',
+      description: 'The amount, in base units.',
+      resolve: ({ call }) => call.amount,
+    }),
+    beneficiary: t.string({
+      nullable: true,
+      description: 'The beneficiary of a retirement: a text label, not an address. Null for other kinds.',
+      resolve: ({ call }) => (call.kind === 'retire' ? call.beneficiary : null),
+    }),
+    note: t.string({
+      nullable: true,
+      description: 'The remark of a retirement; may be empty. Null for other kinds.',
+      resolve: ({ call }) => (call.kind === 'retire' ? call.note : null),
+    }),
+    unsigned: t.field({
+      type: UnsignedTransactionRef,
+      description: 'The transaction for the wallet to sign.',
+      resolve: ({ unsigned }) => unsigned,
+    }),
+    txHash: t.string({
+      nullable: true,
+      description:
+        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted.',
+      resolve: async (act, _args, { dependencies }) =>
+        act.submission?.txHash ?? (await readActTransactions(dependencies, act)).at(-1)?.txHash ?? null,
+    }),
+    recordIndex: t.int({
+      nullable: true,
+      description:
+        "The index of a retirement's record in the token; null until it has LANDED, and for other kinds.",
+      resolve: ({ recordIndex }) => recordIndex,
+    }),
+    message: t.string({
+      nullable: true,
+      description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
+      resolve: ({ submission }) => submission?.message ?? null,
+    }),
+    offRampSession: t.field({
+      type: OffRampSessionRef,
+      nullable: true,
+      description: 'The off-ramp session that it belongs to; null for a retirement.',
+      resolve: ({ offRampSessionId }, _args, { dependencies }) =>
+        offRampSessionId === null ? null : findOffRampSession(dependencies, offRampSessionId),
+    }),
+    transactions: t.field({
+      type: [NetworkTransactionRef],
+      description:
+        'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
+      resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
+    }),
+    preparedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was prepared, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+  }),
+});
+
+builder.objectField(OffRampSessionRef, 'holderActs', (t) =>
+  t.field({
+    type: [HolderActRef],
+    description:
+      'The acts that were prepared for the holder to sign, oldest first: approvals, where the network needs them, and deposits. ' +
+      'Empty when custody deposits. For what to sign next, send prepareCashOutDeposit again with the same key.',
+    resolve: ({ id }, _args, { dependencies }) => readHolderActs(dependencies, id),
+  }),
+);

@@ -1,0 +1,87 @@
+/**
+ * prepareCashOutDeposit: prepares a deposit for a holder's wallet to sign.
+ */
+import { prepareCashOutDeposit } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
+import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
+import { forRoles } from '../core/access.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
+import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { HolderActRef } from './holderAct.ts';
+import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { payoutAccountOf } from '../warehouse/payoutAccount.ts';
+import { builder } from '../core/builder.ts';
+import { idempotencyKey } from '../core/text.ts';
+
+const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput', {
+  description: "The holder's tokens to cash out, and the payout account.",
+  fields: (t) => ({
+    ...offRampSessionFields(t),
+    holder: t.field({
+      type: 'Address',
+      required: true,
+      description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: `${IDEMPOTENCY_KEY} The answer is the same off-ramp session, with what is to be signed for it by now.`,
+    }),
+  }),
+});
+
+const PrepareCashOutDepositPayload = builder
+  .objectRef<PreparedCashOut>('PrepareCashOutDepositPayload')
+  .implement({
+    description: 'The off-ramp session, and what to sign for it.',
+    fields: (t) => ({
+      session: t.expose('session', {
+        type: OffRampSessionRef,
+        description:
+          'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signUntil`, or OPENING still; or further.',
+      }),
+      act: t.expose('act', {
+        type: HolderActRef,
+        nullable: true,
+        description:
+          'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
+          'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
+          'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further.',
+      }),
+    }),
+  });
+
+builder.mutationField('prepareCashOutDeposit', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) held at an address of their " +
+        "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
+        'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
+        'in place of an expired one. Without a deposit by `signUntil` the session is closed, and what is ' +
+        'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, CONFLICT (no ' +
+        'settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
+        '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
+    ),
+    type: PrepareCashOutDepositPayload,
+    nullable: true,
+    args: {
+      input: t.arg({
+        type: PrepareCashOutDepositInput,
+        required: true,
+        description: 'What to cash out, and to which account.',
+      }),
+    },
+    recordedInput: {
+      subjects: ['receiptTokenAddress', 'holder'],
+      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'idempotencyKey'],
+      hidden: ['payoutAccount'],
+    },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      prepareCashOutDeposit(
+        dependencies,
+        { subject: subjectOf(caller), isOperator: isOperator(caller) },
+        { ...input, payoutAccount: payoutAccountOf(input.payoutAccount) },
+      ),
+  }),
+);

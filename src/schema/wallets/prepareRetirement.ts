@@ -1,0 +1,86 @@
+/**
+ * prepareRetirement: prepares a burn for a holder's wallet to sign.
+ */
+import { prepareRetirement } from '../../resolvers/wallets/prepareRetirement.ts';
+import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { HolderActRef } from './holderAct.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { builder } from '../core/builder.ts';
+import { beneficiary, idempotencyKey, note } from '../core/text.ts';
+
+const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
+  description: "The holder's credits to retire, and the beneficiary.",
+  fields: (t) => ({
+    tokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the project's token.",
+    }),
+    amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
+    holder: t.field({
+      type: 'Address',
+      required: true,
+      description:
+        'The address that holds the credits and whose key signs. The record shows it as `retiredBy`.',
+    }),
+    beneficiary: t.string({
+      required: true,
+      validate: { schema: beneficiary },
+      description:
+        'The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or ' +
+        'bidirectional characters.',
+    }),
+    note: t.string({
+      required: true,
+      defaultValue: '',
+      validate: { schema: note },
+      description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: `${IDEMPOTENCY_KEY} After an act has EXPIRED, prepare another with a new key.`,
+    }),
+  }),
+});
+
+const PrepareRetirementPayload = builder.objectRef<HolderAct>('PrepareRetirementPayload').implement({
+  description: 'The act to sign.',
+  fields: (t) => ({
+    act: t.field({
+      type: HolderActRef,
+      description: 'The retirement: sign its `unsigned`, and return that with `submitSigned`.',
+      resolve: (act) => act,
+    }),
+  }),
+});
+
+builder.mutationField('prepareRetirement', (t) =>
+  t.field({
+    ...forRoles(
+      ['buyer', 'operator'],
+      "Prepares the retirement of credits at a holder's own address, which only that holder can sign; nothing is held " +
+        "or sent. (Credits in the platform's books are retired with `retire`.) The act belongs to the caller who " +
+        "prepared it; it takes effect only with the holder's signature. Errors: NOT_FOUND, BAD_USER_INPUT, " +
+        'INSUFFICIENT_BALANCE, LEDGER_REJECTED (the network would refuse it), IDEMPOTENCY_CONFLICT.',
+    ),
+    type: PrepareRetirementPayload,
+    nullable: true,
+    args: {
+      input: t.arg({
+        type: PrepareRetirementInput,
+        required: true,
+        description: 'What to retire, and for whom.',
+      }),
+    },
+    recordedInput: {
+      subjects: ['tokenAddress', 'holder'],
+      shown: ['amountCO2e', 'idempotencyKey'],
+      hidden: ['beneficiary', 'note'],
+    },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      prepareRetirement(dependencies, subjectOf(caller), input),
+  }),
+);

@@ -1,0 +1,62 @@
+/**
+ * submitSigned: takes a holder's signed act and sends it to the network.
+ */
+import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
+import { submitSigned } from '../../resolvers/wallets/submitSigned.ts';
+import { forRoles } from '../core/access.ts';
+import { findVisibleAct, HolderActRef } from './holderAct.ts';
+import { notFound } from '../core/notFound.ts';
+import { builder } from '../core/builder.ts';
+import { signedTransaction } from '../core/text.ts';
+
+const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
+  description:
+    'A signed act. It needs no idempotency key: the same signed transaction returns the same result and is sent once.',
+  fields: (t) => ({
+    id: t.globalID({
+      for: HolderActRef,
+      required: true,
+      description: 'The `id` of the prepared act.',
+    }),
+    signed: t.string({
+      required: true,
+      validate: { schema: signedTransaction },
+      description: "The act's `unsigned` as signed by the wallet, in its format. At most 32768 characters.",
+    }),
+  }),
+});
+
+const SubmitSignedPayload = builder.objectRef<HolderAct>('SubmitSignedPayload').implement({
+  description:
+    'The act in the state that it had reached when the response was sent. Processing continues in the background.',
+  fields: (t) => ({
+    act: t.field({
+      type: HolderActRef,
+      description: 'The act: LANDED, or SUBMITTED or NEEDS_REVIEW.',
+      resolve: (act) => act,
+    }),
+  }),
+});
+
+builder.mutationField('submitSigned', (t) =>
+  t.field({
+    ...forRoles(
+      ['buyer', 'farmer', 'operator'],
+      'Takes what a wallet signed, checks that it is exactly the prepared act, signed by its holder, and sends ' +
+        'it. Waits for the network up to a limit. The same signed transaction again returns the same result. Another one for ' +
+        'the same act is a CONFLICT while the first can still land, unless it replaces it: the same act with the same ' +
+        'nonce (sequence), as wallets do to raise a fee. Errors: NOT_FOUND, BAD_USER_INPUT (another act, or not the ' +
+        "holder's signature), CONFLICT (also when the deposit is no longer awaited), LEDGER_REJECTED (refused, or " +
+        'too late: prepare another).',
+    ),
+    type: SubmitSignedPayload,
+    nullable: true,
+    args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
+    recordedInput: { subjects: ['id'], hidden: ['signed'] },
+    resolve: async (_root, { input }, context) => {
+      const act = await findVisibleAct(context, input.id.id);
+      if (act === null) throw notFound('act');
+      return submitSigned(context.dependencies, act, input.signed);
+    },
+  }),
+);

@@ -1,0 +1,72 @@
+/**
+ * cancelCashOut: ends an off-ramp session that is not paid.
+ */
+import { cancelCashOut } from '../../resolvers/warehouse/offRamp/cancelCashOut.ts';
+import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
+import { decodeGlobalId, isGlobalId } from '../core/globalIds.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { idempotencyKey, sessionId } from '../core/text.ts';
+import { OffRampSessionRef } from './offRampSession.ts';
+
+const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
+  description: 'The off-ramp session to cancel.',
+  fields: (t) => ({
+    sessionId: t.string({
+      required: true,
+      validate: { schema: sessionId },
+      description:
+        "The ramp provider's id of the session, as `cashOut` returns it, or the session's `id`, which it has before it is " +
+        'open at the provider.',
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPayload').implement({
+  description: 'The off-ramp session, in the state reached when the answer was given. It goes on by itself.',
+  fields: (t) => ({
+    session: t.field({
+      type: OffRampSessionRef,
+      description:
+        'The off-ramp session. Cancelled when it is REFUSED (nothing was deposited) or REFUNDED; CONFIRMING or SETTLED when ' +
+        'the payout was faster.',
+      resolve: (session) => session,
+    }),
+  }),
+});
+
+builder.mutationField('cancelCashOut', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      'Cancels an own off-ramp session (any, for operators) that is not paid: asks the provider not to pay, and once it agrees, ' +
+        'ends the session or refunds the tokens from the settlement contract. A provider that is paying already is asked ' +
+        'again until it agrees or has paid. Waits for that for a limited time. Errors: NOT_FOUND, CONFLICT (paid, ended, ' +
+        'under review, or of a provider that is not configured), IDEMPOTENCY_CONFLICT.',
+    ),
+    type: CancelCashOutPayload,
+    nullable: true,
+    args: {
+      input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
+    },
+    recordedInput: { subjects: ['sessionId'], shown: ['idempotencyKey'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      cancelCashOut(
+        dependencies,
+        { subject: subjectOf(caller), isOperator: isOperator(caller) },
+        {
+          session: isGlobalId(input.sessionId, 'OffRampSession')
+            ? { id: decodeGlobalId(input.sessionId).id }
+            : { providerSessionId: input.sessionId },
+          idempotencyKey: input.idempotencyKey,
+        },
+      ),
+  }),
+);

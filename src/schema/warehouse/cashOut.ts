@@ -1,0 +1,97 @@
+/**
+ * cashOut: deposits receipt tokens, for a fiat payout to the farmer.
+ */
+import type { Quote } from '../../ramp/port.ts';
+import { rehearseCashOut } from '../../resolvers/warehouse/offRamp/beginCashOut.ts';
+import { cashOut } from '../../resolvers/warehouse/offRamp/cashOut.ts';
+import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { forRoles } from '../core/access.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
+import { OffRampQuoteRef } from './offRampQuote.ts';
+import { OffRampSessionRef } from './offRampSession.ts';
+import { offRampSessionFields } from './offRampSessionFields.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { hashOf } from '../operations/networkTransaction.ts';
+import { payoutAccountOf } from './payoutAccount.ts';
+import { builder } from '../core/builder.ts';
+import { idempotencyKey } from '../core/text.ts';
+
+const CashOutInput = builder.inputType('CashOutInput', {
+  description: 'The tokens to cash out, and the payout account.',
+  fields: (t) => ({
+    ...offRampSessionFields(t),
+    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+interface Answer {
+  session: OffRampSession | null;
+  dryRun: Quote | null;
+}
+
+const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
+  description:
+    'The off-ramp session, in the state reached when the answer was given, which goes on by itself; or what it would pay.',
+  fields: (t) => ({
+    sessionId: t.string({
+      nullable: true,
+      description:
+        "The ramp provider's id of the session; null while it is not open there, and for a dry run.",
+      resolve: ({ session }) => session?.providerSessionId ?? null,
+    }),
+    txHash: t.string({
+      nullable: true,
+      description: 'The hash of the deposit into custody; null while none is signed, and for a dry run.',
+      resolve: async ({ session }, _args, { dependencies }) =>
+        session &&
+        (session.depositTxHash ??
+          hashOf(await readTransactions(dependencies, session.id), 'initiateOffRamp')),
+    }),
+    session: t.expose('session', {
+      type: OffRampSessionRef,
+      nullable: true,
+      description: 'The off-ramp session, with its frozen quote; null for a dry run.',
+    }),
+    dryRun: t.expose('dryRun', {
+      type: OffRampQuoteRef,
+      nullable: true,
+      description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
+    }),
+  }),
+});
+
+builder.mutationField('cashOut', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) that the platform's custody signer " +
+        'holds; for receipts at an address of their own, see prepareCashOutDeposit. Freezes a quote, opens a session ' +
+        'at the ramp provider and deposits the tokens into the settlement contract. Waits for that for a limited time; ' +
+        'the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, or the ' +
+        'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little), RAMP_REJECTED, RAMP_UNAVAILABLE, ' +
+        'LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
+    ),
+    type: CashOutPayload,
+    nullable: true,
+    args: { input: t.arg({ type: CashOutInput, required: true, description: 'What goes where.' }) },
+    recordedInput: {
+      subjects: ['receiptTokenAddress'],
+      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
+      hidden: ['payoutAccount'],
+    },
+    resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
+      const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
+      const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
+      return dryRun === true
+        ? { session: null, dryRun: await rehearseCashOut(dependencies, by, input) }
+        : { session: await cashOut(dependencies, by, input), dryRun: null };
+    },
+  }),
+);

@@ -1,0 +1,38 @@
+/**
+ * expireReceipts: starts the expiry job on request.
+ */
+import { requestRun, type ExpiryRun } from '../../jobs/expiryRuns.ts';
+import { forRoles } from '../core/access.ts';
+import { subjectOf } from '../core/caller.ts';
+import { ExpiryRunRef } from './expiryRuns.ts';
+import { builder } from '../core/builder.ts';
+
+const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayload').implement({
+  description: 'The run that was started; it goes on in the background.',
+  fields: (t) => ({
+    run: t.field({
+      type: ExpiryRunRef,
+      description: 'The run: `node(id:)` shows its progress.',
+      resolve: (run) => run,
+    }),
+  }),
+});
+
+builder.mutationField('expireReceipts', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Starts a run of the expiry job now, in addition to the nightly ones, and returns at once. ' +
+        'A receipt that another run has claimed is left to that run.',
+    ),
+    type: ExpireReceiptsPayload,
+    nullable: true,
+    recordedInput: {},
+    resolve: async (_root, _args, { caller, dependencies }) => {
+      const requestedBy = subjectOf(caller);
+      const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy });
+      if (run === null) throw new Error('a run by hand was not recorded');
+      return run;
+    },
+  }),
+);

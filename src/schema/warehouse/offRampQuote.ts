@@ -1,0 +1,58 @@
+/**
+ * offRampQuote: what a cash-out would pay.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { Quote } from '../../ramp/port.ts';
+import { quoteOffRamp } from '../../resolvers/warehouse/quoteOffRamp.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { MoneyRef } from '../core/money.ts';
+
+export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implement({
+  description:
+    'What an off-ramp session would pay, in exact decimals. An off-ramp session freezes a quote of its own.',
+  fields: (t) => ({
+    tokenAmount: t.expose('tokenAmount', {
+      type: 'Kilograms',
+      description: 'The amount in whole kilograms.',
+    }),
+    tokenSymbol: t.exposeString('tokenSymbol', { description: "The tokens' symbol: WHR." }),
+    payout: t.field({
+      type: MoneyRef,
+      description: 'What is paid out, after the fee.',
+      resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    fee: t.field({
+      type: MoneyRef,
+      description: 'What the provider keeps.',
+      resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    feeBps: t.exposeInt('feeBps', { description: 'The fee in basis points of the amount before it.' }),
+    exchangeRate: t.expose('exchangeRate', {
+      type: 'Decimal',
+      description: 'Tokens (kilograms) per one unit of the currency.',
+    }),
+    expiresAt: t.field({
+      type: 'UnixTime',
+      description: 'When the quote expires, in Unix seconds.',
+      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
+    }),
+  }),
+});
+
+builder.queryField('offRampQuote', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      'Asks the ramp provider what kilograms of receipts would pay out. Errors: RAMP_REJECTED (a currency without a ' +
+        'rate, or too little to pay out), RAMP_UNAVAILABLE.',
+    ),
+    type: OffRampQuoteRef,
+    nullable: true,
+    args: {
+      tokenAmount: t.arg({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
+      fiatCurrency: t.arg({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
+    },
+    resolve: (_root, args, { dependencies }) => quoteOffRamp(dependencies, args),
+  }),
+);

@@ -1,0 +1,282 @@
+/**
+ * OffRampSession: receipt tokens in custody while a ramp provider pays out, with the history of both.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { Caller } from '../../identity/roles.ts';
+import {
+  findOffRampSession,
+  isExposed,
+  readProviderStatuses,
+  readReviews,
+} from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import type { RampStatus } from '../../ramp/port.ts';
+import { forRoles } from '../core/access.ts';
+import { isOperator, maySeeFarmer } from '../core/caller.ts';
+import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+import { MoneyRef } from '../core/money.ts';
+import { receiptOf, ReceiptRef } from './receipt.ts';
+
+export const OffRampStateEnum = builder.enumType('OffRampState', {
+  description: 'How far an off-ramp session is.',
+  values: {
+    OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
+    AWAITING_SIGNATURE: {
+      description: "Open at the provider; the holder's wallet must sign the deposit by `signUntil`.",
+    },
+    DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
+    AWAITING_PAYOUT: { description: 'The tokens are in custody; the provider pays.' },
+    CONFIRMING: { description: 'Paid; the tokens are being released to the treasury.' },
+    REFUNDING: { description: 'Not paid; the tokens are being refunded.' },
+    CLOSING: {
+      description:
+        'Cancelled, or the deposit was refused or not signed in time; the session is being closed at the provider.',
+    },
+    SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
+    REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
+    REFUSED: {
+      description: 'Refused by the provider or the network, or cancelled; no tokens were taken.',
+    },
+    NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
+  },
+});
+
+export const RampStatusEnum = builder.enumType('RampStatus', {
+  description: 'Status of a payout at the ramp provider.',
+  values: {
+    PENDING: { value: 'pending', description: 'Not started.' },
+    PROCESSING: { value: 'processing', description: 'In progress.' },
+    SETTLED: { value: 'settled', description: 'Paid.' },
+    FAILED: { value: 'failed', description: 'Not paid, and it will not be.' },
+    REFUNDED: { value: 'refunded', description: 'Paid, then taken back.' },
+  },
+});
+
+export const PayoutAccountTypeEnum = builder.enumType('PayoutAccountType', {
+  description: 'Type of a payout account.',
+  values: {
+    MOBILE_MONEY: {
+      description: 'An account with a mobile operator; `mobile-money` at the provider.',
+    },
+    BANK: { description: 'A bank account; `bank` at the provider.' },
+  },
+});
+
+export const SessionReviewDecisionEnum = builder.enumType('SessionReviewDecision', {
+  description: 'What an operator decides about an off-ramp session under review.',
+  values: {
+    RETRY: { description: 'Continue from where it stood: sign again, or ask the provider again.' },
+    CONFIRM: { description: 'Release the tokens in custody to the treasury.' },
+    REFUND: { description: 'Refund the tokens in custody to the depositor.' },
+    ACCEPT: { description: 'Accept what the network shows: released, refunded, or never deposited.' },
+  },
+});
+
+const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').implement({
+  description: 'The payout account, as far as it is shown.',
+  fields: (t) => ({
+    type: t.expose('payoutAccountType', { type: PayoutAccountTypeEnum, description: 'The type of account.' }),
+    maskedAccountNumber: t.exposeString('maskedAccountNumber', {
+      description: 'The last characters of the account number, such as ••••4321.',
+    }),
+  }),
+});
+
+const ProviderStatusRef = builder
+  .objectRef<{ status: RampStatus; observedAt: Date }>('ProviderStatusChange')
+  .implement({
+    description: 'An observed status of the session at the ramp provider.',
+    fields: (t) => ({
+      status: t.expose('status', { type: RampStatusEnum, description: 'The status.' }),
+      observedAt: t.field({
+        type: 'UnixTime',
+        description: 'When it was observed, in Unix seconds.',
+        resolve: ({ observedAt }) => unixSeconds(observedAt),
+      }),
+    }),
+  });
+
+const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampReview').implement({
+  description: 'A review of the cash-out by an operator.',
+  fields: (t) => ({
+    reason: t.exposeString('reason', { description: 'Why it was flagged, as text.' }),
+    stateBefore: t.expose('stateBefore', {
+      type: OffRampStateEnum,
+      description: 'Where the off-ramp session stood when it was flagged.',
+    }),
+    decision: t.expose('decision', {
+      type: SessionReviewDecisionEnum,
+      nullable: true,
+      description:
+        "What an operator decided; null while it is open, or when the network's outcome closed it.",
+    }),
+    decidedBy: t.exposeString('decidedBy', {
+      nullable: true,
+      description: "The subject of the operator's token; null without a decision.",
+    }),
+    note: t.exposeString('note', { nullable: true, description: "The operator's reason." }),
+    openedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was flagged, in Unix seconds.',
+      resolve: ({ openedAt }) => unixSeconds(openedAt),
+    }),
+    closedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was closed, in Unix seconds; null while it is open.',
+      resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
+    }),
+  }),
+});
+
+export const OffRampSessionRef = builder.objectRef<OffRampSession>('OffRampSession');
+
+export function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): boolean {
+  return maySeeFarmer(caller, session.farmerId) || maySeeFarmer(caller, session.requestedBy);
+}
+
+builder.node(OffRampSessionRef, {
+  description: "An off-ramp session. Seen by its farmer's and operators' tokens.",
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const found = await findOffRampSession(dependencies, id);
+    return found !== null && maySeeOffRampSession(caller, found) ? found : null;
+  },
+  fields: (t) => ({
+    state: t.expose('state', { type: OffRampStateEnum, description: 'Its state.' }),
+    provider: t.exposeString('providerName', {
+      description: 'The ramp provider at which it was opened: "manual", or "http" and its address.',
+    }),
+    sessionId: t.exposeString('providerSessionId', {
+      nullable: true,
+      description: "The ramp provider's id of it, which webhooks carry; null until it is open there.",
+    }),
+    receipt: t.field({
+      type: ReceiptRef,
+      description: 'The receipt whose tokens are cashed out.',
+      resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
+    }),
+    tokenAmount: t.expose('tokenAmountKg', { type: 'Kilograms', description: 'Whole kilograms.' }),
+    farmerId: t.exposeString('farmerId', { nullable: true, description: 'The farmer whose receipt it is.' }),
+    requestedBy: t.exposeString('requestedBy', { description: 'The subject who requested it.' }),
+    countryCode: t.expose('countryCode', {
+      type: 'CountryCode',
+      description: 'Country of the payout account: ISO 3166-1 alpha-2.',
+    }),
+    payoutAccount: t.field({
+      type: PayoutAccountRef,
+      description: 'The payout account, masked.',
+      resolve: (session) => session,
+    }),
+    depositorAddress: t.expose('depositorAddress', {
+      type: 'Address',
+      description: 'The address whose tokens are deposited, and that receives a refund.',
+    }),
+    signUntil: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
+      resolve: ({ signUntil }) => (signUntil === null ? null : unixSeconds(signUntil)),
+    }),
+    payout: t.field({
+      type: MoneyRef,
+      description: 'What is paid out, after the fee, by the frozen quote.',
+      resolve: ({ fiatAmount: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    fee: t.field({
+      type: MoneyRef,
+      description: 'What the provider keeps, by the frozen quote.',
+      resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
+    }),
+    feeBps: t.exposeInt('feeBps', { description: 'The fee in basis points, by the frozen quote.' }),
+    exchangeRate: t.expose('exchangeRate', {
+      type: 'Decimal',
+      description: 'Tokens (kilograms) per one unit of the currency, by the frozen quote.',
+    }),
+    quoteExpiresAt: t.field({
+      type: 'UnixTime',
+      description: 'The expiry of the frozen quote, in Unix seconds: the deadline for opening the session.',
+      resolve: ({ quoteExpiresAt }) => unixSeconds(quoteExpiresAt),
+    }),
+    providerStatus: t.expose('providerStatus', {
+      type: RampStatusEnum,
+      nullable: true,
+      description: "The provider's latest status; null until it was read.",
+    }),
+    isExposed: t.boolean({
+      description: 'Whether the provider has paid while the tokens are not in custody.',
+      resolve: isExposed,
+    }),
+    depositTxHash: t.exposeString('depositTxHash', {
+      nullable: true,
+      description: 'The hash of the deposit into custody; null until it landed.',
+    }),
+    resolutionTxHash: t.exposeString('resolutionTxHash', {
+      nullable: true,
+      description: 'The hash of the release to the treasury or of the refund; null until it landed.',
+    }),
+    refusalMessage: t.exposeString('refusalMessage', {
+      nullable: true,
+      description: 'Why it was refused, or the last deposit that a holder signed, as text; null otherwise.',
+    }),
+    cancelRequestedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
+      resolve: ({ cancelRequestedAt }) =>
+        cancelRequestedAt === null ? null : unixSeconds(cancelRequestedAt),
+    }),
+    providerHistory: t.field({
+      type: [ProviderStatusRef],
+      description: "The provider's observed statuses, oldest first.",
+      resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
+    }),
+    networkHistory: t.field({
+      type: [NetworkTransactionRef],
+      description: 'Every signed transaction of it, oldest first.',
+      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
+    }),
+    reviews: t.field({
+      type: [OffRampReviewRef],
+      description: 'Its reviews, oldest first. Always empty for callers who are not operators.',
+      resolve: ({ id }, _args, { caller, dependencies }) =>
+        isOperator(caller) ? readReviews(dependencies, id) : [],
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was requested, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+    closedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it became SETTLED, REFUNDED or REFUSED, in Unix seconds; null before.',
+      resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
+    }),
+  }),
+});
+
+builder.queryField('offRampSession', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      "An off-ramp session by its id: how to ask again what became of it. Null when there is none, and for another farmer's.",
+    ),
+    type: OffRampSessionRef,
+    nullable: true,
+    args: {
+      id: t.arg.globalID({
+        for: OffRampSessionRef,
+        required: true,
+        description: 'The `id` of the session.',
+      }),
+    },
+    resolve: async (_root, { id }, { caller, dependencies }) => {
+      const found = await findOffRampSession(dependencies, id.id);
+      return found !== null && maySeeOffRampSession(caller, found) ? found : null;
+    },
+  }),
+);

@@ -1,0 +1,30 @@
+/**
+ * The input that every off-ramp session takes, for both depositors.
+ */
+import type { InputFieldBuilder } from '@pothos/core';
+import { PayoutAccountInput } from './payoutAccount.ts';
+import type { builder } from '../core/builder.ts';
+
+type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
+
+export function offRampSessionFields(t: InputFieldBuilder<Types, 'InputObject'>) {
+  return {
+    receiptTokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the receipt's token.",
+    }),
+    tokenAmount: t.field({ type: 'Kilograms', required: true, description: 'Whole kilograms.' }),
+    fiatCurrency: t.field({ type: 'CurrencyCode', required: true, description: 'ISO 4217, in upper case.' }),
+    countryCode: t.field({
+      type: 'CountryCode',
+      required: true,
+      description: 'Country of the payout account: ISO 3166-1 alpha-2, in upper case.',
+    }),
+    payoutAccount: t.field({
+      type: PayoutAccountInput,
+      required: true,
+      description: 'The account to pay out to.',
+    }),
+  };
+}

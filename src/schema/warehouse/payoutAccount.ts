@@ -1,0 +1,66 @@
+/**
+ * PayoutAccountInput: the account that fiat is paid out to.
+ */
+import { DomainError } from '../../lib/errors.ts';
+import type { PayoutAccount } from '../../ramp/port.ts';
+import { PayoutAccountTypeEnum } from './offRampSession.ts';
+import { builder } from '../core/builder.ts';
+
+export const PayoutAccountInput = builder.inputType('PayoutAccountInput', {
+  description:
+    'The account to pay out to. MOBILE_MONEY needs `provider`, and has no `bankCode`; BANK needs `bankCode` and ' +
+    '`accountName`, and has no `provider`. A wrong field is BAD_USER_INPUT with its path in `extensions.field`. Encrypted at rest, ' +
+    'masked when read, and never part of a log or an error.',
+  fields: (t) => ({
+    type: t.field({ type: PayoutAccountTypeEnum, required: true, description: 'The type of account.' }),
+    accountNumber: t.field({
+      type: 'PrivateText',
+      required: true,
+      description: 'A phone number, IBAN or account number: 4 to 34 letters, digits, spaces, + or -.',
+    }),
+    provider: t.field({ type: 'PrivateText', description: 'The mobile operator: MTN, Airtel, …' }),
+    bankCode: t.field({ type: 'PrivateText', description: "The bank's code." }),
+    accountName: t.field({ type: 'PrivateText', description: "The account holder's name." }),
+  }),
+});
+
+const ACCOUNT_NUMBER = /^[A-Za-z0-9+][A-Za-z0-9 +-]{2,32}[A-Za-z0-9]$/;
+
+type AccountInput = typeof PayoutAccountInput.$inferInput;
+type OptionalField = 'provider' | 'bankCode' | 'accountName';
+
+/** What each type of account has, must have, or must not have: a field of the other type is a mistake, not to be ignored. */
+const FIELDS: Readonly<
+  Record<AccountInput['type'], Record<OptionalField, 'needed' | 'optional' | 'foreign'>>
+> = {
+  MOBILE_MONEY: { provider: 'needed', bankCode: 'foreign', accountName: 'optional' },
+  BANK: { provider: 'foreign', bankCode: 'needed', accountName: 'needed' },
+};
+
+/** In the form that providers take. @throws DomainError BAD_USER_INPUT that names the field, never its value */
+export function payoutAccountOf(input: AccountInput): PayoutAccount {
+  const { type, accountNumber, provider, bankCode, accountName } = input;
+  if (!ACCOUNT_NUMBER.test(accountNumber)) {
+    throw wrongField('accountNumber', 'must be 4 to 34 letters, digits, spaces, + or -');
+  }
+  for (const name of ['provider', 'bankCode', 'accountName'] as const) {
+    const isGiven = input[name] != null;
+    if (FIELDS[type][name] === 'needed' && !isGiven) throw wrongField(name, `is needed with type ${type}`);
+    if (FIELDS[type][name] === 'foreign' && isGiven)
+      throw wrongField(name, `must be left out with type ${type}`);
+  }
+  if (type === 'BANK') {
+    return { type: 'bank', accountNumber, bankCode: bankCode ?? '', accountName: accountName ?? '' };
+  }
+  return {
+    type: 'mobile-money',
+    accountNumber,
+    provider: provider ?? '',
+    accountName: accountName ?? undefined,
+  };
+}
+
+function wrongField(name: string, problem: string): DomainError {
+  const field = `input.payoutAccount.${name}`;
+  return new DomainError('BAD_USER_INPUT', `${field} ${problem}.`, { field });
+}

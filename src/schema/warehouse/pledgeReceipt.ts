@@ -1,0 +1,114 @@
+/**
+ * pledgeReceipt and releasePledge: a receipt as security for a loan.
+ */
+import { pledgeReceipt } from '../../resolvers/warehouse/pledgeReceipt.ts';
+import { releasePledge } from '../../resolvers/warehouse/releasePledge.ts';
+import type { ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isOperator, subjectOf } from '../core/caller.ts';
+import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { idempotencyKey, label, lenderId } from '../core/text.ts';
+import { ReceiptPledgeRef } from './receiptPledge.ts';
+
+const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
+  description: 'The receipt, and whom it is pledged to. Texts: at most 128 bytes of UTF-8 each.',
+  fields: (t) => ({
+    receiptTokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the receipt's token.",
+    }),
+    holderName: t.string({
+      required: true,
+      validate: { schema: label },
+      description: "The lender's name, who holds the pledge.",
+    }),
+    lenderId: t.string({
+      validate: { schema: lenderId },
+      description:
+        "The subject of the lender's token, who may then see and release the pledge. Without it, only operators may.",
+    }),
+    reference: t.string({
+      required: true,
+      validate: { schema: label },
+      description: "The lender's reference of the loan.",
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
+  description: 'Which pledge ends.',
+  fields: (t) => ({
+    receiptTokenAddress: t.field({
+      type: 'Address',
+      required: true,
+      description: "The address of the receipt's token.",
+    }),
+    reference: t.string({
+      required: true,
+      validate: { schema: label },
+      description: "The pledge's reference: a request that comes late never releases the next pledge.",
+    }),
+    idempotencyKey: t.string({
+      required: true,
+      validate: { schema: idempotencyKey },
+      description: IDEMPOTENCY_KEY,
+    }),
+  }),
+});
+
+function payload(name: string, description: string) {
+  return builder.objectRef<ReceiptPledge>(name).implement({
+    description,
+    fields: (t) => ({
+      pledge: t.field({ type: ReceiptPledgeRef, description: 'The pledge.', resolve: (pledge) => pledge }),
+    }),
+  });
+}
+const PledgeReceiptPayload = payload('PledgeReceiptPayload', 'The pledge that was recorded.');
+const ReleasePledgePayload = payload('ReleasePledgePayload', 'The pledge that was released.');
+
+builder.mutationField('pledgeReceipt', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'operator'],
+      "Pledges a farmer's own receipt (any, for operators) to a lender, whole. It can then be neither cashed out nor pledged " +
+        'again until `releasePledge`; it expires all the same. The pledge is kept here and not on the ledger network: tokens ' +
+        'at an address of the holder can still be transferred. Errors: NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT ' +
+        '(not active, being cashed out, or nothing left), IDEMPOTENCY_CONFLICT.',
+    ),
+    type: PledgeReceiptPayload,
+    nullable: true,
+    args: { input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge.' }) },
+    recordedInput: {
+      subjects: ['receiptTokenAddress', 'lenderId'],
+      shown: ['reference', 'idempotencyKey'],
+      hidden: ['holderName'],
+    },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      pledgeReceipt(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
+  }),
+);
+
+builder.mutationField('releasePledge', (t) =>
+  t.field({
+    ...forRoles(
+      ['lender', 'operator'],
+      'Releases the pledge of a receipt: its lender does, by the lenderId that equals its subject, or an operator on the ' +
+        "lender's word; never the farmer, whom it binds. Errors: NOT_FOUND, CONFLICT (free, or pledged under another " +
+        'reference), IDEMPOTENCY_CONFLICT.',
+    ),
+    type: ReleasePledgePayload,
+    nullable: true,
+    args: { input: t.arg({ type: ReleasePledgeInput, required: true, description: 'Which pledge.' }) },
+    recordedInput: { subjects: ['receiptTokenAddress'], shown: ['reference', 'idempotencyKey'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      releasePledge(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
+  }),
+);

@@ -1,0 +1,186 @@
+/**
+ * Receipt: a deposit of a commodity, issued as one receipt token.
+ */
+import { ZERO_HASH } from '../../ledger/units.ts';
+import { unixSeconds } from '../../lib/clock.ts';
+import type { Caller } from '../../identity/roles.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import {
+  findReceiptById,
+  findReceiptByToken,
+  findReceiptsByIds,
+} from '../../resolvers/warehouse/findReceipt.ts';
+import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
+import { findLiens, type ReceiptPledge } from '../../resolvers/warehouse/findPledge.ts';
+import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { forRoles } from '../core/access.ts';
+import { createBatch } from '../core/batch.ts';
+import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
+import type { Context } from '../core/context.ts';
+import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { builder } from '../core/builder.ts';
+
+type PlatformContext = Context<Dependencies>;
+
+const receiptById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  findReceiptsByIds(dependencies, ids),
+);
+
+/** The receipt that an item of a list belongs to. */
+export async function receiptOf(context: PlatformContext, receiptId: string): Promise<Receipt> {
+  const receipt = await receiptById(context, receiptId);
+  if (receipt === undefined) throw new Error(`receipt ${receiptId} has vanished`);
+  return receipt;
+}
+
+export const ReceiptStateEnum = builder.enumType('ReceiptState', {
+  description: 'State of a warehouse receipt.',
+  values: {
+    DEPLOYING: { description: 'Its token is being deployed.' },
+    MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
+    ACTIVE: { description: 'Minted in full; it can be cashed out.' },
+    EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
+    REFUSED: { description: 'The network refused the token; nothing was issued.' },
+    NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
+  },
+});
+
+export const ReceiptRef = builder.objectRef<Receipt>('Receipt');
+
+export function maySeeReceipt(caller: Caller | null, receipt: Receipt): boolean {
+  return maySeeFarmer(caller, receipt.farmerId) || maySeeWarehouse(caller, receipt.warehouseId);
+}
+
+export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): boolean {
+  return caller !== null && caller.roles.includes('lender') && caller.subject === lenderId;
+}
+
+/** Its lender sees it as well, while it is pledged. */
+async function mayLookAt({ caller, dependencies }: PlatformContext, receipt: Receipt): Promise<boolean> {
+  if (maySeeReceipt(caller, receipt)) return true;
+  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id);
+  return lien !== undefined && isLenderOf(caller, lien);
+}
+
+builder.node(ReceiptRef, {
+  description:
+    'A confirmed deposit of a commodity, as one receipt token. Visible to its farmer, its warehouse, the ' +
+    'lender that it is pledged to, and operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, context) => {
+    const found = await findReceiptById(context.dependencies, id);
+    return found !== null && (await mayLookAt(context, found)) ? found : null;
+  },
+  fields: (t) => ({
+    state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
+    assetId: t.exposeString('assetId', {
+      description: 'Warehouse id and the millisecond of the deposit, joined by a hyphen; unique.',
+    }),
+    commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
+    quantityKg: t.expose('quantityKg', {
+      type: 'Kilograms',
+      description: 'The minted amount, in whole kilograms.',
+    }),
+    gradeClassification: t.exposeString('gradeClassification', { description: 'Its grade.' }),
+    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores it.' }),
+    warehouseLocation: t.string({
+      nullable: true,
+      description: "The warehouse's location as text; null when it was not given.",
+      resolve: ({ warehouseLocation }) => (warehouseLocation === '' ? null : warehouseLocation),
+    }),
+    harvestSeason: t.string({
+      nullable: true,
+      description: 'When it was harvested; null when it was not given.',
+      resolve: ({ harvestSeason }) => (harvestSeason === '' ? null : harvestSeason),
+    }),
+    inspectionReportHash: t.field({
+      type: 'Hash32',
+      nullable: true,
+      description:
+        'Hash of the inspection report; null when there is none, which the token records as all zero.',
+      resolve: ({ inspectionReportHash }) =>
+        inspectionReportHash === ZERO_HASH ? null : inspectionReportHash,
+    }),
+    valuationUSD: t.expose('valuationUsd', {
+      type: 'UsDollars',
+      description: 'Its value, in whole US dollars.',
+    }),
+    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
+    farmerAddress: t.expose('farmerAddress', {
+      type: 'Address',
+      description: 'The address that the kilograms were minted to.',
+    }),
+    farmerId: t.exposeString('farmerId', {
+      nullable: true,
+      description: "The subject of the farmer's token; null when the warehouse named none.",
+    }),
+    tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
+    tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: WHR." }),
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      nullable: true,
+      description: "The token's address on the ledger network; null until it is deployed.",
+    }),
+    depositDate: t.expose('depositDate', {
+      type: 'UnixTime',
+      description: "When it was deposited, by the network's clock, in Unix seconds.",
+    }),
+    expiryDate: t.expose('expiryDate', {
+      type: 'UnixTime',
+      description: 'When it expires, in Unix seconds: 180 days after the deposit.',
+    }),
+    expiredAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was marked expired, in Unix seconds; null before.',
+      resolve: ({ expiredAt }) => (expiredAt === null ? null : unixSeconds(expiredAt)),
+    }),
+    expiredTxHash: t.exposeString('expiredTxHash', {
+      nullable: true,
+      description:
+        'The hash of the transaction that marked it; null before, and when another party marked it.',
+    }),
+    refusalMessage: t.exposeString('refusalMessage', {
+      nullable: true,
+      description: 'Why it was refused or needs review, as text; null otherwise.',
+    }),
+    transactions: t.field({
+      type: [NetworkTransactionRef],
+      description: 'Every signed transaction of it, oldest first.',
+      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When the deposit was confirmed, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+    activatedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was minted in full, in Unix seconds; null before.',
+      resolve: ({ activatedAt }) => (activatedAt === null ? null : unixSeconds(activatedAt)),
+    }),
+  }),
+});
+
+builder.queryField('receipt', (t) =>
+  t.field({
+    ...forRoles(
+      ['farmer', 'warehouse', 'lender', 'operator'],
+      'A warehouse receipt by the address of its token; null when there is none there that the caller may see.',
+    ),
+    type: ReceiptRef,
+    nullable: true,
+    args: {
+      tokenAddress: t.arg({
+        type: 'Address',
+        required: true,
+        description: "The token's address on the ledger network.",
+      }),
+    },
+    resolve: async (_root, { tokenAddress }, context) => {
+      const found = await findReceiptByToken(context.dependencies, tokenAddress);
+      return found !== null && (await mayLookAt(context, found)) ? found : null;
+    },
+  }),
+);

@@ -1,0 +1,97 @@
+/**
+ * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's lien.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import {
+  countPledges,
+  findLiens,
+  findPledge,
+  listPledges,
+  pledgeCursor,
+  type ReceiptPledge,
+} from '../../resolvers/warehouse/findPledge.ts';
+import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
+import { createBatch } from '../core/batch.ts';
+import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { isLenderOf, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
+
+const lienByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
+  findLiens(dependencies, ids),
+);
+
+export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
+
+builder.node(ReceiptPledgeRef, {
+  description:
+    'A pledge of a receipt to a lender. While it is open, the receipt can be neither cashed out nor pledged again. Visible ' +
+    'to its lender and to those who see the receipt.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const pledge = await findPledge(dependencies, id);
+    if (pledge === null || isLenderOf(caller, pledge)) return pledge;
+    const receipt = await findReceiptById(dependencies, pledge.receiptId);
+    return receipt !== null && maySeeReceipt(caller, receipt) ? pledge : null;
+  },
+  fields: (t) => ({
+    receipt: t.field({
+      type: ReceiptRef,
+      description: 'The receipt.',
+      resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
+    }),
+    holder: t.exposeString('holderName', { description: "The lender's name." }),
+    lenderId: t.exposeString('lenderId', {
+      nullable: true,
+      description: "The subject of the lender's token, who may release it; null when only operators may.",
+    }),
+    reference: t.exposeString('reference', { description: "The lender's reference of the loan." }),
+    pledgedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was pledged, in Unix seconds.',
+      resolve: ({ pledgedAt }) => unixSeconds(pledgedAt),
+    }),
+    pledgedBy: t.exposeString('pledgedBy', {
+      description: "The subject who pledged it: the farmer, or an operator on the farmer's behalf.",
+    }),
+    releasedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was released, in Unix seconds; null while it is open.',
+      resolve: ({ releasedAt }) => (releasedAt === null ? null : unixSeconds(releasedAt)),
+    }),
+    releasedBy: t.exposeString('releasedBy', {
+      nullable: true,
+      description: 'The subject who released it: the lender, or an operator; null while it is open.',
+    }),
+  }),
+});
+
+builder.objectField(ReceiptRef, 'lien', (t) =>
+  t.field({
+    type: ReceiptPledgeRef,
+    nullable: true,
+    description:
+      'The open pledge; null when the receipt is free. It outlives the expiry of the receipt, until it is released.',
+    resolve: async ({ id }, _args, context) => (await lienByReceipt(context, id)) ?? null,
+  }),
+);
+
+const cursors = keysetCursors('receiptPledges', cursorValues.moment);
+
+builder.objectField(ReceiptRef, 'pledges', (t) =>
+  t.connection(
+    {
+      type: ReceiptPledgeRef,
+      description: 'Every pledge of it, newest first, a page at a time.',
+      resolve: ({ id }, args, { dependencies }) =>
+        pageOf(args, cursors, {
+          list: (page) => listPledges(dependencies, id, page),
+          cursorOf: pledgeCursor,
+          count: () => countPledges(dependencies, id),
+        }),
+    },
+    ...listNames('ReceiptPledge'),
+  ),
+);

@@ -1,0 +1,103 @@
+/**
+ * Builds the server from its dependencies. Reads no environment and opens no socket before `listen`.
+ */
+import { systemClock } from '../lib/clock.ts';
+import { composePlatform, type ComposeOptions } from './compose.ts';
+import { composeAccess } from './composeAccess.ts';
+import type { DocumentRules } from '../http/documents/documentSource.ts';
+import type { GraphiqlPage } from '../http/pages/graphiql.ts';
+import { createHttpServer } from '../http/server/server.ts';
+import type { AllowedOrigins } from '../http/graphql/yoga.ts';
+import type { TokenKey } from '../identity/tokens.ts';
+import { defaultLimits, type Limits } from '../limits/limits.ts';
+import { createReadiness } from '../http/server/readiness.ts';
+import type { Dependencies } from '../resolvers/core/dependencies.ts';
+import { schema } from '../schema/index.ts';
+import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
+import { createPayoutHook } from '../webhooks/payoutSettled.ts';
+import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { TooLate, within } from '../lib/within.ts';
+
+export interface AppOptions extends ComposeOptions {
+  /** The headers that may carry an indexer's signature. */
+  signatureHeaders: readonly string[];
+  auth: TokenKey & { issuer: string; audience: string };
+  allowedOrigins: AllowedOrigins;
+  graphiql: GraphiqlPage | null;
+  /** Whether clients may ask for the schema; true unless given. */
+  introspection?: boolean;
+  /** Which documents clients may run; any unless given. */
+  documents?: DocumentRules;
+  /** The settings' defaults unless given. */
+  limits?: Limits;
+  spoolFolder: string;
+}
+
+export interface App {
+  dependencies: Dependencies;
+  /** Begins the background work. */
+  start(): Promise<void>;
+  /** @returns the port in use. @throws EADDRINUSE and the like */
+  listen(port: number, host: string): Promise<number>;
+  /**
+   * Ends what runs, in order: no new requests, then the workers, then what they use. What takes longer than a few seconds
+   * is left to the next process, as after a crash.
+   */
+  stop(): Promise<void>;
+}
+
+/** Requests that run when the server stops are given this long. */
+const STOP_GRACE_MS = 5_000;
+/** And then the background work; a step that waits for a silent database or network takes longer. */
+const STOP_WORK_MS = 3_000;
+
+/** @throws WrongInstallation when the database belongs to another network. */
+export async function buildApp(options: AppOptions): Promise<App> {
+  const { log, clock = systemClock, introspection = true, limits = defaultLimits() } = options;
+  const platform = await composePlatform(options);
+  const { dependencies } = platform;
+  const access = composeAccess(dependencies, options.auth, limits);
+  const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
+  const server = createHttpServer({
+    schema,
+    dependencies,
+    ...access,
+    limits,
+    introspection,
+    documents: options.documents,
+    allowedOrigins: options.allowedOrigins,
+    graphiql: options.graphiql,
+    hooks: {
+      retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
+      payoutSettled: createPayoutHook(dependencies),
+    },
+    readiness: createReadiness({ db: options.handle.db, network: options.network }),
+    newRequestId: dependencies.ids.next,
+    clock,
+    log,
+  });
+
+  return {
+    dependencies,
+    async start() {
+      await platform.start();
+      spool.start((delivery) => handleDelivery(dependencies, delivery));
+    },
+    listen: (port, host) => server.listen(port, host),
+    async stop() {
+      // Followers first: their streams would otherwise keep the server from closing.
+      dependencies.follower.close();
+      dependencies.subjectFollower.close();
+      await server.close(STOP_GRACE_MS);
+      const stopWork = async () => {
+        await access.stop();
+        await spool.stop();
+        await platform.stop();
+      };
+      await within(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
+        if (!(error instanceof TooLate)) throw error;
+        log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
+      });
+    },
+  };
+}

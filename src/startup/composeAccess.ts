@@ -1,0 +1,44 @@
+/**
+ * Puts together what decides who gets in and how much they may ask for: credentials, limits, and the trail of
+ * what was changed.
+ */
+import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';
+import { createAuditLog, type AuditLog } from '../identity/auditLog.ts';
+import { createCredentialEnds, type CredentialEnds } from '../identity/credentialEnds.ts';
+import { createTokenVerifier, type TokenKey, type TokenVerifier } from '../identity/tokens.ts';
+import type { Limits } from '../limits/limits.ts';
+import { createRateLimits, type RateLimits } from '../limits/rateLimits.ts';
+import type { Dependencies } from '../resolvers/core/dependencies.ts';
+
+export interface Access {
+  /** Of tokens and API keys alike. */
+  verifyToken: TokenVerifier;
+  credentialEnds: CredentialEnds;
+  rateLimits: RateLimits;
+  audit: AuditLog;
+  /** Writes what is left, and lets go of everything but the database. */
+  stop(): Promise<void>;
+}
+
+export function composeAccess(
+  dependencies: Dependencies,
+  auth: TokenKey & { issuer: string; audience: string },
+  limits: Limits,
+): Access {
+  const { db, clock, log } = dependencies;
+  const verifyJwt = createTokenVerifier({ ...auth, now: clock.now });
+  const verifyApiKey = createApiKeyVerifier(dependencies);
+  const credentialEnds = createCredentialEnds(dependencies);
+  const rateLimits = createRateLimits(limits.rates, db, log);
+  const audit = createAuditLog(dependencies);
+  return {
+    verifyToken: (bearer) => (looksLikeApiKey(bearer) ? verifyApiKey(bearer) : verifyJwt(bearer)),
+    credentialEnds,
+    rateLimits,
+    audit,
+    async stop() {
+      credentialEnds.stop();
+      await Promise.all([rateLimits.stop(), audit.stop()]);
+    },
+  };
+}

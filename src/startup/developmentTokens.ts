@@ -1,0 +1,43 @@
+/**
+ * Bearer tokens for the running configuration, for people who try the product and for its tools.
+ */
+import { systemClock } from '../lib/clock.ts';
+import type { Config } from '../config/config.ts';
+import type { Role } from '../identity/roles.ts';
+import { signToken } from '../identity/tokens.ts';
+import { StartupError } from '../lib/startupErrors.ts';
+
+/** Long enough for a week of trying out; real tokens come from an identity provider. */
+const DEFAULT_LIFETIME_SECONDS = 7 * 24 * 3600;
+
+/** The subjects of the tokens that the terminal shows; a buyer's is their buyerId. */
+export const DEVELOPMENT_SUBJECTS: Readonly<Record<Role, string>> = {
+  admin: 'admin',
+  operator: 'operator',
+  developer: 'developer',
+  buyer: 'acme',
+  warehouse: 'warehouse-1',
+  farmer: 'farmer-1',
+  lender: 'lender-1',
+};
+
+/** @throws StartupError when tokens are signed elsewhere. */
+export async function signDevelopmentToken(
+  config: Config,
+  role: Role,
+  subject: string = DEVELOPMENT_SUBJECTS[role],
+  expiresInSeconds: number = DEFAULT_LIFETIME_SECONDS,
+): Promise<string> {
+  if (config.AUTH_SECRET === null) {
+    throw new StartupError('AUTH_JWKS_URL is set: tokens come from your identity provider, not from here.');
+  }
+  return signToken({
+    secret: config.AUTH_SECRET,
+    issuer: config.AUTH_ISSUER,
+    audience: config.AUTH_AUDIENCE,
+    subject,
+    roles: [role],
+    expiresInSeconds,
+    now: systemClock.now,
+  });
+}

@@ -1,0 +1,55 @@
+/**
+ * The one sentence that an operator reads when the process does not start.
+ */
+import { WrongInstallation } from '../ledger/network/claimInstallation.ts';
+import { messageOf } from '../lib/errors.ts';
+import { WrongNetwork } from '../ledger/network/nodeIdentity.ts';
+import { NetworkUnavailable } from '../ledger/network/port.ts';
+import { StartupError, codeOf } from '../lib/startupErrors.ts';
+
+/** @returns the sentence for a known cause, or null for a defect that deserves its stack trace. */
+export function explainStartupError(error: unknown): string | null {
+  if (error instanceof StartupError || error instanceof WrongInstallation) return error.message;
+  if (error instanceof WrongNetwork || error instanceof NetworkUnavailable) return error.message;
+  switch (codeOf(error)) {
+    case 'EADDRINUSE':
+      return `${addressOf(error)} is in use by another program. Stop it, or set PORT to a free one.`;
+    case 'EADDRNOTAVAIL':
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `HOST is not an address of this machine: ${messageOf(error)}.`;
+    case 'EACCES':
+    case 'EPERM':
+      return isAboutListening(error)
+        ? `${addressOf(error)} may not be used by this user. Set PORT to one from 1024 on.`
+        : unusableFolder(error, 'may not be used by this user');
+    case 'EROFS':
+      return unusableFolder(error, 'is on a disk that can only be read');
+    case 'ENOTDIR':
+    case 'EEXIST':
+    case 'EISDIR':
+    case 'ENOENT':
+      return unusableFolder(error, 'can not be made, or is no folder');
+    case 'ENOSPC':
+    case 'EDQUOT':
+      return unusableFolder(error, 'is on a disk without space left');
+    default:
+      return null;
+  }
+}
+
+function isAboutListening(error: unknown): boolean {
+  return (error as { syscall?: string }).syscall === 'listen';
+}
+
+/** What the product writes to is in DATA_DIR. No path, or a missing file that is ours, is a defect. */
+function unusableFolder(error: unknown, problem: string): string | null {
+  const { path, syscall } = error as { path?: string; syscall?: string };
+  if (path === undefined || (codeOf(error) === 'ENOENT' && syscall !== 'mkdir')) return null;
+  return `${path} ${problem} (${codeOf(error)}). Set DATA_DIR to a folder that this user may write to.`;
+}
+
+function addressOf(error: unknown): string {
+  const { address, port } = error as { address?: string; port?: number };
+  return `Port ${port ?? ''}${address === undefined ? '' : ` on ${address}`}`;
+}

@@ -1,0 +1,74 @@
+/**
+ * The configured ledger network: made of its settings, and checked to be the one that they name.
+ */
+import type { Config } from '../config/config.ts';
+import type { DatabaseHandle } from '../db/connection.ts';
+import { messageOf } from '../lib/errors.ts';
+import { checkInstallation } from '../ledger/network/claimInstallation.ts';
+import { familyOf } from '../ledger/network/families.ts';
+import type { CreatedNetwork } from '../ledger/network/family.ts';
+import { askOnlyOwnNode, WrongNetwork, type CheckIdentity } from '../ledger/network/nodeIdentity.ts';
+import type { LedgerNetwork } from '../ledger/network/port.ts';
+import { openSeenLedgers } from '../ledger/network/seenLedgers.ts';
+import type { Logger } from '../lib/logger.ts';
+import { StartupError } from '../lib/startupErrors.ts';
+
+export type OpenedNetwork = Pick<CreatedNetwork, 'network' | 'clockControl'>;
+
+/**
+ * After the first start, a node that is away does not keep the server from starting: the books can be read, and
+ * what was begun goes on when it is back.
+ * @throws WrongNetwork; StartupError when the treasury is not what the custody signer can burn from
+ */
+export async function openConfiguredNetwork(
+  config: Config,
+  handle: DatabaseHandle,
+  log: Logger,
+): Promise<OpenedNetwork> {
+  const { network, clockControl, checkIdentity } = await familyOf(config.ledger).create(config.ledger, {
+    handle,
+    seenLedgers: () => openSeenLedgers({ db: handle.db, log }),
+    log,
+  });
+  refuseForeignTreasury(network, config.TREASURY_ADDRESS);
+  if (checkIdentity === null) return { network, clockControl };
+  await lookAtNode({ network, checkIdentity }, handle, log);
+  return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), clockControl };
+}
+
+/** @throws WrongNetwork; StartupError when the node is away before it was ever seen */
+async function lookAtNode(
+  { network, checkIdentity }: { network: LedgerNetwork; checkIdentity: CheckIdentity },
+  handle: DatabaseHandle,
+  log: Logger,
+): Promise<void> {
+  try {
+    await checkIdentity();
+  } catch (err) {
+    if (err instanceof WrongNetwork) throw err;
+    if (!(await checkInstallation(handle.db, network))) throw neverSeen(err);
+    log.warn({ err }, 'the ledger network does not answer; the server starts without it');
+  }
+}
+
+/** A database is tied to its network for ever, so not to one that may be a slip of the pen. */
+function neverSeen(error: unknown): StartupError {
+  return new StartupError(
+    `${messageOf(error)}. The first start ties the database to its network, and has to see it: correct ` +
+      'LEDGER_RPC_URL, or wait for the node.',
+    { cause: error },
+  );
+}
+
+/** Retiring burns the signer's own balance: credits that were minted elsewhere could never be retired. */
+export function refuseForeignTreasury(
+  network: Pick<LedgerNetwork, 'custodyAddress' | 'normalizeAddress'>,
+  treasuryAddress: string | undefined,
+): void {
+  if (treasuryAddress === undefined) return;
+  if (network.normalizeAddress(treasuryAddress) === network.custodyAddress) return;
+  throw new StartupError(
+    `TREASURY_ADDRESS is ${treasuryAddress}, but the custody signer of LEDGER_SECRET_KEY burns from ` +
+      `${network.custodyAddress} alone. Set TREASURY_ADDRESS to that address, or leave it out.`,
+  );
+}

@@ -1,0 +1,93 @@
+/**
+ * Runs a server as a process: an ordered stop on a signal, and a start that fails with one sentence.
+ */
+import { isRunByNpm } from '../config/config.ts';
+import type { Logger } from '../lib/logger.ts';
+import { explainStartupError } from './explainStartupError.ts';
+
+/** What has been opened, newest last: closed in the opposite order. */
+export type Stops = (() => Promise<void>)[];
+
+/** A stop that takes longer hangs; the database recovers by itself from what is cut off then. */
+const STOP_TIMEOUT_MS = 30_000;
+const PARENT_CHECK_MS = 500;
+/** What could not be closed must not keep a failed start alive. */
+const EXIT_GRACE_MS = 1000;
+
+/** Ends the process with a sentence for a known cause of failure, and with the stack trace of a defect. */
+export async function runProcess(main: () => Promise<void>): Promise<void> {
+  try {
+    await main();
+  } catch (error) {
+    const sentence = explainStartupError(error);
+    process.stderr.write(`${sentence ?? String(error instanceof Error ? error.stack : error)}\n`);
+    process.exitCode = 1;
+    setTimeout(() => process.exit(1), EXIT_GRACE_MS).unref();
+  }
+}
+
+/** What `start` has opened is closed on a signal, and when the start fails. */
+export async function runUntilStopped(log: Logger, start: (stops: Stops) => Promise<void>): Promise<void> {
+  const stops: Stops = [];
+  const started = start(stops);
+  stopOnDemand(async () => {
+    // What is half open can't be closed.
+    await started.catch(() => {});
+    await stopAll(stops);
+  }, log);
+  try {
+    await started;
+  } catch (error) {
+    await stopAll(stops);
+    throw error;
+  }
+}
+
+/** On a signal, or after a defect that nothing caught: the state is unknown then, and a new process recovers it. */
+function stopOnDemand(stop: () => Promise<void>, log: Logger): void {
+  let isStopping = false;
+  const stopWith = (exitCode: number) => {
+    // A terminal's Ctrl-C reaches us twice, directly and through npm.
+    if (isStopping) return;
+    isStopping = true;
+    setTimeout(() => process.exit(1), STOP_TIMEOUT_MS).unref();
+    stop().then(
+      () => process.exit(exitCode),
+      (err: unknown) => {
+        log.error({ err }, 'stopping failed');
+        process.exit(1);
+      },
+    );
+  };
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => {
+      log.info({ signal }, 'stopping');
+      stopWith(0);
+    });
+  }
+  if (isRunByNpm()) {
+    onParentGone(() => {
+      log.info('stopping: npm, which ran this, has ended');
+      stopWith(0);
+    });
+  }
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, 'stopping after a defect that nothing caught');
+    stopWith(1);
+  });
+}
+
+/** npm hands a SIGTERM to the shell between us, which ends by it and passes nothing on. */
+function onParentGone(callback: () => void): void {
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(timer);
+    callback();
+  }, PARENT_CHECK_MS);
+  timer.unref();
+}
+
+async function stopAll(stops: Stops): Promise<void> {
+  for (let stop = stops.pop(); stop; stop = stops.pop()) await stop();
+}

@@ -1,0 +1,154 @@
+/**
+ * The server: config → database → network → app → listen. What is opened is left to the caller to close.
+ */
+import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
+import { buildApp, type App } from './app.ts';
+import { systemClock } from '../lib/clock.ts';
+import type { Config } from '../config/config.ts';
+import { signDevelopmentToken } from './developmentTokens.ts';
+import { checkPort } from '../http/server/checkPort.ts';
+import type { DocumentRules } from '../http/documents/documentSource.ts';
+import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
+import { createGraphiqlPage } from '../http/pages/graphiql.ts';
+import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.ts';
+import type { ClockControl } from '../ledger/network/clockControl.ts';
+import { familyOf } from '../ledger/network/families.ts';
+import { limitsOf } from '../limits/limits.ts';
+import type { Logger } from '../lib/logger.ts';
+import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.ts';
+import { openConfiguredNetwork } from './openNetwork.ts';
+import { isLoopback } from '../lib/privateHost.ts';
+import type { Stops } from './runProcess.ts';
+import { isWatching, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
+import { GRAPHIQL_EXAMPLES } from '../schema/core/examples.ts';
+import { schema } from '../schema/index.ts';
+import { warehouseOptionsOf } from './warehouseOptions.ts';
+import { welcome } from './welcome.ts';
+
+export interface ServeOptions {
+  config: Config;
+  log: Logger;
+  /** Gets what is to be stopped, newest last. */
+  stops: Stops;
+  /** Of a network whose time may be moved; the embedded one brings its own. */
+  clockControl?: ClockControl;
+  /** Registers with the indexer by itself, as with the embedded one. False by default: it is an act of operators. */
+  watchesAtOnce?: boolean;
+}
+
+export async function serve(options: ServeOptions): Promise<void> {
+  const { config, log, stops } = options;
+  await checkPort(config.PORT, config.HOST);
+  const documents = await documentRules(config, log);
+  const onProgress = (message: string) => log.info(message);
+  const database = await openConfiguredDatabase(config, { onProgress });
+  stops.push(database.stop);
+  const opened = await openConfiguredNetwork(config, database.handle, log);
+  const { network } = opened;
+  const clockControl = options.clockControl ?? opened.clockControl;
+  const hasOwnIndexer = config.INDEXER_URL === undefined && familyOf(config.ledger).hasEmbeddedIndexer;
+  const indexerUrl = hasOwnIndexer ? await startIndexer(database, log, stops) : (config.INDEXER_URL ?? null);
+  const app = await buildApp({
+    handle: database.handle,
+    network,
+    clockControl,
+    indexerUrl,
+    publicUrl: config.PUBLIC_URL,
+    signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
+    appSecret: config.APP_SECRET,
+    auth: {
+      ...tokenKey(config),
+      issuer: config.AUTH_ISSUER,
+      audience: config.AUTH_AUDIENCE,
+    },
+    allowedOrigins: originsOf(config),
+    graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
+    introspection: config.INTROSPECTION,
+    documents,
+    limits: limitsOf(config),
+    spoolFolder: join(config.DATA_DIR, 'spool'),
+    ...warehouseOptionsOf(config),
+    mutationWaitMs: config.MUTATION_WAIT_MS,
+    healIntervalMs: config.HEAL_INTERVAL_MS,
+    log,
+  });
+  stops.push(app.stop);
+  // Listening comes first: a port that was taken meanwhile should not have let work begin.
+  const port = await app.listen(config.PORT, config.HOST);
+  await app.start();
+  if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
+  else await tellOfMissingDeliveries(app, indexerUrl, config, log);
+  process.stdout.write(
+    await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
+  );
+}
+
+async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops): Promise<string> {
+  const indexer = await startEmbeddedIndexer({
+    handle: database.handle,
+    clock: systemClock,
+    randomBytes,
+    onError: (message, err) => log.warn({ err }, message),
+  });
+  stops.push(indexer.stop);
+  return indexer.url;
+}
+
+/** Without it, the feed would hear of other accounts' retirements only by its own rounds. */
+async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
+  if (await isWatching(dependencies)) return;
+  const { webhookId } = await watchRetirements(dependencies);
+  log.info({ webhookId }, 'registered with the indexer');
+}
+
+/** Without deliveries nothing is lost: the feed is only later to hear of what others retire. */
+async function tellOfMissingDeliveries(
+  { dependencies }: App,
+  indexerUrl: string | null,
+  { HEAL_INTERVAL_MS: healIntervalMs }: Config,
+  log: Logger,
+): Promise<void> {
+  if (indexerUrl === null) {
+    log.warn(
+      { healIntervalMs },
+      'INDEXER_URL is not set: the feed looks for retirements by others by itself',
+    );
+  } else if (!(await isWatching(dependencies))) {
+    log.warn(
+      { indexer: new URL(indexerUrl).host },
+      'the indexer delivers nothing to this address yet: call watchRetirements',
+    );
+  }
+}
+
+/** A document that does not fit the schema is told and kept: only the application that sends it is wrong. */
+async function documentRules(config: Config, log: Logger): Promise<DocumentRules> {
+  const { DOCUMENTS: which, TRUSTED_DOCUMENTS: path } = config;
+  const trusted = path === undefined ? null : await readTrustedDocuments(path);
+  for (const problem of trusted?.problems(schema) ?? []) {
+    log.warn({ path, problem }, 'a trusted document does not fit the schema');
+  }
+  if (trusted !== null) log.info({ path, documents: trusted.size, which }, 'read the trusted documents');
+  return { trusted, trustedOnly: which === 'trusted' };
+}
+
+function tokenKey(config: Config): { secret: string } | { jwksUrl: string } {
+  return config.AUTH_SECRET === null
+    ? { jwksUrl: config.AUTH_JWKS_URL ?? '' }
+    : { secret: config.AUTH_SECRET };
+}
+
+function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[] {
+  return origins?.includes('*') ? '*' : (origins ?? []);
+}
+
+/**
+ * GraphiQL comes with an administrator's token on embedded defaults, so that every example works at once. Not
+ * when others than this machine could load the page, and with it the token.
+ */
+async function graphiqlOptions(config: Config) {
+  const isTokenShown = config.hasDevelopmentTokens && isLoopback(config.HOST);
+  const token = isTokenShown ? await signDevelopmentToken(config, 'admin', 'graphiql') : null;
+  return { examples: GRAPHIQL_EXAMPLES, token };
+}

@@ -1,0 +1,36 @@
+/**
+ * The warehouse side's part of the composition, from the configuration: the server and the command line tools
+ * share it.
+ */
+import type { ComposeOptions } from './compose.ts';
+import type { Config } from '../config/config.ts';
+import type { RampSettings } from '../ramp/createRamp.ts';
+
+export function warehouseOptionsOf(
+  config: Config,
+): Pick<ComposeOptions, 'ramp' | 'receiptCountryCode' | 'expiryTimeZone'> {
+  return {
+    ramp: rampOf(config),
+    receiptCountryCode: config.RECEIPT_COUNTRY_CODE,
+    expiryTimeZone: config.EXPIRY_TIME_ZONE,
+  };
+}
+
+function rampOf(config: Config): RampSettings {
+  if (config.RAMP_PROVIDER === 'http') {
+    // The configuration is refused without them.
+    const {
+      RAMP_URL: url = '',
+      RAMP_API_KEY: apiKey = '',
+      RAMP_CALLBACK_SECRETS: callbackSecrets = [],
+      RAMP_REQUESTS_PER_SECOND: requestsPerSecond,
+    } = config;
+    return { kind: 'http', url, apiKey, callbackSecrets, requestsPerSecond };
+  }
+  return {
+    kind: 'manual',
+    exchangeRates: config.RAMP_EXCHANGE_RATES,
+    feeBps: config.RAMP_FEE_BPS,
+    quoteSeconds: config.RAMP_QUOTE_SECONDS,
+  };
+}

@@ -1,0 +1,220 @@
+/**
+ * Connections that fall silent: a proxy stops forwarding the ones that are open, and lets new ones pass. What was asked on
+ * them is given up in time, and what is asked next goes to new ones.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { freePort } from '../../src/db/embedded/freePort.ts';
+import { rateLimits } from '../../src/db/tables/index.ts';
+import { codeOf } from '../../src/http/graphql/errors.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { startDatabaseProxy, type DatabaseProxy } from '../support/database/databaseProxy.ts';
+import { startMarketplace } from '../support/http/marketplace.ts';
+import { projectInput } from '../../devnet/platform.ts';
+import { pathOf } from '../support/run/programs.ts';
+
+/** Of the pools here; the product waits 10 s. */
+const ANSWER_TIMEOUT_MS = 3_000;
+/** What a loaded machine may add to a deadline. */
+const SLACK_MS = 7_000;
+
+let database: TestDatabase;
+let proxy: DatabaseProxy;
+let handle: DatabaseHandle;
+
+const openSmall = () =>
+  openDatabase({
+    url: proxy.url,
+    poolSize: 6,
+    applicationName: 'behind the proxy',
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  });
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  proxy = await startDatabaseProxy(database.url);
+  handle = openSmall();
+});
+afterEach(async () => {
+  await handle.close();
+  await proxy.close();
+  await database.drop();
+});
+
+const mark = (key: string) => ({ key, points: 1, expire: null });
+const insert = (key: string) => handle.db.transaction((tx) => tx.insert(rateLimits).values(mark(key)));
+const ask = () => handle.db.execute(sql`SELECT pg_sleep(0.05)`);
+
+async function useAllConnections(): Promise<void> {
+  await Promise.all(Array.from({ length: 6 }, ask));
+}
+
+async function elapsedMs(work: () => Promise<unknown>): Promise<number> {
+  const startedAt = performance.now();
+  await work();
+  return performance.now() - startedAt;
+}
+
+describe('a pool whose connections fell silent', () => {
+  it('rejects what waits for them in time, and serves what is asked then', async () => {
+    await useAllConnections();
+    proxy.silenceAll();
+    const works = [
+      ...Array.from({ length: 12 }, (_, i) => insert(`silent ${i}`)),
+      ...Array.from({ length: 12 }, ask),
+    ];
+    const givenUpMs = await elapsedMs(() => Promise.allSettled(works));
+    expect(givenUpMs).toBeLessThan(ANSWER_TIMEOUT_MS + SLACK_MS);
+    expect(await elapsedMs(() => insert('after'))).toBeLessThan(SLACK_MS);
+    expect(await elapsedMs(useAllConnections)).toBeLessThan(SLACK_MS);
+  });
+
+  it('gives up the idle ones with the first one that gave no answer', async () => {
+    await useAllConnections();
+    proxy.silenceAll();
+    await expect(insert('silent')).rejects.toThrow();
+    expect(
+      await elapsedMs(async () => {
+        for (let i = 0; i < 6; i++) await insert(`after ${i}`);
+      }),
+    ).toBeLessThan(ANSWER_TIMEOUT_MS);
+  });
+
+  it('rejects a transaction in its middle, and frees the rows that it locked', async () => {
+    await insert('row');
+    const update = (db: Pick<DatabaseHandle['db'], 'execute'>) =>
+      db.execute(sql`UPDATE rate_limits SET points = points + 1 WHERE key = 'row'`);
+    let goOn: () => void = () => {};
+    const work = handle.db.transaction(async (tx) => {
+      await update(tx);
+      proxy.silenceAll();
+      goOn();
+      await tx.execute(sql`SELECT 1`);
+    });
+    await new Promise<void>((resolve) => (goOn = resolve));
+    const retried = (async () => {
+      while (
+        !(await handle.db.transaction(update).then(
+          () => true,
+          () => false,
+        ))
+      )
+        await delay(100);
+    })();
+    await expect(work).rejects.toThrow();
+    expect(await elapsedMs(() => retried)).toBeLessThan(SLACK_MS);
+    expect(await database.handle.db.select().from(rateLimits)).toMatchObject([{ points: 2 }]);
+  });
+
+  it('closes without waiting for them', async () => {
+    await useAllConnections();
+    proxy.silenceAll();
+    const works = [insert('silent'), ask()].map((work) => expect(work).rejects.toThrow());
+    expect(await elapsedMs(() => handle.close())).toBeLessThan(ANSWER_TIMEOUT_MS);
+    await Promise.all(works);
+    handle = openSmall();
+  });
+});
+
+it('single statements that wait too long for a connection are answered OVERLOADED', async () => {
+  const pair = openDatabase({
+    url: proxy.url,
+    poolSize: 2,
+    applicationName: 'two connections',
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  });
+  let end: () => void = () => {};
+  const held = pair.db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL idle_in_transaction_session_timeout = 60000`);
+    await new Promise<void>((resolve) => (end = resolve));
+  });
+  const works = await Promise.all(
+    Array.from({ length: 4 }, () => pair.db.execute(sql`SELECT pg_sleep(2)`).then(() => 'OK', codeOf)),
+  );
+  expect(works).toEqual(['OK', 'OK', 'OK', 'OVERLOADED']);
+  end();
+  await held;
+  await pair.close();
+});
+
+it('transactions that wait too long for a connection are answered OVERLOADED, and hinder no statement', async () => {
+  const ends: (() => void)[] = [];
+  const held = Array.from({ length: 3 }, () =>
+    handle.db.transaction(async (tx) => {
+      await tx.execute(sql`SET LOCAL idle_in_transaction_session_timeout = 60000`);
+      await new Promise<void>((resolve) => ends.push(resolve));
+    }),
+  );
+  const late = insert('late');
+  await expect(late).rejects.toMatchObject({ code: 'OVERLOADED' });
+  await ask();
+  for (const end of ends) end();
+  await Promise.all(held);
+  await insert('next');
+});
+
+describe('a server whose connections fell silent', () => {
+  it('is not ready while a mutation would not be answered, and both come back', async () => {
+    const marketplace = await startMarketplace({ database: { ...database, handle }, withIndexer: false });
+    const isReady = async () => (await fetch(marketplace.url.replace('/graphql', '/readyz'))).status === 200;
+    const create = async () => {
+      const { data } = await marketplace.send(
+        `mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { id state } } }`,
+        { input: { ...projectInput(), quantityCO2e: '10' } },
+        { role: 'developer', subject: 'developer' },
+      );
+      return data !== null;
+    };
+    expect(await create()).toBe(true);
+    expect(await isReady()).toBe(true);
+
+    // Each answer is kept for a second.
+    await delay(1_100);
+    proxy.silenceAll();
+    const silentAt = performance.now();
+    expect(await isReady()).toBe(false);
+    while (!(await create())) expect(performance.now() - silentAt).toBeLessThan(15_000 + SLACK_MS);
+    while (!(await isReady())) {
+      expect(performance.now() - silentAt).toBeLessThan(15_000 + SLACK_MS);
+      await delay(200);
+    }
+    await marketplace.stop();
+  });
+
+  it('ends on SIGTERM within seconds', async () => {
+    const dataDir = await mkdtemp(join(tmpdir(), 'silent-'));
+    const port = await freePort();
+    const url = `http://127.0.0.1:${port}`;
+    const server = spawn(process.execPath, [pathOf('src/main.ts')], {
+      env: {
+        PATH: process.env['PATH'],
+        DATABASE_URL: proxy.url,
+        DATA_DIR: dataDir,
+        PORT: String(port),
+        LOG_LEVEL: 'error',
+      },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const ended = once(server, 'exit');
+    await once(server.stdout, 'data');
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+
+    proxy.silenceAll();
+    const asked = fetch(`${url}/readyz`).catch(() => null);
+    await delay(500);
+    const stopMs = await elapsedMs(async () => {
+      server.kill('SIGTERM');
+      expect(await ended).toEqual([0, null]);
+    });
+    expect(stopMs).toBeLessThan(5_000 + SLACK_MS);
+    await asked;
+    await rm(dataDir, { recursive: true, force: true });
+  });
+});

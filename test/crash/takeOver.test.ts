@@ -1,0 +1,113 @@
+/**
+ * What an instance has under way when it is killed is finished by another one within seconds; and what an instance still
+ * works on is left to it, however long that takes.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eq, sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { Platform } from '../../src/startup/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
+import { submissions } from '../../src/db/tables/index.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { connectLedger, embeddedLedger } from '../../devnet/ledgers.ts';
+import { openProject } from '../../devnet/platform.ts';
+import { platformOn } from '../support/platform.ts';
+import { instancesOn } from './instances.ts';
+
+/** What the product promises. */
+const TAKE_OVER_MS = 3_000;
+/** What starting an instance and the step itself may take on a loaded machine. */
+const SLACK_MS = 9_000;
+
+let database: TestDatabase;
+const handles: DatabaseHandle[] = [];
+const platforms: Platform[] = [];
+const instances = instancesOn(() => database);
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  for (const platform of platforms.splice(0)) await platform.stop();
+  for (const handle of handles.splice(0)) await handle.close();
+  await database.drop();
+});
+
+async function openInstance(checkpoint = async () => {}): Promise<Platform> {
+  const handle = openDatabase({ url: database.url, poolSize: 5, applicationName: 'instance' });
+  handles.push(handle);
+  const platform = await platformOn(handle, await connectLedger(embeddedLedger, handle), { checkpoint });
+  platforms.push(platform);
+  return platform;
+}
+
+/** What to retire, bought by an instance that has ended again. */
+async function retireInput() {
+  const platform = await instances.start(1);
+  const { tokenAddress } = await openProject(platform, 100n);
+  const bought = { buyerId: 'acme', tokenAddress, amountCO2e: 100n, idempotencyKey: randomUUID() };
+  await purchase(platform.dependencies, 'acme', bought);
+  await instances.stop();
+  const about = { buyerName: 'Acme Ltd', amountCO2e: 30n, note: '', idempotencyKey: randomUUID() };
+  return { buyerId: 'acme', tokenAddress, ...about };
+}
+
+async function burn() {
+  const [row] = await database.handle.db
+    .select({
+      state: submissions.state,
+      leftMs: sql<number>`extract(epoch FROM ${submissions.dueAt} - clock_timestamp())::float8 * 1000`,
+      nowMs: sql<number>`extract(epoch FROM clock_timestamp())::float8 * 1000`,
+    })
+    .from(submissions)
+    .where(eq(submissions.kind, 'retire'));
+  if (!row) throw new Error('there is no burn');
+  return row;
+}
+
+it.each(['attempt-signed', 'attempt-committed', 'broadcast-sent', 'settlement-uncommitted'] as const)(
+  'what is killed at %s is taken over within seconds',
+  async (killAt) => {
+    const input = await retireInput();
+    await instances.crash({ killAt, occurrence: 1, request: { kind: 'retire', input } });
+    const atCrash = await burn();
+    expect(atCrash).toMatchObject({ state: 'PENDING' });
+    expect(atCrash.leftMs).toBeLessThan(TAKE_OVER_MS);
+    const other = await openInstance();
+    await other.start();
+    while ((await burn()).state === 'PENDING') await delay(50);
+    const done = await burn();
+    expect(done.state).toBe('SUCCEEDED');
+    expect(done.nowMs - atCrash.nowMs).toBeLessThan(TAKE_OVER_MS + SLACK_MS);
+  },
+);
+
+// A machine that stalls for longer than a lease lets the lease lapse, which is allowed, so a stalled run is repeated.
+it('what its owner still works on is not taken over', { retry: 2 }, async () => {
+  const input = await retireInput();
+  let goOn: () => void = () => {};
+  let passedByOwner = 0;
+  let passedByOther = 0;
+  const owner = await openInstance(async () => {
+    passedByOwner += 1;
+    if (passedByOwner === 1) await new Promise<void>((resolve) => (goOn = resolve));
+  });
+  const other = await openInstance(async () => {
+    passedByOther += 1;
+  });
+  await owner.start();
+  const retired = retire(owner.dependencies, 'acme', input);
+  while (passedByOwner === 0) await delay(20);
+  await other.start();
+  // Three leases long.
+  for (let looks = 0; looks < 40; looks++) {
+    expect(passedByOther).toBe(0);
+    await delay(200);
+  }
+  goOn();
+  // Once broadcast, any instance may ask for the outcome.
+  expect(await retired).toMatchObject({ state: 'RETIRED' });
+});

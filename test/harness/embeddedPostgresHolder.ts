@@ -1,8 +1,0 @@
-/**
- * A process of its own that opens the embedded PostgreSQL, says where it is, and holds it until it is killed.
- */
-import { openEmbeddedPostgres } from '../../src/db/embedded/embeddedPostgres.ts';
-
-const [dataDir = '', password = ''] = process.argv.slice(2);
-const { url } = await openEmbeddedPostgres({ dataDir, password });
-process.stdout.write(`${url}\n`);

@@ -1,0 +1,232 @@
+/**
+ * Who may do what: every field of the contract with every role, with credentials of every bad kind, and with
+ * ids of other subjects.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ROLES, type Role } from '../../../src/identity/roles.ts';
+import { defaultLimits } from '../../../src/limits/limits.ts';
+import { schema } from '../../../src/schema/index.ts';
+import type { AccessRule, Belongings } from '../../support/http/accessTable.ts';
+import { makeBelongings, MUTATIONS, OWNER, QUERIES, SUBSCRIPTIONS } from '../../support/http/accessTable.ts';
+import { askOver, codesOf, TRANSPORTS, type Transport } from '../../support/http/askOver.ts';
+import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+
+const limits = defaultLimits();
+// Every field is tried with every bad credential.
+const patient = { ...limits, rates: { ...limits.rates, failedLoginsPerMinute: 100_000 } };
+
+const RULES: [string, AccessRule, Transport[]][] = [
+  ...Object.entries({ ...QUERIES, ...MUTATIONS }).map(([name, rule]): [string, AccessRule, Transport[]] => [
+    name,
+    rule,
+    [...TRANSPORTS],
+  ]),
+  // Plain HTTP has no way of answering more than once.
+  ...Object.entries(SUBSCRIPTIONS).map(([name, rule]): [string, AccessRule, Transport[]] => [
+    name,
+    rule,
+    ['sse', 'websocket'],
+  ]),
+];
+
+const rsa = generateKeyPair('RS256', { extractable: true });
+const identityProvider = createServer((_request, response) => {
+  void (async () => {
+    const key = await exportJWK((await rsa).publicKey);
+    response.end(JSON.stringify({ keys: [{ ...key, kid: 'one', alg: 'RS256', use: 'sig' }] }));
+  })();
+});
+
+/** What those who may ask are told when the table asks for what is not there, or not any more. */
+const ANSWERS = ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'INDEXER_UNAVAILABLE'];
+
+let market: Marketplace;
+/** The same platform, with tokens of an identity provider. */
+let federated: Marketplace;
+let own: Belongings;
+
+beforeAll(async () => {
+  await new Promise<void>((resolve) => identityProvider.listen(0, '127.0.0.1', resolve));
+  const { port } = identityProvider.address() as AddressInfo;
+  market = await startMarketplace({ limits: patient });
+  federated = await startMarketplace({
+    database: market.database,
+    withIndexer: false,
+    limits: patient,
+    auth: { jwksUrl: `http://127.0.0.1:${port}/keys`, issuer: 'tests', audience: 'tests' },
+  });
+  own = await makeBelongings(market);
+});
+afterAll(async () => {
+  await federated.stop();
+  await market.stop();
+  identityProvider.close();
+});
+
+function ask(rule: AccessRule, bearer: string | null, transport: Transport, url = market.url) {
+  return askOver(transport, url, { query: rule.query, variables: rule.variables?.(own), bearer });
+}
+
+function claims(overrides: Record<string, unknown> = {}) {
+  const now = Math.floor(Date.now() / 1000);
+  return { sub: OWNER, roles: ROLES, iss: 'tests', aud: 'tests', iat: now, exp: now + 300, ...overrides };
+}
+
+function base64url(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url');
+}
+
+function signedBySecret(secret: string, overrides: Record<string, unknown> = {}) {
+  return new SignJWT(claims(overrides))
+    .setProtectedHeader({ alg: 'HS256' })
+    .sign(new TextEncoder().encode(secret));
+}
+
+describe('the table', () => {
+  it('has every field of the contract', () => {
+    const inSchema = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].map(
+      (type) => Object.keys(type?.getFields() ?? {}).sort((a, b) => a.localeCompare(b)),
+    );
+    const inTable = [QUERIES, MUTATIONS, SUBSCRIPTIONS].map((rules) =>
+      Object.keys(rules).sort((a, b) => a.localeCompare(b)),
+    );
+    expect(inTable).toEqual(inSchema);
+  });
+});
+
+describe.each(RULES)('%s', (_name, rule, transports) => {
+  const transport = transports[0] ?? 'http';
+  const mayUse = (role: Role) => rule.who === null || role === 'admin' || rule.who.includes(role);
+
+  it.each(ROLES.filter(mayUse))('lets %s in', async (role) => {
+    const reply = await ask(rule, await tokenOf({ role, subject: OWNER }), transport);
+    for (const code of codesOf(reply)) expect(ANSWERS).toContain(code);
+  });
+
+  it.each(ROLES.filter((role) => !mayUse(role)))('refuses %s', async (role) => {
+    const reply = await ask(rule, await tokenOf({ role, subject: OWNER }), transport);
+    expect(codesOf(reply)).toEqual(['FORBIDDEN']);
+  });
+
+  it.each(transports)('without a token over %s: the public gets what is public', async (over) => {
+    const reply = await ask(rule, null, over);
+    if (rule.who !== null) expect(codesOf(reply)).toEqual(['UNAUTHENTICATED']);
+    else expect(reply.errors).toEqual([]);
+  });
+
+  it.each(transports)('over %s: no bad credential is better than none', async (over) => {
+    const anotherKey = (await generateKeyPair('RS256')).privateKey;
+    const { publicKey, privateKey } = await rsa;
+    const rs256 = (key: typeof privateKey) =>
+      new SignJWT(claims()).setProtectedHeader({ alg: 'RS256', kid: 'one' }).sign(key);
+    const bad: [string, string, string][] = [
+      ['expired', market.url, await tokenOf({ role: 'admin', subject: OWNER }, { expiresInSeconds: -60 })],
+      ['wrong key', market.url, await signedBySecret('another secret, as long as the right one')],
+      ['alg none', market.url, `${base64url({ alg: 'none' })}.${base64url(claims())}.`],
+      ['RS256 where a secret is', market.url, await rs256(privateKey)],
+      ['HS256 by the public key', federated.url, await signedBySecret(await exportSPKI(publicKey))],
+      [
+        'HS256 by the JWK',
+        federated.url,
+        await signedBySecret(JSON.stringify({ ...(await exportJWK(publicKey)), kid: 'one' })),
+      ],
+      ['alg none', federated.url, `${base64url({ alg: 'none', kid: 'one' })}.${base64url(claims())}.`],
+      ['another key of the same name', federated.url, await rs256(anotherKey)],
+      ['not an API key', market.url, `atm_${'0'.repeat(32)}_${'x'.repeat(43)}`],
+    ];
+    for (const [how, url, bearer] of bad) {
+      const reply = await ask(rule, bearer, over, url);
+      const outcome = over === 'websocket' ? reply.closeCode : reply.status;
+      expect([how, outcome, reply.data]).toEqual([how, over === 'websocket' ? 4403 : 401, null]);
+      if (over !== 'websocket') expect(codesOf(reply)).toEqual(['UNAUTHENTICATED']);
+    }
+    const good = await ask(rule, await rs256(privateKey), over, federated.url);
+    for (const code of codesOf(good)) expect(ANSWERS).toContain(code);
+  });
+});
+
+describe("another subject's", () => {
+  const node = 'query ($id: ID!) { node(id: $id) { id } }';
+  const cases: [string, Role, () => { query: string; variables?: Record<string, unknown> }, unknown][] = [
+    ['account', 'buyer', () => tableQuestion('buyerAccount'), 'FORBIDDEN'],
+    ['retirement', 'buyer', () => tableQuestion('retirement'), null],
+    ['retirement, by its node', 'buyer', () => ({ query: node, variables: { id: own.retirementId } }), null],
+    ['purchase, by its node', 'buyer', () => ({ query: node, variables: { id: own.purchaseId } }), null],
+    [
+      'retirements, by a filter',
+      'buyer',
+      () => ({
+        query: `{ retirements(first: 1, filter: { buyerId: "${OWNER}" }) { edges { node { id } } } }`,
+      }),
+      'FORBIDDEN',
+    ],
+    ['credits, to buy for', 'buyer', () => tableQuestion('purchase'), 'FORBIDDEN'],
+    ['credits, to retire', 'buyer', () => tableQuestion('retire'), 'FORBIDDEN'],
+    ['receipt', 'farmer', () => tableQuestion('receipt'), null],
+    ['receipt, by its node', 'farmer', () => ({ query: node, variables: { id: own.receiptId } }), null],
+    ['receipt, to cash out', 'farmer', () => tableQuestion('cashOut'), 'NOT_FOUND'],
+    ['session', 'farmer', () => tableQuestion('offRampSession'), null],
+    [
+      'session, by its node',
+      'farmer',
+      () => ({ query: node, variables: { id: own.offRampSessionId } }),
+      null,
+    ],
+    ['act to sign', 'farmer', () => ({ query: node, variables: { id: own.holderActId } }), null],
+    // Its farmer by name, but not by role.
+    ['act to sign', 'buyer', () => ({ query: node, variables: { id: own.holderActId } }), null],
+    ...(['farmer', 'buyer'] as const).map((role): (typeof cases)[number] => [
+      'act, to submit',
+      role,
+      () => ({
+        ...tableQuestion('submitSigned'),
+        variables: { input: { id: own.holderActId, signed: 'AAAA' } },
+      }),
+      'NOT_FOUND',
+    ]),
+    [
+      'receipt, to cash out by a signature',
+      'farmer',
+      () => tableQuestion('prepareCashOutDeposit'),
+      'NOT_FOUND',
+    ],
+    ['receipt', 'warehouse', () => tableQuestion('receipt'), null],
+    ['receipt, by its node', 'warehouse', () => ({ query: node, variables: { id: own.receiptId } }), null],
+    ['warehouse, to deposit in', 'warehouse', () => tableQuestion('createDeposit'), 'FORBIDDEN'],
+    // The right name with the wrong role is another caller.
+    ['session', 'warehouse', () => tableQuestion('offRampSession'), 'FORBIDDEN'],
+  ];
+
+  function tableQuestion(name: string) {
+    const rule = { ...QUERIES, ...MUTATIONS }[name];
+    if (rule === undefined) throw new Error(`no field ${name} in the table`);
+    return { query: rule.query, variables: rule.variables?.(own) };
+  }
+
+  it.each(cases)('%s is not for another %s', async (_what, role, question, expected) => {
+    const bearer = await tokenOf({ role, subject: 'mallory' });
+    for (const transport of TRANSPORTS) {
+      const reply = await askOver(transport, market.url, { ...question(), bearer });
+      if (expected === null) expect([Object.values(reply.data ?? {}), reply.errors]).toEqual([[null], []]);
+      else expect(codesOf(reply)).toEqual([expected]);
+    }
+  });
+
+  it.each([
+    ['buyer', 'retirements'],
+    ['farmer', 'receipts'],
+    ['warehouse', 'receipts'],
+    ['farmer', 'offRampSessions'],
+  ] as const)('is in no list that another %s reads: %s', async (role, list) => {
+    const query = `{ ${list}(first: 100) { edges { node { id } } } }`;
+    const read = async (subject: string) => {
+      const reply = await askOver('http', market.url, { query, bearer: await tokenOf({ role, subject }) });
+      return (reply.data as Record<string, { edges: unknown[] }>)[list]?.edges.length;
+    };
+    expect(await read(OWNER)).toBeGreaterThan(0);
+    expect(await read('mallory')).toBe(0);
+  });
+});

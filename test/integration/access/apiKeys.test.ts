@@ -1,0 +1,285 @@
+/**
+ * API keys, from being made to being revoked: what they open, and what closes with them, on two instances.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { apiKeys } from '../../../src/db/tables/index.ts';
+import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
+import { until } from '../../support/http/httpServer.ts';
+import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+
+let market: Marketplace;
+
+beforeAll(async () => {
+  market = await startMarketplace();
+});
+afterAll(() => market.stop());
+
+const admin = { role: 'admin', subject: 'root' } as const;
+
+const CREATE = `mutation ($input: CreateApiKeyInput!) {
+  createApiKey(input: $input) { key apiKey { id name prefix subject roles warehouseIds createdBy revokedAt } } }`;
+const REVOKE = `mutation ($input: RevokeApiKeyInput!) {
+  revokeApiKey(input: $input) { apiKey { id revokedAt revokedBy } } }`;
+
+interface Made {
+  createApiKey: { key: string; apiKey: { id: string; prefix: string } & Record<string, unknown> };
+}
+
+function inSeconds(seconds: number): number {
+  return Math.floor(Date.now() / 1000) + seconds;
+}
+
+function keyInput(overrides: Record<string, unknown> = {}) {
+  return {
+    name: 'billing',
+    subject: 'acme',
+    roles: ['BUYER'],
+    expiresAt: inSeconds(3600),
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
+}
+
+async function makeKey(overrides: Record<string, unknown> = {}) {
+  const answer = await market.send<Made>(CREATE, { input: keyInput(overrides) }, admin);
+  expect(answer.errors).toEqual([]);
+  const { key, apiKey } = answer.data?.createApiKey ?? { key: '', apiKey: { id: '', prefix: '' } };
+  return { key, apiKey };
+}
+
+const revoke = (id: string) => market.send(REVOKE, { input: { id } }, admin);
+
+const BALANCE = '{ buyerAccount(buyerId: "acme") { buyerId } }';
+
+describe('an API key', () => {
+  it.each(TRANSPORTS)('speaks for its subject alone over %s', async (transport) => {
+    const { key } = await makeKey();
+    const own = await askOver(transport, market.url, { query: BALANCE, bearer: key });
+    expect(own.data).toEqual({ buyerAccount: { buyerId: 'acme' } });
+    const others = await askOver(transport, market.url, {
+      query: BALANCE.replace('acme', 'globex'),
+      bearer: key,
+    });
+    expect(codesOf(others)).toEqual(['FORBIDDEN']);
+  });
+
+  it('is shown once and kept as a hash, with its beginning to recognise it by', async () => {
+    const { key, apiKey } = await makeKey({ name: 'shown once' });
+    expect(key.startsWith(`${apiKey.prefix}_`)).toBe(true);
+    const secret = key.slice(apiKey.prefix.length + 1);
+    expect(secret).toHaveLength(43);
+    const dump = await market.database.handle.sql`SELECT api_keys::text AS row FROM api_keys`;
+    expect(JSON.stringify(dump)).not.toContain(secret);
+    const hash = await market.database.handle.db
+      .select({ ofKey: sql<boolean>`key_hash = sha256(${key}::bytea)` })
+      .from(apiKeys)
+      .where(eq(apiKeys.name, 'shown once'));
+    expect(hash).toEqual([{ ofKey: true }]);
+  });
+
+  it('is made once for one idempotency key, and shown by the first answer alone', async () => {
+    const input = keyInput({ subject: `client-${randomUUID()}`, roles: ['BUYER', 'FARMER'] });
+    const make = (overrides: Record<string, unknown> = {}) =>
+      market.send<{ createApiKey: { key: string | null; apiKey: { id: string } } }>(
+        CREATE,
+        { input: { ...input, ...overrides } },
+        admin,
+      );
+    const answers = await Promise.all([make(), make(), make({ roles: ['FARMER', 'BUYER'] })]);
+    expect(answers.flatMap(({ errors }) => errors)).toEqual([]);
+    const made = answers.map(({ data }) => data?.createApiKey);
+    expect(new Set(made.map((one) => one?.apiKey.id)).size).toBe(1);
+    expect(made.filter((one) => one?.key !== null)).toHaveLength(1);
+    const other = await make({ name: 'another client' });
+    expect(other.errors[0]?.extensions.code).toBe('IDEMPOTENCY_CONFLICT');
+    const keys = market.database.handle.sql`SELECT 1 FROM api_keys WHERE subject = ${input.subject}`;
+    expect(await keys).toHaveLength(1);
+  });
+
+  it('is listed for administrators, with its last use', async () => {
+    const subject = `client-${randomUUID()}`;
+    const { key, apiKey } = await makeKey({ subject });
+    const list = `query ($subject: String!, $active: Boolean) {
+      apiKeys(first: 10, filter: { subject: $subject, active: $active }) { edges { node { id lastUsedAt } } } }`;
+    const unused = await market.send(list, { subject, active: true }, admin);
+    expect(unused.data).toEqual({ apiKeys: { edges: [{ node: { id: apiKey.id, lastUsedAt: null } }] } });
+    await askOver('http', market.url, { query: '{ __typename }', bearer: key });
+    await expect
+      .poll(async () => JSON.stringify((await market.send(list, { subject }, admin)).data))
+      .toMatch(/"lastUsedAt":\d{10}/);
+    const inactive = await market.send(list, { subject, active: false }, admin);
+    expect(inactive.data).toEqual({ apiKeys: { edges: [] } });
+    const operators = await market.send(list, { subject }, { role: 'operator', subject: 'ops' });
+    expect(operators.errors[0]?.extensions.code).toBe('FORBIDDEN');
+  });
+
+  it.each([
+    ['without roles', { roles: [] }],
+    ['for no time', { expiresAt: inSeconds(0) }],
+    ['for ever', { expiresAt: inSeconds(500 * 86_400) }],
+    ['with an impossible subject', { subject: 'acme evil' }],
+    ['with too many warehouses', { warehouseIds: Array.from({ length: 101 }, (_, i) => `w${i}`) }],
+  ])('is not made %s', async (_how, overrides) => {
+    const answer = await market.send(CREATE, { input: keyInput(overrides) }, admin);
+    expect(answer.errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
+  });
+
+  it('of an administrator makes no others', async () => {
+    const { key } = await makeKey({ subject: 'root', roles: ['ADMIN'] });
+    const answer = await askOver('http', market.url, {
+      query: CREATE,
+      variables: { input: keyInput() },
+      bearer: key,
+    });
+    expect(codesOf(answer)).toEqual(['FORBIDDEN']);
+  });
+
+  it('with role WAREHOUSE acts for its warehouses alone', async () => {
+    const { key } = await makeKey({ subject: 'depot', roles: ['WAREHOUSE'], warehouseIds: ['w-1', 'w-2'] });
+    const deposit = (warehouseId: string) =>
+      askOver('http', market.url, {
+        query: 'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { tokenAddress } }',
+        variables: {
+          input: {
+            farmerAddress: market.network.custodyAddress,
+            commodityType: 'Maize',
+            quantityKg: 10,
+            warehouseId,
+            gradeClassification: 'A',
+            valuationUSD: 5,
+            idempotencyKey: randomUUID(),
+          },
+        },
+        bearer: key,
+      });
+    expect((await deposit('w-2')).errors).toEqual([]);
+    expect(codesOf(await deposit('w-3'))).toEqual(['FORBIDDEN']);
+    expect(codesOf(await deposit('depot'))).toEqual(['FORBIDDEN']);
+  });
+});
+
+describe('a key that is not good any more', () => {
+  it.each(TRANSPORTS)('is refused over %s, saying why', async (transport) => {
+    const { key, apiKey } = await makeKey();
+    const wrongSecret = `${apiKey.prefix}_${'x'.repeat(43)}`;
+    const unknown = `atm_${'0'.repeat(32)}_${'x'.repeat(43)}`;
+    await revoke(apiKey.id);
+    for (const [bearer, why] of [
+      [key, 'The API key was revoked.'],
+      [wrongSecret, 'The API key is not known.'],
+      [unknown, 'The API key is not known.'],
+      ['atm_short', 'The API key is not known.'],
+    ] as const) {
+      const reply = await askOver(transport, market.url, { query: '{ __typename }', bearer });
+      if (transport === 'websocket') expect([reply.closeCode, reply.closeReason]).toEqual([4403, why]);
+      else expect([reply.status, reply.errors[0]?.message]).toEqual([401, why]);
+    }
+  });
+
+  it('is fixed in the database: no other rights, no longer life, no return', async () => {
+    const { apiKey } = await makeKey();
+    await revoke(apiKey.id);
+    const { sql: run } = market.database.handle;
+    const [row] = await run`SELECT id FROM api_keys WHERE revoked_at IS NOT NULL LIMIT 1`;
+    const id = String(row?.['id']);
+    for (const change of [
+      "roles = '{admin}'",
+      "expires_at = now() + interval '9 years'",
+      'revoked_at = NULL, revoked_by = NULL',
+    ]) {
+      await expect(run.unsafe(`UPDATE api_keys SET ${change} WHERE id = '${id}'`)).rejects.toThrow(
+        /is fixed/,
+      );
+    }
+    await expect(run`DELETE FROM api_keys WHERE id = ${id}`).rejects.toThrow(/append-only/);
+  });
+
+  it('can be revoked again, and nothing changes', async () => {
+    const { apiKey } = await makeKey();
+    const first = await revoke(apiKey.id);
+    expect((await revoke(apiKey.id)).data).toEqual(first.data);
+    const unknown = Buffer.from(`ApiKey:${randomUUID()}`).toString('base64url');
+    expect((await revoke(unknown)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+  });
+});
+
+describe('what was opened with a key closes with it', () => {
+  it('on this instance and on another, sockets and event streams', async () => {
+    const other = await startMarketplace({ database: market.database, withIndexer: false });
+    const { key, apiKey } = await makeKey();
+    const feed = 'subscription { retirementFeed { cursor } }';
+    const closings = await Promise.all(
+      [market.url, other.url].flatMap((url) => [openSocket(url, key), openStream(url, key, feed)]),
+    );
+    expect((await revoke(apiKey.id)).errors).toEqual([]);
+    const ends = await Promise.all(closings.map((closing) => closing.ended));
+    expect(ends).toEqual([
+      '4403 The API key was revoked.',
+      'complete',
+      '4403 The API key was revoked.',
+      'complete',
+    ]);
+    await other.stop();
+  });
+
+  it('also when no notification told of it', async () => {
+    const { key, apiKey } = await makeKey();
+    const socket = await openSocket(market.url, key);
+    const id = Buffer.from(apiKey.id, 'base64url').toString().split(':')[1] ?? '';
+    await market.database.handle.db
+      .update(apiKeys)
+      .set({ revokedAt: new Date(), revokedBy: 'another program' })
+      .where(eq(apiKeys.id, id));
+    expect(await socket.ended).toBe('4403 The API key was revoked.');
+    const status = async () =>
+      (await askOver('http', market.url, { query: '{ __typename }', bearer: key })).status;
+    await expect.poll(status, { timeout: 10_000 }).toBe(401);
+  });
+
+  it('while others go on', async () => {
+    const ended = await openSocket(market.url, (await makeKey()).key);
+    const { key, apiKey } = await makeKey();
+    const revoked = await openSocket(market.url, key);
+    const people = await openSocket(market.url, await tokenOf({ role: 'buyer', subject: 'acme' }));
+    await revoke(apiKey.id);
+    await revoked.ended;
+    expect([ended.isOpen(), people.isOpen()]).toEqual([true, true]);
+    ended.close();
+    people.close();
+  });
+});
+
+/** A socket that was acknowledged. `ended` is its close code and reason. */
+async function openSocket(url: string, bearer: string) {
+  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
+  const ended = new Promise<string>((resolve) => {
+    socket.once('close', (code, reason) => resolve(`${code} ${reason.toString()}`));
+  });
+  await new Promise((resolve) => socket.once('open', resolve));
+  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${bearer}` } }));
+  await new Promise((resolve) => socket.once('message', resolve));
+  return { ended, isOpen: () => socket.readyState === socket.OPEN, close: () => socket.close() };
+}
+
+/** A stream that has begun. `ended` is its last event. */
+async function openStream(url: string, bearer: string, query: string) {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: {
+      'content-type': 'application/json',
+      accept: 'text/event-stream',
+      authorization: `Bearer ${bearer}`,
+    },
+    body: JSON.stringify({ query }),
+  });
+  let text = '';
+  const reading = (async () => {
+    for await (const chunk of response.body ?? []) text += Buffer.from(chunk as Uint8Array).toString();
+    return /event: (\w+)\s+data:\s*$/.exec(text)?.[1] ?? text;
+  })();
+  await until(() => text !== '');
+  return { ended: reading };
+}

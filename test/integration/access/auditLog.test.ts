@@ -1,0 +1,239 @@
+/**
+ * The audit log: an entry for every mutation, whatever becomes of it, and none that can be changed.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock, createIdSource } from '../../../src/lib/clock.ts';
+import { createAuditLog } from '../../../src/identity/auditLog.ts';
+import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
+import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+import { silentLog } from '../../../devnet/platform.ts';
+
+let market: Marketplace;
+
+beforeAll(async () => {
+  market = await startMarketplace();
+});
+afterAll(() => market.stop());
+
+interface Entry {
+  field: string;
+  outcome: string | null;
+  errorCode: string | null;
+  callerSubject: string | null;
+  callerRoles: string[];
+  remoteAddress: string;
+  requestId: string;
+  subjectIds: string[];
+  endedAt: number | null;
+}
+
+const operator = { role: 'operator', subject: 'ops' } as const;
+const buyer = { role: 'buyer', subject: 'acme' } as const;
+
+const ENTRIES = `query ($filter: AuditFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
+  field outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds endedAt } } } }`;
+const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
+
+async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
+  const answer = await market.send<{ auditEntries: { edges: { node: Entry }[] } }>(
+    ENTRIES,
+    { filter },
+    operator,
+  );
+  expect(answer.errors).toEqual([]);
+  return answer.data?.auditEntries.edges.map(({ node }) => node) ?? [];
+}
+
+/** The finished entries about a subject: outcomes are added a moment after the answer. */
+async function finished(filter: Record<string, unknown>, count = 1): Promise<Entry[]> {
+  await expect.poll(async () => (await entries(filter)).filter((entry) => entry.outcome).length).toBe(count);
+  return entries(filter);
+}
+
+function purchaseInput(tokenAddress: string, overrides: Record<string, unknown> = {}) {
+  return { buyerId: 'acme', tokenAddress, amountCO2e: 1, idempotencyKey: randomUUID(), ...overrides };
+}
+
+async function newToken(): Promise<string> {
+  const input = {
+    creditType: 'VCU',
+    verificationBodyRef: `VCS-${randomUUID()}`,
+    vintageYear: 2024,
+    quantityCO2e: 100,
+    projectLocation: 'Kasigau Corridor',
+    projectType: 'REDD+',
+    countryCode: 'KE',
+    idempotencyKey: randomUUID(),
+  };
+  const created = await market.send<{ createProject: { tokenAddress: string } }>(
+    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { tokenAddress } }',
+    { input },
+    { role: 'developer', subject: 'dev' },
+  );
+  expect(created.errors).toEqual([]);
+  return created.data?.createProject.tokenAddress ?? '';
+}
+
+describe('every mutation leaves an entry', () => {
+  it.each(TRANSPORTS)('that says who did what from where, over %s', async (transport) => {
+    const tokenAddress = await newToken();
+    const reply = await askOver(transport, market.url, {
+      query: PURCHASE,
+      variables: { input: purchaseInput(tokenAddress) },
+      bearer: await tokenOf(buyer),
+    });
+    const { id } = (reply.data as { purchase: { purchase: { id: string } } }).purchase.purchase;
+    const [entry] = await finished({ subjectId: tokenAddress });
+    expect(entry).toMatchObject({
+      field: 'purchase',
+      outcome: 'OK',
+      errorCode: null,
+      callerSubject: 'acme',
+      callerRoles: ['BUYER'],
+      remoteAddress: expect.stringContaining('127.0.0.1') as string,
+      requestId: reply.headers?.get('x-request-id') ?? (expect.any(String) as string),
+    });
+    const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
+    expect(entry?.subjectIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
+    expect(entry?.endedAt).not.toBeNull();
+  });
+
+  it('also when it fails, is refused, or can not even begin', async () => {
+    const tokenAddress = await newToken();
+    const tries = [
+      [buyer, { amountCO2e: 101 }, 'INSUFFICIENT_SUPPLY'],
+      [buyer, { buyerId: 'globex' }, 'FORBIDDEN'],
+      [null, {}, 'UNAUTHENTICATED'],
+    ] as const;
+    for (const [caller, overrides, code] of tries) {
+      const answer = await market.send(PURCHASE, { input: purchaseInput(tokenAddress, overrides) }, caller);
+      expect(answer.errors[0]?.extensions.code).toBe(code);
+    }
+    const left = await finished({ subjectId: tokenAddress }, 3);
+    expect(left.map((entry) => entry.errorCode)).toEqual([
+      'UNAUTHENTICATED',
+      'FORBIDDEN',
+      'INSUFFICIENT_SUPPLY',
+    ]);
+    const subject = `buyer-${randomUUID()}`;
+    await market.send(PURCHASE, { input: { buyerId: 7 } }, { role: 'buyer', subject });
+    expect(await finished({ callerSubject: subject })).toMatchObject([
+      { field: 'purchase', outcome: 'FAILED', errorCode: 'BAD_USER_INPUT' },
+    ]);
+  });
+
+  it('one for each of its fields', async () => {
+    const tokenAddress = await newToken();
+    const twice = `mutation ($a: PurchaseInput!, $b: PurchaseInput!) {
+      one: purchase(input: $a) { purchase { id } } two: purchase(input: $b) { purchase { id } } }`;
+    const variables = {
+      a: purchaseInput(tokenAddress),
+      b: purchaseInput(tokenAddress, { amountCO2e: 1000 }),
+    };
+    await market.send(twice, variables, buyer);
+    const left = await finished({ subjectId: tokenAddress }, 2);
+    expect(new Set(left.map((entry) => entry.errorCode))).toEqual(new Set(['INSUFFICIENT_SUPPLY', null]));
+  });
+
+  it('that holds nothing of what the input said but whom it is about', async () => {
+    const farmer = { role: 'farmer', subject: `farmer-${randomUUID()}` } as const;
+    const input = {
+      tokenAmount: 1,
+      fiatCurrency: 'KES',
+      countryCode: 'KE',
+      receiptTokenAddress: market.network.custodyAddress,
+      payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MPESA' },
+      idempotencyKey: randomUUID(),
+    };
+    const cashOut = 'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId } }';
+    expect((await market.send(cashOut, { input }, farmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    const [entry] = await finished({ callerSubject: farmer.subject });
+    expect(entry?.subjectIds).toEqual([market.network.custodyAddress]);
+    const rows = await market.database.handle.sql`SELECT audit_entries::text AS row FROM audit_entries`;
+    expect(JSON.stringify(rows)).not.toContain('254700123456');
+  });
+});
+
+describe('the trail', () => {
+  it('is for operators alone', async () => {
+    expect((await market.send(ENTRIES, {}, buyer)).errors[0]?.extensions.code).toBe('FORBIDDEN');
+    expect((await market.send(ENTRIES, {})).errors[0]?.extensions.code).toBe('UNAUTHENTICATED');
+  });
+
+  it('can be read by caller, field, outcome and time', async () => {
+    const subject = `buyer-${randomUUID()}`;
+    const token = await newToken();
+    await market.send(
+      PURCHASE,
+      { input: purchaseInput(token, { buyerId: subject }) },
+      { role: 'buyer', subject },
+    );
+    await finished({ callerSubject: subject });
+    const now = Math.floor(Date.now() / 1000);
+    const found = async (filter: Record<string, unknown>) =>
+      (await entries({ callerSubject: subject, ...filter })).length;
+    expect(await found({ field: 'purchase', outcomes: ['OK'], from: now - 60, until: now + 60 })).toBe(1);
+    expect(await found({ field: 'retire' })).toBe(0);
+    expect(await found({ outcomes: ['FAILED'] })).toBe(0);
+    expect(await found({ errorCodes: ['FORBIDDEN'] })).toBe(0);
+    expect(await found({ outcomes: [] })).toBe(0);
+    expect(await found({ until: now - 60 })).toBe(0);
+    expect(await found({ unfinished: true })).toBe(0);
+  });
+
+  it('is append-only: an outcome is added once, nothing else changes, nothing goes', async () => {
+    await newToken();
+    const { sql } = market.database.handle;
+    const [id, writer] = [randomUUID(), randomUUID()];
+    await sql`INSERT INTO audit_writers (id, entries) VALUES (${writer}, 1)`;
+    await sql`INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_roles, remote_address, field,
+        subject_ids)
+      VALUES (${id}, ${writer}, 1, now(), 'test', '{}', '127.0.0.1', 'retire', '{a}')`;
+    await expect(sql`UPDATE audit_entries SET field = 'purchase' WHERE id = ${id}`).rejects.toThrow(/append/);
+    const lessSubjects = sql`
+      UPDATE audit_entries SET outcome = 'OK', ended_at = now(), subject_ids = '{}' WHERE id = ${id}`;
+    await expect(lessSubjects).rejects.toThrow(/append/);
+    await sql`UPDATE audit_entries SET outcome = 'OK', ended_at = now() WHERE id = ${id}`;
+    const again = sql`UPDATE audit_entries SET outcome = 'FORBIDDEN' WHERE id = ${id}`;
+    await expect(again).rejects.toThrow(/append/);
+    await expect(sql`DELETE FROM audit_entries WHERE id = ${id}`).rejects.toThrow(/append/);
+    await expect(sql`TRUNCATE audit_entries`).rejects.toThrow(/append/);
+    await expect(sql`UPDATE audit_writers SET entries = 1 WHERE id = ${writer}`).rejects.toThrow(/only grow/);
+    await expect(sql`DELETE FROM audit_writers WHERE id = ${writer}`).rejects.toThrow(/append/);
+  });
+
+  it('comes first: what can not be written down is not done', async () => {
+    const tokenAddress = await newToken();
+    const { sql } = market.database.handle;
+    const input = purchaseInput(tokenAddress);
+    await sql`ALTER TABLE audit_entries ADD CONSTRAINT closed CHECK (field <> 'purchase') NOT VALID`;
+    const refused = await askOver('http', market.url, {
+      query: PURCHASE,
+      variables: { input },
+      bearer: await tokenOf(buyer),
+    });
+    await sql`ALTER TABLE audit_entries DROP CONSTRAINT closed`;
+    expect(codesOf(refused)).toEqual(['OVERLOADED']);
+    const bought = await sql`SELECT 1 FROM idempotency_keys WHERE key = ${input.idempotencyKey}`;
+    expect(bought).toHaveLength(0);
+    expect((await market.send(PURCHASE, { input }, buyer)).errors).toEqual([]);
+  });
+
+  it('gets its outcomes late rather than never, when the database refuses them for a while', async () => {
+    const { handle } = market.database;
+    const ids = createIdSource(systemClock);
+    const trail = createAuditLog({ db: handle.db, clock: systemClock, ids, log: silentLog });
+    const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', subjectIds: [] };
+    const requestId = randomUUID();
+    const open = Array.from({ length: 20 }, () => trail.open({ ...about, requestId }));
+    await Promise.all(open.map((entry) => entry.begin()));
+    await handle.sql`ALTER TABLE audit_entries ADD CONSTRAINT late CHECK (outcome <> 'OK') NOT VALID`;
+    await Promise.all(open.map((entry) => entry.end({ outcome: 'OK', subjectIds: ['x'] })));
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    expect(await entries({ requestId, unfinished: true })).toHaveLength(20);
+    await handle.sql`ALTER TABLE audit_entries DROP CONSTRAINT late`;
+    await trail.stop();
+    expect(await entries({ requestId, outcomes: ['OK'] })).toHaveLength(20);
+  });
+});

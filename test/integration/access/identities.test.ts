@@ -1,0 +1,110 @@
+/**
+ * What has an identity: found again by its global id, by its natural key, and from what belongs to it.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { callers, startCarbonExample, type CarbonExample } from '../../support/http/carbonExample.ts';
+
+let example: CarbonExample;
+
+beforeAll(async () => {
+  example = await startCarbonExample();
+});
+
+afterAll(() => example.market.stop());
+
+const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }';
+
+it("a buyer's account is fetched again by its id, by the buyer and operators alone", async () => {
+  const { market } = example;
+  const read = await market.send<{ buyerAccount: { id: string } }>(
+    '{ buyerAccount(buyerId: "acme") { id } }',
+    {},
+    callers.acme,
+  );
+  const id = read.data?.buyerAccount.id;
+  const found = { node: { __typename: 'BuyerAccount', id } };
+  for (const caller of [callers.acme, callers.operator]) {
+    expect((await market.send(NODE, { id }, caller)).data).toEqual(found);
+  }
+  for (const caller of [callers.globex, null]) {
+    expect(await market.send(NODE, { id }, caller)).toMatchObject({ data: { node: null }, errors: [] });
+  }
+});
+
+it("without a buyerId the account is the caller's own, and no operator's", async () => {
+  const { market } = example;
+  const query = '{ buyerAccount { buyerId balances { totalCount } } }';
+  expect((await market.send(query, {}, callers.acme)).data).toEqual({
+    buyerAccount: { buyerId: 'acme', balances: { totalCount: 1 } },
+  });
+  for (const [caller, code] of [
+    [callers.operator, 'FORBIDDEN'],
+    [null, 'UNAUTHENTICATED'],
+  ] as const) {
+    expect((await market.send(query, {}, caller)).errors[0]?.extensions.code).toBe(code);
+  }
+});
+
+it('the viewer is who the token says', async () => {
+  const { market } = example;
+  const query = '{ viewer { subject roles warehouseIds account { buyerId } } }';
+  expect((await market.send(query, {}, callers.acme)).data).toEqual({
+    viewer: { subject: 'acme', roles: ['BUYER'], warehouseIds: [], account: { buyerId: 'acme' } },
+  });
+  expect((await market.send(query, {}, callers.operator)).data).toEqual({
+    viewer: { subject: 'ops', roles: ['OPERATOR'], warehouseIds: [], account: null },
+  });
+  expect(await market.send(query)).toMatchObject({ data: { viewer: null }, errors: [] });
+});
+
+it('a retirement leads to its public record, which everyone finds again', async () => {
+  const { market, retirementId, tokens } = example;
+  interface Led {
+    retirement: { txHash: string; record: { id: string; index: number } | null };
+  }
+  const read = async () => {
+    const { data } = await market.send<Led>(
+      'query ($id: ID!) { retirement(id: $id) { txHash record { id index beneficiary tonnes txHash } } }',
+      { id: retirementId },
+      callers.acme,
+    );
+    return data?.retirement;
+  };
+  // The feed reads the record a moment after the burn.
+  await expect.poll(async () => (await read())?.record ?? null, { timeout: 30_000 }).not.toBeNull();
+  const { txHash, record } = (await read()) ?? {};
+  expect(record).toMatchObject({ index: 0, beneficiary: 'Acme', tonnes: '30', txHash });
+  expect((await market.send(NODE, { id: record?.id })).data).toEqual({
+    node: { __typename: 'RetirementRecord', id: record?.id },
+  });
+  const byKey = 'query ($t: Address!, $i: Int!) { retirementRecord(tokenAddress: $t, index: $i) { id } }';
+  expect((await market.send(byKey, { t: tokens[0], i: 0 })).data).toEqual({
+    retirementRecord: { id: record?.id },
+  });
+  for (const variables of [
+    { t: tokens[0], i: 1 },
+    { t: tokens[1], i: 0 },
+    { t: 'nowhere', i: 0 },
+  ]) {
+    expect(await market.send(byKey, variables)).toMatchObject({
+      data: { retirementRecord: null },
+      errors: [],
+    });
+  }
+});
+
+it('a project leads to its registry, and says whether it can be bought', async () => {
+  const { market, tokens } = example;
+  const { data, errors } = await market.send(
+    `query ($t: Address!) { project(tokenAddress: $t) {
+      buyable registry { totalRetirements records { beneficiary } project { buyable } } } }`,
+    { t: tokens[0] },
+  );
+  expect(errors).toEqual([]);
+  expect(data).toEqual({
+    project: {
+      buyable: true,
+      registry: { totalRetirements: 1, records: [{ beneficiary: 'Acme' }], project: { buyable: true } },
+    },
+  });
+});

@@ -1,0 +1,182 @@
+/**
+ * The books' rules are enforced by the database: writes past the program are refused too.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileBooks } from '../../../src/reconciliation/reconcileBooks.ts';
+import {
+  holdPosting,
+  issuePosting,
+  purchasePosting,
+  returnPosting,
+  settlePosting,
+} from '../../../src/ledger/books/postings.ts';
+import type { Posting } from '../../../src/ledger/books/posting.ts';
+import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
+import { readPositions } from '../../../src/ledger/books/readBalances.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { insertProject } from '../../support/database/projects.ts';
+
+let database: TestDatabase;
+let projectId: string;
+const buyerId = 'acme';
+const at = new Date('2026-01-01T00:00:00Z');
+
+const post = (...postings: Posting[]) =>
+  database.handle.db.transaction((tx) => postTransfers(tx, postings, at));
+const movement = (amount: bigint) => ({ id: randomUUID(), projectId, amount });
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  projectId = await insertProject(database.handle.db, { quantityTonnes: 100n });
+  await post(issuePosting(movement(100n)));
+});
+afterAll(async () => {
+  expect(await reconcileBooks(database.handle.db)).toEqual([]);
+  await database.drop();
+});
+
+describe('postTransfers', () => {
+  it('moves credits from issuance to a retired account and back from a hold', async () => {
+    const retirementId = randomUUID();
+    const refusedId = randomUUID();
+    const results = await post(
+      purchasePosting({ ...movement(40n), buyerId }),
+      holdPosting({ ...movement(15n), retirementId, buyerId }),
+      holdPosting({ ...movement(5n), retirementId: refusedId, buyerId }),
+      settlePosting({ ...movement(15n), retirementId }),
+      returnPosting({ ...movement(5n), retirementId: refusedId, buyerId }),
+    );
+    expect(results).toEqual(Array.from({ length: 5 }, () => ({ ok: true })));
+    const positions = await readPositions(database.handle.db, [projectId]);
+    expect(positions.get(projectId)).toEqual({
+      issued: 100n,
+      inventory: 60n,
+      heldByBuyers: 25n,
+      retiring: 0n,
+      retired: 15n,
+    });
+  });
+
+  it('refuses what is short, item by item, and says what is there', async () => {
+    const results = await post(
+      purchasePosting({ ...movement(1000n), buyerId: 'late' }),
+      purchasePosting({ ...movement(1n), buyerId }),
+      holdPosting({ ...movement(1n), retirementId: randomUUID(), buyerId: 'nobody' }),
+    );
+    expect(results).toEqual([{ ok: false, available: 60n }, { ok: true }, { ok: false, available: 0n }]);
+  });
+
+  it('posts the same step of the same thing once', async () => {
+    await expect(post(issuePosting(movement(1n)))).rejects.toThrow();
+  });
+});
+
+describe('the database refuses', () => {
+  const refused = async (statement: string) => {
+    await expect(database.handle.sql.unsafe(statement), statement).rejects.toThrow();
+  };
+
+  it('changes to what was posted', async () => {
+    await refused('UPDATE transfers SET amount = amount + 1');
+    await refused('DELETE FROM transfers');
+    await refused('TRUNCATE transfers');
+    await refused('DELETE FROM accounts');
+    await refused('TRUNCATE accounts CASCADE');
+  });
+
+  it('a balance that its transfers do not explain', async () => {
+    await refused(`UPDATE accounts SET balance = balance + 1 WHERE kind = 'buyer'`);
+    await refused(`UPDATE accounts SET version = version + 1 WHERE kind = 'buyer'`);
+    await refused(`UPDATE accounts SET owner_id = 'thief' WHERE kind = 'buyer'`);
+    const insert = 'INSERT INTO accounts (project_id, kind, owner_id, balance, version)';
+    await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 0)`);
+    await refused(`${insert} VALUES ('${projectId}', 'buyer', 'rich', 5, 1)`);
+  });
+
+  it('negative balances of any account but issuance', async () => {
+    await refused(`UPDATE accounts SET balance = -1 WHERE kind = 'inventory'`);
+    await refused(`UPDATE accounts SET balance = 1 WHERE kind = 'issuance'`);
+    // With the sides that follow from it.
+    await refused(purchasePast({ amount: 1000 }));
+  });
+
+  /** Inserts a purchase past the program, right but for `wrong`. */
+  function purchasePast(wrong: Record<string, string | number> = {}): string {
+    const values: Record<string, string | number> = {
+      id: `'${randomUUID()}'`,
+      project_id: `'${projectId}'`,
+      kind: `'purchase'`,
+      reference_id: 'id',
+      debit_account_id: 'd.id',
+      debit_version: 'd.version + 1',
+      debit_balance: `d.balance - ${wrong['amount'] ?? 5}`,
+      credit_account_id: 'c.id',
+      credit_version: 'c.version + 1',
+      credit_balance: `c.balance + ${wrong['amount'] ?? 5}`,
+      amount: 5,
+      created_at: 'now()',
+      ...wrong,
+    };
+    if (values['reference_id'] === 'id') values['reference_id'] = values['id'] ?? '';
+    return `INSERT INTO transfers (${Object.keys(values).join(', ')}) SELECT ${Object.values(values).join(', ')}
+      FROM accounts d, accounts c WHERE d.kind = 'inventory' AND c.kind = 'buyer' AND c.owner_id = '${buyerId}'
+        AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`;
+  }
+
+  it.each([
+    ['that leaves out a version of the debited account', { debit_version: 'd.version + 2' }],
+    ['that leaves out a version of the credited account', { credit_version: 'c.version + 2' }],
+    ['at a version that was posted before', { credit_version: 'c.version' }],
+    ['whose debited balance does not follow', { debit_balance: 'd.balance - 4' }],
+    ['whose credited balance does not follow', { credit_balance: 'c.balance + 6' }],
+    ['without one of its sides', { credit_account_id: 'NULL' }],
+    ['to an account that is missing', { credit_account_id: 1_000_000 }],
+    ['from an account to itself', { credit_account_id: 'd.id' }],
+    ['of nothing', { amount: 0 }],
+    ['of another project than its accounts', { project_id: 'gen_random_uuid()' }],
+    ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
+    ['that is a purchase of another id', { reference_id: 'gen_random_uuid()' }],
+    ['with a price without a currency', { unit_price: 3 }],
+  ])('a transfer %s', (_name, wrong) => refused(purchasePast(wrong)));
+
+  it('transfers of one statement that do not continue each other', async () => {
+    await refused(`${purchasePast()} UNION ALL SELECT ${purchasePast().split(' SELECT ')[1] ?? ''}`);
+  });
+
+  it('no transfer that is right: it moves the accounts', async () => {
+    const before = await readPositions(database.handle.db, [projectId]);
+    await database.handle.sql.unsafe(purchasePast());
+    const after = await readPositions(database.handle.db, [projectId]);
+    const inventory = (before.get(projectId)?.inventory ?? 0n) - 5n;
+    const heldByBuyers = (before.get(projectId)?.heldByBuyers ?? 0n) + 5n;
+    expect(after.get(projectId)).toMatchObject({ inventory, heldByBuyers });
+  });
+
+  it('the second of two statements that post to one account at the same version', async () => {
+    let goOn = () => {};
+    const isHeld = new Promise<void>((resolve) => (goOn = resolve));
+    let isPosted = () => {};
+    const firstPosted = new Promise<void>((resolve) => (isPosted = resolve));
+    const first = database.handle.db.transaction(async (tx) => {
+      await tx.execute(sql.raw(purchasePast()));
+      isPosted();
+      await isHeld;
+    });
+    await firstPosted;
+    // Credits the account that the first one debits: no unique key sees both.
+    const second =
+      refused(`INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version,
+        debit_balance, credit_account_id, credit_version, credit_balance, amount, created_at)
+      SELECT gen_random_uuid(), d.project_id, 'issue', gen_random_uuid(), d.id, d.version + 1, d.balance - 5, c.id,
+        c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c
+      WHERE d.kind = 'issuance' AND c.kind = 'inventory' AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`);
+    const isWaiting = () => database.handle.sql`
+      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+    while ((await isWaiting()).length === 0) await delay(20);
+    goOn();
+    await Promise.all([first, second]);
+  });
+});

@@ -1,0 +1,235 @@
+/**
+ * The carbon marketplace as clients meet it: over HTTP and websockets, from submission to the live feed.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+
+let market: Marketplace;
+
+beforeAll(async () => {
+  market = await startMarketplace();
+});
+afterAll(async () => {
+  const report = await reconcileAll(market.app.dependencies);
+  await market.stop();
+  expect(report.findings).toEqual([]);
+});
+
+const developer = { role: 'developer', subject: 'dev' } as const;
+const operator = { role: 'operator', subject: 'ops' } as const;
+const buyer = (subject: string) => ({ role: 'buyer', subject }) as const;
+
+const CREATE = `mutation ($input: CreateProjectInput!) {
+  createProject(input: $input) { tokenAddress txHash project { id assetId state unsoldTonnes } } }`;
+const PURCHASE = `mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id tonnes } } }`;
+const RETIRE = `mutation ($input: RetireInput!) {
+  retire(input: $input) { txHash retirement { id state recordIndex } } }`;
+const REGISTRY = `query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) {
+  totalRetired totalRetirements records { index beneficiary note amount tonnes retiredBy timestamp txHash } } }`;
+
+interface Created {
+  createProject: { tokenAddress: string; txHash: string; project: { id: string; state: string } };
+}
+
+function projectInput(overrides: Record<string, unknown> = {}) {
+  return {
+    creditType: 'VCU',
+    verificationBodyRef: `VCS-${randomUUID()}`,
+    vintageYear: 2024,
+    quantityCO2e: 1000,
+    projectLocation: 'Kasigau Corridor',
+    projectType: 'REDD+',
+    countryCode: 'KE',
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
+}
+
+async function newToken(quantityCO2e: number | string = 1000): Promise<string> {
+  const answer = await market.send<Created>(CREATE, { input: projectInput({ quantityCO2e }) }, developer);
+  expect(answer.errors).toEqual([]);
+  return answer.data?.createProject.tokenAddress ?? '';
+}
+
+const purchase = (
+  buyerId: string,
+  tokenAddress: string,
+  amountCO2e: unknown,
+  idempotencyKey: string = randomUUID(),
+) => market.send(PURCHASE, { input: { buyerId, tokenAddress, amountCO2e, idempotencyKey } }, buyer(buyerId));
+
+const retire = (
+  buyerId: string,
+  tokenAddress: string,
+  amountCO2e: unknown,
+  overrides: Record<string, unknown> = {},
+) =>
+  market.send<{ retire: { txHash: string; retirement: { id: string; state: string } } }>(
+    RETIRE,
+    {
+      input: {
+        buyerId,
+        buyerName: `${buyerId} Ltd`,
+        tokenAddress,
+        amountCO2e,
+        note: '',
+        idempotencyKey: randomUUID(),
+        ...overrides,
+      },
+    },
+    buyer(buyerId),
+  );
+
+describe('from submission to registry', () => {
+  it('goes from creation to retirement', async () => {
+    const created = await market.send<Created>(CREATE, { input: projectInput() }, developer);
+    expect(created.errors).toEqual([]);
+    expect(created.data?.createProject).toMatchObject({ project: { state: 'OPEN', unsoldTonnes: '1000' } });
+    const tokenAddress = created.data?.createProject.tokenAddress ?? '';
+
+    expect((await purchase('acme', tokenAddress, 600)).errors).toEqual([]);
+    const retired = await retire('acme', tokenAddress, '250', { note: 'travel' });
+    expect(retired.data?.retire.retirement).toMatchObject({ state: 'RETIRED', recordIndex: 0 });
+
+    const registry = await market.send(REGISTRY, { tokenAddress });
+    expect(registry.data).toMatchObject({
+      registry: {
+        totalRetired: '250000000000000000000',
+        totalRetirements: 1,
+        records: [
+          {
+            index: 0,
+            beneficiary: 'acme Ltd',
+            note: 'travel',
+            amount: '250000000000000000000',
+            tonnes: '250',
+            retiredBy: market.network.custodyAddress,
+            txHash: retired.data?.retire.txHash,
+          },
+        ],
+      },
+    });
+  });
+
+  it('keeps books, network and feed in agreement through 200 concurrent purchases and retirements', async () => {
+    const tokenAddress = await newToken(5000);
+    const buyers = ['ann', 'ben', 'cem', 'dee'];
+    for (const id of buyers) await purchase(id, tokenAddress, 300);
+    const seen: number[] = [];
+    const unfollow = market.socket().subscribe<{ retirementFeed: { record: { index: number } } }>(
+      {
+        query: `subscription ($t: Address!) { retirementFeed(tokenAddress: $t, after: "0") { record { index } } }`,
+        variables: { t: tokenAddress },
+      },
+      {
+        next: ({ data }) => seen.push(data?.retirementFeed.record.index ?? -1),
+        error: () => undefined,
+        complete: () => undefined,
+      },
+    );
+    const answers = await Promise.all(
+      Array.from({ length: 200 }, (_, i) => {
+        const id = buyers[i % buyers.length] ?? '';
+        return i % 2 === 0 ? purchase(id, tokenAddress, 1 + (i % 7)) : retire(id, tokenAddress, 1 + (i % 5));
+      }),
+    );
+    expect(answers.flatMap((answer) => answer.errors)).toEqual([]);
+    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(100);
+    unfollow();
+    expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i));
+    const reconciliation = await market.send(
+      `query ($t: Address!) { reconciliation(tokenAddress: $t) { agrees findings { message } } }`,
+      { t: tokenAddress },
+      operator,
+    );
+    expect(reconciliation.data).toEqual({ reconciliation: { agrees: true, findings: [] } });
+  });
+});
+
+describe('bad input changes nothing and says why', () => {
+  const LRO = '\u202D';
+  const amounts: [string, unknown][] = [
+    ['zero', 0],
+    ['negative', -5],
+    ['decimal', 1.5],
+    ['decimal text', '1.5'],
+    ['2^63', '9223372036854775808'],
+    ['2^200', (2n ** 200n).toString()],
+    ['exponent', '1e3'],
+    ['hexadecimal', '0x10'],
+    ['a space', ' 1'],
+    ['Arabic digits', '١٢'],
+    ['wrong type', true],
+    ['an object', {}],
+    ['null', null],
+  ];
+  it.each(amounts)('amount: %s', async (_name, amount) => {
+    const tokenAddress = await newToken();
+    await purchase('acme', tokenAddress, 100);
+    for (const answer of [
+      await purchase('acme', tokenAddress, amount),
+      await retire('acme', tokenAddress, amount),
+    ]) {
+      expect(answer.errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
+      expect(answer.status).not.toBe(500);
+    }
+    expect(await market.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 0 });
+  });
+
+  const beneficiaries: [string, unknown][] = [
+    ['empty', ''],
+    ['white space', '   '],
+    ['10 kB', 'x'.repeat(10_240)],
+    ['bidi override', `Acme${LRO}dtL`],
+    ['control character', 'Acme\u0007'],
+    ['a number', 7],
+  ];
+  it.each(beneficiaries)('beneficiary: %s', async (_name, buyerName) => {
+    const tokenAddress = await newToken();
+    await purchase('acme', tokenAddress, 100);
+    const answer = await retire('acme', tokenAddress, 1, { buyerName });
+    expect(answer.errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(await market.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 0 });
+  });
+
+  it('an unknown token', async () => {
+    const unknown = market.network.custodyAddress;
+    const answers = [
+      await purchase('acme', unknown, 1),
+      await retire('acme', unknown, 1),
+      await purchase('acme', 'rubbish', 1),
+    ];
+    expect(answers.map((answer) => answer.errors[0]?.extensions)).toMatchObject(
+      answers.map(() => ({ code: 'NOT_FOUND', field: 'input.tokenAddress' })),
+    );
+    for (const tokenAddress of [unknown, 'rubbish']) {
+      const answer = await market.send(REGISTRY, { tokenAddress });
+      expect(answer).toMatchObject({ data: { registry: null }, errors: [] });
+    }
+  });
+
+  it('more than is unsold, more than is held', async () => {
+    const tokenAddress = await newToken(10);
+    const tooMuch = await purchase('acme', tokenAddress, 11);
+    expect(tooMuch.errors[0]?.extensions).toMatchObject({ code: 'INSUFFICIENT_SUPPLY', available: '10' });
+    const notHeld = await retire('acme', tokenAddress, 1);
+    expect(notHeld.errors[0]?.extensions).toMatchObject({ code: 'INSUFFICIENT_BALANCE', available: '0' });
+  });
+});
+
+describe('who may do what', () => {
+  it('lets buyers act for themselves alone, and the public read', async () => {
+    const tokenAddress = await newToken();
+    const input = { buyerId: 'acme', tokenAddress, amountCO2e: 1, idempotencyKey: randomUUID() };
+    const codes = await Promise.all(
+      [null, buyer('globex'), developer].map(async (caller) => {
+        const answer = await market.send(PURCHASE, { input }, caller);
+        return answer.errors[0]?.extensions.code;
+      }),
+    );
+    expect(codes).toEqual(['UNAUTHENTICATED', 'FORBIDDEN', 'FORBIDDEN']);
+    expect((await market.send(REGISTRY, { tokenAddress })).errors).toEqual([]);
+  });
+});

@@ -1,0 +1,250 @@
+/**
+ * The retirement records of all tokens, and their totals.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startMarketplace, type Answer, type Marketplace } from '../../support/http/marketplace.ts';
+import { seedRecords, type SeededProject } from '../../support/database/records.ts';
+
+const DAY = 86_400;
+/** A Monday, at midnight in UTC. */
+const START = 1_700_438_400;
+
+let market: Marketplace;
+/** 2020 in BR, 2021 in KE, 2022 in KE. */
+let projects: SeededProject[];
+
+beforeAll(async () => {
+  market = await startMarketplace({ withIndexer: false });
+  projects = await seedRecords(market.database.handle, {
+    projects: [
+      { countryCode: 'BR', vintageYear: 2020 },
+      { countryCode: 'KE', vintageYear: 2021 },
+      { countryCode: 'KE', vintageYear: 2022 },
+    ],
+    // Of each project in turn, three a day.
+    records: Array.from({ length: 30 }, (_, i) => ({
+      project: i % 3,
+      timestamp: START + Math.floor(i / 3) * DAY + (i % 3) * 3600,
+      tonnes: i + 1,
+      beneficiary: i % 5 === 0 ? 'Acme' : `Other ${i}`,
+    })),
+  });
+});
+afterAll(() => market.stop());
+
+interface RecordPage {
+  totalCount: number;
+  nodes: { note: string }[];
+  pageInfo: { endCursor: string; startCursor: string; hasNextPage: boolean; hasPreviousPage: boolean };
+}
+
+/** All pages, forwards or backwards; the numbers of the records, as their notes have them. */
+async function numbersOf(filter: object, { size = 4, backwards = false } = {}) {
+  const [count, cursor] = backwards ? ['last', 'before'] : ['first', 'after'];
+  const numbers: number[] = [];
+  for (let at: string | null = null; ;) {
+    const answer: Answer<{ retirementRecords: RecordPage }> = await market.send(
+      `query ($size: Int!, $at: String, $filter: RetirementRecordFilter) {
+        retirementRecords(${count}: $size, ${cursor}: $at, filter: $filter) {
+          totalCount nodes { note } pageInfo { endCursor startCursor hasNextPage hasPreviousPage }
+        }
+      }`,
+      { size, at, filter },
+    );
+    expect(answer.errors).toEqual([]);
+    const page: RecordPage | undefined = answer.data?.retirementRecords;
+    const nodes = page?.nodes.map(({ note }) => Number(note)) ?? [];
+    if (backwards) numbers.unshift(...nodes);
+    else numbers.push(...nodes);
+    const goesOn = backwards ? page?.pageInfo.hasPreviousPage : page?.pageInfo.hasNextPage;
+    if (goesOn !== true) {
+      expect(page?.totalCount).toBe(numbers.length);
+      return numbers;
+    }
+    at = (backwards ? page?.pageInfo.startCursor : page?.pageInfo.endCursor) ?? null;
+  }
+}
+
+const newestFirst = (keep: (i: number) => boolean) =>
+  Array.from({ length: 30 }, (_, i) => 29 - i).filter((i) => keep(i));
+
+describe('retirementRecords', () => {
+  const cases: [string, () => object, (i: number) => boolean][] = [
+    ['all', () => ({}), () => true],
+    ['of a beneficiary', () => ({ beneficiaries: ['Acme'] }), (i) => i % 5 === 0],
+    [
+      'of two, one named twice',
+      () => ({ beneficiaries: ['Acme', 'Other 7', 'Acme'] }),
+      (i) => i % 5 === 0 || i === 7,
+    ],
+    ['of a project', () => ({ projectIds: [projects[1]?.globalId] }), (i) => i % 3 === 1],
+    [
+      'of two tokens',
+      () => ({ tokenAddresses: projects.slice(0, 2).map((p) => p.tokenAddress) }),
+      (i) => i % 3 < 2,
+    ],
+    ['of a country', () => ({ countryCodes: ['KE'] }), (i) => i % 3 > 0],
+    [
+      'of a country and a vintage',
+      () => ({ countryCodes: ['KE'], vintageYears: [2022, 2020] }),
+      (i) => i % 3 === 2,
+    ],
+    [
+      'of a time, its end excluded',
+      () => ({ from: START + DAY, until: START + 3 * DAY }),
+      (i) => i >= 3 && i < 9,
+    ],
+    [
+      'of all at once',
+      () => ({ beneficiaries: ['Acme'], countryCodes: ['KE'], from: START + DAY }),
+      (i) => i % 5 === 0 && i % 3 > 0 && i >= 3,
+    ],
+    ['of no beneficiary', () => ({ beneficiaries: [] }), () => false],
+    ['of no country', () => ({ countryCodes: [] }), () => false],
+    ['of a token elsewhere', () => ({ tokenAddresses: ['nowhere'] }), () => false],
+  ];
+
+  it.each(cases)('lists those %s, newest first', async (_what, filter, keep) => {
+    const expected = newestFirst(keep);
+    expect(await numbersOf(filter())).toEqual(expected);
+    expect(await numbersOf(filter(), { size: 7, backwards: true })).toEqual(expected);
+  });
+
+  it.each([
+    ['a cursor of another list', { after: 'bm9uc2Vuc2U' }],
+    ['too many beneficiaries', { filter: { beneficiaries: Array.from({ length: 21 }, (_, i) => `b${i}`) } }],
+    ['what no text holds', { filter: { beneficiaries: ['a\u0000b'] } }],
+    ['too many countries', { filter: { countryCodes: Array.from({ length: 101 }, () => 'KE') } }],
+  ])('refuses %s', async (_what, variables) => {
+    const { errors } = await market.send(
+      `query ($after: String, $filter: RetirementRecordFilter) {
+        retirementRecords(after: $after, filter: $filter) { nodes { note } }
+      }`,
+      variables,
+    );
+    expect(errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
+  });
+});
+
+interface Total {
+  day: number | null;
+  project: { id: string } | null;
+  countryCode: string | null;
+  vintageYear: number | null;
+  tonnes: string;
+  retirements: number;
+}
+
+interface TotalPage {
+  totalCount: number;
+  nodes: Total[];
+  pageInfo: { endCursor: string; hasNextPage: boolean };
+}
+
+/** The groups' names with tonnes and retirements, through pages of two. */
+async function totalsOf(groupBy: string, filter: object = {}) {
+  const totals: [unknown, number, number][] = [];
+  for (let after: string | null = null; ;) {
+    const answer: Answer<{ retirementTotals: TotalPage }> = await market.send(
+      `query ($groupBy: RetirementGroup!, $filter: RetirementRecordFilter, $after: String) {
+        retirementTotals(groupBy: $groupBy, filter: $filter, first: 2, after: $after) {
+          totalCount
+          nodes { day project { id } countryCode vintageYear tonnes retirements }
+          pageInfo { endCursor hasNextPage }
+        }
+      }`,
+      { groupBy, filter, after },
+    );
+    expect(answer.errors).toEqual([]);
+    const page: TotalPage | undefined = answer.data?.retirementTotals;
+    for (const { day, project, countryCode, vintageYear, tonnes, retirements } of page?.nodes ?? []) {
+      totals.push([day ?? project?.id ?? countryCode ?? vintageYear, Number(tonnes), retirements]);
+    }
+    if (page?.pageInfo.hasNextPage !== true) {
+      expect(page?.totalCount).toBe(totals.length);
+      return totals;
+    }
+    after = page.pageInfo.endCursor;
+  }
+}
+
+/** The same, added up here. */
+function addUp(keyOf: (i: number) => unknown, keep: (i: number) => boolean = () => true) {
+  const sums = new Map<unknown, [number, number]>();
+  for (let i = 0; i < 30; i++) {
+    if (!keep(i)) continue;
+    const [tonnes, retirements] = sums.get(keyOf(i)) ?? [0, 0];
+    sums.set(keyOf(i), [tonnes + i + 1, retirements + 1]);
+  }
+  return [...sums].map(([key, sum]) => [key, ...sum]);
+}
+
+const dayOf = (i: number) => START + Math.floor(i / 3) * DAY;
+const countryOf = (i: number) => (i % 3 === 0 ? 'BR' : 'KE');
+const vintageOf = (i: number) => 2020 + (i % 3);
+const projectOf = (i: number) => projects[i % 3]?.globalId;
+
+describe('retirementTotals', () => {
+  const groups = { DAY: dayOf, PROJECT: projectOf, COUNTRY: countryOf, VINTAGE: vintageOf };
+  const filters: [string, () => object, (i: number) => boolean][] = [
+    ['everything', () => ({}), () => true],
+    ['a time', () => ({ from: START + 2 * DAY, until: START + 5 * DAY }), (i) => i >= 6 && i < 15],
+    ['a country', () => ({ countryCodes: ['KE'] }), (i) => i % 3 > 0],
+    [
+      'a vintage, from a day on',
+      () => ({ vintageYears: [2021], from: START + 4 * DAY }),
+      (i) => i % 3 === 1 && i >= 12,
+    ],
+    [
+      'a country and a vintage',
+      () => ({ countryCodes: ['KE'], vintageYears: [2020, 2022] }),
+      (i) => i % 3 === 2,
+    ],
+    ['a project', () => ({ projectIds: [projects[0]?.globalId] }), (i) => i % 3 === 0],
+    ['a beneficiary', () => ({ beneficiaries: ['Acme'] }), (i) => i % 5 === 0],
+    [
+      'a beneficiary in a country, from an hour on',
+      () => ({ beneficiaries: ['Acme', 'Other 4'], countryCodes: ['KE'], from: START + DAY + 3600 }),
+      (i) => (i % 5 === 0 || i === 4) && i % 3 > 0 && i >= 4,
+    ],
+    ['nothing', () => ({ beneficiaries: [] }), () => false],
+  ];
+
+  it.each(filters)('adds up %s', async (_what, filter, keep) => {
+    for (const [groupBy, keyOf] of Object.entries(groups)) {
+      const byKey = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1);
+      const totals = await totalsOf(groupBy, filter());
+      expect([...totals].sort(byKey), groupBy).toEqual(addUp(keyOf, keep).sort(byKey));
+      const ordered = totals.map(([key, tonnes]) => (groupBy === 'DAY' ? Number(key) : tonnes));
+      expect(ordered, groupBy).toEqual([...ordered].sort((a, b) => b - a));
+    }
+  });
+
+  it('refuses a time within a day', async () => {
+    const { errors } = await market.send(
+      `{ retirementTotals(groupBy: DAY, filter: { until: ${START + 1} }) { nodes { tonnes } } }`,
+    );
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'filter.until' });
+  });
+
+  it('counts a record that is dated anew on its new day', async () => {
+    const { db } = market.database.handle;
+    // Only while signing is halted may a record change.
+    await db.execute(
+      sql`INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('a', 1, 'rolled back')`,
+    );
+    await db.execute(sql`UPDATE retirement_records SET timestamp = timestamp + ${20 * DAY} WHERE note = '0'`);
+    const moved = (i: number) => (i === 0 ? START + 20 * DAY : dayOf(i));
+    for (const [filter, keep] of [
+      [{}, () => true],
+      [{ countryCodes: ['BR'] }, (i: number) => i % 3 === 0],
+      [{ vintageYears: [2020] }, (i: number) => i % 3 === 0],
+      [{ projectIds: [projects[0]?.globalId] }, (i: number) => i % 3 === 0],
+    ] as const) {
+      const expected = addUp(moved, keep).sort((a, b) => Number(b[0]) - Number(a[0]));
+      expect(await totalsOf('DAY', filter)).toEqual(expected);
+    }
+    expect(await totalsOf('VINTAGE')).toEqual(addUp(vintageOf).sort((a, b) => Number(b[1]) - Number(a[1])));
+  });
+});

@@ -1,0 +1,164 @@
+/**
+ * The embedded PostgreSQL's life: kept data, take-over after kill -9, several processes on one folder, and
+ * what can't work said in a sentence.
+ */
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
+import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
+import { pathOf } from '../../support/run/programs.ts';
+import { memoryFolder } from '../../support/run/memoryFolder.ts';
+
+const PASSWORD = 'p@ss/word of the tests';
+const HOLDER = pathOf('test/support/database/embeddedPostgresHolder.ts');
+
+let folder: string;
+let dataDir: string;
+const opened: EmbeddedPostgres[] = [];
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(await memoryFolder(), 'marketplace-postgres-'));
+  await chmod(folder, 0o755);
+  dataDir = join(folder, 'data');
+});
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.stop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function open(): Promise<EmbeddedPostgres> {
+  const server = await openEmbeddedPostgres({ dataDir, password: PASSWORD });
+  opened.push(server);
+  return server;
+}
+
+async function stop(server: EmbeddedPostgres): Promise<void> {
+  opened.splice(opened.indexOf(server), 1);
+  await server.stop();
+}
+
+async function query(url: string, statement: string): Promise<postgres.Row[]> {
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  try {
+    return [...(await sql.unsafe(statement))];
+  } finally {
+    await sql.end();
+  }
+}
+
+const pidFile = () => join(dataDir, 'postgres', 'postmaster.pid');
+const isRunning = () =>
+  stat(pidFile()).then(
+    () => true,
+    () => false,
+  );
+
+describe('one process', () => {
+  it('finds its data again after a stop, and leaves no server behind', async () => {
+    const first = await open();
+    expect(first.attached).toBe(false);
+    await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (7)');
+    await stop(first);
+    expect(await isRunning()).toBe(false);
+
+    const second = await open();
+    expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
+    expect(second.attached).toBe(false);
+  });
+
+  it('listens on loopback alone, and only for who knows the password', async () => {
+    const { url } = await open();
+    expect(await query(url, 'SHOW listen_addresses')).toEqual([{ listen_addresses: '127.0.0.1' }]);
+    const stranger = new URL(url);
+    stranger.password = 'guess';
+    await expect(query(stranger.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  it('starts in spite of a postmaster.pid whose number another process has now', async () => {
+    await stop(await open());
+    const { uid, gid } = await stat(join(dataDir, 'postgres'));
+    // PostgreSQL takes only processes of its own user for another PostgreSQL.
+    const bystander = spawn('sleep', ['60'], { uid, gid, cwd: '/', stdio: 'ignore' });
+    await once(bystander, 'spawn');
+    try {
+      const lines = [bystander.pid, join(dataDir, 'postgres'), 1, 5432, '', '127.0.0.1', '1 1', 'ready'];
+      await writeFile(pidFile(), `${lines.join('\n')}\n`);
+      await chown(pidFile(), uid, gid);
+      const server = await open();
+      expect(server.attached).toBe(false);
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+    } finally {
+      bystander.kill('SIGKILL');
+    }
+  });
+});
+
+describe('several processes on one folder', () => {
+  it('takes over a server that kill -9 left behind, and then stops it', async () => {
+    const holder = spawn(process.execPath, [HOLDER, dataDir, PASSWORD], {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    const [url] = (await once(createInterface(holder.stdout), 'line')) as [string];
+    await query(url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (7)');
+    const serverPid = (await readFile(pidFile(), 'utf8')).split('\n')[0];
+    holder.kill('SIGKILL');
+    await once(holder, 'exit');
+
+    const server = await open();
+    expect(server).toMatchObject({ url, attached: true });
+    expect((await readFile(pidFile(), 'utf8')).split('\n')[0]).toBe(serverPid);
+    expect(await query(server.url, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
+    await stop(server);
+    expect(await isRunning()).toBe(false);
+  });
+
+  it('lets all that start at once on a new folder share one server; the last one out stops it', async () => {
+    const servers = await Promise.all([open(), open(), open()]);
+    expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
+    expect(await readdir(dataDir)).toEqual(['postgres']);
+    for (const server of servers) {
+      expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
+      await stop(server);
+    }
+    expect(await isRunning()).toBe(false);
+  });
+
+  it('never takes the database from one that comes while another leaves', async () => {
+    let staying = await open();
+    for (let round = 0; round < 12; round++) {
+      // Coming at any moment of the other's leaving, over the time that a stop takes.
+      const [coming] = await Promise.all([delay(round * 15).then(open), stop(staying)]);
+      expect(await query(coming.url, `SELECT ${round} AS round`)).toEqual([{ round }]);
+      staying = coming;
+    }
+  });
+});
+
+describe('what can not work', () => {
+  it('names the folder that can not be made', async () => {
+    const file = join(folder, 'file');
+    await writeFile(file, '');
+    dataDir = join(file, 'data');
+    const error: unknown = await open().catch((thrown: unknown) => thrown);
+    const sentence = explainStartupError(error);
+    expect(sentence).toContain(dataDir);
+    expect(sentence).toContain('DATA_DIR');
+  });
+
+  it('says that the secrets do not belong to the database', async () => {
+    await open();
+    await expect(openEmbeddedPostgres({ dataDir, password: 'another' })).rejects.toThrow(/secrets\.json/);
+  });
+
+  it('says why PostgreSQL does not start', async () => {
+    await stop(await open());
+    await writeFile(join(dataDir, 'postgres', 'postgresql.conf'), 'nonsense = 1\n');
+    await expect(open()).rejects.toThrow(/does not start: .*nonsense/);
+  });
+});

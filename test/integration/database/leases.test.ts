@@ -1,0 +1,95 @@
+/**
+ * Leases on due rows: who has one keeps it, who stops renewing loses it, and a renewal touches nothing that was decided
+ * meanwhile.
+ */
+import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
+import { eq, isNull, sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createLeases, LEASE_MS, reschedule } from '../../../src/db/leases.ts';
+import { expiryRuns } from '../../../src/db/tables/index.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+const isOpen = isNull(expiryRuns.sweptAt);
+const errors: unknown[] = [];
+const leases = () =>
+  createLeases(database.handle.db, expiryRuns, { isOpen, onError: (error) => errors.push(error) });
+
+async function addDue(): Promise<string> {
+  const id = randomUUID();
+  await database.handle.db.insert(expiryRuns).values({
+    id,
+    trigger: 'MANUAL',
+    requestedBy: 'a test',
+    startedAt: new Date(),
+    dueAt: sql`now()`,
+  });
+  return id;
+}
+
+async function dueInMs(id: string): Promise<number> {
+  const [row] = await database.handle.db
+    .select({ ms: sql<number>`extract(epoch FROM ${expiryRuns.dueAt} - now())::float8 * 1000` })
+    .from(expiryRuns)
+    .where(eq(expiryRuns.id, id));
+  return row ? row.ms : Number.NaN;
+}
+
+it('is kept as long as it is held, and ends soon after', async () => {
+  const [mine, others] = [leases(), leases()];
+  const id = await addDue();
+  expect((await mine.claim(5)).map((row) => row.id)).toEqual([id]);
+  for (let waitedMs = 0; waitedMs < 2 * LEASE_MS; waitedMs += 250) {
+    expect(mine.isHeld(id)).toBe(true);
+    expect(await others.claim(5)).toEqual([]);
+    await delay(250);
+  }
+  mine.release(id);
+  expect(mine.isHeld(id)).toBe(false);
+  await delay(LEASE_MS + 100);
+  expect((await others.claim(5)).map((row) => row.id)).toEqual([id]);
+  others.release(id);
+  expect(errors).toEqual([]);
+});
+
+it('is not renewed over what was decided meanwhile', async () => {
+  const mine = leases();
+  const [later, now, done] = [await addDue(), await addDue(), await addDue()];
+  expect(await mine.claim(5)).toHaveLength(3);
+  const { db } = database.handle;
+  await reschedule(db, expiryRuns, { id: later, isOpen }, { delayMs: 60_000, values: { problem: 'later' } });
+  await reschedule(db, expiryRuns, { id: now }, { delayMs: 0 });
+  await db.update(expiryRuns).set({ sweptAt: new Date(), dueAt: null }).where(eq(expiryRuns.id, done));
+  await delay(1_500);
+  expect(await dueInMs(later)).toBeGreaterThan(50_000);
+  expect(await dueInMs(now)).toBeLessThan(0);
+  expect(await dueInMs(done)).toBeNull();
+  for (const id of [later, now, done]) mine.release(id);
+});
+
+it('is claimed by one of several, and not twice by its holder', async () => {
+  const ids = [await addDue(), await addDue(), await addDue(), await addDue()];
+  const several = [leases(), leases(), leases()];
+  const claims = await Promise.all(several.map((each) => each.claim(2)));
+  const claimed = claims.flat().map((row) => row.id);
+  expect(new Set(claimed).size).toBe(claimed.length);
+
+  const mine = leases();
+  const id = await addDue();
+  expect(await mine.claim(1)).toMatchObject([{ id }]);
+  // As after a pause of this process that was longer than the lease.
+  await database.handle.db
+    .update(expiryRuns)
+    .set({ dueAt: sql`now()` })
+    .where(eq(expiryRuns.id, id));
+  const again = await mine.claim(10);
+  expect(again.map((row) => row.id)).not.toContain(id);
+  expect(await dueInMs(id)).toBeGreaterThan(0);
+  for (const each of [...several, mine]) for (const one of [...ids, id]) each.release(one);
+});

@@ -1,0 +1,92 @@
+/**
+ * Migrations: two instances that start at once leave one schema, and a second run changes nothing.
+ */
+import { randomUUID } from 'node:crypto';
+import { cp, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { drizzle } from 'drizzle-orm/postgres-js';
+import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
+import postgres from 'postgres';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { ADVISORY_LOCKS } from '../../../src/db/advisoryLock.ts';
+import { migrate, type MigrationSet } from '../../../src/db/migrate.ts';
+
+const SETS: MigrationSet[] = ['platform', 'embedded-network'];
+const name = `test_${randomUUID().replaceAll('-', '')}`;
+let server: postgres.Sql;
+let url: string;
+let sql: postgres.Sql;
+
+beforeAll(async () => {
+  const serverUrl = inject('postgresUrl');
+  url = `${serverUrl}/${name}`;
+  server = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
+  await server.unsafe(`CREATE DATABASE ${name}`);
+  sql = postgres(url, { max: 1, onnotice: () => {} });
+});
+afterAll(async () => {
+  await sql.end();
+  await server.unsafe(`DROP DATABASE ${name}`);
+  await server.end();
+});
+
+async function history(): Promise<postgres.Row[]> {
+  return [
+    ...(await sql`
+      SELECT 'platform' AS set, hash FROM drizzle.platform_migrations
+      UNION ALL SELECT 'embedded-network', hash FROM drizzle.embedded_network_migrations
+      ORDER BY set, hash`),
+  ];
+}
+
+it('runs each migration once when several instances start at the same time', async () => {
+  await Promise.all([migrate(url, SETS), migrate(url, SETS), migrate(url, SETS)]);
+  const applied = await history();
+  const hashes = applied.map(({ hash }) => hash as string);
+  expect(new Set(applied.map(({ set }) => set as string)).size).toBe(SETS.length);
+  expect(new Set(hashes).size).toBe(hashes.length);
+});
+
+it('changes nothing the second time', async () => {
+  const before = await history();
+  await migrate(url, SETS);
+  expect(await history()).toEqual(before);
+});
+
+it('applies each migration to a database that has only those before it, as an update of an installation does', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'migrations-'));
+  const stepped = `${name}_stepped`;
+  await server.unsafe(`CREATE DATABASE ${stepped}`);
+  const connection = postgres(url.replace(name, stepped), { max: 1, onnotice: () => {} });
+  try {
+    await cp(fileURLToPath(new URL('../../../drizzle/platform', import.meta.url)), folder, {
+      recursive: true,
+    });
+    const journalPath = join(folder, 'meta/_journal.json');
+    const journal = JSON.parse(await readFile(journalPath, 'utf8')) as { entries: { tag: string }[] };
+    const config = { migrationsFolder: folder, migrationsSchema: 'drizzle', migrationsTable: 'steps' };
+    for (const [i, { tag }] of journal.entries.entries()) {
+      await writeFile(journalPath, JSON.stringify({ ...journal, entries: journal.entries.slice(0, i + 1) }));
+      const outcome = await runMigrations(drizzle(connection), config).then(() => 'applied', String);
+      expect([tag, outcome]).toEqual([tag, 'applied']);
+    }
+    const [row] = await connection<{ count: number }[]>`SELECT count(*)::integer AS count FROM drizzle.steps`;
+    expect(row?.count).toBe(journal.entries.length);
+  } finally {
+    await connection.end();
+    await server.unsafe(`DROP DATABASE ${stepped}`);
+    await rm(folder, { recursive: true });
+  }
+});
+
+it('waits for an instance that holds the lock, and goes on when that one is gone', async () => {
+  const holder = postgres(url, { max: 1, onnotice: () => {} });
+  await holder`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
+  const migrated = migrate(url, SETS).then(() => 'migrated');
+  while ((await sql`SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted`).length === 0);
+  expect(await Promise.race([migrated, Promise.resolve('waiting')])).toBe('waiting');
+  await holder.end({ timeout: 0 });
+  expect(await migrated).toBe('migrated');
+});

@@ -1,0 +1,45 @@
+/**
+ * The demo where every mutation's wait is over long before the network is done, as on a chain of slow finality.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { runCarbonDemo } from '../../../demo/carbon.ts';
+import { createApiClient, type ApiClient } from '../../../demo/client.ts';
+import type { Narrator } from '../../../demo/narrator.ts';
+import { runWarehouseDemo } from '../../../demo/warehouse.ts';
+import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+
+let marketplace: Marketplace;
+let api: ApiClient;
+const facts = new Map<string, string>();
+const tell: Narrator = {
+  chapter: () => {},
+  step: (_title, work) => work(),
+  fact: (name, value) => void facts.set(name, value),
+  live: () => {},
+};
+const tokenFor = (role: Parameters<typeof tokenOf>[0]['role'], subject: string = role) =>
+  tokenOf({ role, subject });
+
+beforeAll(async () => {
+  marketplace = await startMarketplace({ mutationWaitMs: 1 });
+  await watchRetirements(marketplace.app.dependencies);
+  api = createApiClient(marketplace.url);
+});
+afterAll(async () => {
+  await api.close();
+  await marketplace.stop();
+});
+
+it('waits by id, and runs the carbon demo to its end', async () => {
+  await runCarbonDemo(api, tell, tokenFor);
+  expect(facts.get('verdict')).toBe('books and network agree');
+  for (const fact of ['token', 'deployed by', 'burned by'])
+    expect(facts.get(fact), fact).toMatch(/^\w{20,}$/);
+});
+
+it('runs the warehouse demo to its end', async () => {
+  await runWarehouseDemo({ api, tell, tokenFor });
+  expect(facts.get('at provider')).toContain('FAILED');
+  expect(facts.get('receipt')).toMatch(/^EXPIRED, marked by \w{20,}$/);
+});

@@ -1,0 +1,194 @@
+/**
+ * The feed across instances: no gap, no repeat, from any cursor, in commit order.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
+import { readHead, type FeedRecord } from '../../../src/feed/followFeed.ts';
+import { seedRecords } from '../../support/database/records.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { followRetirements } from '../../../src/resolvers/carbon/followRetirements.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { prepare } from '../../../devnet/calls.ts';
+
+let database: TestDatabase;
+let secondHandle: DatabaseHandle;
+let network: EmbeddedNetwork;
+let first: Platform;
+let second: Platform;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  secondHandle = openDatabase({ url: database.url, poolSize: 10, applicationName: 'second' });
+  network = await embeddedNetworkOn(database.handle);
+  first = await platformOn(database.handle, network);
+  second = await platformOn(secondHandle, await embeddedNetworkOn(secondHandle));
+  await Promise.all([first.start(), second.start()]);
+});
+afterAll(async () => {
+  await Promise.all([first.stop(), second.stop()]);
+  await secondHandle.close();
+  await database.drop();
+});
+
+const tokenOf = (project: TokenizedProject) => ({
+  projectId: project.id,
+  tokenAddress: project.tokenAddress,
+});
+
+/** Burns by custody outside the books, `count` times: what matters here is the token's own list. */
+async function burn(project: TokenizedProject, count: number, beneficiary = 'b'): Promise<void> {
+  for (let i = 0; i < count; i++) {
+    const prepared = await prepare(network, {
+      kind: 'retire',
+      tokenAddress: project.tokenAddress,
+      amount: toBaseUnits(1n),
+      beneficiary,
+      note: '',
+    });
+    await network.broadcast(prepared.signedBytes);
+  }
+}
+
+/** Collects `count` records of a subscription. */
+async function take(
+  platform: Platform,
+  { after, ...filter }: FeedFilter & { after: string | null },
+  count: number,
+): Promise<FeedRecord[]> {
+  const aborting = new AbortController();
+  const feed = await followRetirements(platform.dependencies, { filter, after, signal: aborting.signal });
+  const records: FeedRecord[] = [];
+  for await (const record of feed) {
+    records.push(record);
+    if (records.length === count) break;
+  }
+  aborting.abort();
+  return records;
+}
+
+describe('retirementFeed', () => {
+  it('shows both instances the same records in the same order, live', async () => {
+    const [one, two] = [await openProject(first, 100n), await openProject(second, 100n)];
+    const live = [first, second].map((platform) => take(platform, { tokenAddress: null, after: null }, 40));
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    await Promise.all([burn(one, 20), burn(two, 20)]);
+    for (let i = 0; i < 3; i++) {
+      first.dependencies.healer.requestFill(tokenOf(one));
+      second.dependencies.healer.requestFill(tokenOf(one));
+      second.dependencies.healer.requestFill(tokenOf(two));
+      first.dependencies.healer.requestFill(tokenOf(two));
+    }
+    const [seenByFirst = [], seenBySecond = []] = await Promise.all(live);
+    expect(seenByFirst.map((r) => r.position)).toEqual(seenBySecond.map((r) => r.position));
+    const start = seenByFirst[0]?.position ?? 0n;
+    expect(seenByFirst.map((r) => r.position)).toEqual(
+      Array.from({ length: 40 }, (_, i) => start + BigInt(i)),
+    );
+    for (const project of [one, two]) {
+      const indexes = seenByFirst.filter((r) => r.projectId === project.id).map((r) => r.index);
+      expect(indexes).toEqual(Array.from({ length: 20 }, (_, i) => i));
+    }
+  });
+
+  it('resumes after any cursor and goes on live, without a gap or a repeat', async () => {
+    const project = await openProject(first, 500n);
+    const { tokenAddress } = project;
+    await burn(project, 120);
+    await first.dependencies.healer.round();
+    const all = await take(second, { tokenAddress, after: '0' }, 120);
+    expect(all.map((r) => r.index)).toEqual(Array.from({ length: 120 }, (_, i) => i));
+
+    const after = String(all[59]?.position);
+    const resumed = take(second, { tokenAddress, after }, 70);
+    await burn(project, 10);
+    first.dependencies.healer.requestFill(tokenOf(project));
+    expect((await resumed).map((r) => r.index)).toEqual(Array.from({ length: 70 }, (_, i) => 60 + i));
+  });
+
+  it('refuses cursors that no event had', async () => {
+    for (const after of ['', '-1', '1.5', 'abc', '99999999', '01']) {
+      const following = followRetirements(first.dependencies, {
+        filter: {},
+        after,
+        signal: new AbortController().signal,
+      });
+      await expect(following, after).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
+    }
+  });
+
+  it('ends a subscription that is abandoned while it waits', async () => {
+    const aborting = new AbortController();
+    const feed = await followRetirements(first.dependencies, {
+      filter: {},
+      after: null,
+      signal: aborting.signal,
+    });
+    const next = feed.next();
+    aborting.abort();
+    expect(await next).toEqual({ value: undefined, done: true });
+  });
+
+  it('tells a subscriber with a filter what matches, replayed and live, from any cursor', async () => {
+    const project = await openProject(first, 500n);
+    const start = String(await readHead(first.dependencies.db));
+    const filter = { countryCodes: [project.countryCode], beneficiaries: ['wanted'] };
+    const wanted = (i: number) => i % 5 === 4;
+    for (let i = 0; i < 10; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
+    await first.dependencies.healer.round();
+    const replayed = await take(second, { ...filter, after: start }, 2);
+    expect(replayed.map((r) => r.index)).toEqual([4, 9]);
+    // A client that resumes misses nothing and gets nothing twice.
+    const resumed = take(second, { ...filter, after: String(replayed[0]?.position) }, 2);
+    for (let i = 10; i < 15; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
+    first.dependencies.healer.requestFill(tokenOf(project));
+    expect((await resumed).map((r) => r.index)).toEqual([9, 14]);
+    const others = await take(first, { beneficiaries: ['other'], vintageYears: [2024], after: start }, 12);
+    expect(others.map((r) => r.index)).toEqual(
+      Array.from({ length: 15 }, (_, i) => i).filter((i) => !wanted(i)),
+    );
+  });
+
+  it.each([
+    ['beneficiaries', { beneficiaries: ['wanted'] }],
+    ['countries', { countryCodes: ['ZZ'] }],
+    ['vintages', { vintageYears: [2001] }],
+    ['an empty list', { countryCodes: [] }],
+  ])('goes past everything that does not match %s, and still ends', async (_what, filter) => {
+    const aborting = new AbortController();
+    const feed = await followRetirements(first.dependencies, {
+      filter: { ...filter, tokenAddress: (await openProject(first, 1n)).tokenAddress },
+      after: '0',
+      signal: aborting.signal,
+    });
+    const next = feed.next();
+    aborting.abort();
+    expect(await next).toEqual({ value: undefined, done: true });
+  });
+});
+
+describe('a replay through a long history for few', () => {
+  it('finds them behind many windows of records that do not match', async () => {
+    const own = await createTestDatabase();
+    const platform = await platformOn(own.handle, await embeddedNetworkOn(own.handle));
+    await seedRecords(own.handle, {
+      projects: [{ countryCode: 'KE', vintageYear: 2020 }],
+      records: Array.from({ length: 5_200 }, (_, i) => ({
+        project: 0,
+        timestamp: 1_700_000_000,
+        tonnes: 1,
+        beneficiary: i === 10 || i === 5_190 ? 'wanted' : 'other',
+      })),
+    });
+    await platform.start();
+    const found = await take(platform, { beneficiaries: ['wanted'], after: '0' }, 2);
+    expect(found.map((r) => r.index)).toEqual([10, 5_190]);
+    await platform.stop();
+    await own.drop();
+  });
+});

@@ -1,0 +1,86 @@
+/**
+ * The healer under tokens that misbehave: none keeps another's retirements out of the feed.
+ */
+import { afterEach, beforeEach, expect, it, vi } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { countStored } from '../../../src/feed/appendRecords.ts';
+import { createHealer, type Healer } from '../../../src/feed/healer.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { prepare } from '../../../devnet/calls.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let healer: Healer;
+
+beforeEach(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  platform = await platformOn(database.handle, network);
+  await platform.start();
+});
+afterEach(async () => {
+  await healer.stop();
+  await platform.stop();
+  await database.drop();
+});
+
+const tokenOf = ({ id: projectId, tokenAddress }: TokenizedProject) => ({ projectId, tokenAddress });
+
+function healerOn(overrides: Partial<EmbeddedNetwork>): Healer {
+  const feed = { ...platform.dependencies.feed, network: { ...network, ...overrides } };
+  return createHealer({ ...feed, log: silentLog, healIntervalMs: 600_000 });
+}
+
+async function burn({ tokenAddress }: TokenizedProject): Promise<void> {
+  const call = { kind: 'retire', tokenAddress, amount: toBaseUnits(1n), beneficiary: 'b', note: '' } as const;
+  await network.broadcast((await prepare(network, call)).signedBytes);
+}
+
+it('fills a quiet token while others are requested without a pause', async () => {
+  const projects = await Promise.all(Array.from({ length: 5 }, () => openProject(platform, 5n)));
+  const [quiet, ...busy] = projects as [TokenizedProject, ...TokenizedProject[]];
+  await burn(quiet);
+  const busyTokens = new Map(busy.map((project) => [project.tokenAddress, tokenOf(project)]));
+  healer = healerOn({
+    async retirementRecords(address, from, limit) {
+      const page = await network.retirementRecords(address, from, limit);
+      const token = busyTokens.get(address);
+      if (token) healer.requestFill(token);
+      return page;
+    },
+  });
+  for (const token of busyTokens.values()) healer.requestFill(token);
+  healer.requestFill(tokenOf(quiet));
+  await vi.waitFor(async () => expect(await countStored(database.handle.db, quiet.tokenAddress)).toBe(1), {
+    timeout: 20_000,
+  });
+});
+
+it('goes on with its round behind tokens that can not be compared', async () => {
+  const projects = await Promise.all([openProject(platform, 5n), openProject(platform, 5n)]);
+  const [first, last] = projects.sort((a, b) => (a.tokenAddress < b.tokenAddress ? -1 : 1));
+  if (!first || !last) throw new Error('there are two projects');
+  await burn(last);
+  healer = createHealer({
+    ...platform.dependencies.feed,
+    network: {
+      ...network,
+      async retirementCountsOf(addresses) {
+        if (addresses.includes(first.tokenAddress)) throw new NetworkUnavailable('the node chokes on it');
+        return network.retirementCountsOf(addresses);
+      },
+    },
+    log: silentLog,
+    healIntervalMs: 600_000,
+    tokensPerRead: 1,
+  });
+  await healer.round();
+  expect(await countStored(database.handle.db, last.tokenAddress)).toBe(1);
+});

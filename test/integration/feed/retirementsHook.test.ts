@@ -1,0 +1,251 @@
+/**
+ * The indexer's hook and the feed behind it: forged, duplicated, misshapen, early and missing deliveries.
+ */
+import { createHmac, randomBytes, randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { indexerEvents, indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
+import { fillToken } from '../../../src/feed/fillToken.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
+import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { projectInput } from '../../../devnet/platform.ts';
+
+let market: Marketplace;
+let secret: string;
+
+beforeAll(async () => {
+  market = await startMarketplace();
+  await watchRetirements(market.app.dependencies);
+  secret = await liveSecret();
+});
+afterAll(() => market.stop());
+
+async function liveSecret(): Promise<string> {
+  const [live] = await market.database.handle.db
+    .select()
+    .from(indexerRegistrations)
+    .where(eq(indexerRegistrations.state, 'LIVE'));
+  return market.app.dependencies.sealer.unseal(live?.sealedSecret ?? '');
+}
+
+async function deliver(body: string | Blob, headers: Record<string, string> = {}) {
+  const response = await fetch(new URL('/api/hooks/retirements', market.url), {
+    method: 'POST',
+    body,
+    headers,
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+const sign = (body: string, key = secret) => `sha256=${createHmac('sha256', key).update(body).digest('hex')}`;
+
+const records = (tokenAddress: string) =>
+  market.database.handle.db
+    .select()
+    .from(retirementRecords)
+    .where(eq(retirementRecords.tokenAddress, tokenAddress))
+    .orderBy(retirementRecords.index);
+
+/** A token of which a wallet outside the platform holds some: its burns reach us through the network alone. */
+async function tokenWithStranger() {
+  const project = await createProject(market.app.dependencies, 'developer', projectInput());
+  const tokenAddress = project.tokenAddress ?? '';
+  const stranger = market.network.createSigner(generateSecretKey(randomBytes));
+  await market.network.transfer(tokenAddress, stranger.address, toBaseUnits(10n));
+  const retire = (beneficiary: string) =>
+    stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary, note: 'own wallet' });
+  return { tokenAddress, retire };
+}
+
+const NOTHING = { status: 200, body: '' };
+
+describe('watchRetirements', () => {
+  it('leaves exactly one live registration, however often it is called, also at once', async () => {
+    await Promise.all(Array.from({ length: 5 }, () => watchRetirements(market.app.dependencies)));
+    const { webhookId } = await watchRetirements(market.app.dependencies);
+    const listed = await market.app.dependencies.indexer.listWebhooks();
+    expect(listed.map((webhook) => webhook.id)).toEqual([webhookId]);
+    secret = await liveSecret();
+  });
+});
+
+describe('deliveries', () => {
+  it("shows a stranger's retirement through the real indexer, with its transaction", async () => {
+    const { tokenAddress, retire } = await tokenWithStranger();
+    const txHash = await retire('Stranger Ltd');
+    await expect
+      .poll(() => records(tokenAddress), { timeout: 10_000 })
+      .toMatchObject([{ index: 0, beneficiary: 'Stranger Ltd', note: 'own wallet', txHash }]);
+  });
+
+  it('answers 200 with an empty body to everything, and believes only what is signed', async () => {
+    const { tokenAddress } = await tokenWithStranger();
+    const body = JSON.stringify({ eventType: 'x', data: { beneficiary: 'Forged', tokenAddress, index: 0 } });
+    const rubbish = [
+      await deliver(body),
+      await deliver(body, { 'x-service-signature': 'sha256=00' }),
+      await deliver(body, { 'x-service-signature': sign(body, 'another secret') }),
+      await deliver('', { 'x-service-signature': sign('') }),
+      await deliver('{not json', { 'x-service-signature': sign('{not json') }),
+      await deliver('null', { 'x-service-signature': sign('null') }),
+      await deliver('{"data":{}}', { 'x-service-signature': sign('{"data":{}}') }),
+      await deliver('{"__proto__":{"data":{"beneficiary":1}}}', {
+        'x-service-signature': sign('{"__proto__":{"data":{"beneficiary":1}}}'),
+      }),
+      await deliver(new Blob([new Uint8Array([0xff, 0xfe, 0x00])]), { 'x-service-signature': 'sha256=ff' }),
+      await deliver(body, { 'content-type': 'text/plain', 'x-service-signature': sign(body) }),
+    ];
+    expect(rubbish).toEqual(rubbish.map(() => NOTHING));
+    // Even a signed delivery can't put into the feed what the token does not have.
+    expect(await records(tokenAddress)).toEqual([]);
+  });
+
+  it('takes an oversize body without keeping it', async () => {
+    const oversize = 'x'.repeat(5_000_000);
+    const answer = await deliver(oversize, { 'x-service-signature': sign(oversize) }).catch(() => NOTHING);
+    expect(answer).toEqual(NOTHING);
+  });
+});
+
+describe('without an indexer', () => {
+  it.each([
+    [
+      'the deployed shape',
+      (t: string) => ({
+        id: randomUUID(),
+        event: {
+          id: `event-${t}`,
+          contract: t,
+          eventType: 'retired',
+          ledger: 1,
+          txHash: `0x${'ab'.repeat(32)}`,
+          timestamp: 1,
+          data: { topics: ['G'], value: ['1', 'x', 0, '1'] },
+        },
+      }),
+    ],
+    [
+      'the specified shape with the token',
+      (t: string) => ({ eventType: 'r', data: { beneficiary: 'x', contract: t } }),
+    ],
+    ['the specified shape alone', () => ({ eventType: 'r', data: { beneficiary: 'x' } })],
+  ])('reads the token when a delivery of %s points at it', async (_name, bodyFor) => {
+    const own = await startMarketplace({ withIndexer: false });
+    try {
+      const { dependencies } = own.app;
+      await own.database.handle.db.insert(indexerRegistrations).values({
+        id: randomUUID(),
+        state: 'LIVE',
+        url: dependencies.retirementsHookUrl,
+        webhookId: 'w',
+        sealedSecret: dependencies.sealer.seal('the secret'),
+        createdAt: new Date(),
+      });
+      const project = await createProject(dependencies, 'developer', projectInput());
+      const tokenAddress = project.tokenAddress ?? '';
+      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
+      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(10n));
+      await stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary: 'Stranger', note: '' });
+      const body = JSON.stringify(bodyFor(tokenAddress));
+      const hook = new URL('/api/hooks/retirements', own.url);
+      for (let i = 0; i < 3; i++) {
+        await fetch(hook, {
+          method: 'POST',
+          body,
+          headers: { 'x-ankara-signature': sign(body, 'the secret') },
+        });
+      }
+      await expect
+        .poll(() => own.database.handle.db.select().from(retirementRecords), { timeout: 10_000 })
+        .toMatchObject([{ index: 0, beneficiary: 'Stranger' }]);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it('believes no hash that a signed delivery tells, and finds the true one by itself', async () => {
+    const own = await startMarketplace({ withIndexer: false });
+    try {
+      const { dependencies } = own.app;
+      const { db } = own.database.handle;
+      await db.insert(indexerRegistrations).values({
+        id: randomUUID(),
+        state: 'LIVE',
+        url: dependencies.retirementsHookUrl,
+        webhookId: 'w',
+        sealedSecret: dependencies.sealer.seal('the secret'),
+        createdAt: new Date(),
+      });
+      const project = await createProject(dependencies, 'developer', projectInput());
+      const tokenAddress = project.tokenAddress ?? '';
+      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
+      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(10n));
+      const retire = () =>
+        stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary: 'Stranger', note: '' });
+      const hook = new URL('/api/hooks/retirements', own.url);
+      const tell = async (index: number, txHash: string) => {
+        const body = JSON.stringify({
+          eventType: 'r',
+          data: { beneficiary: 'x', contract: tokenAddress, index, txHash },
+        });
+        await fetch(hook, {
+          method: 'POST',
+          body,
+          headers: { 'x-service-signature': sign(body, 'the secret') },
+        });
+      };
+      const hashes = async () => {
+        const rows = await db.select().from(retirementRecords).orderBy(retirementRecords.index);
+        return rows.map(({ txHash }) => txHash);
+      };
+      // Told before the record is stored, of another transaction that the network knows.
+      const other = await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(1n));
+      const first = await retire();
+      await tell(0, typeof other === 'string' ? other : 'ab'.repeat(32));
+      await expect.poll(hashes, { timeout: 10_000 }).toEqual([first]);
+
+      // Told after it was stored by healing, which knows no hash at first.
+      const second = await retire();
+      await fillToken(dependencies.feed, { projectId: project.id, tokenAddress });
+      expect(await hashes()).toEqual([first, null]);
+      await tell(1, 'cd'.repeat(32));
+      await expect.poll(hashes, { timeout: 10_000 }).toEqual([first, second]);
+
+      // Told by nothing: a round finds it.
+      const third = await retire();
+      await dependencies.healer.round();
+      await dependencies.healer.round();
+      expect(await hashes()).toEqual([first, second, third]);
+      expect(await db.select().from(indexerEvents)).toEqual([]);
+    } finally {
+      await own.stop();
+    }
+  });
+
+  it('heals the feed of what was never delivered', async () => {
+    const own = await startMarketplace({ withIndexer: false });
+    try {
+      const { dependencies } = own.app;
+      const project = await createProject(dependencies, 'developer', projectInput());
+      const tokenAddress = project.tokenAddress ?? '';
+      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
+      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(300n));
+      for (let i = 0; i < 250; i++) {
+        await stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary: `b${i}`, note: '' });
+      }
+      await dependencies.healer.round();
+      const healed = await own.database.handle.db
+        .select()
+        .from(retirementRecords)
+        .orderBy(retirementRecords.index);
+      expect(healed.map((record) => record.beneficiary)).toEqual(
+        Array.from({ length: 250 }, (_, i) => `b${i}`),
+      );
+    } finally {
+      await own.stop();
+    }
+  });
+});

@@ -1,0 +1,239 @@
+import { request as httpRequest } from 'node:http';
+import { createHash } from 'node:crypto';
+import { connect } from 'node:net';
+import { gunzipSync } from 'node:zlib';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { createGraphiqlPage } from '../../../src/http/pages/graphiql.ts';
+import type { HookDelivery } from '../../../src/http/server/hooks.ts';
+import { startServer } from '../../support/http/httpServer.ts';
+import type { TestServer } from '../../support/http/httpServer.ts';
+
+interface Body {
+  data?: Record<string, unknown> | null;
+  errors?: { message: string; path?: string[]; extensions: Record<string, unknown> }[];
+}
+
+let server: TestServer;
+const deliveries: HookDelivery[] = [];
+
+beforeAll(async () => {
+  server = await startServer({
+    hooks: {
+      retirements: async (delivery) => {
+        deliveries.push(delivery);
+      },
+      payoutSettled: async () => {
+        throw new Error('the database is down');
+      },
+    },
+  });
+});
+
+afterAll(() => server.close(0));
+
+function post(body: unknown, headers: Record<string, string> = {}) {
+  return fetch(`${server.url}/graphql`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body: typeof body === 'string' ? body : JSON.stringify(body),
+  });
+}
+
+async function idFor(given: string) {
+  return (await post({ query: '{ hello }' }, { 'x-request-id': given })).headers.get('x-request-id');
+}
+
+function deliver(path: string, body: string | Buffer, headers: Record<string, string> = {}) {
+  const bytes = typeof body === 'string' ? body : new Uint8Array(body);
+  return fetch(server.url + path, { method: 'POST', body: bytes, headers });
+}
+
+async function codeOf(response: Response): Promise<unknown> {
+  return ((await response.json()) as Body).errors?.[0]?.extensions['code'];
+}
+
+describe('the server', () => {
+  it('names each request, and takes over only ids that are safe to print', async () => {
+    expect(await idFor('abc-123')).toBe('abc-123');
+    expect(await idFor('a b<script>')).toMatch(/^[0-9a-f-]{36}$/);
+    expect(await idFor('x'.repeat(65))).toMatch(/^[0-9a-f-]{36}$/);
+  });
+
+  it.each(['/graphql?query=%7Bhello%7D', '/nowhere', '/healthz'])(
+    'sets security headers at %s',
+    async (path) => {
+      const { headers } = await fetch(server.url + path);
+      expect(headers.get('x-content-type-options')).toBe('nosniff');
+      expect(headers.get('x-frame-options')).toBe('DENY');
+      expect(headers.get('referrer-policy')).toBe('no-referrer');
+      expect(headers.get('content-security-policy')).toBe("default-src 'none'; frame-ancestors 'none'");
+    },
+  );
+
+  it('answers JSON where there is nothing', async () => {
+    const response = await fetch(`${server.url}/nowhere`);
+    expect(response.status).toBe(404);
+    expect(await codeOf(response)).toBe('NOT_FOUND');
+  });
+
+  it('shows pages of other origins its answers only when they are allowed', async () => {
+    const origin = 'https://app.test';
+    const closed = await post({ query: '{ hello }' }, { origin });
+    expect(closed.headers.get('access-control-allow-origin')).toBeNull();
+    const open = await startServer({ allowedOrigins: [origin] });
+    const preflight = await fetch(`${open.url}/graphql`, {
+      method: 'OPTIONS',
+      headers: { origin, 'access-control-request-method': 'POST' },
+    });
+    expect(preflight.headers.get('access-control-allow-origin')).toBe(origin);
+    const allowed = preflight.headers.get('access-control-allow-headers');
+    for (const name of ['apollo-require-preflight', 'apollographql-client-name', 'traceparent', 'baggage']) {
+      expect(allowed).toContain(name);
+    }
+    await open.close(0);
+  });
+
+  it('tells whether it is alive and ready', async () => {
+    expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ status: 'ok' });
+    expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+    const unready = await startServer({
+      readiness: async () => ({ isReady: false, checks: { database: 'down' } }),
+    });
+    const response = await fetch(`${unready.url}/readyz`);
+    expect([response.status, await response.json()]).toEqual([
+      503,
+      { status: 'not ready', checks: { database: 'down' } },
+    ]);
+    await unready.close(0);
+  });
+});
+
+describe('deliveries', () => {
+  it('reach the handler as the bytes that were sent, whatever their type', async () => {
+    const bytes = Buffer.from([0, 255, 13, 10, 123]);
+    const response = await deliver('/api/hooks/retirements', bytes, {
+      'content-type': 'image/png',
+      'x-service-signature': 's',
+    });
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(deliveries.at(-1)?.body).toEqual(bytes);
+    expect(deliveries.at(-1)?.headers['x-service-signature']).toBe('s');
+  });
+
+  it('are answered 200 when the handler fails, which is logged', async () => {
+    const response = await deliver('/api/webhooks/payout-settled', '{}');
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(server.log.some((line) => String(line.fields['err']).includes('the database is down'))).toBe(true);
+  });
+
+  it('that are too large are answered 200 and dropped', async () => {
+    const before = deliveries.length;
+    const response = await deliver('/api/hooks/retirements', Buffer.alloc(300_000));
+    expect([response.status, await response.text()]).toEqual([200, '']);
+    expect(deliveries).toHaveLength(before);
+  });
+
+  it('come by POST alone', async () => {
+    const response = await fetch(`${server.url}/api/hooks/retirements`);
+    expect([response.status, response.headers.get('allow')]).toEqual([405, 'POST']);
+  });
+});
+
+describe('the live page', () => {
+  it('runs exactly its own script and style, and loads nothing from elsewhere', async () => {
+    const response = await fetch(`${server.url}/`);
+    const html = await response.text();
+    expect(response.headers.get('content-type')).toContain('text/html');
+    const policy = response.headers.get('content-security-policy') ?? '';
+    expect(policy).not.toContain('unsafe');
+    for (const [, tag, content = ''] of html.matchAll(/<(script|style)>([^]*?)<\/\1>/g)) {
+      const hash = createHash('sha256').update(content).digest('base64');
+      expect(policy).toContain(`${tag}-src 'sha256-${hash}'`);
+    }
+    expect(html).not.toMatch(/(src|href)=/);
+  });
+});
+
+it('refuses a request with two Host headers, of which a proxy may have believed the other', async () => {
+  const server = await startServer();
+  const { hostname, port } = new URL(server.url);
+  const answer = await new Promise<string>((resolve, reject) => {
+    const socket = connect({ host: hostname, port: Number(port) });
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.on('end', () => resolve(text));
+    socket.on('error', reject);
+    socket.write('GET /healthz HTTP/1.1\r\nHost: one\r\nHost: two\r\nConnection: close\r\n\r\n');
+  });
+  await server.close(0);
+  expect(answer).toMatch(/^HTTP\/1.1 400 /);
+});
+
+describe('GraphiQL', () => {
+  const examples = ['# Who is there?\nquery Hello { hello }', '{ tonnes(amount: 5) }'];
+  let withPage: TestServer;
+
+  beforeAll(async () => {
+    withPage = await startServer({ graphiql: createGraphiqlPage({ examples, token: 'the.dev.token' }) });
+  });
+
+  afterAll(() => withPage.close(0));
+
+  const open = (headers: Record<string, string>) =>
+    fetch(`${withPage.url}/graphql`, { headers: { accept: 'text/html', ...headers } });
+
+  it('shows the examples and the development token, and needs nothing from elsewhere', async () => {
+    const response = await open({ 'accept-encoding': 'identity' });
+    const html = await response.text();
+    expect(response.headers.get('content-security-policy')).toBeNull();
+    for (const query of examples) expect(html).toContain(JSON.stringify(query));
+    expect(html).toContain(String.raw`{\n  \"authorization\": \"Bearer the.dev.token\"\n}`);
+    const pageAround = html.replaceAll(/<script>.*?<\/script>|<style>.*?<\/style>/gs, '');
+    expect(pageAround).not.toMatch(/(src|href)="(https?:)?\/\//);
+  });
+
+  it('keeps the token from a foreign host name that was made to point here', async () => {
+    const html = await new Promise<string>((resolve, reject) => {
+      const headers = { accept: 'text/html', host: 'evil.example:4000' };
+      httpRequest(`${withPage.url}/graphql`, { headers }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => resolve(text));
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(html).toContain('GraphiQL');
+    expect(html).not.toContain('the.dev.token');
+  });
+
+  it.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'])(
+    'keeps the token from a proxy that rewrites Host and adds %s',
+    async (name) => {
+      const html = await (await open({ 'accept-encoding': 'identity', [name]: '203.0.113.7' })).text();
+      expect(html).toContain('GraphiQL');
+      expect(html).not.toContain('the.dev.token');
+    },
+  );
+
+  it('is sent compressed to those who can read it', async () => {
+    const plain = Buffer.from(await (await open({ 'accept-encoding': 'identity' })).arrayBuffer());
+    const zipped = await new Promise<Buffer>((resolve, reject) => {
+      const headers = { accept: 'text/html', 'accept-encoding': 'gzip' };
+      httpRequest(`${withPage.url}/graphql`, { headers }, (response) => {
+        const chunks: Buffer[] = [];
+        response.on('data', (chunk: Buffer) => chunks.push(chunk));
+        response.on('end', () => resolve(Buffer.concat(chunks)));
+      })
+        .on('error', reject)
+        .end();
+    });
+    expect(zipped.length).toBeLessThan(plain.length / 2);
+    expect(gunzipSync(zipped).equals(plain)).toBe(true);
+  });
+
+  it('is not there when it is not asked for', async () => {
+    const response = await fetch(`${server.url}/graphql`, { headers: { accept: 'text/html' } });
+    expect(response.headers.get('content-type') ?? '').not.toContain('text/html');
+  });
+});

@@ -1,0 +1,240 @@
+/**
+ * An event is executed and made text once for all that ask the same of it, and for nobody else.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { parse } from 'graphql';
+import { WebSocket } from 'ws';
+import { createSharedSubscribe } from '../../../src/http/graphql/sharedEvents.ts';
+import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
+import { startServer, token, type TestServer } from '../../support/http/httpServer.ts';
+
+interface Event {
+  number: number;
+}
+
+interface Message {
+  type: string;
+  id?: string;
+  payload?: { data?: Record<string, unknown>; errors?: { extensions: Record<string, unknown> }[] };
+}
+
+/** What the sources of all subscriptions yield; each event is one object. */
+let publish: (event: Event | null) => void;
+let listening: () => number;
+let executions: string[];
+let server: TestServer;
+
+beforeEach(async () => {
+  const listeners = new Set<(event: Event | null) => void>();
+  publish = (event) => {
+    for (const listener of listeners) listener(event);
+  };
+  listening = () => listeners.size;
+  executions = [];
+  server = await startServer({ schema: schemaOf(listeners) });
+});
+
+afterEach(() => server.close(0));
+
+it('runs once for all subscribers of one document and variables, each with its own id', async () => {
+  const same = 'subscription Same { events { number seenBy } }';
+  const sockets = await Promise.all([
+    subscribe('one', { query: same }),
+    subscribe('"two"', { query: same }),
+    subscribe('three', { query: same }),
+  ]);
+  await waitUntil(() => listening() === 3);
+  publish({ number: 7 });
+  publish({ number: 8 });
+  for (const [{ received }, id] of [
+    [sockets[0], 'one'],
+    [sockets[1], '"two"'],
+    [sockets[2], 'three'],
+  ] as const) {
+    const messages = await received(2);
+    expect(messages).toEqual([
+      { id, type: 'next', payload: { data: { events: { number: 7, seenBy: null } } } },
+      { id, type: 'next', payload: { data: { events: { number: 8, seenBy: null } } } },
+    ]);
+  }
+  expect(executions).toEqual(['7', '8']);
+});
+
+it('runs for itself with another document, with other variables, and as another caller', async () => {
+  const query = 'subscription S($more: Int) { events(more: $more) { number seenBy } }';
+  const buyer = `Bearer ${await token(['buyer'])}`;
+  const other = `Bearer ${await token(['buyer'], { subject: 'other' })}`;
+  const sockets = await Promise.all([
+    subscribe('1', { query, variables: { more: 1 } }),
+    subscribe('2', { query, variables: { more: 2 } }),
+    subscribe('3', { query: 'subscription { events { seenBy } }' }),
+    subscribe('4', { query, variables: { more: 1 } }, buyer),
+    subscribe('5', { query, variables: { more: 1 } }, other),
+    subscribe('6', { query, variables: { more: 1 } }, buyer),
+  ]);
+  await waitUntil(() => listening() === 6);
+  publish({ number: 1 });
+  const seen = await Promise.all(
+    sockets.map(async ({ received }) => (await received(1))[0]?.payload?.data?.['events']),
+  );
+  expect(seen).toEqual([
+    { number: 1, seenBy: null },
+    { number: 1, seenBy: null },
+    { seenBy: null },
+    { number: 1, seenBy: 'acme' },
+    { number: 1, seenBy: 'other' },
+    { number: 1, seenBy: 'acme' },
+  ]);
+  expect(executions).toHaveLength(5);
+});
+
+it('runs for each when it fails, so that each is told of its own request', async () => {
+  const query = 'subscription { events { fails } }';
+  const sockets = await Promise.all([subscribe('1', { query }), subscribe('2', { query })]);
+  await waitUntil(() => listening() === 2);
+  publish({ number: 1 });
+  const ids = await Promise.all(
+    sockets.map(async ({ received }) => {
+      const [message] = await received(1);
+      const [error] = message?.payload?.errors ?? [];
+      expect(error?.extensions).toMatchObject({ code: 'INTERNAL_SERVER_ERROR' });
+      expect(error?.extensions).not.toHaveProperty('http');
+      return error?.extensions['requestId'];
+    }),
+  );
+  expect(new Set(ids).size).toBe(2);
+});
+
+it('is remembered for the newest events alone', async () => {
+  const subscribeShared = createSharedSubscribe();
+  const schema = schemaOf(new Set());
+  let runs = 0;
+  const field = schema.getSubscriptionType()?.getFields()['events'];
+  const events: Event[] = Array.from({ length: 66 }, (_, number) => ({ number }));
+  async function* all() {
+    yield* [...events, events[65], events[0]];
+  }
+  Object.assign(field ?? {}, {
+    subscribe: all,
+    resolve: (event: Event) => {
+      runs += 1;
+      return event;
+    },
+  });
+  const readAll = async () => {
+    const document = parse('subscription { events { number } }');
+    const result = await subscribeShared({
+      schema,
+      document,
+      contextValue: { caller: null },
+    });
+    for await (const _ of result as AsyncIterable<unknown>);
+  };
+  await readAll();
+  // The newest again is the same result; the first of 66 was forgotten.
+  expect(runs).toBe(67);
+});
+
+it('ends with its source, and with its client', async () => {
+  const query = 'subscription { events { number } }';
+  const [first, second] = await Promise.all([subscribe('1', { query }), subscribe('2', { query })]);
+  await waitUntil(() => listening() === 2);
+  first.say({ id: '1', type: 'complete' });
+  await waitUntil(() => listening() === 1);
+  publish({ number: 1 });
+  publish(null);
+  expect(await second.received(2)).toEqual([
+    { id: '2', type: 'next', payload: { data: { events: { number: 1 } } } },
+    { id: '2', type: 'complete' },
+  ]);
+  expect(first.messages).toEqual([]);
+  await waitUntil(() => server.load().subscriptions === 0);
+});
+
+async function subscribe(id: string, payload: object, authorization?: string) {
+  const socket = new WebSocket(server.wsUrl, 'graphql-transport-ws');
+  const messages: Message[] = [];
+  const say = (message: object) => socket.send(JSON.stringify(message));
+  socket.on('open', () => say({ type: 'connection_init', payload: { authorization } }));
+  await new Promise<void>((resolve, reject) => {
+    socket.once('message', () => resolve());
+    socket.once('error', reject);
+  });
+  socket.on('message', (data: Buffer) => messages.push(JSON.parse(data.toString()) as Message));
+  say({ id, type: 'subscribe', payload });
+  return {
+    messages,
+    say,
+    async received(count: number): Promise<Message[]> {
+      await waitUntil(() => messages.length >= count);
+      return messages;
+    },
+  };
+}
+
+async function waitUntil(condition: () => boolean): Promise<void> {
+  while (!condition()) await new Promise((resolve) => setTimeout(resolve, 5));
+}
+
+function schemaOf(listeners: Set<(event: Event | null) => void>) {
+  const builder = createBuilder<object>();
+  const event = builder.objectRef<Event>('Event').implement({
+    fields: (t) => ({
+      number: t.exposeInt('number'),
+      seenBy: t.string({
+        nullable: true,
+        resolve: ({ number }, _args, { caller }) => {
+          executions.push(String(number));
+          return caller?.subject ?? null;
+        },
+      }),
+      fails: t.string({
+        resolve: () => {
+          throw new Error('a defect');
+        },
+      }),
+    }),
+  });
+  builder.queryType({
+    fields: (t) => ({ hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }) }),
+  });
+  builder.subscriptionType({
+    fields: (t) => ({
+      events: t.field({
+        type: event,
+        args: { more: t.arg.int() },
+        authScopes: { public: true },
+        subscribe: () => source(listeners),
+        resolve: (found: Event) => found,
+      }),
+    }),
+  });
+  return builder.toSchema();
+}
+
+/** Queues what is published from its beginning on. */
+function source(listeners: Set<(event: Event | null) => void>): AsyncIterableIterator<Event> {
+  const queue: (Event | null)[] = [];
+  let wake = () => {};
+  const listen = (event: Event | null) => {
+    queue.push(event);
+    wake();
+  };
+  listeners.add(listen);
+  const finished = { done: true as const, value: undefined };
+  return {
+    async next() {
+      while (queue.length === 0) await new Promise<void>((resolve) => (wake = resolve));
+      const event = queue.shift() ?? null;
+      return event === null ? finished : { done: false, value: event };
+    },
+    async return() {
+      listeners.delete(listen);
+      listen(null);
+      return finished;
+    },
+    [Symbol.asyncIterator]() {
+      return this;
+    },
+  };
+}

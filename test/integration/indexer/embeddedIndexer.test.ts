@@ -1,0 +1,264 @@
+/**
+ * The embedded indexer over real HTTP: registrations, signed deliveries sent once, and the event log.
+ */
+import { randomBytes } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { createIndexerClient } from '../../../src/indexer/client.ts';
+import type { IndexedEvent, IndexerClient } from '../../../src/indexer/client.ts';
+import { startEmbeddedIndexer } from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
+import type {
+  EmbeddedIndexer,
+  EmbeddedIndexerOptions,
+} from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
+import { signBody, verifySignature } from '../../../src/lib/signature.ts';
+import { createEmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { TONNE, land, mintedCarbon, prepare, retire } from '../../../devnet/calls.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import { startWebhookReceiver } from '../../support/http/webhookReceiver.ts';
+import type { Delivered, WebhookReceiver } from '../../support/http/webhookReceiver.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+const toClose: (() => Promise<unknown>)[] = [];
+const errors: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  network = await createEmbeddedNetwork({
+    handle: database.handle,
+    secretKey: generateSecretKey(randomBytes),
+    clock: systemClock,
+    randomBytes,
+  });
+});
+afterAll(() => database.drop());
+afterEach(async () => {
+  for (const close of toClose.splice(0).toReversed()) await close();
+  await database.handle.sql`DELETE FROM embedded_network.webhooks`;
+  errors.length = 0;
+});
+
+async function start(options: Partial<EmbeddedIndexerOptions> = {}): Promise<EmbeddedIndexer> {
+  const indexer = await startEmbeddedIndexer({
+    handle: database.handle,
+    clock: systemClock,
+    randomBytes,
+    onError: (message) => errors.push(message),
+    ...options,
+  });
+  toClose.push(() => indexer.stop());
+  return indexer;
+}
+
+async function receive(answer?: number | null): Promise<WebhookReceiver> {
+  const receiver = await startWebhookReceiver(answer);
+  toClose.push(() => receiver.close());
+  return receiver;
+}
+
+function clientOf(indexer: EmbeddedIndexer): IndexerClient {
+  return createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
+}
+
+function eventOf(delivery: Delivered): IndexedEvent {
+  return (JSON.parse(delivery.rawBody.toString('utf8')) as { event: IndexedEvent }).event;
+}
+
+const EVENTUALLY = { timeout: 15_000, interval: 20 };
+
+describe('registrations', () => {
+  it('gives the secret once, lists without it, and deletes', async () => {
+    const client = clientOf(await start());
+    expect(await client.health()).toEqual({ ok: true });
+    const url = 'http://127.0.0.1:9/hook';
+    const first = await client.registerWebhook(url, ['*']);
+    const second = await client.registerWebhook(url, ['retired']);
+    expect(first.secret).toMatch(/^[0-9a-f]{64}$/);
+    expect(second.secret).not.toBe(first.secret);
+    expect(second.id).not.toBe(first.id);
+    const listed = await client.listWebhooks();
+    expect(listed).toHaveLength(2);
+    expect(listed).toContainEqual({ id: first.id, url, events: ['*'] });
+    expect(listed).toContainEqual({ id: second.id, url, events: ['retired'] });
+    expect(JSON.stringify(listed)).not.toContain(first.secret);
+    expect(await client.deleteWebhook(first.id)).toBe(true);
+    expect(await client.deleteWebhook(first.id)).toBe(false);
+    expect((await client.listWebhooks()).map((webhook) => webhook.id)).toEqual([second.id]);
+  });
+
+  it('are shared by all instances', async () => {
+    const [here, there] = [clientOf(await start()), clientOf(await start())];
+    const { id } = await here.registerWebhook('http://127.0.0.1:9/hook', ['*']);
+    expect((await there.listWebhooks()).map((webhook) => webhook.id)).toEqual([id]);
+  });
+
+  it('refuses what it can’t keep', async () => {
+    const indexer = await start();
+    const post = async (body: string, type = 'application/json'): Promise<number> => {
+      const headers = { 'content-type': type };
+      return (await fetch(`${indexer.url}/webhooks`, { method: 'POST', body, headers })).status;
+    };
+    const good = JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: ['*'] });
+    expect(await post('{')).toBe(400);
+    expect(await post('{}')).toBe(400);
+    expect(await post(JSON.stringify({ url: 'file:///etc/passwd', events: ['*'] }))).toBe(400);
+    expect(await post(JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: [] }))).toBe(400);
+    expect(await post(JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: ['x'.repeat(65)] }))).toBe(
+      400,
+    );
+    expect(await post(`{"url":"${'x'.repeat(20_000)}"}`)).toBe(413);
+    expect(await post(good, 'text/plain')).toBe(415);
+    expect((await fetch(`${indexer.url}/nothing`)).status).toBe(404);
+    for (let at = 0; at < 100; at += 1) expect(await post(good)).toBe(201);
+    expect(await post(good)).toBe(409);
+    await expect(clientOf(indexer).registerWebhook('http://127.0.0.1:9/hook', ['*'])).rejects.toMatchObject({
+      code: 'INDEXER_UNAVAILABLE',
+    });
+  });
+});
+
+describe('deliveries', () => {
+  it('posts a retirement with a signature over its raw bytes, in the deployed indexers’ shape', async () => {
+    const receiver = await receive();
+    const client = clientOf(await start());
+    const tokenAddress = await mintedCarbon(network, 5n);
+    const { secret } = await client.registerWebhook(`${receiver.url}/here`, ['retired']);
+    const prepared = await prepare(network, retire(tokenAddress, 2n * TONNE));
+    await network.broadcast(prepared.signedBytes);
+    await expect.poll(() => receiver.delivered.length, EVENTUALLY).toBe(1);
+
+    const [delivery] = receiver.delivered;
+    if (!delivery) throw new Error('not reached');
+    expect(delivery.path).toBe('/hook/here');
+    expect(delivery.headers['content-type']).toBe('application/json');
+    const header = delivery.headers['x-service-signature'];
+    expect(header).toBe(signBody(secret, delivery.rawBody));
+    expect(delivery.headers['x-ankara-signature']).toBe(header);
+    expect(verifySignature({ rawBody: delivery.rawBody, header: String(header), secrets: [secret] })).toBe(
+      true,
+    );
+
+    const { records } = await network.retirementRecords(tokenAddress, 0, 1);
+    const outcome = await network.outcome(prepared);
+    if (outcome.status !== 'succeeded') throw new Error('not reached');
+    const timestamp = Number(records[0]?.timestamp);
+    expect(JSON.parse(delivery.rawBody.toString('utf8'))).toEqual({
+      id: expect.stringMatching(/^[0-9a-f]{32}$/) as string,
+      event: {
+        id: expect.stringMatching(/^\d{19}-\d{10}$/) as string,
+        contract: tokenAddress,
+        eventType: 'retired',
+        ledger: Number(outcome.ledger),
+        txHash: prepared.hash,
+        timestamp,
+        data: {
+          topics: [network.custodyAddress],
+          value: [String(2n * TONNE), 'Ünïted Øil 🌍', 0, String(timestamp)],
+        },
+      },
+    });
+  });
+
+  it('posts the specification’s shape when asked to', async () => {
+    const receiver = await receive();
+    const client = clientOf(await start({ bodyShape: 'specification' }));
+    await client.registerWebhook(receiver.url, ['*']);
+    const tokenAddress = await mintedCarbon(network, 5n);
+    await land(network, retire(tokenAddress, TONNE));
+    await expect.poll(() => receiver.delivered.length, EVENTUALLY).toBe(3);
+    const bodies = receiver.delivered.map((delivery): unknown =>
+      JSON.parse(delivery.rawBody.toString('utf8')),
+    );
+    expect(bodies).toContainEqual({
+      eventType: 'retired',
+      data: { beneficiary: 'Ünïted Øil 🌍', amount: String(TONNE) },
+    });
+    expect(bodies).toContainEqual({ eventType: 'deployed', data: {} });
+    expect(bodies).toContainEqual({ eventType: 'mint', data: {} });
+  });
+
+  it('sends each event once to each registration, with several instances at work', async () => {
+    const indexers = [await start(), await start(), await start()];
+    const [all, burns] = [await receive(), await receive()];
+    const client = clientOf(indexers[0] as EmbeddedIndexer);
+    await client.registerWebhook(all.url, ['*']);
+    await client.registerWebhook(burns.url, ['retired']);
+    const tokenAddress = await mintedCarbon(network, 40n);
+    await Promise.all(Array.from({ length: 40 }, () => land(network, retire(tokenAddress, TONNE))));
+    await expect.poll(() => [all.delivered.length, burns.delivered.length], EVENTUALLY).toEqual([42, 40]);
+    // Stopping waits for what is under way: nothing may come twice.
+    for (const indexer of indexers) await indexer.stop();
+    expect(new Set(all.delivered.map((delivery) => eventOf(delivery).id)).size).toBe(42);
+    expect(all.begun()).toBe(42);
+    expect(new Set(burns.delivered.map((delivery) => eventOf(delivery).txHash)).size).toBe(40);
+    expect(burns.begun()).toBe(40);
+    expect(errors).toEqual([]);
+  });
+
+  it('delivers what was published while no indexer ran, but nothing from before the registration', async () => {
+    const receiver = await receive();
+    const tokenAddress = await mintedCarbon(network, 5n);
+    const first = await start();
+    await clientOf(first).registerWebhook(receiver.url, ['*']);
+    await first.stop();
+    await land(network, retire(tokenAddress, TONNE));
+    await land(network, retire(tokenAddress, TONNE));
+    await start();
+    await expect.poll(() => receiver.delivered.length, EVENTUALLY).toBe(2);
+    const types = receiver.delivered.map((delivery) => eventOf(delivery).eventType);
+    expect(types).toEqual(['retired', 'retired']);
+  });
+
+  it('never repeats a delivery that failed, and lets no receiver hold up another', async () => {
+    const [failing, hanging, good] = [await receive(500), await receive(null), await receive()];
+    const indexer = await start({ deliveryTimeoutMs: 300 });
+    const client = clientOf(indexer);
+    for (const { url } of [failing, hanging, good]) await client.registerWebhook(url, ['retired']);
+    await client.registerWebhook('http://127.0.0.1:9/nobody', ['retired']);
+    const tokenAddress = await mintedCarbon(network, 10n);
+    for (let at = 0; at < 10; at += 1) await land(network, retire(tokenAddress, TONNE));
+    await expect.poll(() => good.delivered.length, EVENTUALLY).toBe(10);
+    await expect.poll(() => errors.length, EVENTUALLY).toBe(30);
+    await indexer.stop();
+    expect([failing.begun(), hanging.begun(), good.begun()]).toEqual([10, 10, 10]);
+  });
+});
+
+describe('the event log', () => {
+  it('answers oldest first, filtered by contract, type and time, up to a limit', async () => {
+    const client = clientOf(await start());
+    const tokenAddress = await mintedCarbon(network, 5n);
+    for (let at = 0; at < 3; at += 1) await land(network, retire(tokenAddress, TONNE));
+    const events = await client.events({ contract: tokenAddress });
+    expect(events.map((event) => event.eventType)).toEqual(['mint', 'retired', 'retired', 'retired']);
+    expect(events.map((event) => event.id)).toEqual(events.map((event) => event.id).sort());
+    const burns = await client.events({ contract: tokenAddress, type: 'retired' });
+    expect(burns).toEqual(events.slice(1));
+    expect(await client.events({ contract: tokenAddress, limit: 2 })).toEqual(events.slice(0, 2));
+    const { timestamp = 0 } = events[3] ?? {};
+    const later = await client.events({ contract: tokenAddress, since: timestamp });
+    expect(later).toContainEqual(events[3]);
+    expect(later.every((event) => event.timestamp >= timestamp)).toBe(true);
+    expect(await client.events({ contract: tokenAddress, since: timestamp + 1 })).toEqual([]);
+  });
+
+  it('refuses queries beyond its limits, and takes empty parameters for none', async () => {
+    const { url } = await start();
+    const statusOf = async (query: string): Promise<number> => (await fetch(`${url}/events?${query}`)).status;
+    for (const query of [
+      'limit=501',
+      'limit=0',
+      'limit=x',
+      'since=-1',
+      'since=1.5',
+      `type=${'x'.repeat(65)}`,
+    ]) {
+      expect([query, await statusOf(query)]).toEqual([query, 400]);
+    }
+    expect(await statusOf('contract=&type=&since=&limit=')).toBe(200);
+  });
+});

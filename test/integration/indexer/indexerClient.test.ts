@@ -1,0 +1,114 @@
+/**
+ * The indexer client against indexers that misbehave: every failure is INDEXER_UNAVAILABLE, soon and bounded.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { afterEach, describe, expect, it } from 'vitest';
+import { createIndexerClient } from '../../../src/indexer/client.ts';
+import type { IndexerClient } from '../../../src/indexer/client.ts';
+
+type Handler = (request: IncomingMessage, response: ServerResponse) => void;
+
+const toClose: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of toClose.splice(0)) await close();
+});
+
+/** Long enough for an answer on a busy machine; two tests wait it out. */
+const TIMEOUT_MS = 2_000;
+
+async function clientOf(handler: Handler, path = ''): Promise<IndexerClient> {
+  const server = createServer(handler);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  toClose.push(() => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    return closed;
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  return createIndexerClient({
+    url: `http://127.0.0.1:${address.port}${path}`,
+    fetch,
+    timeoutMs: TIMEOUT_MS,
+  });
+}
+
+function answering(status: number, body: unknown): Handler {
+  return (_request, response) => response.writeHead(status).end(JSON.stringify(body));
+}
+
+const unavailable = { name: 'DomainError', code: 'INDEXER_UNAVAILABLE' };
+
+describe('the indexer client', () => {
+  it('keeps the path of the base address, and encodes what it asks for', async () => {
+    const paths: (string | undefined)[] = [];
+    const client = await clientOf((request, response) => {
+      paths.push(request.url);
+      response.end(JSON.stringify(request.method === 'DELETE' ? { removed: true } : { events: [] }));
+    }, '/indexer/v1');
+    await client.deleteWebhook('../a b');
+    await client.events({ contract: 'C&D', limit: 5 });
+    expect(paths).toEqual(['/indexer/v1/webhooks/..%2Fa%20b', '/indexer/v1/events?contract=C%26D&limit=5']);
+  });
+
+  it('reads both forms of a list of registrations', async () => {
+    const registration = { id: '1', url: 'http://localhost/', events: ['*'], createdAt: 'yesterday' };
+    const known = [{ id: '1', url: 'http://localhost/', events: ['*'] }];
+    expect(await (await clientOf(answering(200, [registration]))).listWebhooks()).toEqual(known);
+    expect(await (await clientOf(answering(200, { webhooks: [registration] }))).listWebhooks()).toEqual(
+      known,
+    );
+  });
+
+  it('takes 404 on removal for "was not there"', async () => {
+    const client = await clientOf(answering(404, { error: 'unknown' }));
+    expect(await client.deleteWebhook('1')).toBe(false);
+    await expect(client.listWebhooks()).rejects.toMatchObject(unavailable);
+  });
+
+  it('does without a registration that has no secret', async () => {
+    const client = await clientOf(answering(201, { id: '1', url: 'http://localhost/', events: ['*'] }));
+    await expect(client.registerWebhook('http://localhost/', ['*'])).rejects.toMatchObject(unavailable);
+  });
+
+  it.each<[string, Handler]>([
+    ['answers with an error', answering(500, { ok: false })],
+    ['answers with something else', answering(200, { hello: 'world' })],
+    ['answers with no JSON', (_request, response) => response.end('<html>')],
+    ['sends elsewhere', (_request, response) => response.writeHead(302, { location: '/health' }).end()],
+    ['hangs up', (request) => request.socket.destroy()],
+    ['never answers', () => {}],
+    ['begins and never ends', (_request, response) => response.writeHead(200).write('{"ok":')],
+    [
+      'never stops talking',
+      (_request, response) => {
+        const chunk = Buffer.alloc(64 * 1024, ' ');
+        const talk = (): void => {
+          while (!response.destroyed && response.write(chunk));
+        };
+        response.on('drain', talk).writeHead(200);
+        talk();
+      },
+    ],
+  ])('says that an indexer is unavailable which %s', async (_what, handler) => {
+    const client = await clientOf(handler);
+    await expect(client.health()).rejects.toMatchObject(unavailable);
+  });
+
+  it('says that an indexer is unavailable which is not there', async () => {
+    const client = createIndexerClient({ url: 'http://127.0.0.1:9', fetch, timeoutMs: TIMEOUT_MS });
+    await expect(client.health()).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('GET /health') as string,
+    });
+  });
+
+  it('that is not configured says how to configure one', async () => {
+    const client = createIndexerClient({ url: null, fetch, timeoutMs: TIMEOUT_MS });
+    await expect(client.registerWebhook('http://localhost/', ['*'])).rejects.toMatchObject({
+      ...unavailable,
+      message: expect.stringContaining('INDEXER_URL'),
+    });
+  });
+});

@@ -1,0 +1,125 @@
+/**
+ * Too many connections, sockets and subscriptions: each is refused with a way back, and clients at other addresses
+ * notice nothing.
+ */
+import { connect } from 'node:net';
+import { describe, expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { askOver, codesOf } from '../../support/http/askOver.ts';
+import { HELLO, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { until } from '../../support/http/httpServer.ts';
+
+describe('connections', () => {
+  const open = (port: number, localAddress = '127.0.0.1') =>
+    new Promise<{ socket: ReturnType<typeof connect>; closed: Promise<void> }>((resolve, reject) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      const closed = new Promise<void>((done) => socket.once('close', () => done()));
+      socket.once('connect', () => resolve({ socket, closed }));
+      socket.on('error', reject);
+      socket.resume();
+    });
+
+  it('beyond the number for an address are closed, others are served', async () => {
+    const { port, api } = await serve({ maxConnectionsPerAddress: 20 });
+    const held = await Promise.all(Array.from({ length: 20 }, () => open(port)));
+    await (
+      await open(port)
+    ).closed;
+    expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    for (const { socket } of held) socket.destroy();
+    await until(() => held.every(({ socket }) => socket.destroyed));
+    await expect.poll(() => statusFrom('127.0.0.1', api).catch(() => 0)).toBe(200);
+  });
+
+  it('that trickle their request in are ended, in its headers and in its body', async () => {
+    const { port, api } = await serve(
+      {},
+      { requestTimeouts: { headersMs: 300, requestMs: 600, checkMs: 50 } },
+    );
+    const headers = await open(port);
+    headers.socket.write('GET /graphql HTTP/1.1\r\nhost: x\r\n');
+    const body = await open(port);
+    body.socket.write(
+      'POST /graphql HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 99\r\n\r\n{',
+    );
+    const trickle = setInterval(() => {
+      if (!headers.socket.destroyed) headers.socket.write('x: y\r\n');
+      if (!body.socket.destroyed) body.socket.write(' ');
+    }, 20);
+    await Promise.all([headers.closed, body.closed]);
+    clearInterval(trickle);
+    expect(await statusFrom('127.0.0.1', api)).toBe(200);
+  });
+
+  it('answer no more pipelined requests at a time than the limit', async () => {
+    const { port, load } = await serve({ maxConnectionsPerAddress: 10 });
+    const { socket } = await open(port);
+    const one = 'GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: x\r\n\r\n';
+    socket.write(one.repeat(100));
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    let most = 0;
+    await until(() => {
+      most = Math.max(most, load().unfinishedRequests);
+      return text.split('HTTP/1.1 ').length === 101;
+    });
+    socket.destroy();
+    expect(most).toBeLessThanOrEqual(10);
+    expect(text.split('HTTP/1.1 200').length).toBeGreaterThan(10);
+  });
+});
+
+describe('websockets', () => {
+  const openSocket = (url: string, options = {}) =>
+    new Promise<WebSocket>((resolve, reject) => {
+      const socket = new WebSocket(url, 'graphql-transport-ws', options);
+      socket.once('open', () => resolve(socket));
+      socket.on('error', reject);
+    });
+
+  it('beyond the number for an address are refused with 429, others are taken', async () => {
+    const { wsUrl, load } = await serve({ maxSocketsPerAddress: 5 });
+    const held = await Promise.all(Array.from({ length: 5 }, () => openSocket(wsUrl)));
+    await expect(openSocket(wsUrl)).rejects.toThrow('429');
+    (await openSocket(wsUrl, { localAddress: '127.0.0.2' })).close();
+    for (const socket of held) socket.close();
+    await until(() => load().sockets === 0);
+    (await openSocket(wsUrl)).close();
+  });
+
+  it('that say nothing are closed 4408', async () => {
+    const { wsUrl } = await serve({});
+    const socket = await openSocket(wsUrl);
+    expect(await new Promise((resolve) => socket.once('close', resolve))).toBe(4408);
+  });
+
+  it('that send without end are closed 1008', async () => {
+    const { wsUrl, api } = await serve({});
+    const socket = await openSocket(wsUrl);
+    socket.on('error', () => undefined);
+    const closed = new Promise<number>((resolve) => socket.once('close', resolve));
+    socket.send('{"type":"connection_init"}');
+    for (let i = 0; i < 20_001; i++) socket.send('{"type":"ping"}');
+    expect(await closed).toBe(1008);
+    expect((await askOver('http', api, HELLO)).errors).toEqual([]);
+  });
+});
+
+describe('subscriptions', () => {
+  it('of an address are limited over all its sockets and streams, and freed when they end', async () => {
+    const { api, load } = await serve({ maxSubscriptionsPerAddress: 2 });
+    const query = 'subscription { ticks(count: 1, wait: true) }';
+    const held = await Promise.all(
+      [1, 2].map(() =>
+        fetch(`${api}?query=${encodeURIComponent(query)}`, { headers: { accept: 'text/event-stream' } }),
+      ),
+    );
+    expect(load().subscriptions).toBe(2);
+    for (const over of ['sse', 'websocket'] as const) {
+      expect(codesOf(await askOver(over, api, { query }))).toEqual(['OVERLOADED']);
+    }
+    for (const response of held) await response.body?.cancel();
+    await until(() => load().subscriptions === 0);
+    expect((await askOver('sse', api, { query })).data).toEqual({ ticks: '1' });
+  });
+});

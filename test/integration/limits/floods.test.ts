@@ -1,0 +1,212 @@
+/**
+ * Too many requests, mutations and bad credentials, and too much work: each is refused with a way back, and other
+ * clients notice nothing.
+ */
+import { describe, expect, it } from 'vitest';
+import { defaultLimits } from '../../../src/limits/limits.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
+import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
+import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
+import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { token, until } from '../../support/http/httpServer.ts';
+import { createTestDatabase } from '../../support/database/database.ts';
+import { silentLog } from '../../../devnet/platform.ts';
+
+const RETIRE = {
+  query: 'mutation { retire(input: { buyerId: "acme", amountCO2e: 5, buyerName: "Acme" }) }',
+};
+
+describe('requests', () => {
+  it.each(TRANSPORTS)(
+    'over %s beyond the budget of an address are RATE_LIMITED, others are served',
+    async (over) => {
+      // A websocket takes one point, and each operation on it another.
+      const { api } = await serve(rates({ addressPerMinute: 6 }));
+      const replies = [];
+      for (let i = 0; i < 6; i++) replies.push(await askOver(over, api, HELLO).catch(() => null));
+      const last = await askOver(over, api, HELLO).catch((error: Error) => error.message);
+      if (over === 'websocket') expect(last).toBe('Unexpected server response: 429');
+      else {
+        expect(last).toMatchObject({ status: 429 });
+        const { headers, errors } = last as Awaited<ReturnType<typeof askOver>>;
+        expect(errors[0]?.extensions).toEqual({
+          code: 'RATE_LIMITED',
+          policy: 'address',
+          limit: 6,
+          retryAfterSeconds: Number(headers?.get('retry-after')),
+        });
+        expect(headers?.get('ratelimit-policy')).toBe('"address";q=6;w=60');
+        expect(headers?.get('ratelimit')).toMatch(/^"address";r=0;t=\d+$/);
+      }
+      expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    },
+  );
+
+  it.each(TRANSPORTS)(
+    'over %s beyond the budget of a caller are RATE_LIMITED, other callers are served',
+    async (over) => {
+      const { api } = await serve(rates({ callerPerMinute: 3 }));
+      const acme = await token(['buyer']);
+      for (let i = 0; i < 3; i++) {
+        expect((await askOver(over, api, { ...HELLO, bearer: acme })).errors).toEqual([]);
+      }
+      const refused = await askOver(over, api, { ...HELLO, bearer: acme });
+      expect(refused.errors[0]?.extensions).toMatchObject({
+        code: 'RATE_LIMITED',
+        policy: 'caller',
+        limit: 3,
+      });
+      expect(refused.errors[0]?.extensions['retryAfterSeconds']).toBeGreaterThan(0);
+      const globex = await token(['buyer'], { subject: 'globex' });
+      expect((await askOver(over, api, { ...HELLO, bearer: globex })).errors).toEqual([]);
+      expect((await askOver(over, api, HELLO)).errors).toEqual([]);
+    },
+  );
+
+  it('are told what is left', async () => {
+    const { api } = await serve(rates({ addressPerMinute: 10, callerPerMinute: 5 }));
+    const reply = await askOver('http', api, { ...HELLO, bearer: await token(['buyer']) });
+    expect(reply.headers?.get('ratelimit-policy')).toBe('"address";q=10;w=60, "caller";q=5;w=60');
+    expect(reply.headers?.get('ratelimit')).toMatch(/^"address";r=9;t=\d+, "caller";r=4;t=\d+$/);
+  });
+
+  it('by one client, two hundred at a time, are let through by the defaults', async () => {
+    const { api } = await serve({});
+    const bearer = await token(['buyer']);
+    const replies = await Promise.all(
+      Array.from({ length: 200 }, () => askOver('http', api, { ...RETIRE, bearer })),
+    );
+    expect(replies.flatMap((reply) => reply.errors)).toEqual([]);
+  });
+
+  it('from behind a trusted proxy count for the address that it names, whatever the client adds', async () => {
+    const { api } = await serve({ ...rates({ addressPerMinute: 2 }), trustedProxyHops: 1 });
+    const from = async (forwarded: string) =>
+      (await fetch(`${api}?query=%7Bhello%7D`, { headers: { 'x-forwarded-for': forwarded } })).status;
+    expect(await from('9.9.9.9, 203.0.113.5')).toBe(200);
+    expect(await from('8.8.8.8, 203.0.113.5')).toBe(200);
+    expect(await from('7.7.7.7, 203.0.113.5')).toBe(429);
+    expect(await from('203.0.113.6')).toBe(200);
+  });
+});
+
+describe('mutations', () => {
+  it.each(TRANSPORTS)('over %s have a budget of their own, by their fields', async (over) => {
+    const { api } = await serve(rates({ mutationsPerMinute: 3 }));
+    const bearer = await token(['buyer']);
+    const field = 'retire(input: { buyerId: "acme", amountCO2e: 5, buyerName: "Acme" })';
+    const two = { query: `mutation { a: ${field} b: ${field} }`, bearer };
+    expect((await askOver(over, api, two)).errors).toEqual([]);
+    const refused = await askOver(over, api, two);
+    expect(refused.errors[0]?.extensions).toMatchObject({ code: 'RATE_LIMITED', policy: 'mutations' });
+    expect(refused.data).toBeNull();
+    if (over === 'http') {
+      expect(refused.status).toBe(429);
+      expect(Number(refused.headers?.get('retry-after'))).toBeGreaterThan(0);
+      expect(refused.headers?.get('ratelimit-policy')).toContain('"mutations";q=3;w=60');
+    }
+    expect((await askOver(over, api, { ...HELLO, bearer })).errors).toEqual([]);
+    const globex = await token(['operator'], { subject: 'globex' });
+    expect((await askOver(over, api, { ...RETIRE, bearer: globex })).errors).toEqual([]);
+  });
+});
+
+describe('bad credentials', () => {
+  it('use up the patience with an address, on all transports together', async () => {
+    const { api, wsUrl } = await serve(rates({ failedLoginsPerMinute: 3 }));
+    for (const over of TRANSPORTS) await askOver(over, api, { ...HELLO, bearer: 'bad' });
+    const good = await token(['buyer']);
+    const refused = await askOver('http', api, { ...HELLO, bearer: good });
+    expect([refused.status, codesOf(refused)]).toEqual([429, ['RATE_LIMITED']]);
+    const socket = await askOver('websocket', wsUrl.replace('ws', 'http'), { ...HELLO, bearer: good });
+    expect(socket.closeCode).toBe(4429);
+    expect(socket.closeReason).toContain('failed-logins');
+    // Who sends none, and who is elsewhere, has done nothing wrong.
+    expect((await askOver('http', api, HELLO)).errors).toEqual([]);
+    expect(await statusFrom('127.0.0.2', api, `Bearer ${good}`)).toBe(200);
+  });
+});
+
+describe('budgets', () => {
+  it('are shared by instances through the database, and survive its absence', async () => {
+    const database = await createTestDatabase();
+    const settings = { ...defaultLimits().rates, callerPerMinute: 100 };
+    const limits = [1, 2].map(() => createRateLimits(settings, database.handle.db, silentLog));
+    const servers = await Promise.all(limits.map((rateLimits) => serve({}, { rateLimits })));
+    const bearer = await token(['buyer']);
+    const ask = (i: number) => askOver('http', servers[i]?.api ?? '', { ...HELLO, bearer });
+    for (let n = 0; n < 60; n++) expect((await ask(0)).errors).toEqual([]);
+    // The second instance learns within a second or so what the first let through.
+    let let2 = 0;
+    await expect
+      .poll(
+        async () => {
+          const reply = await ask(1);
+          if (reply.errors.length === 0) let2 += 1;
+          return codesOf(reply);
+        },
+        { timeout: 20_000, interval: 40 },
+      )
+      .toEqual(['RATE_LIMITED']);
+    expect(let2).toBeLessThan(100);
+    for (const limit of limits) await limit.stop();
+    await database.drop();
+    const orphan = createRateLimits({ ...settings, callerPerMinute: 2 }, database.handle.db, silentLog);
+    const alone = await serve({}, { rateLimits: orphan });
+    const codes = [];
+    for (let n = 0; n < 3; n++) {
+      codes.push(codesOf(await askOver('http', alone.api, { ...HELLO, bearer })));
+    }
+    await orphan.stop();
+    expect(codes).toEqual([[], [], ['RATE_LIMITED']]);
+  });
+});
+
+describe('work', () => {
+  it.each(TRANSPORTS)(
+    'over %s that does not fit waits its turn, and beyond that is OVERLOADED',
+    async (over) => {
+      let release: () => void = () => undefined;
+      const gate = new Promise<void>((resolve) => {
+        release = resolve;
+      });
+      const builder = createBuilder<object>();
+      let running = 0;
+      const slow = async () => {
+        running += 1;
+        await gate;
+        return 'done';
+      };
+      builder.queryType({
+        fields: (t) => ({
+          hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
+          slow: t.string({ authScopes: { public: true }, resolve: slow }),
+        }),
+      });
+      builder.mutationType({
+        fields: (t) => ({
+          slow: t.string({ authScopes: { public: true }, recordedInput: {}, resolve: slow }),
+        }),
+      });
+      const { api } = await serve(
+        { maxQueriesInFlight: 2, maxMutationsInFlight: 1 },
+        { schema: builder.toSchema() },
+      );
+      const asked = Array.from({ length: 4 }, () => askOver(over, api, { query: '{ slow }' }));
+      await until(() => running === 2);
+      await expect
+        .poll(async () => codesOf(await askOver('http', api, HELLO)), { timeout: 5_000 })
+        .toEqual(['OVERLOADED']);
+      const refused = await askOver(over, api, HELLO);
+      expect(refused.errors[0]?.extensions).toEqual({ code: 'OVERLOADED', retryAfterSeconds: 1 });
+      if (over !== 'websocket') expect(refused.status).toBe(503);
+      // Mutations have places of their own.
+      const mutation = askOver(over, api, { query: 'mutation { slow }' });
+      await until(() => running === 3);
+      release();
+      const replies = await Promise.all([...asked, mutation]);
+      expect(replies.map((reply) => reply.data)).toEqual(replies.map(() => ({ slow: 'done' })));
+      expect((await askOver(over, api, HELLO)).data).toEqual({ hello: 'world' });
+    },
+  );
+});

@@ -1,0 +1,111 @@
+/**
+ * A registration that vanished at the indexer: noticed, told and made again, once, and only where there was one.
+ */
+import { randomBytes } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { createRegistrationKeeper } from '../../../src/resolvers/operations/keepWatching.ts';
+import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
+import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { projectInput, silentLog } from '../../../devnet/platform.ts';
+
+let market: Marketplace;
+const warnings: string[] = [];
+const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+  warn: (_: unknown, message: string) => void warnings.push(message),
+});
+
+beforeAll(async () => {
+  market = await startMarketplace({ log });
+});
+afterAll(() => market.stop());
+afterEach(() => void (warnings.length = 0));
+
+const indexer = () => market.app.dependencies.indexer;
+const keeper = () => {
+  const { dependencies } = market.app;
+  return createRegistrationKeeper(dependencies, { log: dependencies.log, random: () => 0.5 });
+};
+const listed = async () => (await indexer().listWebhooks()).map(({ id }) => id);
+const live = async () => {
+  const rows = await market.database.handle.db
+    .select()
+    .from(indexerRegistrations)
+    .where(eq(indexerRegistrations.state, 'LIVE'));
+  return rows.map(({ webhookId }) => webhookId);
+};
+
+describe('a registration at the indexer', () => {
+  it('is not made where an operator never asked for one', async () => {
+    await keeper().look();
+    expect(await listed()).toEqual([]);
+  });
+
+  it('is left as it is while the indexer knows it', async () => {
+    const { webhookId } = await watchRetirements(market.app.dependencies);
+    await keeper().look();
+    expect(await listed()).toEqual([webhookId]);
+    expect(warnings).toEqual([]);
+  });
+
+  it('is made again when it has vanished, once, however many instances notice', async () => {
+    const [before = ''] = await listed();
+    await indexer().deleteWebhook(before);
+    await Promise.all([keeper().look(), keeper().look(), keeper().look()]);
+    const after = await listed();
+    expect(after).toHaveLength(1);
+    expect(after).not.toContain(before);
+    expect(await live()).toEqual(after);
+    expect(warnings).toContain('the registration has vanished at the indexer: registering again');
+
+    // Deliveries come again, signed with the new secret.
+    const { dependencies } = market.app;
+    const project = await createProject(dependencies, 'developer', projectInput());
+    const tokenAddress = project.tokenAddress ?? '';
+    const stranger = market.network.createSigner(generateSecretKey(randomBytes));
+    await market.network.transfer(tokenAddress, stranger.address, toBaseUnits(1n));
+    const amount = toBaseUnits(1n);
+    const txHash = await stranger.retire({ tokenAddress, amount, beneficiary: 'Stranger', note: '' });
+    await expect
+      .poll(() => market.database.handle.db.select().from(retirementRecords), { timeout: 10_000 })
+      .toMatchObject([{ beneficiary: 'Stranger', txHash }]);
+  });
+
+  it('is left to an operator when it is for another address', async () => {
+    const { dependencies } = market.app;
+    const [before = ''] = await listed();
+    await indexer().deleteWebhook(before);
+    const moved = { ...dependencies, retirementsHookUrl: 'http://127.0.0.1:9/elsewhere' };
+    await createRegistrationKeeper(moved, { log: moved.log, random: () => 0.5 }).look();
+    expect(await listed()).toEqual([]);
+  });
+});
+
+describe('a running server', () => {
+  it('looks by itself, again and again', async () => {
+    const own = await startMarketplace({ registrationLookMs: 50 });
+    try {
+      const { dependencies } = own.app;
+      const { webhookId } = await watchRetirements(dependencies);
+      const seen = new Set([webhookId]);
+      for (let round = 2; round <= 3; round++) {
+        for (const { id } of await dependencies.indexer.listWebhooks()) {
+          await dependencies.indexer.deleteWebhook(id);
+        }
+        const others = async () => {
+          const ids = (await dependencies.indexer.listWebhooks()).map(({ id }) => id);
+          return ids.filter((id) => !seen.has(id));
+        };
+        await expect.poll(others, { timeout: 10_000 }).toHaveLength(1);
+        for (const id of await others()) seen.add(id);
+        expect(seen.size).toBe(round);
+      }
+    } finally {
+      await own.stop();
+    }
+  });
+});

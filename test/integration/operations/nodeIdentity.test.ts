@@ -1,0 +1,137 @@
+/**
+ * Nothing is asked of a node that belongs to another network: not at the start, and not when the address leads
+ * somewhere else later. The nodes here answer the one question that tells, in both families' wire form.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { json } from 'node:stream/consumers';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { askOnlyOwnNode, WrongNetwork } from '../../../src/ledger/network/nodeIdentity.ts';
+import { evmIdentityCheck } from '../../../src/ledger/network/evm/identity.ts';
+import { stellarIdentityCheck } from '../../../src/ledger/network/stellar/identity.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { embeddedNetworkOn } from '../../support/platform.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+const TIMEOUT_MS = 500;
+
+const toClose: (() => Promise<unknown>)[] = [];
+afterEach(async () => {
+  for (const close of toClose.splice(0)) await close();
+});
+
+/** A node that gives `answer` (a JSON-RPC result) to every question, until it is told otherwise. */
+async function startNode(answer: unknown) {
+  const node = { answer, questions: [] as string[], rpcUrl: '' };
+  async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { id, method } = (await json(request)) as { id: number; method: string };
+    node.questions.push(method);
+    response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
+  }
+  const server = createServer((request, response) => void reply(request, response));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  toClose.push(() => {
+    const closed = new Promise((resolve) => server.close(resolve));
+    server.closeAllConnections();
+    return closed;
+  });
+  const address = server.address();
+  if (address === null || typeof address === 'string') throw new Error('no port');
+  node.rpcUrl = `http://127.0.0.1:${address.port}/v2/hunter2`;
+  return node;
+}
+
+describe('a node', () => {
+  it('of Stellar tells its passphrase', async () => {
+    const node = await startNode({ passphrase: 'Mine', protocolVersion: 23 });
+    const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
+    await stellarIdentityCheck({ ...options, passphrase: 'Mine' })();
+    const other = stellarIdentityCheck({ ...options, passphrase: 'Yours' })();
+    await expect(other).rejects.toThrow(WrongNetwork);
+    await expect(other).rejects.toThrow(/"Mine"[^]*"Yours"/);
+    expect(node.questions).toEqual(['getNetwork', 'getNetwork']);
+  });
+
+  it('of an EVM chain tells its id', async () => {
+    const node = await startNode('0x7a69');
+    const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
+    await evmIdentityCheck({ ...options, chainId: 31_337 })();
+    const other = evmIdentityCheck({ ...options, chainId: 1 })();
+    await expect(other).rejects.toThrow(WrongNetwork);
+    await expect(other).rejects.toThrow(/chain 31337[^]*LEDGER_CHAIN_ID is 1/);
+    expect(node.questions).toEqual(['eth_chainId', 'eth_chainId']);
+  });
+
+  it.each([
+    ['a list', []],
+    ['nothing', null],
+    ['a word', 'mainnet'],
+  ])('that answers with %s belongs to no network', async (_what, answer) => {
+    const node = await startNode(answer);
+    const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
+    await expect(evmIdentityCheck({ ...options, chainId: 1 })()).rejects.toThrow(WrongNetwork);
+    await expect(stellarIdentityCheck({ ...options, passphrase: 'x' })()).rejects.toThrow(WrongNetwork);
+  });
+
+  it('that is away is unavailable, and the key in its address is not repeated', async () => {
+    const rpcUrl = 'http://127.0.0.1:9/v2/hunter2';
+    const away = evmIdentityCheck({ rpcUrl, requestTimeoutMs: TIMEOUT_MS, chainId: 1 })();
+    await expect(away).rejects.toThrow(NetworkUnavailable);
+    await expect(away).rejects.toThrow('127.0.0.1:9');
+    await expect(away).rejects.not.toThrow('hunter2');
+  });
+});
+
+describe('a network whose node is looked at', () => {
+  let database: TestDatabase;
+  let own: LedgerNetwork;
+  let nowMs: number;
+
+  beforeEach(async () => {
+    database = await createTestDatabase();
+    own = await embeddedNetworkOn(database.handle);
+    nowMs = 0;
+  });
+  afterEach(() => database.drop());
+
+  const guardedBy = (node: { rpcUrl: string }) => {
+    const check = evmIdentityCheck({ rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS, chainId: 5 });
+    return askOnlyOwnNode(own, check, () => nowMs);
+  };
+
+  it('answers once its node belongs to it, with one question for all who wait', async () => {
+    const node = await startNode('0x5');
+    const network = guardedBy(node);
+    expect(network.custodyAddress).toBe(own.custodyAddress);
+    expect(network.hashAssetId('VCS-1')).toBe(own.hashAssetId('VCS-1'));
+    expect(network.predictTokenAddress(`0x${'1'.repeat(64)}`)).not.toBeNull();
+    expect(network.normalizeAddress(own.custodyAddress)).toBe(own.custodyAddress);
+    expect(node.questions).toHaveLength(0);
+    const settlement = await own.settlementContract();
+    await expect(Promise.all([network.status(), network.settlementContract()])).resolves.toMatchObject([
+      { ledger: expect.anything() },
+      settlement,
+    ]);
+    expect(node.questions).toHaveLength(1);
+  });
+
+  it('is unavailable while its node is of another network, and comes back with it', async () => {
+    const node = await startNode('0x1');
+    const network = guardedBy(node);
+    await expect(network.status()).rejects.toThrow(NetworkUnavailable);
+    await expect(network.broadcast(new Uint8Array())).rejects.toThrow('LEDGER_CHAIN_ID');
+    node.answer = '0x5';
+    await expect(network.status()).resolves.toBeDefined();
+  });
+
+  it('notices within a minute that the address leads elsewhere', async () => {
+    const node = await startNode('0x5');
+    const network = guardedBy(node);
+    await network.status();
+    node.answer = '0x1';
+    nowMs = 59_999;
+    await expect(network.status()).resolves.toBeDefined();
+    nowMs = 60_000;
+    await expect(network.status()).rejects.toThrow(NetworkUnavailable);
+  });
+});

@@ -1,0 +1,136 @@
+/**
+ * A settlement contract, or a token, that is paused while cash-outs are under way: nothing is lost, operators see what
+ * waits, and it goes on by itself when the pause is over.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { offRampSessions } from '../../../src/db/tables/index.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import {
+  findOffRampSession,
+  readReviews,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let settlement: string;
+let paused: string[] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  platform = await platformOn(database.handle, network);
+  await platform.start();
+  settlement = (await network.settlementContract())?.address ?? '';
+});
+afterEach(() => unpause());
+afterAll(async () => {
+  const { findings } = await reconcileAll(platform.dependencies);
+  await platform.stop();
+  await database.drop();
+  expect(findings).toEqual([]);
+});
+
+async function pause(contract: string): Promise<void> {
+  await network.pauseToken(contract);
+  paused.push(contract);
+}
+
+async function unpause(): Promise<void> {
+  for (const contract of paused) await network.pauseToken(contract, false);
+  paused = [];
+}
+
+/** Instead of a quarter of a minute later. */
+async function lookNow(id: string): Promise<void> {
+  await database.handle.db
+    .update(offRampSessions)
+    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1` })
+    .where(eq(offRampSessions.id, id));
+}
+
+const looks = async (id: string) =>
+  (await findOffRampSession(platform.dependencies, id))?.fruitlessSteps ?? 0;
+
+describe.each([
+  ['settled', 'SETTLED'],
+  ['failed', 'REFUNDED'],
+] as const)('a payout that ended as %s', (status, end) => {
+  it.each([
+    ['the settlement contract', () => settlement],
+    ['the token', (token: string) => token],
+  ] as const)('waits while %s is paused, and goes on by itself', async (_what, contractOf) => {
+    const session = await depositedCashOut(platform);
+    await pause(contractOf(session.tokenAddress));
+    await providerSays(platform, session.providerSessionId, status);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    const [review] = await readReviews(platform.dependencies, session.id);
+    expect(review?.reason).toMatch(/is paused\. It goes on by itself when the pause is over$/);
+    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
+
+    const before = await looks(session.id);
+    await lookNow(session.id);
+    await expect.poll(() => looks(session.id)).toBeGreaterThanOrEqual(before);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ releasedAt: null });
+
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    await unpause();
+    await lookNow(session.id);
+    const released = await reaches(platform, session.id, end);
+    expect(released.resolutionTxHash).not.toBeNull();
+    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe(end);
+    const reviews = await readReviews(platform.dependencies, session.id);
+    expect(reviews.every(({ decision, closedAt }) => decision === null && closedAt !== null)).toBe(true);
+  });
+});
+
+it('is tried again as soon as an operator says so', async () => {
+  const session = await depositedCashOut(platform);
+  await pause(settlement);
+  await providerSays(platform, session.providerSessionId, 'settled');
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  const retry = { offRampSessionId: session.id, decision: 'RETRY', note: 'looked' } as const;
+  await resolveSessionReview(platform.dependencies, 'operator', retry);
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  await unpause();
+  await resolveSessionReview(platform.dependencies, 'operator', retry);
+  expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ resolution: 'SETTLE' });
+});
+
+it('refuses a cash-out whose deposit meets the pause, and closes it at the provider', async () => {
+  const receipt = await activeReceipt(platform);
+  const { ramp } = platform.dependencies;
+  platform.dependencies.ramp = {
+    ...ramp,
+    async openSession(asked) {
+      await pause(settlement);
+      return ramp.openSession(asked);
+    },
+  };
+  const refused = cashOut(platform.dependencies, farmer, cashOutInput(receipt)).finally(() => {
+    platform.dependencies.ramp = ramp;
+  });
+  await expect(refused).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+  expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
+  const [row] = await database.handle.db
+    .select()
+    .from(offRampSessions)
+    .where(eq(offRampSessions.receiptId, receipt.id));
+  expect(row).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+});

@@ -1,0 +1,223 @@
+/**
+ * The HTTP ramp provider against a stand-in server on a real socket, alone and as part of the whole.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { signBody } from '../../../src/lib/signature.ts';
+import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
+import { createPace } from '../../../src/ramp/http/pace.ts';
+import type { OpenSessionRequest, RampProvider } from '../../../src/ramp/port.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { RAMP_API_KEY, startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
+import {
+  ACCOUNT_NUMBER,
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  reaches,
+} from '../../support/warehouse.ts';
+
+const CALLBACK_SECRET = 'the secret that callbacks are signed with';
+const OLD_SECRET = 'the secret that is being replaced just now';
+
+let server: RampServer;
+let provider: RampProvider;
+
+beforeAll(async () => {
+  server = await startRampServer();
+  provider = createHttpProvider({
+    url: server.url,
+    apiKey: RAMP_API_KEY,
+    callbackSecrets: [CALLBACK_SECRET, OLD_SECRET],
+    fetch,
+    timeoutMs: 500,
+    pace: createPace(1000),
+  });
+});
+afterEach(() => server.misbehave(null));
+afterAll(() => server.close());
+
+const quoteRequest = { tokenAmount: 100n, tokenSymbol: 'WHR', fiatCurrency: 'KES' };
+
+async function request(): Promise<OpenSessionRequest> {
+  return {
+    reference: randomUUID(),
+    quote: await provider.quote(quoteRequest),
+    countryCode: 'KE',
+    payoutAccount: { type: 'bank', accountNumber: ACCOUNT_NUMBER, bankCode: '01', accountName: 'A. Farmer' },
+  };
+}
+
+describe('the adapter', () => {
+  it('quotes in exact decimals', async () => {
+    expect(await provider.quote(quoteRequest)).toMatchObject({
+      ...quoteRequest,
+      fiatAmount: '4925.00',
+      feeFiat: '75.00',
+      exchangeRate: '0.02',
+      expiresAt: expect.any(Date) as Date,
+    });
+  });
+
+  it('opens a session under our reference, with the account as providers want it', async () => {
+    const open = await request();
+    const { sessionId, status } = await provider.openSession(open);
+    expect(status).toBe('pending');
+    expect(server.payouts.get(sessionId)?.request).toMatchObject({
+      clientReference: open.reference,
+      tokenAmount: '100',
+      fiatAmount: '4925.00',
+      countryCode: 'KE',
+      payoutAccount: { type: 'bank', accountNumber: ACCOUNT_NUMBER, bankCode: '01' },
+    });
+    expect(server.requests.at(-1)?.authorization).toBe(`Bearer ${RAMP_API_KEY}`);
+    expect(await provider.findSessionByReference(open.reference)).toEqual({ sessionId, status });
+    expect(await provider.findSessionByReference(randomUUID())).toBeNull();
+  });
+
+  it('tells what is paid where the provider repeats it, in a form that can be read', async () => {
+    const open = await request();
+    const { sessionId } = await provider.openSession(open);
+    const payout = server.payouts.get(sessionId) ?? {};
+    const find = () => provider.findSessionByReference(open.reference);
+    Object.assign(payout, { fiatCurrency: 'KES', fiatAmount: '4925.00' });
+    expect(await find()).toMatchObject({ sessionId, fiat: { currency: 'KES', amount: '4925.00' } });
+    Object.assign(payout, { fiatAmount: 4925 });
+    expect(await find()).toEqual({ sessionId, status: 'pending' });
+    expect(await provider.getStatus(sessionId)).toBe('pending');
+  });
+
+  it('gets the same session for the same reference, also where the provider refuses a repeat', async () => {
+    const open = await request();
+    const first = await provider.openSession(open);
+    expect(await provider.openSession(open)).toEqual(first);
+  });
+
+  it('finds the session of an open whose answer never came', async () => {
+    const open = await request();
+    server.misbehave('hang-after-effect');
+    await expect(provider.openSession(open)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    server.misbehave(null);
+    expect(await provider.findSessionByReference(open.reference)).toMatchObject({ status: 'pending' });
+  });
+
+  it('closes what is not paid yet, and says so of what is', async () => {
+    const unpaid = await provider.openSession(await request());
+    expect(await provider.closeSession(unpaid.sessionId)).toBe('failed');
+    expect(await provider.closeSession(unpaid.sessionId)).toBe('failed');
+    const paid = await provider.openSession(await request());
+    const payout = server.payouts.get(paid.sessionId);
+    if (payout) payout.status = 'settled';
+    expect(await provider.closeSession(paid.sessionId)).toBe('settled');
+    expect(await provider.getStatus(paid.sessionId)).toBe('settled');
+    await expect(provider.getStatus(randomUUID())).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+  });
+
+  it('takes every answer that makes no sense for "unknown", never for a refusal', async () => {
+    const open = await request();
+    const { sessionId } = await provider.openSession(open);
+    for (const how of ['hang', 'server-error', 'bad-key', 'endless', 'not-json', 'wrong-form'] as const) {
+      server.misbehave(how);
+      const calls = [
+        provider.openSession(open),
+        provider.getStatus(sessionId),
+        provider.findSessionByReference(open.reference),
+        provider.closeSession(sessionId),
+        provider.quote(quoteRequest),
+      ];
+      for (const call of await Promise.allSettled(calls)) {
+        expect(call, how).toMatchObject({ status: 'rejected', reason: { code: 'RAMP_UNAVAILABLE' } });
+        expect(String((call as PromiseRejectedResult).reason), how).not.toContain(ACCOUNT_NUMBER);
+      }
+    }
+    server.misbehave('other-reference');
+    await expect(provider.openSession(await request())).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+  });
+
+  it('tells a refusal without repeating the payout account', async () => {
+    const open = await request();
+    server.misbehave('refuse');
+    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    const opening = await provider.openSession(open).then(
+      () => '',
+      (error: Error) => `${error.name} ${error.message}`,
+    );
+    expect(opening).toContain('account_blocked');
+    expect(opening).not.toContain(ACCOUNT_NUMBER);
+  });
+
+  it('believes callbacks that are signed with a live secret, over exactly these bytes', () => {
+    const rawBody = Buffer.from('{"sessionId":"abc"}');
+    const signed = (header: string | undefined, body = rawBody) =>
+      provider.readCallback({ rawBody: body, headers: { 'x-ramp-signature': header } });
+    expect(signed(signBody(CALLBACK_SECRET, rawBody))).toBe('abc');
+    expect(signed(signBody(OLD_SECRET, rawBody))).toBe('abc');
+    expect(signed(signBody('some other secret', rawBody))).toBeNull();
+    expect(signed(signBody(CALLBACK_SECRET, rawBody), Buffer.from('{"sessionId":"abd"}'))).toBeNull();
+    expect(signed(undefined)).toBeNull();
+    const list = Buffer.from('["abc"]');
+    expect(signed(signBody(CALLBACK_SECRET, list), list)).toBeNull();
+  });
+});
+
+describe('the whole with an HTTP provider', () => {
+  let marketplace: Marketplace;
+
+  beforeAll(async () => {
+    marketplace = await startMarketplace({
+      withIndexer: false,
+      ramp: {
+        kind: 'http',
+        url: server.url,
+        apiKey: RAMP_API_KEY,
+        callbackSecrets: [CALLBACK_SECRET],
+        requestsPerSecond: 1000,
+      },
+    });
+  });
+  afterAll(async () => {
+    const report = await reconcileAll(marketplace.app.dependencies);
+    await marketplace.stop();
+    expect(report.findings).toEqual([]);
+    // It does not repeat what it pays.
+    expect(report.notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NOT_TOLD' }]);
+  });
+
+  const webhookUrl = () => new URL('/api/webhooks/payout-settled', marketplace.url).href;
+
+  it('pays out: opened, deposited, called back, confirmed', async () => {
+    const session = await depositedCashOut(marketplace.app);
+    const payout = server.payouts.get(session.providerSessionId);
+    expect(payout?.clientReference).toBe(session.id);
+    if (payout) payout.status = 'settled';
+    expect(await server.callBack(webhookUrl(), session.providerSessionId, CALLBACK_SECRET)).toBe(200);
+    await reaches(marketplace.app, session.id, 'SETTLED');
+  });
+
+  it('refunds what the provider failed to pay', async () => {
+    const session = await depositedCashOut(marketplace.app);
+    const payout = server.payouts.get(session.providerSessionId);
+    if (payout) payout.status = 'failed';
+    await server.callBack(webhookUrl(), session.providerSessionId, CALLBACK_SECRET);
+    expect(await reaches(marketplace.app, session.id, 'REFUNDED')).toMatchObject({
+      providerStatus: 'failed',
+    });
+  });
+
+  it('does not even look when a callback is not signed by the provider', async () => {
+    const session = await depositedCashOut(marketplace.app);
+    expect(await server.callBack(webhookUrl(), session.providerSessionId, OLD_SECRET)).toBe(200);
+    expect(await findOffRampSession(marketplace.app.dependencies, session.id)).toMatchObject({ hints: 0 });
+  });
+
+  it('refuses a cash-out that the provider refuses, and takes no tokens', async () => {
+    const receipt = await activeReceipt(marketplace.app);
+    server.misbehave('refuse');
+    const refused = cashOut(marketplace.app.dependencies, farmer, cashOutInput(receipt));
+    await expect(refused).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+  });
+});

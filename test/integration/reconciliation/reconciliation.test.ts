@@ -1,0 +1,278 @@
+/**
+ * What a reconciliation says while something is in the way: the rest is compared all the same, and what could not be
+ * is named.
+ */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
+import type { Verdict } from '../../../src/reconciliation/verdicts.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { RampProvider } from '../../../src/ramp/port.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { withRampFaults } from '../../support/faults/faultyRamp.ts';
+import { startMarketplace } from '../../support/http/marketplace.ts';
+import { custodySecretKey, openProject } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { makeRestorable } from '../../support/restorable.ts';
+import { depositedCashOut } from '../../support/warehouse.ts';
+import { pathOf } from '../../support/run/programs.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let faults: FaultPlan = () => null;
+let quiet: TokenizedProject;
+let busy: TokenizedProject;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  platform = await platformOn(
+    database.handle,
+    withFaults(network, (...call) => faults(...call)),
+  );
+  await platform.start();
+  quiet = await holding(100n);
+  busy = await holding(100n);
+  await burn(quiet, 'first');
+  await burn(busy, 'settled');
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+async function holding(amountCO2e: bigint): Promise<TokenizedProject> {
+  const project = await openProject(platform, amountCO2e);
+  const { tokenAddress } = project;
+  const input = { buyerId: 'acme', tokenAddress, amountCO2e, idempotencyKey: randomUUID() };
+  await purchase(platform.dependencies, 'acme', input);
+  return project;
+}
+
+async function burn({ tokenAddress }: TokenizedProject, note: string) {
+  const input = { buyerId: 'acme', buyerName: 'Acme Ltd', tokenAddress, amountCO2e: 5n, note };
+  return retire(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+}
+
+const auditOn = (over: Partial<LedgerNetwork>) =>
+  reconcileAll({ ...platform.dependencies, network: { ...network, ...over } });
+
+function those(verdicts: readonly Verdict[], wanted: Verdict['verdict']): string[] {
+  return verdicts.filter(({ verdict }) => verdict === wanted).map(({ invariant }) => invariant);
+}
+
+describe('nothing in the way', () => {
+  it('proves every invariant', async () => {
+    const { verdicts, findings, notProved } = await reconcileAll(platform.dependencies);
+    expect([findings, notProved]).toEqual([[], []]);
+    expect(those(verdicts, 'HOLDS')).toHaveLength(14);
+  });
+});
+
+describe('a network that does not answer', () => {
+  it('leaves one token unproved, and compares the others', async () => {
+    const { verdicts, notProved, unsettledProjects } = await auditOn({
+      async carbonTotals(tokenAddress) {
+        if (tokenAddress === quiet.tokenAddress) throw new NetworkUnavailable('connection refused');
+        return network.carbonTotals(tokenAddress);
+      },
+    });
+    expect(unsettledProjects).toBe(1);
+    expect(those(verdicts, 'NOT_PROVED')).toEqual(['I2', 'I3', 'I4', 'I10']);
+    expect(those(verdicts, 'BROKEN')).toEqual([]);
+    expect(notProved[0]).toMatchObject({
+      obstacle: 'NO_ANSWER',
+      message: `${quiet.assetId}: connection refused`,
+    });
+  });
+
+  it('does not take a page that is short, or of other records, for the history', async () => {
+    const { verdicts } = await auditOn({
+      retirementRecords: async (tokenAddress, from, limit) => ({
+        ...(await network.retirementRecords(tokenAddress, from, limit)),
+        records: [],
+      }),
+    });
+    expect(those(verdicts, 'NOT_PROVED')).toEqual(['I2', 'I3', 'I4', 'I10']);
+  });
+
+  it('proves nothing when it is away', async () => {
+    const away = async () => {
+      throw new NetworkUnavailable('connection refused');
+    };
+    await expect(auditOn({ status: away })).rejects.toThrow(NetworkUnavailable);
+  });
+});
+
+describe('a history that is too long for one query', () => {
+  it('is compared from its end, and the rest is named', async () => {
+    await burn(quiet, 'second');
+    const newest = await reconcileProject({ ...platform.dependencies, maxRecords: 1 }, quiet);
+    expect(newest.findings).toEqual([]);
+    expect(newest.notProved.map(({ invariant, obstacle }) => `${invariant} ${obstacle}`)).toEqual([
+      'I3 LEFT_OUT',
+      'I4 LEFT_OUT',
+      'I10 LEFT_OUT',
+    ]);
+    expect(await reconcileProject({ ...platform.dependencies, maxRecords: 2 }, quiet)).toMatchObject({
+      notProved: [],
+    });
+  });
+});
+
+describe('a token that is missing', () => {
+  it('is a finding of its project, and of no other', async () => {
+    const restorable = await makeRestorable(database);
+    await restorable.corrupt(
+      `UPDATE projects SET token_address = '${network.custodyAddress}' WHERE id = '${quiet.id}'`,
+    );
+    const { findings } = await reconcileAll(platform.dependencies);
+    const missing = { ...quiet, tokenAddress: network.custodyAddress };
+    const reconciliation = await reconcileProject(platform.dependencies, missing);
+    await restorable.restore();
+    await restorable.close();
+    expect(findings.filter(({ invariant }) => invariant === 'I3')).toMatchObject([
+      { message: expect.stringContaining('CONTRACT_NOT_FOUND') },
+    ]);
+    expect(reconciliation).toMatchObject({ network: null, books: { issued: 100n } });
+    expect(those(reconciliation.verdicts, 'BROKEN')).toEqual(['I3']);
+  });
+});
+
+describe('a provider', () => {
+  it('that does not answer, or does not tell the amount, leaves payouts unproved', async () => {
+    const { dependencies } = platform;
+    const { ramp } = dependencies;
+    await depositedCashOut(platform);
+    const unproved = async (provider: Pick<RampProvider, 'name' | 'findSessionByReference'>) => {
+      const { findings, notProved } = await reconcileAll({ ...dependencies, ramp: provider });
+      expect(findings).toEqual([]);
+      return notProved.map(({ invariant, obstacle }) => `${invariant} ${obstacle}`);
+    };
+    expect(await unproved(ramp)).toEqual([]);
+    expect(await unproved(withRampFaults(ramp, () => 'unreachable'))).toEqual(['I13 NO_ANSWER']);
+    expect(await unproved({ ...ramp, name: 'other' })).toEqual(['I13 NOT_TOLD']);
+    const findSessionByReference: RampProvider['findSessionByReference'] = async (reference) => {
+      const found = await ramp.findSessionByReference(reference);
+      return found && { sessionId: found.sessionId, status: found.status };
+    };
+    expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NOT_TOLD']);
+  });
+});
+
+describe('a burn that landed and waits for review', () => {
+  beforeAll(async () => {
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    expect(await burn(busy, 'landed unseen')).toMatchObject({ state: 'NEEDS_REVIEW' });
+    faults = () => null;
+    await network.carbonTotals(busy.tokenAddress);
+  });
+
+  it('is named as what is in the way of its own project’s sums and records alone', async () => {
+    const { findings, notProved, verdicts } = await reconcileAll(platform.dependencies);
+    expect(findings).toEqual([]);
+    expect(those(verdicts, 'NOT_PROVED')).toEqual(['I2', 'I4']);
+    expect(notProved.every(({ obstacle }) => obstacle === 'UNDER_REVIEW')).toBe(true);
+    expect(notProved.every(({ message }) => message.startsWith(`${busy.assetId}: `))).toBe(true);
+    expect(notProved[0]?.message).toMatch(/with 5 t held for retirement; submission .* needs review: /);
+  });
+
+  it('is a disagreement where the caller knows that nothing is on its way', async () => {
+    const { findings } = await reconcileAll({ ...platform.dependencies, isStill: true });
+    expect(findings.map(({ invariant }) => invariant)).toEqual(['I2', 'I4']);
+  });
+
+  it('does not hide more than it holds', async () => {
+    const custody = { tokenAddress: busy.tokenAddress, holder: network.custodyAddress };
+    const { findings } = await auditOn({
+      async balanceOf(tokenAddress, holder) {
+        const balance = await network.balanceOf(tokenAddress, holder);
+        const isCustody = tokenAddress === custody.tokenAddress && holder === custody.holder;
+        return isCustody ? balance - toBaseUnits(1n) : balance;
+      },
+    });
+    expect(findings).toMatchObject([
+      { invariant: 'I2', message: expect.stringMatching(/the books say \d+ to \d+$/) },
+    ]);
+  });
+
+  it('is shown by the query', async () => {
+    const market = await startMarketplace({ database, withIndexer: false });
+    const { data } = await market.send<{ reconciliation: Record<string, unknown> }>(
+      `query ($t: Address!) { reconciliation(tokenAddress: $t) {
+        agrees unsettled verdicts { invariant verdict } findings { message } notProved { invariant obstacle message } } }`,
+      { t: busy.tokenAddress },
+      { role: 'operator', subject: 'operator' },
+    );
+    await market.stop();
+    expect(data?.reconciliation).toMatchObject({
+      agrees: false,
+      unsettled: 1,
+      verdicts: [
+        { invariant: 'I2', verdict: 'NOT_PROVED' },
+        { invariant: 'I3', verdict: 'HOLDS' },
+        { invariant: 'I4', verdict: 'NOT_PROVED' },
+        { invariant: 'I10', verdict: 'HOLDS' },
+      ],
+      findings: [],
+      notProved: [
+        { invariant: 'I2', obstacle: 'UNDER_REVIEW', message: expect.stringContaining('needs review') },
+        { invariant: 'I4', obstacle: 'UNDER_REVIEW' },
+      ],
+    });
+  });
+
+  it('ends `npm run reconcile` with 2, and a finding with 1', { timeout: 60_000 }, async () => {
+    const unproved = await reconcileByCommand(database.url);
+    expect(unproved.code).toBe(2);
+    expect(unproved.out).toContain('UNDER_REVIEW');
+    const restorable = await makeRestorable(database);
+    await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE kind = 'buyer'`);
+    const corrupted = await reconcileByCommand(database.url);
+    await restorable.restore();
+    await restorable.close();
+    expect(corrupted.code).toBe(1);
+    expect(corrupted.out).toContain('mallory');
+  });
+});
+
+it('ends `npm run reconcile` with 0 when every invariant holds', { timeout: 60_000 }, async () => {
+  const empty = await createTestDatabase();
+  const { code, out } = await reconcileByCommand(empty.url);
+  await empty.drop();
+  expect(out).toContain('0 projects and 0 receipts reconciled: every invariant holds');
+  expect(code).toBe(0);
+});
+
+async function reconcileByCommand(url: string): Promise<{ code: number; out: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'reconcile-'));
+  const env = {
+    ...process.env,
+    DATA_DIR: folder,
+    DATABASE_URL: url,
+    LEDGER_SECRET_KEY: custodySecretKey,
+    APP_SECRET: 'an application secret for tests alone',
+    // Some surroundings (a CI) make colours out of nothing.
+    NO_COLOR: '1',
+  };
+  const ended = await new Promise<{ code: number; out: string }>((resolve) => {
+    execFile(process.execPath, [pathOf('src/cli/reconcile.ts')], { env }, (error, stdout, stderr) =>
+      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr }),
+    );
+  });
+  await rm(folder, { recursive: true, force: true });
+  return ended;
+}

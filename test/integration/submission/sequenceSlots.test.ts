@@ -1,0 +1,210 @@
+/**
+ * Slots: two submissions never get the same one, an account never has more open than its network allows, and what
+ * came back is given away first.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import type { Tx } from '../../../src/db/connection.ts';
+import { attempts, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
+import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/ledger/network/port.ts';
+import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
+import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
+import { readSigningState, SequenceAhead, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+let database: TestDatabase;
+let accounts: string[];
+
+// A database of its own for each test: which accounts come first makes a difference.
+beforeEach(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  accounts = Array.from({ length: 5 }, () => `G${randomUUID()}`);
+});
+afterEach(() => database.drop());
+
+const orderOf = (count: number, maxOpenPerAccount: number): SigningOrder => ({
+  accounts: accounts.slice(0, count),
+  maxOpenPerAccount,
+});
+const startingAt = (sequence: bigint): NextSequences =>
+  new Map(accounts.map((address) => [address, sequence]));
+
+/** What signing does in its transaction: a submission takes a slot and stores an attempt in it. */
+function sign(order: SigningOrder, next: NextSequences): Promise<SequenceSlot | null> {
+  return database.handle.db.transaction(async (tx) => {
+    const [slot = null] = await takeSlots(tx, order, 1, next);
+    if (slot) await store(tx, slot, null, randomUUID());
+    return slot;
+  });
+}
+
+async function store(
+  tx: Tx,
+  slot: SequenceSlot,
+  replaces: string | null,
+  submissionId: string,
+): Promise<string> {
+  const at = systemClock.now();
+  await tx
+    .insert(submissions)
+    .values({
+      id: submissionId,
+      kind: 'retire',
+      subjectType: 'RETIREMENT',
+      subjectId: randomUUID(),
+      call: {},
+      state: 'PENDING',
+      dueAt: at,
+      createdAt: at,
+    })
+    .onConflictDoNothing();
+  const hash = randomBytes(32).toString('hex');
+  const prepared = {
+    ...slot,
+    hash,
+    signedBytes: randomBytes(8),
+    validUntil: null,
+    preparedAtLedger: 1n,
+  };
+  await insertAttempt(tx, { clock: systemClock }, submissionId, prepared, replaces);
+  return hash;
+}
+
+async function decide(slot: SequenceSlot, state: 'LANDED' | 'REFUSED' | 'DEAD'): Promise<void> {
+  const { db } = database.handle;
+  const [open] = await db
+    .select()
+    .from(attempts)
+    .where(
+      sql`${attempts.source} = ${slot.source} AND ${attempts.sequence} = ${slot.sequence} AND state = 'OPEN'`,
+    );
+  if (!open) throw new Error('nothing is open there');
+  await decideAttempt(db, open.hash, state, 'decided by the test', systemClock.now());
+}
+
+describe('an account with many open transactions', () => {
+  it('gives 40 that sign at once 40 sequences in a row, and the rest nothing', async () => {
+    const order = orderOf(1, 40);
+    const slots = await Promise.all(Array.from({ length: 60 }, () => sign(order, startingAt(7n))));
+    const given = slots.filter((slot) => slot !== null).map(({ sequence }) => sequence);
+    expect(given.sort((a, b) => Number(a - b))).toEqual(
+      Array.from({ length: 40 }, (_, at) => 7n + BigInt(at)),
+    );
+    expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
+  });
+
+  it('gives away again what came back, before anything new', async () => {
+    const order = orderOf(1, 10);
+    const slots = [];
+    for (let i = 0; i < 4; i++) slots.push(await sign(order, startingAt(0n)));
+    const [first, second] = slots;
+    if (!first || !second) throw new Error('not reached');
+    await decide(first, 'LANDED');
+    await decide(second, 'DEAD');
+    expect((await sign(order, startingAt(1n)))?.sequence).toBe(1n);
+    expect((await sign(order, startingAt(1n)))?.sequence).toBe(4n);
+  });
+
+  it('does not give away what has landed, when a node is behind', async () => {
+    const order = orderOf(1, 10);
+    const slot = await sign(order, startingAt(3n));
+    if (!slot) throw new Error('not reached');
+    await decide(slot, 'REFUSED');
+    expect((await sign(order, startingAt(3n)))?.sequence).toBe(4n);
+  });
+
+  it('stops when the network is ahead of any account, whichever would sign', async () => {
+    const order = orderOf(5, 3);
+    await sign(order, startingAt(5n));
+    const [source = ''] = accounts;
+    for (const address of accounts) {
+      const ahead = new Map([...startingAt(5n), [address, 9n]]);
+      await expect(sign(order, ahead)).rejects.toThrow(SequenceAhead);
+    }
+    await database.handle.db
+      .update(signingAccounts)
+      .set({ haltedBecause: 'for the test' })
+      .where(eq(signingAccounts.address, source));
+    expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
+    expect(await sign(order, startingAt(5n))).toBeNull();
+    await database.handle.db
+      .update(signingAccounts)
+      .set({ haltedBecause: null })
+      .where(eq(signingAccounts.address, source));
+    expect(await sign(order, startingAt(5n))).not.toBeNull();
+  });
+
+  it('does not trust accounts that come later than the first ones, before an operator has looked', async () => {
+    await sign(orderOf(2, 3), startingAt(5n));
+    expect(await sign(orderOf(3, 3), startingAt(5n))).toBeNull();
+    expect(await readSigningState(database.handle.db, orderOf(3, 3))).toMatchObject({
+      haltedBecause: expect.any(String),
+    });
+  });
+
+  it('does not wait for what is under review', async () => {
+    const order = orderOf(1, 1);
+    const first = await sign(order, startingAt(5n));
+    expect(await sign(order, startingAt(5n))).toBeNull();
+    await database.handle.db
+      .update(submissions)
+      .set({ state: 'NEEDS_REVIEW', reviewCause: 'UNDETERMINABLE' });
+    expect(await sign(order, startingAt(6n))).toEqual({ source: first?.source, sequence: 6n });
+  });
+
+  it('never lets a sequence be taken back, or an account vanish', async () => {
+    await sign(orderOf(1, 3), startingAt(5n));
+    const { db } = database.handle;
+    const here = eq(signingAccounts.address, accounts[0] ?? '');
+    await expect(db.update(signingAccounts).set({ nextSequence: 2n }).where(here)).rejects.toThrow();
+    await expect(db.delete(signingAccounts).where(here)).rejects.toThrow();
+  });
+});
+
+describe('channels, with one open transaction each', () => {
+  it('gives as many as there are channels, each a channel of its own', async () => {
+    const order = orderOf(5, 1);
+    const slots = await Promise.all(Array.from({ length: 12 }, () => sign(order, startingAt(100n))));
+    const given = slots.filter((slot) => slot !== null);
+    expect(given.map(({ source }) => source).sort()).toEqual([...accounts].sort());
+    const [one] = given;
+    if (!one) throw new Error('not reached');
+    await decide(one, 'LANDED');
+    // The node that is asked may not know of the landing yet.
+    expect(await sign(order, startingAt(100n))).toEqual({ source: one.source, sequence: 101n });
+    expect(await sign(order, startingAt(100n))).toBeNull();
+  });
+
+  it('uses the sequence again that a dead transaction did not use up', async () => {
+    const order = orderOf(1, 1);
+    const slot = await sign(order, startingAt(50n));
+    if (!slot) throw new Error('not reached');
+    await decide(slot, 'DEAD');
+    expect(await sign(order, startingAt(50n))).toEqual(slot);
+  });
+});
+
+describe('replacing', () => {
+  it('shares the slot of the attempt that it replaces, and nothing else', async () => {
+    const { db } = database.handle;
+    const order = orderOf(1, 2);
+    const submissionId = randomUUID();
+    const first = await db.transaction(async (tx) => {
+      const [slot = null] = await takeSlots(tx, order, 1, startingAt(0n));
+      if (!slot) throw new Error('not reached');
+      return { slot, hash: await store(tx, slot, null, submissionId) };
+    });
+    const higher = await db.transaction((tx) => store(tx, first.slot, first.hash, submissionId));
+    // One slot is taken, not two.
+    expect((await readSigningState(db, order)).freeSlots).toBe(1);
+    const elsewhere = { ...first.slot, sequence: first.slot.sequence + 1n };
+    await expect(db.transaction((tx) => store(tx, elsewhere, higher, submissionId))).rejects.toThrow();
+    await expect(db.transaction((tx) => store(tx, first.slot, first.hash, submissionId))).rejects.toThrow();
+    await expect(db.transaction((tx) => store(tx, first.slot, null, submissionId))).rejects.toThrow();
+    await expect(db.transaction((tx) => store(tx, first.slot, null, randomUUID()))).rejects.toThrow();
+    await decideAttempt(db, higher, 'LANDED', 'by the test', systemClock.now());
+    await expect(db.transaction((tx) => store(tx, first.slot, higher, submissionId))).rejects.toThrow();
+  });
+});

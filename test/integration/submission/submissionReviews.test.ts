@@ -1,0 +1,189 @@
+/**
+ * What goes to an operator instead of being tried for ever or done twice: what the network shows already, what can't be
+ * written, and what is paid for again and again.
+ */
+import { randomUUID } from 'node:crypto';
+import { and, eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { attempts, retirements, submissions } from '../../../src/db/tables/index.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { LedgerNetwork, NetworkCall } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+/** Stands in for the network's word about an attempt, where a test says so. */
+let outcome: LedgerNetwork['outcome'] | null = null;
+/** Accepts what is sent, and drops it. */
+let isDeaf = false;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  network = await embeddedNetworkOn(database.handle);
+  const watched = {
+    ...network,
+    outcome: (sent: Parameters<LedgerNetwork['outcome']>[0]) => (outcome ?? network.outcome)(sent),
+    broadcast: async (bytes: Uint8Array) =>
+      isDeaf ? ({ status: 'accepted' } as const) : network.broadcast(bytes),
+  };
+  platform = await platformOn(database.handle, watched, { mutationWaitMs: 30_000 });
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+async function boughtProject(tonnes: bigint): Promise<TokenizedProject> {
+  const project = await openProject(platform, tonnes);
+  await purchase(platform.dependencies, 'acme', {
+    buyerId: 'acme',
+    tokenAddress: project.tokenAddress,
+    amountCO2e: tonnes,
+    idempotencyKey: randomUUID(),
+  });
+  return project;
+}
+
+const retireInput = ({ tokenAddress }: TokenizedProject, amountCO2e: bigint) => ({
+  buyerId: 'acme',
+  buyerName: 'Acme Ltd',
+  tokenAddress,
+  amountCO2e,
+  note: 'flights',
+  idempotencyKey: randomUUID(),
+});
+
+/** By custody's own key, and unknown to the platform. */
+async function burnOutside({ tokenAddress }: TokenizedProject, tonnes: bigint): Promise<void> {
+  const call: NetworkCall = {
+    kind: 'retire',
+    tokenAddress,
+    amount: toBaseUnits(tonnes),
+    beneficiary: 'Acme Ltd',
+    note: 'flights',
+  };
+  const prepared = await (await network.draft(call)).sign(null);
+  await network.broadcast(prepared.signedBytes);
+  await expect.poll(async () => (await network.outcome(prepared)).status).toBe('succeeded');
+}
+
+async function submissionOf(subjectId: string) {
+  const [submission] = await database.handle.db
+    .select()
+    .from(submissions)
+    .where(and(eq(submissions.subjectId, subjectId), eq(submissions.kind, 'retire')));
+  if (!submission) throw new Error(`retirement ${subjectId} has no submission`);
+  return submission;
+}
+
+const decide = async (retirementId: string, decision: ReviewDecision) =>
+  resolveReview(platform.dependencies, 'operator', {
+    submissionId: (await submissionOf(retirementId)).id,
+    decision,
+    reason: 'looked at it',
+  });
+
+describe('a burn that the network shows already', () => {
+  it('is not made a second time, by whatever key it was made', async () => {
+    const project = await boughtProject(10n);
+    await burnOutside(project, 4n);
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
+    expect(await submissionOf(retirement.id)).toMatchObject({ reviewCause: 'FOUND_ON_NETWORK' });
+    expect(await network.carbonTotals(project.tokenAddress)).toMatchObject({ totalRetirements: 1 });
+    expect(await decide(retirement.id, 'ADOPT')).toMatchObject({
+      state: 'SUCCEEDED',
+      txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
+    });
+  });
+
+  it('returns no credits when the network refuses it for what was burned', async () => {
+    const project = await boughtProject(4n);
+    await burnOutside(project, 4n);
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
+    await expect(decide(retirement.id, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
+  });
+
+  it('leaves those alone that are alike: each claims a record of its own', async () => {
+    const project = await boughtProject(20n);
+    const input = () => retireInput(project, 1n);
+    const alike = await Promise.all(
+      Array.from({ length: 20 }, () => retire(platform.dependencies, 'acme', input())),
+    );
+    expect(alike.map(({ state }) => state)).toEqual(Array.from({ length: 20 }, () => 'RETIRED'));
+    const records = alike.map(({ recordIndex }) => recordIndex ?? -1).toSorted((a, b) => a - b);
+    expect(records).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  });
+});
+
+describe('a settlement that always fails', () => {
+  it('goes to review, gives its slot back, and settles when an operator has mended what was wrong', async () => {
+    const project = await boughtProject(10n);
+    const { db } = database.handle;
+    // Another retirement claims the record that this one is about to get.
+    const [other] = await db
+      .insert(retirements)
+      .values({
+        id: randomUUID(),
+        projectId: project.id,
+        buyerId: 'acme',
+        beneficiary: 'Somebody else',
+        note: '',
+        amountTonnes: 1n,
+        state: 'RETIRED',
+        recordIndex: 0,
+        requestedAt: new Date(),
+      })
+      .returning();
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
+    expect(await submissionOf(retirement.id)).toMatchObject({ reviewCause: 'SETTLEMENT_FAILED' });
+    await changePastRules(database, sql`DELETE FROM ${retirements} WHERE id = ${other?.id}`);
+    await decide(retirement.id, 'RESUME');
+    await expect.poll(async () => (await submissionOf(retirement.id)).state).toBe('SUCCEEDED');
+    expect(await network.carbonTotals(project.tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  });
+});
+
+describe('what lands without effect and is paid for', () => {
+  it('goes to review after three times of the same cause', async () => {
+    const project = await boughtProject(10n);
+    isDeaf = true;
+    outcome = async () => ({
+      status: 'dead',
+      proof: 'it landed without effect',
+      cause: 'resourceLimitExceeded',
+    });
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
+    const { id, reviewCause, message } = await submissionOf(retirement.id);
+    expect(reviewCause).toBe('ATTEMPTS_DIED');
+    expect(message).toContain('resourceLimitExceeded');
+    expect(await database.handle.db.$count(attempts, eq(attempts.submissionId, id))).toBe(3);
+    outcome = null;
+    isDeaf = false;
+  });
+});
+
+describe('what a submission is for', () => {
+  it('is fixed in the database, so that its outcome never counts for something else', async () => {
+    const project = await boughtProject(10n);
+    await burnOutside(project, 3n);
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 3n));
+    const { id, state, subjectType } = await submissionOf(retirement.id);
+    expect({ state, subjectType }).toEqual({ state: 'NEEDS_REVIEW', subjectType: 'RETIREMENT' });
+    const change = database.handle.sql`UPDATE submissions SET subject_type = 'PROJECT' WHERE id = ${id}`;
+    await expect(change).rejects.toThrow(`the intent of submission ${id} is fixed`);
+  });
+});

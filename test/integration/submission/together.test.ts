@@ -1,0 +1,118 @@
+/**
+ * Many retirements that are settled together: one that can't be written, or that is held elsewhere, goes its own way and
+ * holds up none of the others.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { retirementRecords, retirements, submissions } from '../../../src/db/tables/index.ts';
+import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
+import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+const COUNT = 12;
+const PATIENCE = { timeout: 60_000 };
+
+let database: TestDatabase;
+let platform: Platform;
+let worker: ReturnType<typeof createSubmissionWorker>;
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+});
+afterEach(async () => {
+  await worker.stop();
+  await platform.stop();
+  await database.drop();
+});
+
+/** Retirements that are held, and that no worker has seen. */
+async function holdMany(): Promise<string[]> {
+  const { dependencies } = platform;
+  const { tokenAddress } = await openProject(platform, 100n);
+  const owned = { buyerId: 'acme', tokenAddress, amountCO2e: 100n, idempotencyKey: randomUUID() };
+  await purchase(dependencies, 'acme', owned);
+  await platform.submissionWorker.stop();
+  const held = await Promise.all(
+    Array.from({ length: COUNT }, () =>
+      retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', {
+        buyerId: 'acme',
+        buyerName: 'Acme Ltd',
+        tokenAddress,
+        amountCO2e: 1n,
+        note: '',
+        idempotencyKey: randomUUID(),
+      }),
+    ),
+  );
+  return held.map(({ id }) => id);
+}
+
+function work(overrides: Partial<SubmissionDependencies> = {}): void {
+  worker = createSubmissionWorker({ ...platform.dependencies.submission, ...overrides });
+  worker.start();
+}
+
+async function countOf(state: (typeof retirements.state.enumValues)[number]): Promise<number> {
+  return database.handle.db.$count(retirements, eq(retirements.state, state));
+}
+
+it('settles the others and brings the one that can not be written before an operator', async () => {
+  const [bad = ''] = await holdMany();
+  // As a defect would leave it: more than was held.
+  await changePastRules(database, sql`UPDATE retirements SET amount_tonnes = 1000 WHERE id = ${bad}`);
+  work();
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT - 1);
+  const submissionOfBad = async () => {
+    const [row] = await database.handle.db.select().from(submissions).where(eq(submissions.subjectId, bad));
+    return row;
+  };
+  await expect.poll(async () => (await submissionOfBad())?.state, PATIENCE).toBe('NEEDS_REVIEW');
+  expect(await submissionOfBad()).toMatchObject({ reviewCause: 'SETTLEMENT_FAILED', failedSettlements: 5 });
+  expect(await countOf('NEEDS_REVIEW')).toBe(1);
+});
+
+it('waits for none that another transaction holds', async () => {
+  const [held = ''] = await holdMany();
+  const { db } = database.handle;
+  let letGo: () => void = () => {};
+  let holding: Promise<unknown> | undefined;
+  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+    if (point !== 'attempt-committed' || holding) return;
+    await new Promise<void>((locked) => {
+      holding = db.transaction(async (tx) => {
+        await tx.select().from(submissions).where(eq(submissions.subjectId, held)).for('update');
+        locked();
+        await new Promise<void>((resolve) => (letGo = resolve));
+      });
+    });
+  };
+  work({ checkpoint });
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT - 1);
+  expect(await countOf('PENDING')).toBe(1);
+  letGo();
+  await holding;
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
+});
+
+it('stores the records with the settlement, each with its transaction', async () => {
+  await holdMany();
+  let seen: number | null = null;
+  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+    if (point !== 'settlement-committed') return;
+    seen ??= await database.handle.db.$count(retirementRecords, sql`tx_hash IS NOT NULL`);
+  };
+  work({ checkpoint });
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
+  expect(seen).toBeGreaterThan(0);
+  await expect
+    .poll(() => database.handle.db.$count(retirementRecords, sql`tx_hash IS NOT NULL`), PATIENCE)
+    .toBe(COUNT);
+});

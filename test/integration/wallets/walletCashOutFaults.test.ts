@@ -1,0 +1,331 @@
+/**
+ * Cash-outs whose deposit a holder signs, with faults: lost answers, time that runs out, wallets that send by
+ * themselves or late, providers that pay too early. Nothing is deposited twice or lost, or paid for unnoticed.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { attempts, offRampSessions, holderActs, submissions } from '../../../src/db/tables/index.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import {
+  findOffRampSession,
+  readReviews,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
+import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
+import {
+  createEmbeddedHolder,
+  startEmbeddedWallets,
+  type EmbeddedWallets,
+} from '../../support/wallets/embeddedWallets.ts';
+import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
+import { EVENTUALLY, sendPastUs } from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, farmer, providerSays, reaches } from '../../support/warehouse.ts';
+
+let world: EmbeddedWallets;
+let network: EmbeddedWallets['network'];
+let platform: EmbeddedWallets['platform'];
+let receipt: TokenizedReceipt;
+let faults: FaultPlan = () => null;
+const holder = createEmbeddedHolder();
+
+beforeAll(async () => {
+  world = await startEmbeddedWallets((...call) => faults(...call));
+  ({ network, platform } = world);
+  receipt = await activeReceipt(platform, { farmerAddress: holder.address, quantityKg: 50_000n });
+});
+afterEach(() => {
+  faults = () => null;
+});
+afterAll(async () => {
+  const { findings } = await reconcileAll(platform.dependencies);
+  await world.stop();
+  expect(findings).toEqual([]);
+});
+
+const prepareToDeposit = () => prepareDeposit(world, holder, depositInputOf(receipt, holder));
+const impatient = () => ({ ...platform.dependencies, mutationWaitMs: 200 });
+
+async function attemptsOf(submissionId: string | undefined) {
+  return platform.dependencies.db
+    .select()
+    .from(attempts)
+    .where(eq(attempts.submissionId, submissionId ?? ''));
+}
+
+async function stateOf(actId: string) {
+  return (await findHolderAct(platform.dependencies, actId))?.state;
+}
+
+async function lookNow(sessionId: string): Promise<void> {
+  await platform.dependencies.db
+    .update(offRampSessions)
+    .set({ dueAt: sql`now()`, fruitlessSteps: 0 })
+    .where(eq(offRampSessions.id, sessionId));
+}
+
+async function looksAt(sessionId: string): Promise<number> {
+  return (await findOffRampSession(platform.dependencies, sessionId))?.fruitlessSteps ?? 0;
+}
+
+describe('a signed deposit', () => {
+  it('that died leaves the session waiting for another signature', async () => {
+    faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+    const input = depositInputOf(receipt, holder);
+    const { session, act } = await prepareDeposit(world, holder, input);
+    await submitSigned(impatient(), act, await holder.sign(act.unsigned));
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'DEPOSITING',
+    });
+    await network.advanceClock(3600);
+    const waiting = await reaches(platform, session.id, 'AWAITING_SIGNATURE');
+    expect(waiting.refusalMessage).toContain('prepare it anew');
+    faults = () => null;
+    const anew = await prepareDeposit(world, holder, input);
+    expect(anew.session.id).toBe(session.id);
+    expect(anew.act.id).not.toBe(act.id);
+    await submitSigned(platform.dependencies, anew.act, await holder.sign(anew.act.unsigned));
+    const reached = await reaches(platform, session.id, 'AWAITING_PAYOUT');
+    expect(reached.refusalMessage).toBeNull();
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUNDED');
+  });
+
+  it('that the wallet sent as well is deposited once', async () => {
+    const { session, act } = await prepareToDeposit();
+    const signed = await holder.sign(act.unsigned);
+    await Promise.allSettled([
+      sendPastUs(world, holder, act),
+      submitSigned(platform.dependencies, act, signed),
+      submitSigned(platform.dependencies, act, signed),
+    ]);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+    await providerSays(platform, session.providerSessionId ?? '', 'settled');
+    const settled = await reaches(platform, session.id, 'SETTLED');
+    const { submission } = (await findHolderAct(platform.dependencies, act.id)) ?? {};
+    expect(settled.depositTxHash).toBe(submission?.txHash);
+    expect(await attemptsOf(submission?.id)).toMatchObject([{ state: 'LANDED' }]);
+  });
+
+  it('that the wallet has sent is taken back late, and only makes its transaction known', async () => {
+    const { session, act } = await prepareToDeposit();
+    await sendPastUs(world, holder, act);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+    const landed = await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+    expect(landed).toMatchObject({ state: 'LANDED' });
+    const known = await findOffRampSession(platform.dependencies, session.id);
+    expect(known?.depositTxHash).toBe(landed.submission?.txHash);
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUNDED');
+  });
+
+  it('that the wallet has sent after the end is given back as soon as it is shown', async () => {
+    const { session, act } = await prepareToDeposit();
+    await providerSays(platform, session.providerSessionId ?? '', 'failed');
+    await reaches(platform, session.id, 'REFUSED');
+    const signed = await holder.sign(act.unsigned);
+    await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    await sendPastUs(world, holder, act);
+    await submitSigned(platform.dependencies, act, signed);
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+  });
+
+  it('of two for one session lands once, and the other is not even sent', async () => {
+    const input = depositInputOf(receipt, holder);
+    const first = await prepareDeposit(world, holder, input);
+    // As if the first had been prepared two minutes ago.
+    await world.database.handle.sql`ALTER TABLE holder_acts DISABLE TRIGGER holder_acts_rules`;
+    await platform.dependencies.db
+      .update(holderActs)
+      .set({ createdAt: sql`now() - interval '2 minutes'` })
+      .where(eq(holderActs.id, first.act.id));
+    await world.database.handle.sql`ALTER TABLE holder_acts ENABLE TRIGGER holder_acts_rules`;
+    const second = await prepareDeposit(world, holder, input);
+    expect(second.act.id).not.toBe(first.act.id);
+    const signed = await Promise.all([first, second].map(({ act }) => holder.sign(act.unsigned)));
+    const results = await Promise.allSettled([
+      submitSigned(platform.dependencies, first.act, signed[0] ?? ''),
+      submitSigned(platform.dependencies, second.act, signed[1] ?? ''),
+    ]);
+    expect(results.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+    const [rejected] = results.flatMap((result) =>
+      result.status === 'rejected' ? [result.reason as Error] : [],
+    );
+    expect(rejected).toMatchObject({ code: 'CONFLICT' });
+    await reaches(platform, first.session.id, 'AWAITING_PAYOUT');
+  });
+
+  it('waits no longer for what may never land, and gives it back when it does', async () => {
+    const before = await network.balanceOf(receipt.tokenAddress, holder.address);
+    faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+    const { session, act } = await prepareToDeposit();
+    const signed = await holder.sign(act.unsigned);
+    const pending = await submitSigned(impatient(), act, signed);
+    // As on a network where nothing expires.
+    await world.database.handle.sql`ALTER TABLE holder_acts DISABLE TRIGGER holder_acts_rules`;
+    await platform.dependencies.db
+      .update(holderActs)
+      .set({ validUntil: null })
+      .where(eq(holderActs.id, act.id));
+    await world.database.handle.sql`ALTER TABLE holder_acts ENABLE TRIGGER holder_acts_rules`;
+    await letSigningTimePass(world);
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'REFUSED');
+    expect(pending.state).toBe('SUBMITTED');
+    faults = () => null;
+    const refunded = await reaches(platform, session.id, 'REFUNDED');
+    expect(refunded).toMatchObject({ resolution: 'REFUND', depositTxHash: expect.any(String) as string });
+    expect(await stateOf(act.id)).toBe('LANDED');
+    expect(await network.balanceOf(receipt.tokenAddress, holder.address)).toBe(before);
+  });
+
+  it('can not be told: an operator decides, and custody never deposits in its place', async () => {
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    const { session, act } = await prepareToDeposit();
+    await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect(await stateOf(act.id)).toBe('NEEDS_REVIEW');
+    faults = () => null;
+    const decision = {
+      offRampSessionId: session.id,
+      decision: 'RETRY',
+      note: 'the history is back',
+    } as const;
+    await resolveSessionReview(platform.dependencies, 'operator', decision);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+    const insert = world.database.handle
+      .sql`INSERT INTO submissions (id, kind, subject_type, subject_id, call, state, due_at, created_at)
+      VALUES (${randomUUID()}, 'initiateOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
+    await expect(insert).rejects.toThrow('is not to be signed by CUSTODY');
+  });
+});
+
+describe('a session that waits for a signature', () => {
+  it('is closed when another depositor uses its reference, who gets back tokens of the receipt', async () => {
+    const stranger = createEmbeddedHolder();
+    const { session } = await prepareToDeposit();
+    await network.createSigner(holder.secretKey).transfer({
+      tokenAddress: receipt.tokenAddress,
+      to: stranger.address,
+      amount: toBaseUnits(7n),
+    });
+    const call = {
+      kind: 'initiateOffRamp',
+      sessionId: session.providerSessionId ?? '',
+      tokenAddress: receipt.tokenAddress,
+      amount: toBaseUnits(7n),
+    } as const;
+    const unsigned = await network.prepareForHolder(call, stranger.address);
+    const opened = await network.openSigned(call, unsigned, await stranger.sign(unsigned));
+    await network.broadcast(opened.signedBytes);
+    await reaches(platform, session.id, 'REFUNDED');
+    expect(await network.balanceOf(receipt.tokenAddress, stranger.address)).toBe(toBaseUnits(7n));
+  });
+
+  it('is not closed while what was given out can still land by the network’s clock', async () => {
+    const { session, act } = await prepareToDeposit();
+    await letSigningTimePass(world);
+    await lookNow(session.id);
+    await expect.poll(() => looksAt(session.id), EVENTUALLY).toBeGreaterThan(0);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'AWAITING_SIGNATURE',
+    });
+    await sendPastUs(world, holder, act);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  });
+
+  it('that is paid, deposited late and not failed goes to an operator', async () => {
+    const { session, act } = await prepareToDeposit();
+    const sessionId = session.providerSessionId ?? '';
+    await providerSays(platform, sessionId, 'failed');
+    await reaches(platform, session.id, 'REFUSED');
+    await providerSays(platform, sessionId, 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    const accept = { offRampSessionId: session.id, decision: 'ACCEPT', note: 'their mistake' } as const;
+    await resolveSessionReview(platform.dependencies, 'operator', accept);
+    await sendPastUs(world, holder, act);
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    const reviews = await readReviews(platform.dependencies, session.id);
+    expect(reviews.at(-1)?.reason).toContain('deposited after it was closed');
+    const confirm = {
+      offRampSessionId: session.id,
+      decision: 'CONFIRM',
+      note: 'it is here after all',
+    } as const;
+    await resolveSessionReview(platform.dependencies, 'operator', confirm);
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
+  it('goes to an operator while the server is pointed at another settlement contract', async () => {
+    const { session, act } = await prepareToDeposit();
+    const own = platform.dependencies.network;
+    const elsewhere = { address: network.factoryAddress, treasury: network.custodyAddress, paused: false };
+    platform.dependencies.network = { ...own, settlementContract: async () => elsewhere };
+    const signed = await holder.sign(act.unsigned);
+    await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'NEEDS_REVIEW').finally(() => {
+      platform.dependencies.network = own;
+    });
+    const decision = { offRampSessionId: session.id, decision: 'RETRY', note: 'pointed back' } as const;
+    await resolveSessionReview(platform.dependencies, 'operator', decision);
+    await reaches(platform, session.id, 'REFUSED');
+  });
+
+  it('is one of twenty of its holder at most', async () => {
+    const collector = createEmbeddedHolder();
+    const own = await activeReceipt(platform, { farmerAddress: collector.address });
+    const ask = () =>
+      prepareCashOutDeposit(
+        platform.dependencies,
+        farmer,
+        depositInputOf(own, collector, { tokenAmount: 1n }),
+      );
+    for (let i = 0; i < 20; i++) await ask();
+    await expect(ask()).rejects.toMatchObject({ code: 'CONFLICT', details: { field: 'input.holder' } });
+  });
+
+  it('is looked at for a late deposit at ever longer intervals, for a year', () => {
+    const day = 24 * 3600_000;
+    expect(lateDepositLookMs(0)).toBe(60_000);
+    expect(lateDepositLookMs(day)).toBe(day / 10);
+    expect(lateDepositLookMs(100 * day)).toBe(7 * day);
+    expect(lateDepositLookMs(366 * day)).toBeNull();
+  });
+});
+
+describe('the database', () => {
+  it('lets nothing be changed that was given out to be signed, nor who deposits', async () => {
+    const { session, act } = await prepareToDeposit();
+    const { sql: raw } = world.database.handle;
+    const rejected = (query: Promise<unknown>, message: string) => expect(query).rejects.toThrow(message);
+    await rejected(raw`UPDATE holder_acts SET payload = 'x' WHERE id = ${act.id}`, 'fixed');
+    await rejected(raw`DELETE FROM holder_acts WHERE id = ${act.id}`, 'append-only');
+    await rejected(
+      raw`UPDATE off_ramp_sessions SET depositor = 'CUSTODY', sign_until = NULL WHERE id = ${session.id}`,
+      'depositor of off_ramp_sessions',
+    );
+    await rejected(
+      raw`UPDATE off_ramp_sessions SET sign_until = NULL WHERE id = ${session.id}`,
+      'off_ramp_holder_has_time',
+    );
+    await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+    const [submission] = await platform.dependencies.db
+      .select()
+      .from(submissions)
+      .where(eq(submissions.subjectId, session.id));
+    expect(submission).toMatchObject({ signer: 'HOLDER' });
+    await rejected(raw`UPDATE holder_acts SET submission_id = NULL WHERE id = ${act.id}`, 'set once');
+  });
+});

@@ -1,0 +1,54 @@
+/**
+ * The command that stands in for a wallet on the embedded network.
+ */
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodeTransaction, openTransaction } from '../../../src/ledger/network/embedded/signing.ts';
+import { pathOf } from '../../support/run/programs.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'wallet-'));
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+function wallet(args: string[], input = '') {
+  const run = spawnSync(process.execPath, [pathOf('src/cli/wallet.ts'), ...args], {
+    input,
+    encoding: 'utf8',
+  });
+  return { status: run.status, stdout: run.stdout, stderr: run.stderr };
+}
+
+it('makes a key, and signs with it what the network takes', async () => {
+  const file = join(folder, 'key');
+  const source = wallet(['new', file]).stdout.trim();
+  expect((await stat(file)).mode & 0o777).toBe(0o600);
+  const transaction = {
+    networkId: 'embedded-test',
+    source,
+    nonce: '0'.repeat(32),
+    validUntil: 2_000_000_000n,
+    invocation: { kind: 'retire', tokenAddress: 'C', amount: 1n, beneficiary: 'Ø', note: '' },
+  } as const;
+  const payload = Buffer.from(encodeTransaction(transaction)).toString('utf8');
+  const { stdout } = wallet(['sign', file], `${payload}\n`);
+  expect(openTransaction(Buffer.from(stdout.trim(), 'base64'), 'embedded-test')).toMatchObject({
+    transaction,
+  });
+  // A key is never written over another.
+  expect(wallet(['new', file])).toMatchObject({ status: 1, stdout: '' });
+});
+
+it('says what is wrong in a sentence, and never the key', async () => {
+  const file = join(folder, 'wrong');
+  expect(wallet(['sign', file], '{}').stderr).toMatch(/^ENOENT.*\n$/);
+  await writeFile(file, 'SECRET-THAT-IS-NONE');
+  const wrong = wallet(['sign', file], '{}');
+  expect(wrong).toMatchObject({ status: 1, stdout: '' });
+  expect(wrong.stderr).toMatch(/^The secret key is not a Stellar seed.*\n$/);
+  expect(wrong.stderr).not.toContain('SECRET-THAT-IS-NONE');
+});

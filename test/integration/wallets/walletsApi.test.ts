@@ -1,0 +1,187 @@
+/**
+ * Wallets through the public API: over HTTP, as the programs of buyers and farmers use it.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { UnsignedTransaction } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, cashOutInput } from '../../support/warehouse.ts';
+
+const buyer: TestCaller = { role: 'buyer', subject: 'acme' };
+const otherBuyer: TestCaller = { role: 'buyer', subject: 'globex' };
+const farmer: TestCaller = { role: 'farmer', subject: 'farmer-1' };
+const otherFarmer: TestCaller = { role: 'farmer', subject: 'farmer-2' };
+const operator: TestCaller = { role: 'operator', subject: 'ops' };
+
+const ACT = `id kind state holder tokenAddress amount beneficiary note txHash recordIndex message
+  unsigned { format payload validUntil } transactions { state txHash } offRampSession { id }`;
+const PREPARE_RETIREMENT = `mutation ($input: PrepareRetirementInput!) { prepareRetirement(input: $input) { act { ${ACT} } } }`;
+const PREPARE_DEPOSIT = `mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) {
+  session { id sessionId state signUntil depositorAddress } act { ${ACT} } } }`;
+const SUBMIT = `mutation ($id: ID!, $signed: String!) { submitSigned(input: { id: $id, signed: $signed }) { act { ${ACT} } } }`;
+
+interface Act {
+  id: string;
+  state: string;
+  txHash: string | null;
+  recordIndex: number | null;
+  unsigned: { format: string; payload: string; validUntil: number | null };
+}
+
+let market: Marketplace;
+const holder = createEmbeddedHolder();
+beforeAll(async () => {
+  market = await startMarketplace();
+});
+afterAll(() => market.stop());
+
+const sign = ({ unsigned }: Act) =>
+  holder.sign({
+    ...unsigned,
+    format: 'embedded-payload',
+    holder: holder.address,
+    validUntil: null,
+  } satisfies UnsignedTransaction);
+
+function given(act: Act | null | undefined): Act {
+  if (!act) throw new Error('nothing to sign');
+  return act;
+}
+
+async function submit(act: Act, caller: TestCaller) {
+  return market.send<{ submitSigned: { act: Act } }>(SUBMIT, { id: act.id, signed: await sign(act) }, caller);
+}
+
+describe('a retirement', () => {
+  it('is prepared, signed, given back, and read in the registry and by its node', async () => {
+    const { tokenAddress } = await openProject(market.app, 1000n);
+    await market.network.transfer(tokenAddress, holder.address, toBaseUnits(10n));
+    const input = {
+      tokenAddress,
+      amountCO2e: 4,
+      holder: holder.address,
+      beneficiary: 'Acme',
+      idempotencyKey: randomUUID(),
+    };
+    const prepared = await market.send<{ prepareRetirement: { act: Act } }>(
+      PREPARE_RETIREMENT,
+      { input },
+      buyer,
+    );
+    const act = given(prepared.data?.prepareRetirement.act);
+    expect(act).toMatchObject({
+      kind: 'RETIREMENT',
+      state: 'PREPARED',
+      holder: holder.address,
+      tokenAddress,
+      amount: toBaseUnits(4n).toString(),
+      beneficiary: 'Acme',
+      note: '',
+      txHash: null,
+      recordIndex: null,
+      offRampSession: null,
+      unsigned: { format: 'EMBEDDED_PAYLOAD', validUntil: expect.any(Number) as number },
+    });
+
+    // Another buyer knows nothing of it, signed or not.
+    expect((await submit(act, otherBuyer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    const node = `query ($id: ID!) { node(id: $id) { ... on HolderAct { state recordIndex txHash } } }`;
+    expect((await market.send(node, { id: act.id }, otherBuyer)).data).toEqual({ node: null });
+
+    const landed = (await submit(act, buyer)).data?.submitSigned.act;
+    expect(landed).toMatchObject({ state: 'LANDED', recordIndex: 0, transactions: [{ state: 'LANDED' }] });
+    const { recordIndex, txHash } = landed ?? {};
+    const read = await market.send(node, { id: act.id }, buyer);
+    expect(read.data).toEqual({ node: { state: 'LANDED', recordIndex, txHash } });
+    const registry = async () => {
+      const query =
+        'query ($t: Address!) { registry(tokenAddress: $t) { records { retiredBy beneficiary txHash } } }';
+      return (await market.send<{ registry: object }>(query, { t: tokenAddress })).data?.registry;
+    };
+    await expect
+      .poll(registry, EVENTUALLY)
+      .toEqual({ records: [{ retiredBy: holder.address, beneficiary: 'Acme', txHash }] });
+    const submissions = await market.send(
+      '{ submissions(first: 100) { edges { node { call signer state } } } }',
+      {},
+      operator,
+    );
+    expect(JSON.stringify(submissions.data)).toContain(
+      '{"call":"RETIRE","signer":"HOLDER","state":"SUCCEEDED"}',
+    );
+  });
+
+  it('refuses what is no signed transaction, in words that name the field', async () => {
+    const { tokenAddress } = await openProject(market.app, 1000n);
+    await market.network.transfer(tokenAddress, holder.address, toBaseUnits(1n));
+    const about = { tokenAddress, holder: holder.address, beneficiary: 'Acme' };
+    const input = { ...about, amountCO2e: 1, idempotencyKey: randomUUID() };
+    const prepared = await market.send<{ prepareRetirement: { act: Act } }>(
+      PREPARE_RETIREMENT,
+      { input },
+      buyer,
+    );
+    const { id } = given(prepared.data?.prepareRetirement.act);
+    for (const signed of ['', 'no such thing', '<x>', 'A'.repeat(32_769), 'AAAA', 'ÄÄ==']) {
+      const { errors } = await market.send(SUBMIT, { id, signed }, buyer);
+      expect([signed.slice(0, 9), errors[0]?.extensions]).toMatchObject([
+        signed.slice(0, 9),
+        { code: 'BAD_USER_INPUT', field: 'input.signed' },
+      ]);
+    }
+  });
+});
+
+describe('a cash-out', () => {
+  it('is prepared by its farmer, signed, settled, and refused to others', async () => {
+    const receipt = await activeReceipt(market.app, { farmerAddress: holder.address });
+    const { payoutAccount: _account, ...rest } = cashOutInput(receipt);
+    const input = {
+      ...rest,
+      tokenAmount: '100',
+      holder: holder.address,
+      payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
+    };
+    const ask = (caller: TestCaller) =>
+      market.send<{
+        prepareCashOutDeposit: { session: { id: string; sessionId: string }; act: Act | null };
+      }>(PREPARE_DEPOSIT, { input }, caller);
+    expect((await ask(otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    const { session, act } = (await ask(farmer)).data?.prepareCashOutDeposit ?? {};
+    expect(session).toMatchObject({
+      state: 'AWAITING_SIGNATURE',
+      depositorAddress: holder.address,
+      signUntil: expect.any(Number) as number,
+    });
+    expect(act).toMatchObject({ kind: 'DEPOSIT', beneficiary: null, offRampSession: { id: session?.id } });
+    expect((await submit(given(act), otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
+    expect((await submit(given(act), farmer)).data?.submitSigned.act).toMatchObject({ state: 'LANDED' });
+
+    await market.send(
+      'mutation ($id: String!) { setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status } }',
+      { id: session?.sessionId },
+      operator,
+    );
+    const query = `query ($id: ID!) { offRampSession(id: $id) {
+      state holderActs { kind state } networkHistory { call state } } }`;
+    const read = async () =>
+      (await market.send<{ offRampSession: object }>(query, { id: session?.id }, farmer)).data;
+    await expect.poll(read, EVENTUALLY).toEqual({
+      offRampSession: {
+        state: 'SETTLED',
+        holderActs: [{ kind: 'DEPOSIT', state: 'LANDED' }],
+        networkHistory: [
+          { call: 'INITIATE_OFF_RAMP', state: 'LANDED' },
+          { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
+        ],
+      },
+    });
+    const { findings } = await reconcileAll(market.app.dependencies);
+    expect(findings.filter(({ invariant }) => invariant !== 'I2')).toEqual([]);
+  });
+});

@@ -1,0 +1,254 @@
+/**
+ * Whatever fails after the provider may have been asked for a session: it is found there by our reference, and closed,
+ * however late the provider shows it and whichever instance died in between.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { manualRampSessions } from '../../../src/db/tables/index.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { RampProvider } from '../../../src/ramp/port.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import {
+  findOffRampSession,
+  readReviews,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
+import { activeReceipt, cashOutInput, farmer } from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+const stranger = createEmbeddedHolder();
+const holder = createEmbeddedHolder();
+/** Made before, as the workers of an instance would go on with the cash-outs, too. */
+const receipts: TokenizedReceipt[] = [];
+let receiptOfHolder: TokenizedReceipt;
+/** Does only what a test tells it to. */
+let platform: Platform;
+let manual: RampProvider;
+/** What the network says instead of the truth. */
+let saying: Partial<LedgerNetwork> = {};
+/** Whether the provider shows what it was asked for. */
+let isShown = true;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  const working = await platformOn(database.handle, network);
+  await working.start();
+  for (let i = 0; i < 2 * failures.length + 2; i++) receipts.push(await activeReceipt(working));
+  receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
+  await working.stop();
+  await startAnew();
+});
+afterEach(() => {
+  saying = {};
+  isShown = true;
+});
+afterAll(async () => {
+  const { findings } = await reconcileAll(platform.dependencies);
+  await platform.stop();
+  await database.drop();
+  expect(findings).toEqual([]);
+});
+
+/** Another instance goes on where the one before was killed: nothing but the database is left of it. */
+async function startAnew(): Promise<void> {
+  const heard = new Proxy(network, {
+    get: (target, name) => Reflect.get(saying, name) ?? (Reflect.get(target, name) as unknown),
+  });
+  platform = await platformOn(database.handle, heard, { mutationWaitMs: 0 });
+  manual = platform.dependencies.ramp;
+  platform.dependencies.ramp = {
+    ...manual,
+    findSessionByReference: async (reference) => (isShown ? manual.findSessionByReference(reference) : null),
+  };
+}
+
+/** The answer never comes: the process dies with the request on its way. */
+async function dieWhileAsking(id: string): Promise<void> {
+  const { ramp } = platform.dependencies;
+  platform.dependencies.ramp = {
+    ...ramp,
+    async openSession(asked) {
+      await manual.openSession(asked);
+      throw new Error('killed');
+    },
+  };
+  await expect(step(id)).rejects.toThrow('killed');
+  await platform.stop();
+  await startAnew();
+}
+
+async function step(id: string) {
+  await stepOffRampSession(platform.dependencies, await session(id));
+  return session(id);
+}
+
+async function session(id: string) {
+  const found = await findOffRampSession(platform.dependencies, id);
+  if (!found) throw new Error('the cash-out has vanished');
+  return found;
+}
+
+async function atProvider(reference: string) {
+  const [found] = await database.handle.db
+    .select()
+    .from(manualRampSessions)
+    .where(eq(manualRampSessions.reference, reference));
+  return found?.status;
+}
+
+async function letQuoteRunOut(id: string, ago: string): Promise<void> {
+  await changePastRules(
+    database,
+    sql`UPDATE off_ramp_sessions SET quote_expires_at = now() - ${ago}::interval WHERE id = ${id}`,
+  );
+}
+
+function nextReceipt(): TokenizedReceipt {
+  const receipt = receipts.pop();
+  if (!receipt) throw new Error('too few receipts were made');
+  return receipt;
+}
+
+/** Each makes one check fail, and may give back what it took. */
+const failures: [string, (receipt: TokenizedReceipt, id: string) => Promise<void> | void][] = [
+  [
+    'the settlement contract is paused',
+    async () => {
+      const settlement = await network.settlementContract();
+      saying = { settlementContract: async () => settlement && { ...settlement, paused: true } };
+    },
+  ],
+  [
+    'there is no settlement contract any more',
+    () => void (saying = { settlementContract: async () => null }),
+  ],
+  [
+    'the receipt has expired',
+    () =>
+      void (saying = {
+        expiryOf: async ([tokenAddress = '']) => [{ tokenAddress, isExpired: true, status: 'EXPIRED' }],
+      }),
+  ],
+  [
+    'custody holds the tokens no longer',
+    async ({ tokenAddress }) =>
+      void (await network.transfer(tokenAddress, stranger.address, toBaseUnits(1000n))),
+  ],
+  [
+    'the network would refuse the deposit',
+    async ({ tokenAddress }) => void (await network.pauseToken(tokenAddress)),
+  ],
+  [
+    'the provider refuses the repetition',
+    () => {
+      platform.dependencies.ramp.openSession = async () => {
+        throw new DomainError('RAMP_REJECTED', 'this reference was used before');
+      };
+    },
+  ],
+  ['the quote has run out', (_receipt, id) => letQuoteRunOut(id, '1 minute')],
+];
+
+describe.each(failures)('%s, after the provider was asked by an instance that died', (_name, fail) => {
+  async function askedFor() {
+    const receipt = nextReceipt();
+    const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+    isShown = false;
+    await dieWhileAsking(id);
+    await fail(receipt, id);
+    return { id, receipt };
+  }
+
+  it('is closed when it is found by its reference', async () => {
+    const { id } = await askedFor();
+    await step(id);
+    expect(await session(id)).toMatchObject({ state: 'OPENING', providerSessionId: null });
+    // Once more: the same, and nothing is asked for again.
+    await step(id);
+    isShown = true;
+    const isQuoteOver = (await session(id)).refusalMessage === null;
+    saying = {};
+    await step(id);
+    expect((await session(id)).providerSessionId).not.toBeNull();
+    if (isQuoteOver) return;
+    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+    expect(await atProvider(id)).toBe('failed');
+  });
+
+  it('is closed as well when it shows up after the end', async () => {
+    const { id } = await askedFor();
+    await step(id);
+    await letQuoteRunOut(id, '6 minutes');
+    expect(await step(id)).toMatchObject({ state: 'REFUSED', providerSessionId: null });
+    expect(await atProvider(id)).toBe('pending');
+    await step(id);
+    isShown = true;
+    saying = {};
+    expect(await step(id)).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+    expect(await atProvider(id)).toBe('failed');
+  });
+});
+
+it('tells the asker at once that it was refused, each time', async () => {
+  const receipt = nextReceipt();
+  const input = cashOutInput(receipt);
+  const { id } = await cashOut(platform.dependencies, farmer, input);
+  isShown = false;
+  await dieWhileAsking(id);
+  saying = { settlementContract: async () => null };
+  await step(id);
+  const patient = { ...platform.dependencies, mutationWaitMs: 20_000 };
+  await expect(cashOut(patient, farmer, input)).rejects.toMatchObject({ code: 'CONFLICT' });
+});
+
+it('goes to an operator when what was refused turns out to be paid', async () => {
+  const receipt = nextReceipt();
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+  isShown = false;
+  await dieWhileAsking(id);
+  saying = { settlementContract: async () => null };
+  await step(id);
+  await letQuoteRunOut(id, '6 minutes');
+  expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+  await database.handle.db
+    .update(manualRampSessions)
+    .set({ status: 'settled' })
+    .where(eq(manualRampSessions.reference, id));
+  isShown = true;
+  saying = {};
+  expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
+  expect(await readReviews(platform.dependencies, id)).toHaveLength(1);
+  await resolveSessionReview(platform.dependencies, 'operator', {
+    offRampSessionId: id,
+    decision: 'ACCEPT',
+    note: 'taken back by hand',
+  });
+});
+
+it('is closed for a holder, too', async () => {
+  const input = depositInputOf(receiptOfHolder, holder);
+  const { session: begun } = await prepareCashOutDeposit(platform.dependencies, farmer, input);
+  isShown = false;
+  await dieWhileAsking(begun.id);
+  saying = { settlementContract: async () => null };
+  await step(begun.id);
+  isShown = true;
+  saying = {};
+  await step(begun.id);
+  expect(await step(begun.id)).toMatchObject({ state: 'REFUSED' });
+  expect(await atProvider(begun.id)).toBe('failed');
+});

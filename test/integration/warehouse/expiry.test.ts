@@ -1,0 +1,319 @@
+/**
+ * The expiry job: every due receipt in each run, each once, whatever other runs do and whichever instances were down.
+ */
+import { and, eq, sql } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { receipts, submissions } from '../../../src/db/tables/index.ts';
+import { previewExpiry, sweep } from '../../../src/jobs/expireReceipts.ts';
+import {
+  countRun,
+  findRun,
+  listFailures,
+  listRuns,
+  leaseRuns,
+  requestRun,
+  type ExpiryRun,
+} from '../../../src/jobs/expiryRuns.ts';
+import { createNightlyExpiry, EXPIRY_CRON, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
+import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { activeReceipt } from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let second: Platform;
+let faults: FaultPlan = () => null;
+/** The addresses of each batched question about expiry. */
+let asked: string[][] = [];
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  const listening: EmbeddedNetwork = {
+    ...network,
+    async expiryOf(addresses) {
+      asked.push([...addresses]);
+      return network.expiryOf(addresses);
+    },
+  };
+  const faulty = withFaults(listening, (...call) => faults(...call));
+  platform = await platformOn(database.handle, faulty);
+  second = await platformOn(database.handle, faulty);
+  await platform.start();
+});
+afterEach(() => {
+  faults = () => null;
+});
+afterAll(async () => {
+  const report = await reconcileAll(platform.dependencies);
+  await Promise.all([platform.stop(), second.stop()]);
+  await database.drop();
+  expect(report.findings).toEqual([]);
+});
+
+/** `count` receipts whose time has come, by the network's clock, and no others. */
+async function dueReceipts(count: number) {
+  await network.advanceClock(Number(STORAGE_SECONDS) + 1);
+  await runOnce();
+  asked = [];
+  const made = await Promise.all(
+    Array.from({ length: count }, () => activeReceipt(platform, { quantityKg: 10n })),
+  );
+  await network.advanceClock(Number(STORAGE_SECONDS) + 1);
+  return made;
+}
+
+async function stateOf(receiptId: string) {
+  const [row] = await database.handle.db.select().from(receipts).where(eq(receipts.id, receiptId));
+  return row;
+}
+
+async function marksOf(receiptId: string): Promise<number> {
+  return database.handle.db.$count(
+    submissions,
+    and(eq(submissions.subjectId, receiptId), eq(submissions.kind, 'markExpired')),
+  );
+}
+
+/** A run by hand, carried by the platform's workers; resolves when it is finished. */
+async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
+  const run = await requestRun(platform.dependencies, { trigger: 'MANUAL', night: null, requestedBy });
+  return finished(run);
+}
+
+async function finished(run: ExpiryRun | null): Promise<ExpiryRun> {
+  const id = run?.id ?? '';
+  await expect
+    .poll(async () => (await findRun(platform.dependencies, id))?.finishedAt, { timeout: 20_000 })
+    .toBeInstanceOf(Date);
+  const done = await findRun(platform.dependencies, id);
+  if (!done) throw new Error('the run has vanished');
+  return done;
+}
+
+describe('a run', () => {
+  it('marks what is due and leaves the rest, from the index of due receipts alone', async () => {
+    const due = await dueReceipts(3);
+    const fresh = await Promise.all([activeReceipt(platform), activeReceipt(platform)]);
+    const run = await runOnce();
+    for (const { id, tokenAddress } of due) {
+      const receipt = await stateOf(id);
+      expect(receipt?.state).toBe('EXPIRED');
+      expect(receipt?.expiredTxHash).toMatch(/^[0-9a-fx]{64,66}$/);
+      expect(await network.expiryOf([tokenAddress])).toMatchObject([{ status: 'EXPIRED' }]);
+    }
+    for (const { id } of fresh) expect(await stateOf(id)).toMatchObject({ state: 'ACTIVE' });
+    expect(await countRun(platform.dependencies, run.id)).toEqual({
+      examined: 3,
+      pending: 0,
+      expired: 3,
+      notDue: 0,
+      failed: 0,
+    });
+    // One question for the page, and about due receipts only.
+    expect(asked).toHaveLength(1);
+    expect(new Set(asked.flat())).toEqual(new Set(due.map(({ tokenAddress }) => tokenAddress)));
+  });
+
+  it('reads the due ones through the partial index', async () => {
+    const plan = await database.handle.db.transaction(async (tx) => {
+      // So small a table would be scanned; the question is whether the index can answer.
+      await tx.execute(sql`SET LOCAL enable_seqscan = off`);
+      return tx.execute(sql`EXPLAIN SELECT id FROM receipts WHERE state = 'ACTIVE' AND expiry_date < 2000000000
+        ORDER BY expiry_date, id LIMIT 200`);
+    });
+    expect(JSON.stringify(plan)).toContain('receipts_due');
+  });
+
+  it('does not let one bad receipt stop the rest, says why, and tries it again the next time', async () => {
+    const [bad, ...good] = await dueReceipts(4);
+    faults = (_method, _n, call) =>
+      call?.kind === 'markExpired' && call.tokenAddress === bad?.tokenAddress ? 'refused' : null;
+    const run = await runOnce();
+    expect(await countRun(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
+    const failures = await listFailures(platform.dependencies, run.id);
+    expect(failures).toEqual([{ receiptId: bad?.id, reason: 'draft refused by the test' }]);
+    for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
+    expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
+
+    faults = () => null;
+    const next = await runOnce();
+    expect(await countRun(platform.dependencies, next.id)).toMatchObject({ examined: 1, expired: 1 });
+    expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('splits a page that the database refuses, so that the receipt at fault fails alone', async () => {
+    const [bad, ...good] = await dueReceipts(4);
+    await database.handle.sql.unsafe(`
+      CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        IF NEW.subject_id = '${bad?.id}' THEN RAISE EXCEPTION 'refused by the test'; END IF;
+        RETURN NEW;
+      END $$;
+      CREATE TRIGGER refuse_one BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_one()`);
+    const run = await runOnce();
+    await database.handle.sql.unsafe('DROP TRIGGER refuse_one ON submissions; DROP FUNCTION refuse_one');
+    expect(await countRun(platform.dependencies, run.id)).toMatchObject({
+      expired: 3,
+      failed: 1,
+      pending: 0,
+    });
+    expect(await listFailures(platform.dependencies, run.id)).toMatchObject([{ receiptId: bad?.id }]);
+    for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
+    expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
+    await runOnce();
+    expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('takes the network’s word where it differs from ours', async () => {
+    const [early, marked] = await dueReceipts(2);
+    const answering: LedgerNetwork = {
+      ...platform.dependencies.network,
+      expiryOf: async (addresses) =>
+        addresses.map((tokenAddress) =>
+          tokenAddress === early?.tokenAddress
+            ? { tokenAddress, isExpired: false, status: 'DRAFT' }
+            : { tokenAddress, isExpired: true, status: 'EXPIRED' },
+        ),
+    };
+    const leases = leaseRuns(platform.dependencies);
+    const run = await requestRun(
+      platform.dependencies,
+      { trigger: 'MANUAL', night: null, requestedBy: 'a test' },
+      leases,
+    );
+    await sweep({ ...platform.dependencies, network: answering }, run ?? { id: '' });
+    leases.release(run?.id ?? '');
+    expect(await countRun(platform.dependencies, run?.id ?? '')).toMatchObject({ notDue: 1, expired: 1 });
+    expect(await stateOf(early?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
+    expect(await stateOf(marked?.id ?? '')).toMatchObject({ state: 'EXPIRED', expiredTxHash: null });
+    await runOnce();
+  });
+
+  it('keeps what can not be decided for an operator, and ends all the same', async () => {
+    const [receipt] = await dueReceipts(1);
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    const run = await runOnce();
+    expect(await listFailures(platform.dependencies, run.id)).toMatchObject([
+      { receiptId: receipt?.id, reason: expect.stringContaining('waits for an operator') as string },
+    ]);
+    faults = () => null;
+    // Its mark may have landed: it is not signed a second time, but shown until an operator decides.
+    const again = await runOnce();
+    expect(await countRun(platform.dependencies, again.id)).toMatchObject({ examined: 1, failed: 1 });
+    expect(await marksOf(receipt?.id ?? '')).toBe(1);
+    const [undecided] = await database.handle.db
+      .select({ id: submissions.id })
+      .from(submissions)
+      .where(eq(submissions.state, 'NEEDS_REVIEW'));
+    const decision = { submissionId: undecided?.id ?? '', decision: 'RESUME', reason: 'looked' } as const;
+    await resolveReview(platform.dependencies, 'operator', decision);
+    await expect.poll(async () => (await stateOf(receipt?.id ?? ''))?.state).toBe('EXPIRED');
+  });
+
+  it('goes on when the network answers again', async () => {
+    const [receipt] = await dueReceipts(1);
+    faults = (method) => (method === 'expiryOf' ? 'unreachable' : null);
+    const run = await requestRun(platform.dependencies, {
+      trigger: 'MANUAL',
+      night: null,
+      requestedBy: 'a test',
+    });
+    await expect
+      .poll(async () => (await findRun(platform.dependencies, run?.id ?? ''))?.problem)
+      .toContain('connection refused');
+    faults = () => null;
+    expect(await finished(run)).toMatchObject({ problem: null });
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
+  it('is only shown by a dry run', async () => {
+    const [receipt] = await dueReceipts(1);
+    const shown = [];
+    for await (const { receipt: due, answer } of previewExpiry(platform.dependencies)) {
+      shown.push([due.id, answer]);
+    }
+    expect(shown).toMatchObject([[receipt?.id, { isExpired: true }]]);
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
+    await runOnce();
+  });
+});
+
+describe('several instances', () => {
+  it('sweep the same receipts at once, and mark each once', async () => {
+    const due = await dueReceipts(20);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const leases = leaseRuns(platform.dependencies);
+    const runs = await Promise.all([
+      requestRun(platform.dependencies, request, leases),
+      requestRun(second.dependencies, request, leases),
+    ]);
+    await Promise.all([
+      sweep(platform.dependencies, runs[0] ?? { id: '' }),
+      sweep(second.dependencies, runs[1] ?? { id: '' }),
+      // And one that carries on the first one's run, believing that it died.
+      sweep(second.dependencies, runs[0] ?? { id: '' }),
+    ]);
+    for (const run of runs) leases.release(run?.id ?? '');
+    const done = await Promise.all(runs.map(finished));
+    const counts = await Promise.all(done.map(({ id }) => countRun(platform.dependencies, id)));
+    expect(counts.map(({ expired }) => expired).reduce((a, b) => a + b)).toBe(20);
+    for (const { id } of due) {
+      expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
+      expect(await marksOf(id)).toBe(1);
+    }
+  });
+
+  it('make one run of one night, however often they wake up', async () => {
+    const night = { trigger: 'NIGHTLY', night: '2031-05-06', requestedBy: 'schedule' } as const;
+    const runs = await Promise.all(
+      [platform, second, platform, second].map(({ dependencies }) => requestRun(dependencies, night)),
+    );
+    expect(runs.filter((run) => run !== null)).toHaveLength(1);
+    await finished(runs.find((run) => run !== null) ?? null);
+  });
+});
+
+describe('nights', () => {
+  it('are made good at start when they were missed', async () => {
+    const [receipt] = await dueReceipts(1);
+    const nightly = createNightlyExpiry(platform.dependencies, {
+      timeZone: 'UTC',
+      readTime: async () => new Date('2032-03-10T14:00:00Z'),
+    });
+    await nightly.start();
+    nightly.stop();
+    const page = { limit: 100, inverted: false };
+    const runs = await listRuns(platform.dependencies, page);
+    const made = runs.find(({ night }) => night === '2032-03-10');
+    expect(made).toMatchObject({ trigger: 'CATCH_UP' });
+    await finished(made ?? null);
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+
+    // Started again on the same day: that night has its run.
+    await nightly.start();
+    nightly.stop();
+    expect(await listRuns(platform.dependencies, page)).toHaveLength(runs.length);
+  });
+
+  it('begin at two o’clock of the configured time zone', () => {
+    expect(EXPIRY_CRON).toBe('0 2 * * *');
+    expect(latestNight(new Date('2026-03-10T01:59:59Z'), 'UTC')).toBe('2026-03-09');
+    expect(latestNight(new Date('2026-03-10T02:00:00Z'), 'UTC')).toBe('2026-03-10');
+    expect(latestNight(new Date('2026-03-09T23:00:00Z'), 'Africa/Nairobi')).toBe('2026-03-10');
+    expect(latestNight(new Date('2026-03-01T01:00:00Z'), 'UTC')).toBe('2026-02-28');
+    // The night on which Berlin has no two o'clock, and the one on which it has two.
+    expect(latestNight(new Date('2026-03-29T00:59:00Z'), 'Europe/Berlin')).toBe('2026-03-28');
+    expect(latestNight(new Date('2026-03-29T01:00:00Z'), 'Europe/Berlin')).toBe('2026-03-29');
+    expect(latestNight(new Date('2026-10-25T00:00:00Z'), 'Europe/Berlin')).toBe('2026-10-25');
+    expect(latestNight(new Date('2026-10-25T01:00:00Z'), 'Europe/Berlin')).toBe('2026-10-25');
+  });
+});

@@ -1,0 +1,345 @@
+/**
+ * Payouts: each row of the specification's state tables, and webhooks that come twice, late, early, forged or
+ * not at all. Every session gets one resolution, the right one.
+ */
+import { randomUUID } from 'node:crypto';
+import { and, eq } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { manualRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
+import {
+  findOffRampSession,
+  readProviderStatuses,
+  readReviews,
+  type OffRampSession,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { readTransactions } from '../../../src/resolvers/carbon/findRetirement.ts';
+import {
+  resolveSessionReview,
+  type SessionReviewDecision,
+} from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { setManualSessionStatus } from '../../../src/resolvers/operations/setManualSessionStatus.ts';
+import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { activeReceipt, depositedCashOut, providerSays, reaches } from '../../support/warehouse.ts';
+
+let marketplace: Marketplace;
+let network: EmbeddedNetwork;
+let platform: Pick<Marketplace['app'], 'dependencies'>;
+let manual: RampProvider;
+let ramp: FaultyRamp;
+let faults: FaultPlan = () => null;
+let rampFaults: RampFaultPlan = () => null;
+
+beforeAll(async () => {
+  marketplace = await startMarketplace({
+    withIndexer: false,
+    wrapNetwork: (inner) => withFaults(inner, (...call) => faults(...call)),
+  });
+  ({ network, app: platform } = marketplace);
+  manual = platform.dependencies.ramp;
+});
+beforeEach(() => {
+  ramp = withRampFaults(manual, (...call) => rampFaults(...call));
+  platform.dependencies.ramp = ramp;
+});
+afterEach(() => {
+  faults = () => null;
+  rampFaults = () => null;
+});
+afterAll(async () => {
+  const report = await reconcileAll(platform.dependencies);
+  await marketplace.stop();
+  expect(report.findings).toEqual([]);
+});
+
+/** What the provider has, without a webhook that tells of it. */
+async function silently(sessionId: string, status: RampStatus): Promise<void> {
+  await platform.dependencies.db
+    .update(manualRampSessions)
+    .set({ status })
+    .where(eq(manualRampSessions.id, sessionId));
+}
+
+async function webhook(body: string): Promise<{ status: number; body: string }> {
+  const response = await fetch(new URL('/api/webhooks/payout-settled', marketplace.url), {
+    method: 'POST',
+    body,
+  });
+  return { status: response.status, body: await response.text() };
+}
+
+const hint = (sessionId: string) => webhook(JSON.stringify({ sessionId }));
+
+const statusOnNetwork = async (sessionId: string) => (await network.offRampDeposit(sessionId))?.status;
+
+async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
+  const rows = await platform.dependencies.db
+    .select({ kind: submissions.kind })
+    .from(submissions)
+    .where(eq(submissions.subjectId, offRampSessionId));
+  return rows.map(({ kind }) => kind).filter((kind) => kind !== 'initiateOffRamp');
+}
+
+const review = (offRampSessionId: string, decision: SessionReviewDecision) =>
+  resolveSessionReview(platform.dependencies, 'operator-1', {
+    offRampSessionId,
+    decision,
+    note: 'called the provider',
+  });
+
+describe('the provider’s status decides', () => {
+  it('SETTLED: releases the tokens to the treasury, told by the manual provider’s own webhook', async () => {
+    const receipt = await activeReceipt(platform, { farmerAddress: network.custodyAddress });
+    const session = await depositedCashOut(platform, receipt);
+    const status = { sessionId: session.providerSessionId, status: 'settled' } as const;
+    await setManualSessionStatus(platform.dependencies, 'operator-1', status);
+    const settled = await reaches(platform, session.id, 'SETTLED');
+    expect(settled).toMatchObject({ resolution: 'SETTLE', providerStatus: 'settled' });
+    expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');
+    const history = await readTransactions(platform.dependencies, session.id);
+    expect(history.map(({ kind, state, txHash }) => [kind, state, txHash])).toEqual([
+      ['initiateOffRamp', 'LANDED', settled.depositTxHash],
+      ['confirmOffRampSettlement', 'LANDED', settled.resolutionTxHash],
+    ]);
+    const statuses = await readProviderStatuses(platform.dependencies, session.id);
+    expect(statuses.map((seen) => seen.status)).toEqual(['pending', 'settled']);
+  });
+
+  it('FAILED: refunds the tokens to the depositor', async () => {
+    const receipt = await activeReceipt(platform);
+    const session = await depositedCashOut(platform, receipt);
+    const { custodyAddress } = network;
+    expect(await network.balanceOf(receipt.tokenAddress, custodyAddress)).toBe(toBaseUnits(900n));
+    await providerSays(platform, session.providerSessionId, 'failed');
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+    expect(await network.balanceOf(receipt.tokenAddress, custodyAddress)).toBe(toBaseUnits(1000n));
+  });
+
+  it('any other status: does nothing', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'processing');
+    await expect
+      .poll(async () => (await findOffRampSession(platform.dependencies, session.id))?.providerStatus)
+      .toBe('processing');
+    expect(await resolutionsOf(session.id)).toEqual([]);
+    expect(await statusOnNetwork(session.providerSessionId)).toBe('PENDING');
+  });
+
+  it('refunded by the provider: an operator decides, once', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'refunded');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect(await resolutionsOf(session.id)).toEqual([]);
+    await expect(review(session.id, 'ACCEPT')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await review(session.id, 'REFUND');
+    await expect(review(session.id, 'CONFIRM')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await reaches(platform, session.id, 'REFUNDED');
+    expect(await statusOnNetwork(session.providerSessionId)).toBe('REFUNDED');
+    const reviews = await readReviews(platform.dependencies, session.id);
+    expect(reviews.map(({ decision, decidedBy }) => [decision, decidedBy])).toEqual([
+      ['REFUND', 'operator-1'],
+    ]);
+  });
+});
+
+describe('webhooks', () => {
+  it('answers 200 with an empty body, whatever is sent, and calls the provider for none of it', async () => {
+    const guess = `manual_${'A'.repeat(32)}`;
+    const forged = [
+      '',
+      'not json',
+      '[]',
+      'null',
+      '{"sessionId":5}',
+      '{"__proto__":{"sessionId":"x"}}',
+      JSON.stringify({ sessionId: 'x'.repeat(5000) }),
+      JSON.stringify({ sessionId: guess }),
+      JSON.stringify({ sessionId: "' OR 1=1 --" }),
+    ];
+    for (const body of forged) expect(await webhook(body)).toEqual({ status: 200, body: '' });
+    for (const id of [guess, 'x', "' OR 1=1 --"]) expect(ramp.looksAt(id)).toBe(0);
+  });
+
+  it('does not believe a forged one: the provider is asked, and says otherwise', async () => {
+    const session = await depositedCashOut(platform);
+    const looks = ramp.looksAt(session.providerSessionId);
+    await webhook(JSON.stringify({ sessionId: session.providerSessionId, status: 'SETTLED' }));
+    await expect.poll(() => ramp.looksAt(session.providerSessionId)).toBeGreaterThan(looks);
+    expect(await resolutionsOf(session.id)).toEqual([]);
+  });
+
+  it('is made up for by polling when it never comes', async () => {
+    const session = await depositedCashOut(platform);
+    await silently(session.providerSessionId, 'settled');
+    expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ hints: 0 });
+  });
+
+  it('is remembered when it comes before the deposit is final', async () => {
+    const receipt = await activeReceipt(platform);
+    faults = (method) => (method === 'outcome' ? 'unreachable' : null);
+    const impatient = {
+      dependencies: { ...platform.dependencies, mutationWaitMs: 300 },
+    };
+    const early = await depositedCashOut(impatient, receipt).catch((error: Error) => error.message);
+    expect(early).toMatch(/^the cash-out is (OPENING|DEPOSITING)$/);
+    const [row] = await marketplace.database.handle.sql<{ id: string }[]>`
+      SELECT id FROM off_ramp_sessions WHERE receipt_id = ${receipt.id}`;
+    const { id = '' } = row ?? {};
+    const depositing = await reaches(platform, id, 'DEPOSITING');
+    const sessionId = depositing.providerSessionId ?? '';
+    await silently(sessionId, 'failed');
+    await hint(sessionId);
+    await expect
+      .poll(async () => (await findOffRampSession(platform.dependencies, id))?.providerStatus)
+      .toBe('failed');
+    expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({ state: 'DEPOSITING' });
+    faults = () => null;
+    await reaches(platform, id, 'REFUNDED');
+  });
+
+  it('comes late to a session that is over, and changes nothing', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'settled');
+    const settled = await reaches(platform, session.id, 'SETTLED');
+    const looks = ramp.looksAt(session.providerSessionId);
+    await hint(session.providerSessionId);
+    await expect.poll(() => ramp.looksAt(session.providerSessionId)).toBeGreaterThan(looks);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'SETTLED',
+      resolutionTxHash: settled.resolutionTxHash,
+    });
+  });
+
+  it('ends in one resolution of each session, of a hundred duplicated and shuffled ones', async () => {
+    const receipt = await activeReceipt(platform);
+    const sessions: OffRampSession[] = [];
+    for (let i = 0; i < 5; i++) sessions.push(await depositedCashOut(platform, receipt));
+    const wanted = ['settled', 'failed', 'settled', 'failed', 'settled'] as const;
+    for (const [i, session] of sessions.entries()) {
+      await silently(session.providerSessionId ?? '', wanted[i] ?? 'settled');
+    }
+    const deliveries = Array.from({ length: 100 }, (_, i) => sessions[(i * 37) % 5]?.providerSessionId ?? '');
+    const answers = await Promise.all(deliveries.map(hint));
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]));
+    for (const [i, session] of sessions.entries()) {
+      const state = wanted[i] === 'settled' ? 'SETTLED' : 'REFUNDED';
+      await reaches(platform, session.id, state);
+      expect(await statusOnNetwork(session.providerSessionId ?? '')).toBe(state);
+      expect(await resolutionsOf(session.id)).toHaveLength(1);
+    }
+  });
+});
+
+describe('confirm and refund', () => {
+  it('race, and one is decided under the row lock', async () => {
+    const session = await depositedCashOut(platform);
+    const { dependencies } = platform;
+    const saying = (status: RampStatus) => ({
+      ...dependencies,
+      ramp: { ...ramp, getStatus: async () => status },
+    });
+    await Promise.allSettled(
+      Array.from({ length: 20 }, (_, i) =>
+        stepOffRampSession(saying(i % 2 === 0 ? 'settled' : 'failed'), session),
+      ),
+    );
+    const resolutions = await resolutionsOf(session.id);
+    expect(resolutions).toHaveLength(1);
+    // The provider contradicted itself while the tokens were on their way: that is shown to an operator.
+    const over = await reaches(platform, session.id, 'SETTLED', 'REFUNDED', 'NEEDS_REVIEW');
+    const resolution = resolutions[0] === 'refundOffRamp' ? 'REFUND' : 'SETTLE';
+    expect(over.resolution).toBe(resolution);
+    await expect.poll(() => statusOnNetwork(session.providerSessionId)).not.toBe('PENDING');
+  });
+
+  it('is not undone by a provider that settles after the refund: an operator is told', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'failed');
+    await reaches(platform, session.id, 'REFUNDED');
+    await providerSays(platform, session.providerSessionId, 'settled');
+    const flagged = await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect(flagged).toMatchObject({ resolution: 'REFUND', providerStatus: 'settled' });
+    for (const decision of ['CONFIRM', 'REFUND', 'RETRY'] as const) {
+      await expect(review(session.id, decision)).rejects.toMatchObject({ code: 'CONFLICT' });
+    }
+    expect(await review(session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
+    // What an operator has accepted is not asked again by the next webhook.
+    const looks = ramp.looksAt(session.providerSessionId);
+    await hint(session.providerSessionId);
+    await expect.poll(() => ramp.looksAt(session.providerSessionId)).toBeGreaterThan(looks);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ state: 'REFUNDED' });
+  });
+
+  it('is tried again when an operator says so after the network refused it', async () => {
+    const session = await depositedCashOut(platform);
+    faults = (_method, _n, call) => (call?.kind === 'confirmOffRampSettlement' ? 'refused' : null);
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    faults = () => null;
+    await expect(review(session.id, 'REFUND')).rejects.toMatchObject({ code: 'CONFLICT' });
+    await review(session.id, 'RETRY');
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
+  it('is looked at again when its outcome could not be told', async () => {
+    const session = await depositedCashOut(platform);
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    faults = () => null;
+    const [undecided] = await platform.dependencies.db
+      .select()
+      .from(submissions)
+      .where(and(eq(submissions.subjectId, session.id), eq(submissions.state, 'NEEDS_REVIEW')));
+    await expect(review(session.id, 'ACCEPT')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { submissionId: undecided?.id },
+    });
+    await review(session.id, 'RETRY');
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
+  it('settles a receipt that has expired in custody', async () => {
+    const receipt = await activeReceipt(platform);
+    const session = await depositedCashOut(platform, receipt);
+    await network.advanceClock(15_552_001);
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await reaches(platform, session.id, 'SETTLED');
+    await expect(depositedCashOut(platform, receipt)).rejects.toMatchObject({ code: 'RECEIPT_EXPIRED' });
+  });
+});
+
+describe('setManualSessionStatus', () => {
+  it('knows no other sessions, and no other providers', async () => {
+    const set = (sessionId: string) =>
+      setManualSessionStatus(platform.dependencies, 'operator-1', { sessionId, status: 'settled' });
+    await expect(set(randomUUID())).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const other = { ...platform.dependencies, manualRamp: null };
+    const status = { sessionId: 'x', status: 'settled' } as const;
+    await expect(setManualSessionStatus(other, 'operator-1', status)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+  });
+});
+
+describe('the database', () => {
+  it('lets no resolution be changed, no session be moved or deleted against its life', async () => {
+    const { id, providerSessionId } = await depositedCashOut(platform);
+    const { sql } = marketplace.database.handle;
+    await providerSays(platform, providerSessionId, 'settled');
+    await reaches(platform, id, 'SETTLED');
+    const rejected = async (query: Promise<unknown>, message: string) =>
+      expect(query).rejects.toThrow(message);
+    await rejected(sql`UPDATE off_ramp_sessions SET resolution = 'REFUND' WHERE id = ${id}`, 'set once');
+    await rejected(sql`UPDATE off_ramp_sessions SET fiat_amount = 1 WHERE id = ${id}`, 'fixed');
+    await rejected(sql`UPDATE off_ramp_sessions SET state = 'REFUNDING' WHERE id = ${id}`, "can't go");
+    await rejected(sql`DELETE FROM off_ramp_sessions WHERE id = ${id}`, 'append-only');
+    await rejected(sql`DELETE FROM off_ramp_provider_statuses WHERE session_id = ${id}`, 'append-only');
+  });
+});

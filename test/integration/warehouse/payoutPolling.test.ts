@@ -1,0 +1,144 @@
+/**
+ * Payouts whose webhook is lost: noticed within a minute at first, and asked about ever more rarely, without storming
+ * the provider however many are open.
+ */
+import { createServer } from 'node:http';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { offRampSessions, manualRampSessions } from '../../../src/db/tables/index.ts';
+import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
+import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
+import { createPace } from '../../../src/ramp/http/pace.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
+import { payoutLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { depositedCashOut } from '../../support/warehouse.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+describe('an awaited payout', () => {
+  let database: TestDatabase;
+  let platform: Platform;
+  beforeAll(async () => {
+    database = await createTestDatabase();
+    platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  });
+  afterAll(async () => {
+    await platform.stop();
+    await database.drop();
+  });
+
+  it('is asked about within a minute, however often that was in vain', async () => {
+    const working = await platformOn(database.handle, platform.dependencies.network);
+    await working.start();
+    const { id, providerSessionId } = await depositedCashOut(working);
+    await working.stop();
+    for (const fruitlessSteps of [5, 9, 30]) {
+      await database.handle.db
+        .update(offRampSessions)
+        .set({ fruitlessSteps, dueAt: sql`now()` })
+        .where(eq(offRampSessions.id, id));
+      await createSessionPoller(platform.dependencies).drain();
+      const [row] = await database.handle.sql<{ seconds: number }[]>`
+        SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
+      expect(Number(row?.seconds)).toBeLessThan(60);
+      expect(Number(row?.seconds)).toBeGreaterThan(1);
+    }
+    await database.handle.db
+      .update(manualRampSessions)
+      .set({ status: 'settled' })
+      .where(eq(manualRampSessions.id, providerSessionId));
+    await database.handle.db
+      .update(offRampSessions)
+      .set({ dueAt: sql`now()` })
+      .where(eq(offRampSessions.id, id));
+    await createSessionPoller(platform.dependencies).drain();
+    expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({
+      state: 'CONFIRMING',
+      hints: 0,
+    });
+  });
+
+  it('is asked about more rarely with its age, and with the number of others', () => {
+    const longest = (ageMs: number, openPayouts = 1) => payoutLookMs(30, { ageMs, openPayouts }, () => 1);
+    expect(longest(0)).toBe(30_000);
+    expect(longest(HOUR_MS)).toBe(30_000);
+    expect(longest(6 * HOUR_MS)).toBe(3 * MINUTE_MS);
+    expect(longest(30 * 24 * HOUR_MS)).toBe(10 * MINUTE_MS);
+    // The first looks come sooner.
+    expect(payoutLookMs(1, { ageMs: 0, openPayouts: 1 }, () => 1)).toBe(4_000);
+    // All together five times a second at most, at the shortest intervals that chance gives.
+    for (const openPayouts of [100, 10_000, 1_000_000]) {
+      for (const fruitlessSteps of [0, 1, 30]) {
+        const shortestMs = payoutLookMs(fruitlessSteps, { ageMs: 0, openPayouts }, () => 0);
+        expect((openPayouts / shortestMs) * 1000).toBeLessThanOrEqual(5);
+      }
+    }
+  });
+});
+
+describe('a provider', () => {
+  async function serve(answer: (count: number) => { status: number; headers?: Record<string, string> }) {
+    const arrivedMs: number[] = [];
+    const server = createServer((request, response) => {
+      arrivedMs.push(performance.now());
+      const { status, headers } = answer(arrivedMs.length);
+      const id = request.url?.split('/').at(-1);
+      response.writeHead(status, { 'content-type': 'application/json', ...headers });
+      response.end(JSON.stringify({ id, clientReference: 'x', status: 'pending' }));
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    const { port } = server.address() as { port: number };
+    const provider = createHttpProvider({
+      url: `http://127.0.0.1:${port}`,
+      apiKey: 'key',
+      callbackSecrets: [],
+      fetch,
+      timeoutMs: 5_000,
+      pace: createPace(20),
+    });
+    const close = async () => {
+      const closed = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await closed;
+    };
+    return { provider, arrivedMs, close };
+  }
+
+  it('gets no more requests than it accepts, however many are due', async () => {
+    const { provider, arrivedMs, close } = await serve(() => ({ status: 200 }));
+    await Promise.all(Array.from({ length: 30 }, (_, i) => provider.getStatus(`p${i}`)));
+    await close();
+    expect(arrivedMs).toHaveLength(30);
+    // Thirty at twenty a second take one and a half; sockets may bring some of them a little closer together.
+    expect((arrivedMs.at(-1) ?? 0) - (arrivedMs[0] ?? 0)).toBeGreaterThan(1_300);
+  });
+
+  it('is left alone for as long as it says', async () => {
+    const { provider, arrivedMs, close } = await serve((count) =>
+      count === 1 ? { status: 429, headers: { 'retry-after': '1' } } : { status: 200 },
+    );
+    await expect(provider.getStatus('p')).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    expect(await provider.getStatus('p')).toBe('pending');
+    await close();
+    expect((arrivedMs[1] ?? 0) - (arrivedMs[0] ?? 0)).toBeGreaterThan(900);
+  });
+
+  it('is not waited for behind a queue that is too long', async () => {
+    const pace = createPace(1);
+    pace.hold(30_000);
+    await expect(pace.turn()).rejects.toThrow('no request is free for 30 s (1 a second)');
+  });
+
+  it('says how long in seconds, or until when', () => {
+    const now = new Date('2026-03-10T12:00:00Z');
+    expect(retryAfterMs('7', now)).toBe(7_000);
+    expect(retryAfterMs('Tue, 10 Mar 2026 12:00:30 GMT', now)).toBe(30_000);
+    expect(retryAfterMs('Tue, 10 Mar 2026 11:00:30 GMT', now)).toBe(0);
+    for (const nonsense of [null, '', 'soon', '-1x']) expect(retryAfterMs(nonsense, now)).toBeNull();
+  });
+});

@@ -1,0 +1,238 @@
+/**
+ * Pledges of receipts: one holder at a time, and no cash-out while there is one, whichever program writes.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { receiptPledges } from '../../../src/db/tables/index.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { pledgeReceipt, type PledgeReceiptInput } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
+import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
+
+let market: Marketplace;
+let platform: Marketplace['app'];
+
+beforeAll(async () => {
+  market = await startMarketplace({ withIndexer: false });
+  platform = market.app;
+});
+afterAll(async () => {
+  const { findings } = await reconcileAll(platform.dependencies);
+  await market.stop();
+  expect(findings).toEqual([]);
+});
+
+const lender = { subject: 'bank-1', isOperator: false };
+const operator = { subject: 'operator-1', isOperator: true };
+
+function inputOf(receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput> = {}): PledgeReceiptInput {
+  return {
+    receiptTokenAddress: receipt.tokenAddress,
+    holderName: 'First Bank',
+    lenderId: lender.subject,
+    reference: 'loan 7',
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
+}
+const pledge = (receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput> = {}, caller = farmer) =>
+  pledgeReceipt(platform.dependencies, caller, inputOf(receipt, overrides));
+const release = (receipt: TokenizedReceipt, caller = lender, idempotencyKey: string = randomUUID()) =>
+  releasePledge(platform.dependencies, caller, {
+    receiptTokenAddress: receipt.tokenAddress,
+    reference: 'loan 7',
+    idempotencyKey,
+  });
+const cash = (receipt: TokenizedReceipt) => cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+
+describe('a pledge', () => {
+  it('keeps the receipt from being cashed out or pledged again, until its lender releases it', async () => {
+    const receipt = await activeReceipt(platform);
+    expect(await pledge(receipt)).toMatchObject({ pledgedBy: farmer.subject, releasedAt: null });
+    await expect(cash(receipt)).rejects.toMatchObject({
+      code: 'RECEIPT_PLEDGED',
+      details: { field: 'input.receiptTokenAddress' },
+    });
+    await expect(pledge(receipt, { holderName: 'Second Bank' })).rejects.toMatchObject({
+      code: 'RECEIPT_PLEDGED',
+    });
+    expect(await release(receipt)).toMatchObject({ releasedBy: lender.subject });
+    expect(await cash(receipt)).toMatchObject({ state: 'AWAITING_PAYOUT' });
+  });
+
+  it('is recorded once for one key, and released once', async () => {
+    const receipt = await activeReceipt(platform);
+    const input = inputOf(receipt);
+    const [first, second] = await Promise.all([
+      pledgeReceipt(platform.dependencies, farmer, input),
+      pledgeReceipt(platform.dependencies, farmer, input),
+    ]);
+    expect(second?.id).toBe(first?.id);
+    await expect(
+      pledgeReceipt(platform.dependencies, farmer, { ...input, reference: 'loan 8' }),
+    ).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
+    const [released, again] = await Promise.all([
+      release(receipt, lender, 'r'),
+      release(receipt, lender, 'r'),
+    ]);
+    expect([released?.id, again?.id]).toEqual([first?.id, first?.id]);
+    // Pledged anew: the key of the first release stands for that one alone.
+    const next = await pledge(receipt);
+    expect((await release(receipt, lender, 'r')).id).toBe(first?.id);
+    expect((await release(receipt)).id).toBe(next.id);
+  });
+
+  it('is of one lender, when several are promised it at once', async () => {
+    const receipt = await activeReceipt(platform);
+    const answers = await Promise.allSettled(
+      Array.from({ length: 5 }, (_, i) => pledge(receipt, { holderName: `Bank ${i}` })),
+    );
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+    for (const answer of answers) {
+      if (answer.status === 'rejected') expect(answer.reason).toMatchObject({ code: 'RECEIPT_PLEDGED' });
+    }
+  });
+
+  it('and a cash-out that begin at once: one of them is refused', async () => {
+    for (let round = 0; round < 4; round++) {
+      const receipt = await activeReceipt(platform);
+      const [pledged, cashed] = await Promise.allSettled([pledge(receipt), cash(receipt)]);
+      expect([pledged.status, cashed.status].toSorted()).toEqual(['fulfilled', 'rejected']);
+    }
+  });
+
+  it('is refused while a cash-out is open, and when nothing is left', async () => {
+    const receipt = await activeReceipt(platform, { quantityKg: 100n });
+    const session = await depositedCashOut(platform, receipt);
+    await expect(pledge(receipt)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await reaches(platform, session.id, 'SETTLED');
+    await expect(pledge(receipt)).rejects.toThrow(/all of it has been cashed out/);
+  });
+
+  it('is released by nobody but its lender and operators, and under its reference alone', async () => {
+    const receipt = await activeReceipt(platform);
+    await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
+    await pledge(receipt, { reference: 'loan 9' });
+    await expect(release(receipt)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.reference' },
+    });
+    await expect(release(receipt, { subject: 'bank-2', isOperator: false })).rejects.toMatchObject({
+      code: 'NOT_FOUND',
+    });
+    await expect(release(receipt, farmer)).rejects.toMatchObject({ code: 'NOT_FOUND' });
+    const reference = 'loan 9';
+    const { tokenAddress: receiptTokenAddress } = receipt;
+    const input = { receiptTokenAddress, reference, idempotencyKey: randomUUID() };
+    expect(await releasePledge(platform.dependencies, operator, input)).toMatchObject({
+      releasedBy: 'operator-1',
+    });
+  });
+});
+
+describe('the database', () => {
+  const values = (receipt: TokenizedReceipt) => ({
+    id: randomUUID(),
+    receiptId: receipt.id,
+    holderName: 'a bank',
+    reference: 'x',
+    pledgedBy: 'p',
+    pledgedAt: new Date(),
+  });
+
+  it('refuses a second open pledge, a changed or deleted one, and a session of a pledged receipt', async () => {
+    const { db } = platform.dependencies;
+    const receipt = await activeReceipt(platform);
+    const { id } = await pledge(receipt);
+    const refused = { cause: { code: expect.stringMatching(/^23/) } };
+    await expect(db.insert(receiptPledges).values(values(receipt))).rejects.toMatchObject(refused);
+    const ofIt = eq(receiptPledges.id, id);
+    await expect(db.update(receiptPledges).set({ holderName: 'b' }).where(ofIt)).rejects.toMatchObject(
+      refused,
+    );
+    await expect(db.delete(receiptPledges).where(ofIt)).rejects.toMatchObject(refused);
+    const released = { releasedAt: new Date(), releasedBy: 'x' };
+    const another = await depositedCashOut(platform);
+    await expect(
+      db.execute(`INSERT INTO off_ramp_sessions SELECT (jsonb_populate_record(s, jsonb_build_object('id', gen_random_uuid(),
+        'receipt_id', '${receipt.id}', 'provider_session_id', null, 'state', 'OPENING', 'deposited_at', null))).*
+        FROM off_ramp_sessions s WHERE id = '${another.id}'`),
+    ).rejects.toMatchObject({ cause: { message: expect.stringContaining('pledged') } });
+    await release(receipt);
+    await expect(
+      db.update(receiptPledges).set({ releasedAt: null, releasedBy: null }).where(ofIt),
+    ).rejects.toMatchObject(refused);
+    await expect(db.update(receiptPledges).set(released).where(ofIt)).rejects.toMatchObject(refused);
+  });
+
+  it('refuses a pledge of a receipt that is being cashed out', async () => {
+    const { receiptId } = await depositedCashOut(platform);
+    const receipt = { id: receiptId } as TokenizedReceipt;
+    await expect(
+      platform.dependencies.db.insert(receiptPledges).values(values(receipt)),
+    ).rejects.toMatchObject({
+      cause: { message: expect.stringContaining('cashed out') },
+    });
+  });
+});
+
+describe('over the API', () => {
+  const LIEN = `lien { id holder reference pledgedAt pledgedBy lenderId releasedAt }`;
+  const asFarmer = { role: 'farmer', subject: farmer.subject } as const;
+  const asLender = { role: 'lender', subject: lender.subject } as const;
+
+  it('shows the lien to the farmer and the lender, and keeps the history', async () => {
+    const receipt = await activeReceipt(platform);
+    const read = (caller: Parameters<Marketplace['send']>[2]) =>
+      market.send<{ receipt: { lien: object | null; pledges: { edges: { node: object }[] } } }>(
+        `query ($token: Address!) { receipt(tokenAddress: $token) {
+          ${LIEN} pledges(first: 5) { edges { node { holder releasedBy } } } } }`,
+        { token: receipt.tokenAddress },
+        caller,
+      );
+    expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
+    const { idempotencyKey, ...named } = inputOf(receipt);
+    const pledged = await market.send<{ pledgeReceipt: { pledge: { holder: string } } }>(
+      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { pledge { holder receipt { ${LIEN} } } } }`,
+      { input: { ...named, idempotencyKey } },
+      asFarmer,
+    );
+    expect(pledged.errors).toEqual([]);
+    expect(pledged.data?.pledgeReceipt.pledge.holder).toBe('First Bank');
+    for (const caller of [asFarmer, asLender]) {
+      expect((await read(caller)).data?.receipt.lien).toMatchObject({
+        holder: 'First Bank',
+        reference: 'loan 7',
+      });
+    }
+    expect((await read({ role: 'lender', subject: 'bank-2' })).data).toEqual({ receipt: null });
+    const released = await market.send(
+      `mutation ($input: ReleasePledgeInput!) { releasePledge(input: $input) { pledge { releasedBy } } }`,
+      {
+        input: {
+          receiptTokenAddress: receipt.tokenAddress,
+          reference: 'loan 7',
+          idempotencyKey: randomUUID(),
+        },
+      },
+      asLender,
+    );
+    expect(released.errors).toEqual([]);
+    const after = (await read(asFarmer)).data?.receipt;
+    expect(after?.lien).toBeNull();
+    expect(after?.pledges.edges).toEqual([{ node: { holder: 'First Bank', releasedBy: lender.subject } }]);
+    expect((await read(asLender)).data).toEqual({ receipt: null });
+  });
+});

@@ -1,0 +1,146 @@
+/**
+ * Another ramp provider is configured while cash-outs of the one before are open: they are shown to operators, who may
+ * decide about them, nothing of them is asked of the new one, and they go on when their own comes back.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
+import { offRampSessions } from '../../../src/db/tables/index.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { createLogger } from '../../../src/lib/logger.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { listOffRampSessions } from '../../../src/resolvers/warehouse/offRamp/listOffRampSessions.ts';
+import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
+import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let first: RampServer;
+let second: RampServer;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  network = await embeddedNetworkOn(database.handle);
+  first = await startRampServer();
+  second = await startRampServer();
+});
+afterAll(async () => {
+  await Promise.all([first.close(), second.close()]);
+  await database.drop();
+});
+
+interface Line {
+  level: number;
+  msg: string;
+  providerName?: string;
+  sessions?: number;
+}
+
+async function withPlatform<T>(
+  ramp: ComposeOptions['ramp'] | null,
+  work: (platform: Platform, lines: Line[]) => Promise<T>,
+): Promise<T> {
+  const lines: Line[] = [];
+  const write = (line: string) => void lines.push(JSON.parse(line) as Line);
+  const log = createLogger({ level: 'warn', pretty: false }, { write });
+  const platform = await platformOn(database.handle, network, { log, ...(ramp ? { ramp } : {}) });
+  await platform.start();
+  try {
+    return await work(platform, lines);
+  } finally {
+    await platform.stop();
+  }
+}
+
+const at = ({ url }: RampServer) =>
+  ({ kind: 'http', url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
+const told = (lines: readonly Line[]) =>
+  lines.filter(({ level }) => level >= 50).map(({ providerName, sessions }) => [providerName, sessions]);
+const page = { limit: 10, inverted: false };
+const listStranded = async ({ dependencies }: Platform) =>
+  (await listOffRampSessions(dependencies, { stranded: true }, page)).map(({ id }) => id).sort();
+
+it('tells operators, asks the new one nothing, and lets them decide or wait', async () => {
+  const ids = await withPlatform(null, async (platform, lines) => {
+    const opened = [];
+    for (let i = 0; i < 3; i++) opened.push((await depositedCashOut(platform)).id);
+    const receipt = await activeReceipt(platform);
+    platform.dependencies.ramp.openSession = async () => {
+      throw new Error('cut off');
+    };
+    const { id } = await cashOut(
+      { ...platform.dependencies, mutationWaitMs: 0 },
+      farmer,
+      cashOutInput(receipt),
+    );
+    expect(await listStranded(platform)).toEqual([]);
+    expect(told(lines)).toEqual([]);
+    return [...opened, id];
+  });
+  const [refunded = '', accepted = '', waiting = '', opening = ''] = ids;
+
+  await withPlatform(at(first), async (platform, lines) => {
+    const { dependencies } = platform;
+    expect(told(lines)).toEqual([['manual', 4]]);
+    expect(await listStranded(platform)).toEqual([...ids].sort());
+    const before = await findOffRampSession(dependencies, waiting);
+    expect(await receivePayoutHint(dependencies, before?.providerSessionId ?? '')).toBe('unknown-session');
+    const decide = (offRampSessionId: string, decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT') =>
+      resolveSessionReview(dependencies, 'operator', {
+        offRampSessionId,
+        decision,
+        note: 'asked the old provider',
+      });
+    await expect(decide(refunded, 'RETRY')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      message: expect.stringContaining('"manual"') as string,
+    });
+    await decide(refunded, 'REFUND');
+    await decide(accepted, 'CONFIRM');
+    await reaches(platform, refunded, 'REFUNDED');
+    await reaches(platform, accepted, 'SETTLED');
+    await decide(opening, 'ACCEPT');
+    expect(await findOffRampSession(dependencies, opening)).toMatchObject({ state: 'REFUSED' });
+    expect(await findOffRampSession(dependencies, waiting)).toMatchObject({
+      state: 'AWAITING_PAYOUT',
+      hints: 0,
+    });
+    expect(await listStranded(platform)).toEqual([waiting]);
+    expect(first.requests).toEqual([]);
+  });
+
+  await withPlatform(null, async (platform) => {
+    const back = await findOffRampSession(platform.dependencies, waiting);
+    await providerSays(platform, back?.providerSessionId ?? '', 'settled');
+    await reaches(platform, waiting, 'SETTLED');
+    expect((await reconcileAll(platform.dependencies)).findings).toEqual([]);
+  });
+});
+
+it('takes a provider at another address for another one', async () => {
+  const id = await withPlatform(at(first), async (platform) => (await depositedCashOut(platform)).id);
+  await withPlatform(at(second), async (platform, lines) => {
+    expect(told(lines)).toEqual([[`http ${new URL(first.url).host}`, 1]]);
+    await database.handle.db
+      .update(offRampSessions)
+      .set({ dueAt: sql`now()` })
+      .where(eq(offRampSessions.id, id));
+    await createSessionPoller(platform.dependencies).drain();
+    expect(await listStranded(platform)).toEqual([id]);
+    expect(second.requests).toEqual([]);
+  });
+});

@@ -1,0 +1,81 @@
+/**
+ * The ways in which a cash-out's review is decided take their locks in one order: the submission's review and the
+ * session's, decided at the same moment, and a verdict of the network beside them, never wait for each other.
+ */
+import { eq } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { submissions } from '../../../src/db/tables/index.ts';
+import { settle } from '../../../src/ledger/submission/settle.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { activeReceipt, cashOutInput, farmer } from '../../support/warehouse.ts';
+
+const ROUNDS = 60;
+
+let database: TestDatabase;
+/** Its workers don't run: nothing but what the test does moves the session. */
+let platform: Platform;
+let offRampSessionId: string;
+let submissionId: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  const network = await embeddedNetworkOn(database.handle);
+  const working = await platformOn(database.handle, network);
+  await working.start();
+  const receipt = await activeReceipt(working);
+  await working.stop();
+  platform = await platformOn(database.handle, network, { mutationWaitMs: 0 });
+  const { dependencies } = platform;
+  ({ id: offRampSessionId } = await cashOut(dependencies, farmer, cashOutInput(receipt)));
+  const begun = await findOffRampSession(dependencies, offRampSessionId);
+  if (!begun) throw new Error('the cash-out has vanished');
+  await stepOffRampSession(dependencies, begun);
+  const [deposit] = await database.handle.db
+    .select({ id: submissions.id })
+    .from(submissions)
+    .where(eq(submissions.subjectId, offRampSessionId));
+  submissionId = deposit?.id ?? '';
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_000 }, async () => {
+  const { dependencies } = platform;
+  const outcomes: string[] = [];
+  for (let round = 0; round < ROUNDS; round++) {
+    const reason = `round ${round}`;
+    await settle(dependencies.submission, submissionId, {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'UNDETERMINABLE',
+      reason,
+    });
+    expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    const retry = { offRampSessionId, decision: 'RETRY', note: reason } as const;
+    const results = await Promise.allSettled([
+      resolveReview(dependencies, 'operator-1', { submissionId, decision: 'RESUME', reason }),
+      resolveSessionReview(dependencies, 'operator-2', retry),
+      resolveSessionReview(dependencies, 'operator-3', retry),
+      settle(dependencies.submission, submissionId, {
+        kind: 'needsReview',
+        attemptHash: null,
+        cause: 'UNDETERMINABLE',
+        reason,
+      }),
+    ]);
+    for (const result of results) {
+      if (result.status === 'rejected')
+        outcomes.push((result.reason as { code?: string }).code ?? String(result.reason));
+    }
+  }
+  expect(outcomes.filter((code) => code !== 'CONFLICT')).toEqual([]);
+});

@@ -1,0 +1,136 @@
+/**
+ * The indexer double on a real node: the documented interface, signed deliveries of the deployed shape, and a
+ * reorganisation that it does not sleep through.
+ */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { createIndexerClient } from '../../../../src/indexer/client.ts';
+import type { IndexedEvent } from '../../../../src/indexer/client.ts';
+import { readRetirementHint } from '../../../../src/indexer/retirementEvent.ts';
+import { verifySignature } from '../../../../src/lib/signature.ts';
+import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
+import type { Delivered, WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
+import {
+  createActors,
+  deployCarbon,
+  hashText,
+  mintedCarbon,
+  tokenOf,
+  TONNE,
+} from '../../../support/evm/actors.ts';
+import type { Actors } from '../../../support/evm/actors.ts';
+import { startAnvil } from '../../../../devnet/evm/anvil.ts';
+import type { Anvil } from '../../../../devnet/evm/anvil.ts';
+import { startEvmIndexer } from '../../../../devnet/evm/indexer.ts';
+
+const EVENTUALLY = { timeout: 15_000, interval: 20 };
+
+let node: Anvil | null = null;
+let actors: Actors;
+const toClose: (() => Promise<unknown>)[] = [];
+
+beforeAll(async () => {
+  node = await startAnvil();
+  actors = await createActors(node);
+});
+afterAll(() => node?.stop());
+afterEach(async () => {
+  for (const close of toClose.splice(0).toReversed()) await close();
+});
+
+async function watch(options: Parameters<typeof startEvmIndexer>[1] = {}, events = ['*']) {
+  const indexer = await startEvmIndexer(actors.node, options);
+  toClose.push(() => indexer.stop());
+  const client = createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
+  const receiver = await startWebhookReceiver();
+  toClose.push(() => receiver.close());
+  const { secret } = await client.registerWebhook(receiver.url, events);
+  return { client, receiver, secret };
+}
+
+async function retire(token: Awaited<ReturnType<typeof mintedCarbon>>, amount: bigint, beneficiary: string) {
+  const args = [amount, beneficiary, 'note'];
+  return actors.send(actors.custody, { ...token, functionName: 'retire', args });
+}
+
+function eventOf({ rawBody }: Delivered): IndexedEvent {
+  return (JSON.parse(rawBody.toString('utf8')) as { event: IndexedEvent }).event;
+}
+
+function retirementsIn(receiver: WebhookReceiver): IndexedEvent[] {
+  return receiver.delivered.map(eventOf).filter(({ eventType }) => eventType === 'retired');
+}
+
+describe('the indexer double', () => {
+  it('delivers a retirement once, signed, positional, with the record’s index', async () => {
+    const token = await mintedCarbon(actors, 5n);
+    const { receiver, secret } = await watch();
+    const receipt = await retire(token, 2n * TONNE, 'Ada');
+    await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(1);
+    const { timestamp } = await actors.client.getBlock({ blockNumber: receipt.blockNumber });
+    expect(retirementsIn(receiver)).toEqual([
+      {
+        id: expect.stringContaining(receipt.transactionHash) as string,
+        contract: token.address.toLowerCase(),
+        eventType: 'retired',
+        ledger: Number(receipt.blockNumber),
+        txHash: receipt.transactionHash,
+        timestamp: Number(timestamp),
+        data: { topics: [actors.custody.address], value: [String(2n * TONNE), 'Ada', 0, String(timestamp)] },
+      },
+    ]);
+    for (const { rawBody, headers } of receiver.delivered) {
+      const header = String(headers['x-ankara-signature']);
+      expect(verifySignature({ rawBody, header, secrets: [secret] })).toBe(true);
+      expect(verifySignature({ rawBody, header, secrets: ['another secret'] })).toBe(false);
+    }
+    // What happened before the registration is not delivered, but can be asked for.
+    expect(
+      receiver.delivered.map(eventOf).every(({ ledger }) => ledger === Number(receipt.blockNumber)),
+    ).toBe(true);
+  });
+
+  it('speaks the specification’s body shape too, in a form that the product reads', async () => {
+    const token = await mintedCarbon(actors, 5n);
+    const { receiver } = await watch({ bodyShape: 'specification' }, ['retired']);
+    await retire(token, TONNE, 'Grace');
+    await expect.poll(() => receiver.delivered, EVENTUALLY).toHaveLength(1);
+    const [{ rawBody }] = receiver.delivered as [Delivered];
+    expect(readRetirementHint(rawBody)).toMatchObject({ eventId: null, recordIndex: null });
+  });
+
+  it('answers for events by contract, type and time, oldest first', async () => {
+    const deployed = await deployCarbon(actors);
+    const { tokenAddress } = tokenOf(deployed);
+    const token = await mintedCarbon(actors, 5n);
+    await actors.node.advanceTime(3600);
+    const second = await retire(token, TONNE, 'second');
+    await retire(token, TONNE, 'third');
+    const { client } = await watch();
+    const deploys = await client.events({ contract: actors.contracts.factoryAddress, type: 'deployed' });
+    const told = deploys.find(({ txHash }) => txHash === deployed.transactionHash);
+    const { timestamp: deployedAt } = await actors.client.getBlock({ blockNumber: deployed.blockNumber });
+    expect(told?.data).toEqual({
+      topics: [4, tokenAddress, actors.custody.address],
+      value: [hashText('asset'), 'KE', String(deployedAt)],
+    });
+    const retired = await client.events({ contract: token.address, type: 'retired' });
+    expect(retired.map(({ data }) => (data.value as unknown[])[1])).toEqual(['second', 'third']);
+    const { timestamp } = await actors.client.getBlock({ blockNumber: second.blockNumber });
+    const since = Number(timestamp);
+    const late = await client.events({ contract: token.address, since });
+    expect(late.map(({ eventType }) => eventType)).toEqual(['transfer', 'retired', 'transfer', 'retired']);
+    expect(await client.events({ contract: token.address, limit: 1 })).toHaveLength(1);
+  });
+
+  it('tells of what a reorganisation brought, and forgets what it undid', async () => {
+    const token = await mintedCarbon(actors, 5n);
+    const { client, receiver } = await watch({}, ['retired']);
+    await retire(token, TONNE, 'undone');
+    await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(1);
+    await actors.node.rpc('anvil_reorg', [1, []]);
+    await retire(token, TONNE, 'stays');
+    await expect.poll(() => retirementsIn(receiver), EVENTUALLY).toHaveLength(2);
+    const canonical = await client.events({ contract: token.address, type: 'retired' });
+    expect(canonical.map(({ data }) => (data.value as unknown[]).slice(1, 3))).toEqual([['stays', 0]]);
+  });
+});

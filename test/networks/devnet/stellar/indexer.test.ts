@@ -1,0 +1,82 @@
+/**
+ * The indexer double on the simulated network: signed deliveries of the deployed shape, and events read back.
+ */
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { createIndexerClient } from '../../../../src/indexer/client.ts';
+import type { IndexedEvent, IndexerClient } from '../../../../src/indexer/client.ts';
+import { readRetirementHint } from '../../../../src/indexer/retirementEvent.ts';
+import { verifySignature } from '../../../../src/lib/signature.ts';
+import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
+import type { WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
+import { startStellarIndexer } from '../../../../devnet/stellar/indexer.ts';
+import { MINTED, retireArguments, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
+import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
+
+const EVENTUALLY = { timeout: 10_000, interval: 20 };
+
+let testbed: SorobanTestbed;
+let indexer: Awaited<ReturnType<typeof startStellarIndexer>>;
+let client: IndexerClient;
+let receiver: WebhookReceiver;
+beforeEach(async () => {
+  testbed = await startSorobanTestbed();
+  indexer = await startStellarIndexer(testbed.simulator);
+  client = createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
+  receiver = await startWebhookReceiver();
+});
+afterEach(async () => {
+  await receiver.close();
+  await indexer.stop();
+  await testbed.simulator.close();
+});
+
+const retire = (amount: bigint, beneficiary: string) =>
+  testbed.client.call(
+    testbed.custody,
+    testbed.token,
+    'retire',
+    retireArguments(testbed.custody, amount, beneficiary),
+  );
+
+it('delivers a retirement once, signed, positional, with the record’s index', async () => {
+  const { custody, token, simulator } = testbed;
+  await retire(1n, 'before anybody listened');
+  const { secret } = await client.registerWebhook(receiver.url, ['retired']);
+  await retire(2n, 'Ada');
+  await expect.poll(() => receiver.delivered, EVENTUALLY).toHaveLength(1);
+  const [delivery] = receiver.delivered;
+  if (!delivery) throw new Error('Nothing was delivered');
+  const { event } = JSON.parse(delivery.rawBody.toString('utf8')) as { event: IndexedEvent };
+  const { sequence, closedAt } = simulator.controls.chain.history.latest();
+  expect(event).toMatchObject({
+    contract: token,
+    eventType: 'retired',
+    ledger: sequence,
+    timestamp: Number(closedAt),
+    data: { topics: [custody.publicKey()], value: ['2', 'Ada', 1, String(closedAt)] },
+  });
+  expect(readRetirementHint(delivery.rawBody)).toMatchObject({ tokenAddress: token, recordIndex: 1 });
+  const header = String(delivery.headers['x-ankara-signature']);
+  expect(verifySignature({ rawBody: delivery.rawBody, header, secrets: [secret] })).toBe(true);
+});
+
+it('answers for events by contract and type, oldest first, also after a long silence', async () => {
+  const { simulator, token } = testbed;
+  await retire(1n, 'first');
+  const retired = async () =>
+    (await client.events({ contract: token, type: 'retired' })).map(
+      ({ data }) => (data.value as unknown[])[1],
+    );
+  expect(await retired()).toEqual(['first']);
+  const [deploy] = await client.events({ contract: simulator.factoryAddress, type: 'deployed' });
+  expect(deploy?.data).toEqual({
+    topics: [['CarbonCredit']],
+    value: [token, testbed.custody.publicKey(), 'ab'.repeat(32), 'KE'],
+  });
+  const [mint] = await client.events({ contract: token, type: 'mint' });
+  expect(mint?.data.value).toBe(String(MINTED));
+  // Longer than the node remembers: what its cursor stood at is forgotten.
+  simulator.controls.skipLedgers(20_000);
+  await retire(1n, 'second');
+  expect(await retired()).toEqual(['first', 'second']);
+});

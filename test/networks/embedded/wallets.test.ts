@@ -1,0 +1,7 @@
+/**
+ * Holders with a wallet of their own, on the embedded network.
+ */
+import { startEmbeddedWallets } from '../../support/wallets/embeddedWallets.ts';
+import { describeWallets } from '../../support/wallets/walletSuite.ts';
+
+describeWallets('embedded', startEmbeddedWallets);

@@ -1,0 +1,229 @@
+/**
+ * Custody's cash-outs on a real EVM chain, where each deposit needs an approval of its own: however many there are, and
+ * whatever is decided while one is under way, each is deposited once or given back.
+ */
+import { and, eq } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { attempts, submissions } from '../../../src/db/tables/index.ts';
+import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { applyEvent, type EventDetails } from '../../../src/resolvers/warehouse/offRamp/applyEvent.ts';
+import { lockOffRampSession } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import {
+  findOffRampSession,
+  type OffRampSession,
+} from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import type { OffRampEvent } from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
+import {
+  resolveSessionReview,
+  SESSION_REVIEW_DECISIONS,
+  type SessionReviewDecision,
+} from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { withFaults, type Fault, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { platformOn } from '../../support/platform.ts';
+import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, cashOutInput, farmer, reaches } from '../../support/warehouse.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+
+let world: EvmWorld;
+let database: TestDatabase;
+let platform: Platform;
+let faults: FaultPlan = () => null;
+
+beforeAll(async () => {
+  world = await startEvmWorld();
+  database = await createTestDatabase({ poolSize: 20 });
+  const network = await connectLedger(world.ledger, database.handle);
+  platform = await platformOn(
+    database.handle,
+    withFaults(network, (...call) => faults(...call)),
+    { mutationWaitMs: 40_000 },
+  );
+  await platform.start();
+});
+afterEach(async () => {
+  faults = () => null;
+  await mining(true);
+});
+afterAll(async () => {
+  const report = await reconcileAll(platform.dependencies);
+  await platform.stop();
+  await database.drop();
+  await world.close();
+  expect(report.findings).toEqual([]);
+});
+
+async function mining(isOn: boolean): Promise<void> {
+  await world.node.rpc('evm_setAutomine', [isOn]);
+  if (isOn) await world.node.rpc('evm_mine', []);
+}
+
+/** Doesn't wait for what it begins. */
+const begin = (receipt: TokenizedReceipt, tokenAmount = 10n) =>
+  cashOut({ ...platform.dependencies, mutationWaitMs: 0 }, farmer, cashOutInput(receipt, { tokenAmount }));
+
+const submissionsOf = ({ id }: OffRampSession, kind: 'approve' | 'initiateOffRamp') =>
+  database.handle.db
+    .select()
+    .from(submissions)
+    .where(and(eq(submissions.subjectId, id), eq(submissions.kind, kind)));
+
+/** Waits until the call is signed and sent, while nothing is mined. */
+async function isSent(session: OffRampSession, kind: 'approve' | 'initiateOffRamp'): Promise<void> {
+  const known = async () => {
+    const [signed] = await database.handle.db
+      .select({ hash: attempts.hash })
+      .from(attempts)
+      .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
+      .where(and(eq(submissions.subjectId, session.id), eq(submissions.kind, kind)));
+    return signed ? world.node.rpc('eth_getTransactionByHash', [signed.hash]) : null;
+  };
+  await expect.poll(known, EVENTUALLY).not.toBeNull();
+}
+
+/** A cash-out whose approval has landed, and whose deposit is sent and waits for a block. */
+async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSession> {
+  await mining(false);
+  const session = await begin(receipt);
+  await isSent(session, 'approve');
+  await world.node.rpc('evm_mine', []);
+  await isSent(session, 'initiateOffRamp');
+  return session;
+}
+
+const decide = (session: OffRampSession, decision: SessionReviewDecision) =>
+  resolveSessionReview(platform.dependencies, 'operator', {
+    offRampSessionId: session.id,
+    decision,
+    note: 'a test',
+  });
+
+const happens = ({ id }: OffRampSession, event: OffRampEvent, details: EventDetails) =>
+  database.handle.db.transaction(async (tx) =>
+    applyEvent(tx, platform.dependencies, await lockOffRampSession(tx, id), event, details),
+  );
+
+const reread = async ({ id }: OffRampSession) => findOffRampSession(platform.dependencies, id);
+
+describe('deposits of one receipt', () => {
+  it('take turns, however many begin at once', async () => {
+    const receipt = await activeReceipt(platform);
+    const begun = await Promise.all(Array.from({ length: 12 }, (_, at) => begin(receipt, BigInt(at + 1))));
+    for (const { id } of begun) await reaches(platform, id, 'AWAITING_PAYOUT');
+    for (const session of begun) {
+      expect(await submissionsOf(session, 'approve')).toMatchObject([{ state: 'SUCCEEDED' }]);
+      expect(await submissionsOf(session, 'initiateOffRamp')).toMatchObject([{ state: 'SUCCEEDED' }]);
+    }
+    const { network } = platform.dependencies;
+    expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(
+      toBaseUnits(1000n - 78n),
+    );
+  });
+
+  it('don’t wait for those of other receipts', async () => {
+    const [one, other] = [await activeReceipt(platform), await activeReceipt(platform)];
+    await mining(false);
+    const begun = [await begin(one), await begin(other)];
+    for (const session of begun) await isSent(session, 'approve');
+    await mining(true);
+    const ends = await Promise.all(begun.map(({ id }) => reaches(platform, id, 'AWAITING_PAYOUT')));
+    expect(ends.map(({ receiptId }) => receiptId)).toEqual([one.id, other.id]);
+  });
+
+  it('go on after one that is refused', async () => {
+    const receipt = await activeReceipt(platform);
+    let fault: Fault = 'unreachable';
+    faults = (method, _, drafted) =>
+      method === 'draft' && drafted?.kind === 'approve' && drafted.amount === toBaseUnits(1n) ? fault : null;
+    const first = await begin(receipt, 1n);
+    await expect.poll(() => submissionsOf(first, 'approve'), EVENTUALLY).toHaveLength(1);
+    const second = await begin(receipt, 2n);
+    await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
+    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    fault = 'refused';
+    await reaches(platform, first.id, 'REFUSED');
+    await reaches(platform, second.id, 'AWAITING_PAYOUT');
+  });
+
+  it('find their turn also without a notification', async () => {
+    const receipt = await activeReceipt(platform);
+    await mining(false);
+    const first = await begin(receipt);
+    await isSent(first, 'approve');
+    const second = await begin(receipt);
+    await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
+    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    expect((await reread(second))?.dueAt).not.toBeNull();
+    await database.handle.db.transaction(async (tx) => {
+      await lockOffRampSession(tx, second.id);
+      await mining(true);
+      await reaches(platform, first.id, 'AWAITING_PAYOUT');
+    });
+    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    // As the look that is due, only sooner.
+    await receivePayoutHint(platform.dependencies, (await reread(second))?.providerSessionId ?? '');
+    await reaches(platform, second.id, 'AWAITING_PAYOUT');
+  });
+});
+
+describe('what is decided while a deposit is under way', () => {
+  it('waits for a deposit that follows from an approval found by giving it up', async () => {
+    const receipt = await activeReceipt(platform);
+    faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+    const session = await begin(receipt);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    faults = () => null;
+    await mining(false);
+    const [approval] = await submissionsOf(session, 'approve');
+    await giveUpSubmission(platform.dependencies.submission, approval?.id ?? '', 'not to be told');
+    await expect(decide(session, 'ACCEPT')).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await reread(session)).toMatchObject({ state: 'DEPOSITING' });
+    await mining(true);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  });
+
+  it('is not decided by an operator', async () => {
+    const session = await withDepositUnderWay(await activeReceipt(platform));
+    await happens(session, 'undecidable', { reason: 'for the test' });
+    for (const decision of SESSION_REVIEW_DECISIONS) {
+      await expect(decide(session, decision)).rejects.toMatchObject({
+        code: 'CONFLICT',
+        message: expect.stringContaining('is under way') as string,
+      });
+    }
+    await mining(true);
+    await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  });
+
+  it('is followed by a refund when it lands after the end', async () => {
+    const receipt = await activeReceipt(platform);
+    const session = await withDepositUnderWay(receipt);
+    await happens(session, 'depositRefused', { values: { refusalMessage: 'for the test' } });
+    await receivePayoutHint(platform.dependencies, (await reread(session))?.providerSessionId ?? '');
+    await reaches(platform, session.id, 'REFUSED');
+    await mining(true);
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({
+      depositTxHash: expect.stringMatching(/^0x/) as string,
+    });
+    const { network } = platform.dependencies;
+    expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
+  });
+
+  it('adds its transaction to what was found deposited before', async () => {
+    const session = await withDepositUnderWay(await activeReceipt(platform));
+    const depositedAt = new Date();
+    await happens(session, 'deposited', { values: { depositedAt } });
+    await mining(true);
+    await expect
+      .poll(async () => (await reread(session))?.depositTxHash, EVENTUALLY)
+      .toEqual(expect.stringMatching(/^0x/));
+    expect(await reread(session)).toMatchObject({ state: 'AWAITING_PAYOUT', depositedAt });
+  });
+});

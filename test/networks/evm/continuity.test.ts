@@ -1,0 +1,215 @@
+/**
+ * A chain that goes back behind what was final, and a node that was restored from an older state: nothing is read or
+ * signed by it, also not after a restart of the platform; and where it goes on as another chain, that is told.
+ */
+import { randomUUID } from 'node:crypto';
+import { copyFile, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { finalLedger } from '../../../src/db/tables/index.ts';
+import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
+import type { Check } from '../../../src/ledger/network/check.ts';
+import { ChainRewritten, NetworkBehind, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { deployCarbon } from '../../../devnet/calls.ts';
+import type { Anvil } from '../../../devnet/evm/anvil.ts';
+import { startEvmTestbed } from '../../support/evm/testbed.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { platformOn } from '../../support/platform.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+
+const latestOf = async (node: Pick<Anvil, 'rpc'>) => BigInt((await node.rpc('eth_blockNumber')) as string);
+
+/** Blocks that are others than those which had these numbers. */
+async function mineOthers(node: Anvil, count: number): Promise<void> {
+  await node.advanceTime(1000);
+  await node.mine(count - 1);
+}
+
+describe('a rollback below what was final', () => {
+  it('is told with both numbers, and as a rewritten chain once that has passed them', async () => {
+    const testbed = await startEvmTestbed();
+    try {
+      const network = await testbed.open();
+      await testbed.anvil.mine(30);
+      const { ledger: seen } = await network.status();
+      expect(await network.continuity()).toEqual({ status: 'whole' });
+
+      await testbed.anvil.rpc('anvil_rollback', [10]);
+      const told = seen - 10n;
+      const numbers = `final block is ${told}, but this platform has seen ${seen}: the node is behind`;
+      await expect(network.status()).rejects.toThrow(numbers);
+      await expect(network.draft(deployCarbon())).rejects.toThrow(NetworkBehind);
+      await expect(network.continuity()).rejects.toThrow(NetworkBehind);
+
+      await mineOthers(testbed.anvil, 20);
+      expect((await network.status()).ledger).toBe(told + 20n);
+      expect(await network.continuity()).toMatchObject({
+        status: 'rewritten',
+        message: expect.stringMatching(
+          new RegExp(`^Block ${seen} was final as 0x.* is 0x.* now: .*rewritten`),
+        ),
+      });
+      await expect(network.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
+
+      await network.acceptHistory();
+      expect(await network.continuity()).toEqual({ status: 'whole' });
+      await network.draft(deployCarbon());
+    } finally {
+      await testbed.close();
+    }
+  });
+
+  it('is whole again when the node shows the chain of before', async () => {
+    const testbed = await startEvmTestbed();
+    try {
+      const network = await testbed.open();
+      await testbed.anvil.mine(5);
+      const { ledger } = await network.status();
+      const other = `0x${'ab'.repeat(32)}`;
+      testbed.faulty.obey(({ method, params }) =>
+        method === 'eth_getBlockByNumber' && params[0] === `0x${ledger.toString(16)}`
+          ? { result: { number: params[0], hash: other, timestamp: '0x1', gasLimit: '0x1' } }
+          : undefined,
+      );
+      await expect(network.draft(deployCarbon())).rejects.toThrow(other);
+      testbed.faulty.obey();
+      await network.draft(deployCarbon());
+    } finally {
+      await testbed.close();
+    }
+  });
+});
+
+describe('a node that was restored from an older state', () => {
+  let folder: string;
+  let world: EvmWorld;
+  let database: TestDatabase;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'older-state-'));
+    world = await startEvmWorld({ stateFile: join(folder, 'state.json') });
+    database = await createTestDatabase();
+  });
+  afterAll(async () => {
+    await database.drop();
+    await world.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const look = async (): Promise<Check[]> => {
+    const { ledger } = world;
+    const config = await loadConfig({
+      DATA_DIR: folder,
+      DATABASE_URL: database.url,
+      LEDGER_NETWORK: 'evm',
+      LEDGER_RPC_URL: ledger.rpcUrl,
+      LEDGER_CHAIN_ID: String(ledger.chainId),
+      LEDGER_SECRET_KEY: ledger.secretKey,
+      LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
+      LEDGER_FINALITY: '0',
+    });
+    const found: Check[] = [];
+    for await (const check of checkLedger(config, silentLog)) found.push(check);
+    return found;
+  };
+  const history = async () => (await look()).find(({ subject }) => subject === 'history');
+
+  it('is recognised after a restart of the platform, by readiness and by ledger:check', async () => {
+    const { node } = world;
+    const before = await connectLedger(world.ledger, database.handle);
+    await node.stop();
+    await copyFile(join(folder, 'state.json'), join(folder, 'older.json'));
+    await node.start();
+    await node.mine(25);
+    const { ledger: seen } = await before.status();
+    await expect
+      .poll(() => database.handle.db.select().from(finalLedger), { timeout: 10_000 })
+      .toMatchObject([{ ledger: seen }]);
+    expect(await history()).toMatchObject({ verdict: 'right' });
+
+    await node.crash();
+    await copyFile(join(folder, 'older.json'), join(folder, 'state.json'));
+    await node.start();
+    const told = await latestOf(node);
+    expect(told).toBe(seen - 25n);
+
+    // Another process: what it knows of the chain is in the database alone.
+    const after: LedgerNetwork = await connectLedger(world.ledger, database.handle);
+    const numbers = `final block is ${told}, but this platform has seen ${seen}`;
+    await expect(after.status()).rejects.toThrow(numbers);
+    await expect(after.draft(deployCarbon())).rejects.toThrow(NetworkBehind);
+    expect(await describeNetwork(after)).toContain(numbers);
+    expect(await history()).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining(numbers),
+      remedy: expect.stringContaining('LEDGER_RPC_URL'),
+    });
+
+    await mineOthers(node, 40);
+    const [{ hash } = { hash: '' }] = await database.handle.db.select().from(finalLedger);
+    const rewritten = `Block ${seen} was final as ${hash}, and is 0x`;
+    expect(await describeNetwork(after)).toContain(rewritten);
+    expect(await history()).toMatchObject({
+      verdict: 'wrong',
+      found: expect.stringContaining(rewritten),
+      remedy: expect.stringContaining('resumeSigning'),
+    });
+    const another = await connectLedger(world.ledger, database.handle);
+    await expect(another.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
+
+    await after.acceptHistory();
+    expect(await describeNetwork(after)).toBe('ok');
+    // What one instance accepted, the others learn.
+    expect(await describeNetwork(another)).toBe('ok');
+    expect(await history()).toMatchObject({ verdict: 'right' });
+  });
+});
+
+describe('signing on a rewritten chain', () => {
+  it('halts, and goes on once books and network are seen to agree', async () => {
+    const world = await startEvmWorld();
+    const database = await createTestDatabase();
+    const errors: string[] = [];
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, {
+      error: (_: unknown, message: string) => void errors.push(message),
+    });
+    const platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle), {
+      log,
+    });
+    try {
+      const { dependencies } = platform;
+      await platform.start();
+      const { tokenAddress } = await openProject(platform, 100n);
+      const bought = { buyerId: 'acme', tokenAddress, amountCO2e: 100n, idempotencyKey: randomUUID() };
+      await purchase(dependencies, 'acme', bought);
+      await world.node.mine(10);
+      await dependencies.network.status();
+      await world.node.rpc('anvil_rollback', [5]);
+      await mineOthers(world.node, 10);
+      dependencies.mutationWaitMs = 0;
+      const { id } = await retire(dependencies, 'acme', {
+        ...bought,
+        buyerName: 'Acme Ltd',
+        note: '',
+        idempotencyKey: randomUUID(),
+      });
+      await expect
+        .poll(() => findRetirement(dependencies, id), { timeout: 30_000 })
+        .toMatchObject({ state: 'RETIRED' });
+      expect(errors).toContainEqual(expect.stringMatching(/signing stops: Block \d+ was final as/));
+      expect(await dependencies.network.continuity()).toEqual({ status: 'whole' });
+      expect((await dependencies.network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    } finally {
+      await platform.stop();
+      await database.drop();
+      await world.close();
+    }
+  });
+});

@@ -1,0 +1,105 @@
+/**
+ * What a factory may ask for a deployment, and custody without the coin for it, through the whole of submission: over
+ * the cap nothing is paid and nothing is lost, and without coin the operator is told what is missing.
+ */
+import { eq } from 'drizzle-orm';
+import { encodeFunctionData, parseAbi, parseEther, toHex } from 'viem';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { attempts, submissions } from '../../../src/db/tables/index.ts';
+import { resumeSubmission } from '../../../src/ledger/submission/review.ts';
+import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
+import { findProjectById } from '../../../src/resolvers/carbon/findProject.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { projectInput } from '../../../devnet/platform.ts';
+import { platformOn } from '../../support/platform.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+
+const factoryOwnerAbi = parseAbi(['function setDeploymentFee(uint256 fee)']);
+
+let world: EvmWorld;
+let database: TestDatabase;
+let platform: Platform;
+
+beforeAll(async () => {
+  world = await startEvmWorld();
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle));
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+  await world.close();
+});
+afterEach(async () => {
+  platform.dependencies.mutationWaitMs = 20_000;
+  await setFee('0');
+});
+
+async function setFee(coins: string): Promise<void> {
+  const [deployer] = world.node.accounts;
+  const data = encodeFunctionData({ abi: factoryOwnerAbi, args: [parseEther(coins)] });
+  await world.node.rpc('eth_sendTransaction', [
+    { from: deployer.address, to: world.ledger.factoryAddress, data },
+  ]);
+}
+
+const custody = () => platform.dependencies.network.custodyAddress;
+const setBalance = (coins: string) =>
+  world.node.rpc('anvil_setBalance', [custody(), toHex(parseEther(coins))]);
+const balance = async () => BigInt((await world.node.rpc('eth_getBalance', [custody(), 'latest'])) as string);
+
+async function submissionOf(projectId: string) {
+  const [row] = await database.handle.db
+    .select()
+    .from(submissions)
+    .where(eq(submissions.subjectId, projectId));
+  if (!row) throw new Error('nothing was submitted');
+  return row;
+}
+
+describe('a deployment fee above the cap', () => {
+  it('is not paid: the project is held for review, and goes on when the fee is lowered', async () => {
+    await setFee('9000');
+    const before = await balance();
+    const project = await createProject(platform.dependencies, 'developer', projectInput());
+    expect(project.state).toBe('NEEDS_REVIEW');
+    expect(project.refusalMessage).toMatch(/asks 9000 .* the cap is 0\.1\. Raise LEDGER_MAX_DEPLOYMENT_FEE/);
+    const submission = await submissionOf(project.id);
+    expect(submission).toMatchObject({ state: 'NEEDS_REVIEW', refusalReason: 'FEE_ABOVE_CAP' });
+    expect(await database.handle.db.$count(attempts, eq(attempts.submissionId, submission.id))).toBe(0);
+    expect(await balance()).toBe(before);
+
+    await setFee('0.05');
+    await resumeSubmission(platform.dependencies.submission, submission.id);
+    await expect
+      .poll(() => findProjectById(platform.dependencies, project.id), { timeout: 20_000 })
+      .toMatchObject({ state: 'OPEN', refusalMessage: null });
+    expect(before - (await balance())).toBeGreaterThan(parseEther('0.05'));
+    expect(before - (await balance())).toBeLessThan(parseEther('0.1'));
+  });
+});
+
+describe('custody without the coin for it', () => {
+  it.each([
+    ['the fee', '0.05', '0.01'],
+    ['the gas', '0', '0.0000001'],
+  ])('for %s: the submission says so, waits, and goes on when custody is funded', async (_, fee, coins) => {
+    await setFee(fee);
+    await setBalance(coins);
+    platform.dependencies.mutationWaitMs = 0;
+    const project = await createProject(platform.dependencies, 'developer', projectInput());
+    await expect.poll(async () => (await submissionOf(project.id)).message).toMatch(/ has 0\.0.* fund it$/);
+    const waiting = await submissionOf(project.id);
+    expect(waiting.state).toBe('PENDING');
+    expect(waiting.message).toContain(custody());
+    expect(waiting.message).not.toContain('did not answer');
+    await setBalance('10');
+    await expect
+      .poll(() => findProjectById(platform.dependencies, project.id), { timeout: 20_000 })
+      .toMatchObject({ state: 'OPEN' });
+    expect((await submissionOf(project.id)).message).toBeNull();
+  });
+});

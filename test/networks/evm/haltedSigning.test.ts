@@ -1,0 +1,180 @@
+/**
+ * A database that is older than what its signing account has sent: signing stops, and goes on only when books and
+ * network agree.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { eq, isNotNull, lte, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
+import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { platformOn } from '../../support/platform.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { holding, retirement } from '../../support/holding.ts';
+
+let world: EvmWorld;
+/** Five blocks a second, final when five others stand on them: what has landed is not in the reads for a while. */
+beforeAll(async () => {
+  world = await startEvmWorld({
+    mining: { everySeconds: 0.2 },
+    ledger: { finality: { confirmations: 5 } },
+  });
+});
+afterAll(() => world.close());
+
+const MUTATION_WAIT_MS = 15_000;
+/** Equal calls with equal fees in one slot are equal bytes, and land once in any case. */
+const OTHER_FEES: Partial<EvmLedger> = { maxFeePerGasCap: 9n * 10n ** 8n };
+
+/** Runs an instance on a database for as long as `work` takes. */
+async function onInstance<T>(
+  url: string,
+  work: (platform: Platform, handle: DatabaseHandle) => Promise<T>,
+  ledger: Partial<EvmLedger> = {},
+  { tellsWaiting = true } = {},
+) {
+  const handle = openDatabase({ url, poolSize: 5, applicationName: 'halted signing' });
+  const network = await connectLedger({ ...world.ledger, ...ledger }, handle);
+  const nextSequences: typeof network.nextSequences = (by) =>
+    network.nextSequences(by === 'waiting' && !tellsWaiting ? 'latest' : by);
+  const platform = await platformOn(
+    handle,
+    { ...network, nextSequences },
+    {
+      mutationWaitMs: MUTATION_WAIT_MS,
+    },
+  );
+  await platform.start();
+  try {
+    return await work(platform, handle);
+  } finally {
+    await platform.stop();
+    await handle.close();
+  }
+}
+
+/** The one open attempt was given to the node; which may have a dearer one in the same slot. */
+async function untilSent({ db }: DatabaseHandle): Promise<void> {
+  await expect.poll(() => db.$count(attempts, eq(attempts.state, 'OPEN'))).toBe(1);
+  await delay(500);
+}
+
+async function haltedBecause({ db }: DatabaseHandle): Promise<string | null> {
+  const [account] = await db.select().from(signingAccounts);
+  return account?.haltedBecause ?? null;
+}
+
+/** The next look at why signing has stopped may be due in half a minute: makes it due within a second. */
+async function makeLookDue({ db }: DatabaseHandle): Promise<void> {
+  await db
+    .update(signingAccounts)
+    .set({ reviewDueAt: sql`least(${signingAccounts.reviewDueAt}, now() + interval '1 second')` })
+    .where(isNotNull(signingAccounts.haltedBecause));
+}
+
+/** Resolves when one more look has begun, which makes the following one due later. */
+async function lookedAgain(handle: DatabaseHandle): Promise<void> {
+  await makeLookDue(handle);
+  const isSoon = lte(signingAccounts.reviewDueAt, sql`now() + interval '1 second'`);
+  await expect.poll(() => handle.db.$count(signingAccounts, isSoon)).toBe(0);
+}
+
+describe('a database restored from a copy', () => {
+  it('does not burn again what was burned after the copy was made', async () => {
+    const original = await createTestDatabase();
+    await original.handle.close();
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+    const copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    const input = retirement(tokenAddress, 30n);
+    await onInstance(original.url, async ({ dependencies }) => {
+      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
+    });
+    // The client never saw the answer, and asks the restored platform again.
+    await onInstance(copy.url, async ({ dependencies }, handle) => {
+      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
+      expect(await haltedBecause(handle)).toMatch(/the database is an old copy/);
+      // Nor does it sign anything else.
+      expect(await retire(dependencies, 'acme', retirement(tokenAddress, 1n))).toMatchObject({
+        state: 'NEEDS_REVIEW',
+      });
+      const { network } = dependencies;
+      expect(await network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+      const { findings } = await reconcileAll({ ...dependencies, isStill: true });
+      expect(findings.map(({ invariant }) => invariant)).toContain('I4');
+    });
+    await Promise.all([original, copy].map((database) => database.drop()));
+  });
+});
+
+describe('a slot that was taken by bytes unknown to this database', () => {
+  it('stops signing, and does not burn a second time', async () => {
+    const original = await createTestDatabase();
+    await original.handle.close();
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+    const copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    const input = retirement(tokenAddress, 30n);
+    // Signed and sent by the original, but in no block yet when the copy takes over.
+    await world.node.rpc('evm_setIntervalMining', [0]);
+    const begin = (platform: Platform) => {
+      platform.dependencies.mutationWaitMs = 0;
+      return retire(platform.dependencies, 'acme', input);
+    };
+    await onInstance(original.url, async (platform, handle) => {
+      await begin(platform);
+      await untilSent(handle);
+    });
+    await onInstance(
+      copy.url,
+      async (platform, handle) => {
+        await begin(platform);
+        await untilSent(handle);
+        await world.node.rpc('evm_setIntervalMining', [1]);
+        await expect.poll(() => haltedBecause(handle)).toMatch(/knows nothing of/);
+        await world.node.mine(10);
+        await lookedAgain(handle);
+        await lookedAgain(handle);
+        const { network } = platform.dependencies;
+        expect(await network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+        expect(await haltedBecause(handle)).not.toBeNull();
+      },
+      OTHER_FEES,
+      // A node that does not tell what waits: it is noticed when it has landed.
+      { tellsWaiting: false },
+    );
+    await Promise.all([original, copy].map((database) => database.drop()));
+  });
+});
+
+describe('a key that was used elsewhere', () => {
+  it('goes on by itself when books and network agree', async () => {
+    const database: TestDatabase = await createTestDatabase();
+    await database.handle.close();
+    await onInstance(database.url, async (platform, handle) => {
+      const { dependencies } = platform;
+      const tokenAddress = await holding(platform, 100n);
+      await world.setPaused(tokenAddress, true);
+      await world.setPaused(tokenAddress, false);
+      const input = retirement(tokenAddress, 30n);
+      dependencies.mutationWaitMs = 0;
+      await expect
+        .poll(
+          async () => {
+            await makeLookDue(handle);
+            return (await retire(dependencies, 'acme', input)).state;
+          },
+          { timeout: 40_000 },
+        )
+        .toBe('RETIRED');
+      expect(await haltedBecause(handle)).toBeNull();
+      expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+    });
+    await database.drop();
+  });
+});

@@ -1,0 +1,342 @@
+/**
+ * Reading contracts on an EVM chain: many at once at one final block, with and without a multicall contract, and
+ * past contracts and nodes that would spoil it.
+ */
+import { randomUUID } from 'node:crypto';
+import { encodeFunctionData, parseAbi } from 'viem';
+import type { Address, Hex } from 'viem';
+import { privateKeyToAccount } from 'viem/accounts';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { checkEvmNetwork } from '../../../src/ledger/network/evm/checks.ts';
+import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
+import type { EvmNetworkOptions } from '../../../src/ledger/network/evm/options.ts';
+import { MAX_TOKENS_PER_READ, NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import {
+  TONNE,
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  land,
+  landAll,
+  mintedCarbon,
+  refusalOf,
+  retire,
+} from '../../../devnet/calls.ts';
+import { deployContracts } from '../../../devnet/evm/deploy.ts';
+import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
+import type { EvmTestbed } from '../../support/evm/testbed.ts';
+
+const pausableAbi = parseAbi(['function pause()', 'function unpause()']);
+
+let testbed: EvmTestbed;
+let network: EvmNetwork;
+
+beforeAll(async () => {
+  testbed = await startEvmTestbed();
+  // No more than fit into a block: what is left over, this node forgets to put into the next one.
+  network = await testbed.open({ maxOpenPerAccount: 20 });
+});
+afterAll(() => testbed.close());
+beforeEach(() => testbed.faulty.obey());
+
+/** Contracts that answer everything in one bad way, in the machine's own code. */
+const BAD_CONTRACTS = {
+  /** Loops until the gas is gone. */
+  gasBurner: '0x5b600056',
+  /** Reverts without a word. */
+  silent: '0x60006000fd',
+  /** Returns a single byte. */
+  garbage: '0x600160005360016000f3',
+  /** Returns a word with every bit set: no boolean, no count. */
+  overfull: '0x7fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff60005260206000f3',
+  /** Returns half a megabyte. */
+  endless: '0x620800006000f3',
+} as const satisfies Record<string, Hex>;
+
+async function placeBadContracts(): Promise<Address[]> {
+  const names = Object.keys(BAD_CONTRACTS) as (keyof typeof BAD_CONTRACTS)[];
+  const addresses = names.map((_, at): Address => `0x${'bad0'.repeat(9)}000${at + 1}`);
+  for (const [at, name] of names.entries()) {
+    await testbed.anvil.rpc('anvil_setCode', [addresses[at], BAD_CONTRACTS[name]]);
+  }
+  await testbed.anvil.mine(1);
+  return addresses.map((address) => network.normalizeAddress(address) as Address);
+}
+
+async function pause(contract: string, paused: boolean): Promise<void> {
+  const data = encodeFunctionData({ abi: pausableAbi, functionName: paused ? 'pause' : 'unpause' });
+  const from = testbed.custody.address;
+  await testbed.anvil.rpc('eth_sendTransaction', [{ from, to: contract, data, gas: '0x30d40' }]);
+  // The node lands it a moment after it answers.
+  await testbed.anvil.mine(1);
+}
+
+describeBulkReads('with multicall', {});
+describeBulkReads('without multicall', { multicallAddress: `0x${'0'.repeat(36)}dead` });
+
+function describeBulkReads(name: string, options: Partial<EvmNetworkOptions>): void {
+  describe(`bulk reads ${name}`, () => {
+    const open = () => testbed.open(options);
+
+    it('asks 200 tokens in a few questions, and none spoils the others', async () => {
+      const bad = await placeBadContracts();
+      const carbon = await mintedCarbon(network, 2n);
+      await land(network, retire(carbon, TONNE));
+      const receipt = await deploy(network, deployReceipt(1n));
+      const emptyAccount = privateKeyToAccount(`0x${'22'.repeat(32)}`).address;
+      const rest = MAX_TOKENS_PER_READ - bad.length - 2;
+      const reader = await open();
+      testbed.faulty.questions.length = 0;
+      testbed.faulty.batchSizes.length = 0;
+
+      const counts = await reader.retirementCountsOf([
+        ...bad,
+        emptyAccount,
+        receipt,
+        ...Array.from({ length: rest }, () => carbon),
+      ]);
+      // What the node can't execute to its end may be anything; the others are no tokens.
+      expect(counts[0]).toMatchObject({ tokenAddress: bad[0], error: { name: 'NetworkUnavailable' } });
+      for (const answer of counts.slice(1, bad.length + 1)) {
+        expect(answer).toMatchObject({ error: { reason: 'CONTRACT_NOT_FOUND' } });
+      }
+      expect(counts[bad.length + 1]).toMatchObject({ error: { reason: 'WRONG_TEMPLATE' } });
+      const good = counts.slice(bad.length + 2);
+      expect(good).toEqual(good.map(() => ({ tokenAddress: carbon, totalRetirements: 1 })));
+
+      const expiries = await reader.expiryOf([
+        ...bad,
+        carbon,
+        ...Array.from({ length: rest }, () => receipt),
+      ]);
+      for (const answer of expiries.slice(0, bad.length)) expect(answer).toHaveProperty('error');
+      expect(expiries[bad.length]).toMatchObject({ error: { reason: 'WRONG_TEMPLATE' } });
+      const due = expiries.slice(bad.length + 1);
+      expect(due).toEqual(due.map(() => ({ tokenAddress: receipt, isExpired: true, status: 'DRAFT' })));
+      expect(Math.max(...testbed.faulty.batchSizes)).toBeLessThanOrEqual(50);
+    });
+
+    it('reads a full page of records with the longest texts, of one moment', async () => {
+      const token = await mintedCarbon(network, 1000n);
+      const note = 'ñ'.repeat(512);
+      await landAll(
+        [network],
+        Array.from({ length: 203 }, () => retire(token, TONNE, note)),
+      );
+      const reader = await open();
+      const page = await reader.retirementRecords(token, 0, 200);
+      expect(page.totals.totalRetirements).toBe(203);
+      expect(page.records.map(({ index }) => index)).toEqual(Array.from({ length: 200 }, (_, at) => at));
+      expect(new Set(page.records.map((record) => record.note))).toEqual(new Set([note]));
+      const { records } = await reader.retirementRecords(token, 200, 200);
+      expect(records.map(({ index }) => index)).toEqual([200, 201, 202]);
+    });
+  });
+}
+
+describe('few questions', () => {
+  it('are all that a node with a multicall contract is asked for 200 tokens', async () => {
+    const token = await mintedCarbon(network, 1n);
+    const reader = await testbed.open();
+    await reader.retirementCountsOf([token, token]);
+    testbed.faulty.batchSizes.length = 0;
+    await reader.retirementCountsOf(Array.from({ length: 200 }, () => token));
+    expect(testbed.faulty.batchSizes.reduce((sum, size) => sum + size, 0)).toBeLessThanOrEqual(4);
+  });
+});
+
+describe('a block that vanishes', () => {
+  it('is replaced by the next final one, once', async () => {
+    const token = await mintedCarbon(network, 1n);
+    const notCanonical = { error: { code: -32000, message: 'hash is not currently canonical' } };
+    let failures = 1;
+    testbed.faulty.obey(({ method }) => (method === 'eth_call' && failures-- > 0 ? notCanonical : undefined));
+    expect((await network.carbonTotals(token)).totalSupply).toBe(TONNE);
+    testbed.faulty.obey(({ method }) => (method === 'eth_call' ? notCanonical : undefined));
+    await expect(network.carbonTotals(token)).rejects.toThrow(NetworkUnavailable);
+    const [answer] = await network.retirementCountsOf([token]).catch(() => [null]);
+    expect(answer).toBeNull();
+  });
+});
+
+describe('what was deployed', () => {
+  it('is found where nodes answer few blocks at a time', async () => {
+    const call = deployCarbon();
+    const token = await deploy(network, call);
+    await testbed.anvil.mine(40);
+    const reader = await testbed.open();
+    let asked = 0;
+    testbed.faulty.obey(({ method, params }) => {
+      if (method !== 'eth_getLogs') return undefined;
+      asked++;
+      const { fromBlock, toBlock } = params[0] as { fromBlock: Hex; toBlock: Hex };
+      const isWide = BigInt(toBlock) - BigInt(fromBlock) >= 100n;
+      return isWide ? { error: { code: -32005, message: 'block range is too wide' } } : undefined;
+    });
+    expect(await reader.findToken(call)).toBe(token);
+    expect(await reader.tokenAt(token)).toEqual({
+      template: 'carbon-credit',
+      assetIdHash: reader.hashAssetId(call.assetId),
+    });
+    // What was read is not read again.
+    asked = 0;
+    expect(await reader.findToken(call)).toBe(token);
+    expect(asked).toBeLessThanOrEqual(2);
+    expect(await reader.findToken(deployCarbon())).toBeNull();
+  });
+
+  it('is custody’s own, and of the configured factory', async () => {
+    const call = deployCarbon();
+    const other = await testbed.open({ secretKey: testbed.stranger.secretKey });
+    const theirs = await deploy(other, call);
+    expect(await network.findToken(call)).toBeNull();
+    expect(await network.tokenAt(theirs)).toMatchObject({ template: 'carbon-credit' });
+    // Another factory says the same of its tokens; it is not the one that is trusted.
+    const { deployer, custody } = testbed;
+    const elsewhere = await deployContracts(testbed.anvil, { deployer, custodyAddress: custody.address });
+    const foreign = await testbed.open({ factoryAddress: elsewhere.factoryAddress });
+    const foreignCall = deployCarbon();
+    const token = await deploy(foreign, foreignCall);
+    expect(await network.tokenAt(token)).toBeNull();
+    expect(await network.findToken(foreignCall)).toBeNull();
+    expect((await network.carbonTotals(token)).totalRetirements).toBe(0);
+  });
+
+  it('is not taken from logs that the node makes up of another address', async () => {
+    const call = deployCarbon();
+    await deploy(network, call);
+    const reader = await testbed.open();
+    const logs = (await testbed.anvil.rpc('eth_getLogs', [
+      { fromBlock: '0x0', toBlock: 'latest', address: testbed.contracts.factoryAddress },
+    ])) as { address: string }[];
+    testbed.faulty.obey(({ method }) =>
+      method === 'eth_getLogs'
+        ? { result: logs.map((log) => ({ ...log, address: testbed.custody.address })) }
+        : undefined,
+    );
+    expect(await reader.findToken(call)).toBeNull();
+  });
+});
+
+describe('the settlement contract', () => {
+  const hidden = ['0x5c975abb', '0x61d027b3'];
+
+  it('is read also where it does not tell its pause and its treasury', async () => {
+    const told = await network.settlementContract();
+    expect(told).toMatchObject({ treasury: testbed.custody.address, paused: false });
+    testbed.faulty.obey(({ method, params }) => {
+      const { data, to } = (params[0] ?? {}) as { data?: string; to?: string };
+      const isMulticall = to?.toLowerCase() === testbed.contracts.multicallAddress.toLowerCase();
+      return method === 'eth_call' && (isMulticall || hidden.includes(data ?? ''))
+        ? { error: { code: 3, message: 'execution reverted', data: '0x' } }
+        : undefined;
+    });
+    expect(await network.settlementContract()).toEqual(told);
+    const unknown = await testbed.open({ settlementFactoryAddress: undefined });
+    expect(await unknown.settlementContract()).toEqual({ ...told, treasury: null });
+  });
+
+  it('is none where none is configured, or none stands', async () => {
+    const without = await testbed.open({ settlementAddress: undefined });
+    expect(await without.settlementContract()).toBeNull();
+    expect(await without.offRampDeposit(randomUUID())).toBeNull();
+    const confirm = { kind: 'confirmOffRampSettlement', sessionId: randomUUID() } as const;
+    expect((await refusalOf(without.draft(confirm))).reason).toBe('CONTRACT_NOT_FOUND');
+    const wrong = await testbed.open({ settlementAddress: testbed.stranger.address });
+    expect(await wrong.settlementContract()).toBeNull();
+    expect((await refusalOf(wrong.draft(confirm))).reason).toBe('CONTRACT_NOT_FOUND');
+  });
+
+  it('says before the approval whether it would take a deposit', async () => {
+    const token = await deploy(network, deployReceipt(4_000_000_000n));
+    const depositor = network.custodyAddress;
+    await land(network, { kind: 'mint', tokenAddress: token, to: depositor, amount: 100n });
+    const deposit = {
+      kind: 'initiateOffRamp',
+      sessionId: randomUUID(),
+      tokenAddress: token,
+      amount: 60n,
+    } as const;
+    await network.checkDeposit(deposit, depositor);
+    const reasonFor = async (changes: { tokenAddress?: string; amount?: bigint }) =>
+      (await refusalOf(network.checkDeposit({ ...deposit, ...changes }, depositor))).reason;
+    expect(await reasonFor({ amount: 101n })).toBe('INSUFFICIENT_BALANCE');
+    expect(await reasonFor({ amount: 0n })).toBe('ZERO_AMOUNT');
+    expect(await reasonFor({ tokenAddress: testbed.stranger.address })).toBe('CONTRACT_NOT_FOUND');
+    await pause(token, true);
+    expect(await reasonFor({})).toBe('PAUSED');
+    await pause(token, false);
+    await pause(testbed.contracts.settlementAddress, true);
+    expect(await reasonFor({})).toBe('PAUSED');
+    await pause(testbed.contracts.settlementAddress, false);
+    await land(network, deposit);
+    expect(await reasonFor({ amount: 1n })).toBe('REFERENCE_ALREADY_USED');
+  });
+});
+
+describe('a look at the chain', () => {
+  async function verdicts(changes: Partial<EvmNetworkOptions> = {}): Promise<Record<string, string>> {
+    const found: Record<string, string> = {};
+    const options: EvmNetworkOptions = {
+      name: 'evm',
+      rpcUrl: testbed.faulty.url,
+      chainId: testbed.anvil.chainId,
+      secretKey: testbed.custody.secretKey,
+      ...testbed.contracts,
+      finality: 'finalized',
+      maxFeePerGasCap: 100n * GWEI,
+      requestTimeoutMs: 10_000,
+      ...changes,
+    };
+    for await (const { subject, verdict } of checkEvmNetwork(options)) found[subject] = verdict;
+    return found;
+  }
+
+  it('finds nothing wrong where nothing is', async () => {
+    expect(new Set(Object.values(await verdicts()))).toEqual(new Set(['right']));
+  });
+
+  it('names what is wrong, and goes on', async () => {
+    const stranger = await verdicts({ secretKey: testbed.stranger.secretKey });
+    expect(stranger).toMatchObject({ 'settlement roles': 'wrong', 'token factory': 'right' });
+    const poor = await verdicts({ secretKey: `0x${'33'.repeat(32)}` });
+    expect(poor).toMatchObject({ funds: 'wrong', fees: 'right' });
+    const nowhere = await verdicts({ factoryAddress: testbed.stranger.address, maxFeePerGasCap: 1n });
+    expect(nowhere).toMatchObject({ 'token factory': 'wrong', fees: 'wrong' });
+    testbed.faulty.answerAll({
+      status: 200,
+      body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}',
+    });
+    expect(await verdicts()).toMatchObject({ batches: 'wrong', finality: 'wrong' });
+    testbed.faulty.answerAll(null);
+  });
+});
+
+it('reads a NUL in a foreign text as text that a database can store', async () => {
+  const token = await mintedCarbon(network, 2n);
+  await land(network, {
+    kind: 'retire',
+    tokenAddress: token,
+    amount: 1n,
+    beneficiary: 'a\u0000b',
+    note: '\u0000',
+  });
+  const { records } = await network.retirementRecords(token, 0, 1);
+  expect(records).toMatchObject([{ beneficiary: 'a\ufffdb', note: '\ufffd' }]);
+});
+
+describe('addresses', () => {
+  it('have one spelling, and a wrong checksum is refused', async () => {
+    const { custodyAddress } = network;
+    expect(network.normalizeAddress(custodyAddress.toLowerCase())).toBe(custodyAddress);
+    expect(network.normalizeAddress(`0x${custodyAddress.slice(2).toUpperCase()}`)).toBe(custodyAddress);
+    const swapped = custodyAddress.replace(/[a-f]/i, (digit) =>
+      digit === digit.toLowerCase() ? digit.toUpperCase() : digit.toLowerCase(),
+    );
+    expect(network.normalizeAddress(swapped)).toBeNull();
+    const token = await mintedCarbon(network, 3n);
+    expect(await network.balanceOf(token.toLowerCase(), custodyAddress.toLowerCase())).toBe(3n * TONNE);
+    const [answer] = await network.retirementCountsOf([token.toLowerCase()]);
+    expect(answer).toEqual({ tokenAddress: token, totalRetirements: 0 });
+  });
+});

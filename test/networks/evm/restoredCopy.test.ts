@@ -1,0 +1,209 @@
+/**
+ * A database restored from an old copy, on an EVM chain: what was burned since is never burned again, its credits never
+ * come back, and an operator brings books and network to agreement, one submission at a time.
+ */
+import { eq } from 'drizzle-orm';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { retirements, submissions } from '../../../src/db/tables/index.ts';
+import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { platformOn } from '../../support/platform.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { holding, retirement } from '../../support/holding.ts';
+
+let world: EvmWorld;
+beforeAll(async () => {
+  world = await startEvmWorld();
+});
+afterAll(() => world.close());
+
+let original: TestDatabase;
+let copy: TestDatabase;
+beforeEach(async () => {
+  original = await createTestDatabase();
+  await original.handle.close();
+});
+afterEach(async () => {
+  await original.drop();
+  await copy.drop();
+});
+
+interface Instance extends Platform {
+  handle: DatabaseHandle;
+}
+
+/** Runs an instance on a database for as long as `work` takes; one that is not started signs nothing. */
+async function onInstance<T>(
+  url: string,
+  work: (instance: Instance) => Promise<T>,
+  { starts = true } = {},
+): Promise<T> {
+  const handle = openDatabase({ url, poolSize: 5, applicationName: 'restored copy' });
+  const platform = await platformOn(handle, await connectLedger(world.ledger, handle), {
+    mutationWaitMs: starts ? 10_000 : 0,
+  });
+  if (starts) await platform.start();
+  try {
+    return await work({ ...platform, handle });
+  } finally {
+    await platform.stop();
+    await handle.close();
+  }
+}
+
+const requestOn = (url: string, input: ReturnType<typeof retirement>, options?: { starts: boolean }) =>
+  onInstance(url, ({ dependencies }) => retire(dependencies, 'acme', input), options);
+
+/** The copy is made when the buyer holds 100 of 100; the original burns all of them. */
+async function burnAllAfterCopy(): Promise<ReturnType<typeof retirement>> {
+  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+  copy = await createTestDatabase({ copyOf: original });
+  await copy.handle.close();
+  const input = retirement(tokenAddress, 100n);
+  expect(await requestOn(original.url, input)).toMatchObject({ state: 'RETIRED' });
+  return input;
+}
+
+async function underReview({ handle }: Instance) {
+  return handle.db.select().from(submissions).where(eq(submissions.state, 'NEEDS_REVIEW'));
+}
+
+async function decide({ dependencies, handle }: Instance, decision: ReviewDecision, recordIndex?: number) {
+  const [submission] = await handle.db
+    .select()
+    .from(submissions)
+    .where(eq(submissions.state, 'NEEDS_REVIEW'));
+  const input = { submissionId: submission?.id ?? '', decision, recordIndex, reason: 'looked at it' };
+  return resolveReview(dependencies, 'operator', input);
+}
+
+/** Credits are still held, nothing was burned twice, and signing stands still. */
+async function expectHeld(instance: Instance, tokenAddress: string, burned: bigint): Promise<void> {
+  const { dependencies, handle } = instance;
+  await expect.poll(() => readHalt(handle.db), { timeout: 10_000 }).toMatch(/the database is an old copy/);
+  await expect.poll(async () => (await underReview(instance)).length, { timeout: 10_000 }).toBe(1);
+  expect(await underReview(instance)).toMatchObject([{ reviewCause: 'SIGNING_HALTED' }]);
+  expect(await handle.db.select().from(retirements)).toMatchObject([{ state: 'NEEDS_REVIEW' }]);
+  const [account] = await listBalances(dependencies, 'acme', { limit: 10, inverted: false });
+  expect(account).toMatchObject({ tokenAddress, balanceTonnes: 100n - burned });
+  const totals = await dependencies.network.carbonTotals(tokenAddress);
+  expect(totals).toMatchObject({ totalRetirements: 1 });
+}
+
+describe('a copy whose buyer has burned everything since', () => {
+  it('halts on the same request, and returns no credits', async () => {
+    const input = await burnAllAfterCopy();
+    await onInstance(copy.url, async (instance) => {
+      expect(await retire(instance.dependencies, 'acme', input)).not.toMatchObject({ state: 'REFUSED' });
+      await expectHeld(instance, input.tokenAddress, 100n);
+    });
+  });
+
+  it('halts on a retirement that was committed and not signed when the copy was made', async () => {
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+    const input = retirement(tokenAddress, 100n);
+    await requestOn(original.url, input, { starts: false });
+    copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    expect(await requestOn(original.url, input)).toMatchObject({ state: 'RETIRED' });
+    await onInstance(copy.url, (instance) => expectHeld(instance, tokenAddress, 100n));
+  });
+
+  it('halts although the token is paused, which is what the simulation refuses', async () => {
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+    copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    const input = retirement(tokenAddress, 30n);
+    expect(await requestOn(original.url, input)).toMatchObject({ state: 'RETIRED' });
+    await world.setPaused(tokenAddress, true);
+    await onInstance(copy.url, async (instance) => {
+      await retire(instance.dependencies, 'acme', input);
+      await expectHeld(instance, tokenAddress, 30n);
+    });
+  });
+
+  it("halts on another project's token, whose refusal has nothing to do with what was lost", async () => {
+    const { lost, other } = await onInstance(original.url, async (platform) => ({
+      lost: await holding(platform, 100n),
+      other: await holding(platform, 50n),
+    }));
+    copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    await requestOn(original.url, retirement(lost, 100n));
+    await world.setPaused(other, true);
+    await onInstance(copy.url, async (instance) => {
+      const answer = await retire(instance.dependencies, 'acme', retirement(other, 5n));
+      expect(answer).not.toMatchObject({ state: 'REFUSED' });
+      await expect
+        .poll(() => readHalt(instance.handle.db), { timeout: 10_000 })
+        .toMatch(/the database is an old copy/);
+    });
+  });
+});
+
+describe('the way out of a halt', () => {
+  it('takes the record on the network as the outcome, and then books and network agree', async () => {
+    const input = await burnAllAfterCopy();
+    await onInstance(copy.url, async (instance) => {
+      const { dependencies, handle } = instance;
+      await retire(dependencies, 'acme', input);
+      await expectHeld(instance, input.tokenAddress, 100n);
+      await expect(decide(instance, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(decide(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(decide(instance, 'ADOPT', 7)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await decide(instance, 'ADOPT', 0);
+      expect(await handle.db.select().from(retirements)).toMatchObject([
+        { state: 'RETIRED', recordIndex: 0 },
+      ]);
+      expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
+      // The same request again is answered with what was adopted.
+      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED', recordIndex: 0 });
+    });
+  });
+
+  it('signs nothing unexamined when an operator resumes, and offers what the network shows', async () => {
+    const input = await burnAllAfterCopy();
+    await onInstance(copy.url, async (instance) => {
+      const { dependencies, handle } = instance;
+      await retire(dependencies, 'acme', input);
+      await expectHeld(instance, input.tokenAddress, 100n);
+      await resumeSigning(dependencies, 'operator', { reason: 'the copy is all there is' });
+      expect(await readHalt(handle.db)).toBeNull();
+      // Another project's business goes on at once.
+      const next = await holding(instance, 10n);
+      expect(await retire(dependencies, 'acme', retirement(next, 4n))).toMatchObject({ state: 'RETIRED' });
+      await expect(decide(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await decide(instance, 'ADOPT');
+      expect(await dependencies.network.carbonTotals(input.tokenAddress)).toMatchObject({
+        totalRetirements: 1,
+      });
+      expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
+    });
+  });
+
+  it('finds a burn again that is asked for only after signing was resumed', async () => {
+    const input = await burnAllAfterCopy();
+    await onInstance(copy.url, async (instance) => {
+      const { dependencies } = instance;
+      // Something else makes it halt.
+      const other = await openProject(instance, 10n).catch((error: unknown) => error);
+      expect(other).toBeInstanceOf(Error);
+      await expect.poll(() => readHalt(instance.handle.db), { timeout: 10_000 }).not.toBeNull();
+      await resumeSigning(dependencies, 'operator', { reason: 'all is examined' });
+      await decide(instance, 'RESUME');
+      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
+      expect(await underReview(instance)).toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);
+      await decide(instance, 'ADOPT', 0);
+      expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
+    });
+  });
+});

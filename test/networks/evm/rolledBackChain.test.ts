@@ -1,0 +1,98 @@
+/**
+ * A chain that is rolled back below finality: what landed is undone. Signing stops, what had landed is sent again as the
+ * same bytes, and signing goes on when books and network are proved to agree.
+ */
+import { randomUUID } from 'node:crypto';
+import { isNotNull, sql } from 'drizzle-orm';
+import { toHex } from 'viem';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { signingAccounts } from '../../../src/db/tables/index.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { platformOn } from '../../support/platform.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+
+let world: EvmWorld;
+let database: TestDatabase;
+let platform: Platform;
+const halts: string[] = [];
+
+beforeAll(async () => {
+  world = await startEvmWorld();
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle), {
+    mutationWaitMs: 30_000,
+  });
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+  await world.close();
+});
+
+const retirement = (tokenAddress: string, amountCO2e: bigint) => ({
+  buyerId: 'acme',
+  buyerName: 'Acme Ltd',
+  tokenAddress,
+  amountCO2e,
+  note: randomUUID(),
+  idempotencyKey: randomUUID(),
+});
+
+/** Notes why signing has stopped, and has it looked at every second: the next look may be due in half a minute. */
+async function noteHalt(): Promise<void> {
+  const stopped = await database.handle.db
+    .update(signingAccounts)
+    .set({ reviewDueAt: sql`least(${signingAccounts.reviewDueAt}, now() + interval '1 second')` })
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .returning();
+  for (const { haltedBecause } of stopped) if (haltedBecause !== null) halts.push(haltedBecause);
+}
+
+it(
+  'halts, sends again what had landed, and goes on without burning anything twice',
+  { timeout: 120_000 },
+  async () => {
+    const { dependencies } = platform;
+    const { tokenAddress } = await openProject(platform, 100n);
+    await purchase(dependencies, 'acme', {
+      buyerId: 'acme',
+      tokenAddress,
+      amountCO2e: 100n,
+      idempotencyKey: randomUUID(),
+    });
+    const undone = [];
+    for (const tonnes of [10n, 20n]) {
+      undone.push(await retire(dependencies, 'acme', retirement(tokenAddress, tonnes)));
+    }
+    expect(undone.map(({ state }) => state)).toEqual(['RETIRED', 'RETIRED']);
+
+    await world.node.rpc('anvil_rollback', [2]);
+    // The chain goes on elsewhere and later, and is longer than it was.
+    await world.node.rpc('evm_increaseTime', [600]);
+    await world.node.rpc('anvil_mine', [toHex(8)]);
+
+    const watch = setInterval(() => void noteHalt(), 50);
+    const input = retirement(tokenAddress, 5n);
+    try {
+      await expect
+        .poll(async () => (await retire(dependencies, 'acme', input)).state, { timeout: 50_000 })
+        .toBe('RETIRED');
+    } finally {
+      clearInterval(watch);
+    }
+    // Which is noticed first, the nonce or the block's hash, is a matter of moments.
+    expect(halts.join()).toMatch(/rolled back below finality|rewritten below what was final/);
+    expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({
+      totalRetirements: 3,
+      totalRetired: 35n * 10n ** 18n,
+    });
+    expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+  },
+);

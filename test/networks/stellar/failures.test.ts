@@ -1,0 +1,163 @@
+/**
+ * Transactions that landed and failed on Stellar: the contract's word, the network's limits, and nodes that keep
+ * no reasons.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  land,
+  mintedCarbon,
+  prepare,
+  prepareAll,
+  refusalOf,
+  retire,
+  TONNE,
+} from '../../../devnet/calls.ts';
+import type {
+  LedgerNetwork,
+  NetworkCall,
+  Outcome,
+  PreparedTransaction,
+} from '../../../src/ledger/network/port.ts';
+import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+
+let testbed: StellarTestbed;
+afterEach(() => testbed.close());
+
+async function landHeld(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
+  testbed.simulator.controls.hold();
+  for (const prepared of all) {
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  }
+  testbed.simulator.controls.closeLedger();
+  const outcomes = await Promise.all(all.map((prepared) => testbed.network.outcome(prepared)));
+  testbed.simulator.controls.release();
+  return outcomes;
+}
+
+const refusalsIn = (outcomes: readonly Outcome[]) =>
+  outcomes.flatMap((outcome) => (outcome.status === 'refused' ? [outcome.refusal.reason] : []));
+
+describe('a node that keeps no diagnostics', () => {
+  const open = async (channels: number) => {
+    testbed = await startStellarTestbed({ channels, simulator: { showsDiagnostics: false } });
+  };
+
+  it('leaves the reason to a simulation of the same call: refused for good', async () => {
+    await open(2);
+    const tokenAddress = await mintedCarbon(testbed.network, 10n);
+    const both = await prepareAll(testbed.network, [
+      retire(tokenAddress, 6n * TONNE),
+      retire(tokenAddress, 6n * TONNE),
+    ]);
+    const outcomes = await landHeld(both);
+    expect(refusalsIn(outcomes)).toEqual(['INSUFFICIENT_BALANCE']);
+    const refused = outcomes.find((outcome) => outcome.status === 'refused');
+    expect(refused).toMatchObject({
+      refusal: { message: expect.stringContaining('found by simulating it again') as string },
+    });
+  });
+
+  it('is told dead, for a new attempt, when the same call would succeed now', async () => {
+    await open(1);
+    const tokenAddress = await mintedCarbon(testbed.network, 10n);
+    const paused = await prepare(testbed.network, retire(tokenAddress, TONNE));
+    await testbed.setPaused(tokenAddress, true);
+    testbed.simulator.controls.hold();
+    await testbed.network.broadcast(paused.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    testbed.simulator.controls.release();
+    await testbed.setPaused(tokenAddress, false);
+    expect(await testbed.network.outcome(paused)).toMatchObject({
+      status: 'dead',
+      proof: expect.stringContaining('the node tells no reason') as string,
+      cause: 'invokeHostFunctionTrapped, and the node tells no reason',
+    });
+    expect(await land(testbed.network, retire(tokenAddress, TONNE))).toEqual({
+      kind: 'retired',
+      retirementIndex: 0,
+    });
+  });
+});
+
+describe('the contract’s word', () => {
+  async function together(first: NetworkCall, second: NetworkCall): Promise<string[]> {
+    return refusalsIn(await landHeld(await prepareAll(testbed.network, [first, second])));
+  }
+
+  it('is told from whose number it is, also of a token within a deposit', async () => {
+    testbed = await startStellarTestbed({ channels: 2 });
+    const { custody } = testbed;
+    const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
+    await land(testbed.network, {
+      kind: 'mint',
+      tokenAddress: receipt,
+      to: custody.publicKey(),
+      amount: 100n,
+    });
+    const deposit = (sessionId: string, amount: bigint) =>
+      ({ kind: 'initiateOffRamp', sessionId, tokenAddress: receipt, amount }) as const;
+    expect(await together(deposit('a', 60n), deposit('b', 60n))).toEqual(['INSUFFICIENT_BALANCE']);
+    expect(await together(deposit('c', 1n), deposit('c', 2n))).toEqual(['REFERENCE_ALREADY_USED']);
+    const resolve = { sessionId: 'c' };
+    expect(
+      await together({ kind: 'confirmOffRampSettlement', ...resolve }, { kind: 'refundOffRamp', ...resolve }),
+    ).toEqual(['WRONG_STATUS']);
+  });
+
+  it('is told of a salt that another deploy used in the same ledger', async () => {
+    testbed = await startStellarTestbed({ channels: 2 });
+    const call = deployCarbon();
+    expect(await together(call, { ...call, name: 'Another' })).toEqual(['SALT_ALREADY_USED']);
+  });
+});
+
+describe('an explanation that the node does not give', () => {
+  let proxy: RewritingProxy;
+  let behind: LedgerNetwork;
+  let tokenAddress: string;
+
+  beforeEach(async () => {
+    testbed = await startStellarTestbed({ channels: 2, simulator: { showsDiagnostics: false } });
+    proxy = await startRewritingProxy(testbed.simulator.url);
+    behind = await testbed.open({ rpcUrl: proxy.url });
+    tokenAddress = await mintedCarbon(testbed.network, 10n);
+  });
+  afterEach(() => proxy.close());
+
+  const failWith = (error: string) => {
+    proxy.onAnswer = ({ method }, { result }) => {
+      if (method !== 'simulateTransaction' || !result) return;
+      for (const name of Object.keys(result)) if (name !== 'latestLedger') delete result[name];
+      result['error'] = error;
+    };
+  };
+
+  it('does not keep what landed and failed open for ever', async () => {
+    const both = await prepareAll(testbed.network, [
+      retire(tokenAddress, 6n * TONNE),
+      retire(tokenAddress, 6n * TONNE),
+    ]);
+    await landHeld(both);
+    failWith('the node is out of order');
+    const outcomes = await Promise.all(both.map((prepared) => behind.outcome(prepared)));
+    expect(outcomes.map(({ status }) => status).sort()).toEqual(['dead', 'succeeded']);
+  });
+
+  it('is not made up from numbers that no interface promises', async () => {
+    failWith('HostError: Error(Contract, #11)');
+    expect((await refusalOf(behind.draft(deployCarbon()))).reason).toBe('OTHER');
+    expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('OTHER');
+    failWith('HostError: Error(Contract, #5)');
+    expect((await refusalOf(behind.draft(deployCarbon()))).reason).toBe('OTHER');
+    failWith('HostError: Error(Contract, #2)');
+    const deposit = { kind: 'initiateOffRamp', sessionId: 'never', tokenAddress, amount: 1n } as const;
+    expect((await refusalOf(behind.draft(deposit))).reason).toBe('OTHER');
+    expect((await refusalOf(behind.draft(retire(tokenAddress, TONNE)))).reason).toBe('INSUFFICIENT_BALANCE');
+  });
+});

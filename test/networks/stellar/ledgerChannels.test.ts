@@ -1,0 +1,194 @@
+/**
+ * ledger:channels and ledger:check on a Stellar network: keys that are on disk before they have money and never on
+ * the terminal, accounts made once, and a database that knows of the sequences that custody used for it.
+ */
+import { execFile } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { Keypair } from '@stellar/stellar-sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { ensureChannels } from '../../../src/diagnostics/ensureChannels.ts';
+import { loadConfig } from '../../../src/config/config.ts';
+import { signingAccounts } from '../../../src/db/tables/index.ts';
+import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
+import type { StellarLedger } from '../../../src/ledger/network/stellar/settings.ts';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { silentLog } from '../../../devnet/platform.ts';
+import {
+  startSorobanSimulator,
+  type SorobanSimulator,
+} from '../../../devnet/stellar/startSorobanSimulator.ts';
+import { pathOf } from '../../support/run/programs.ts';
+
+const run = promisify(execFile);
+const XLM = 10_000_000n;
+
+let simulator: SorobanSimulator;
+let database: TestDatabase;
+let folder: string;
+let custody: Keypair;
+
+beforeEach(async () => {
+  const startsAt = Math.floor(Date.now() / 1000);
+  simulator = await startSorobanSimulator({ startsAt, closeSeconds: 1 });
+  database = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'ledger-channels-'));
+  custody = Keypair.random();
+  simulator.fund(custody.publicKey());
+});
+afterEach(async () => {
+  await simulator.close();
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+function environment(more: Record<string, string> = {}): Record<string, string> {
+  return {
+    DATA_DIR: folder,
+    DATABASE_URL: database.url,
+    LEDGER_NETWORK: 'ledger-testnet',
+    LEDGER_RPC_URL: simulator.url,
+    LEDGER_SECRET_KEY: custody.secret(),
+    LEDGER_FACTORY_ADDRESS: simulator.factoryAddress,
+    ...more,
+  };
+}
+
+async function ledgerOf(more?: Record<string, string>): Promise<StellarLedger> {
+  const { ledger } = await loadConfig(environment(more));
+  if (ledger.family !== 'stellar') throw new Error(`the network is ${ledger.family}`);
+  return ledger;
+}
+
+async function ensure(count: number, more?: Record<string, string>) {
+  const deps = { ledger: await ledgerOf(more), dataDir: folder, db: database.handle.db, random: randomBytes };
+  return ensureChannels(deps, { count, fundsStroops: 10n * XLM });
+}
+
+const keyFile = () => join(folder, 'ledger-channels.env');
+const keysOnDisk = async () =>
+  (await readFile(keyFile(), 'utf8')).trim().replace('LEDGER_CHANNEL_SECRET_KEYS=', '');
+
+describe('making channels', () => {
+  it('creates and funds accounts whose keys its owner alone can read', async () => {
+    const { channels, made, keys } = await ensure(3);
+    expect(channels.map(({ balanceStroops }) => balanceStroops)).toEqual([10n * XLM, 10n * XLM, 10n * XLM]);
+    expect(made).toEqual(channels.map(({ address }) => address));
+    expect(keys.file).toBe(keyFile());
+    expect((await stat(keyFile())).mode & 0o777).toBe(0o600);
+    const addresses = (await keysOnDisk()).split(',').map((key) => Keypair.fromSecret(key).publicKey());
+    expect(addresses).toEqual(made);
+  });
+
+  it('leaves what is there, adds what is missing, and keeps every key', async () => {
+    const first = await ensure(2);
+    const second = await ensure(3);
+    expect(second.made).toHaveLength(1);
+    expect(second.keys.secretKeys.slice(0, 2)).toEqual(first.keys.secretKeys);
+    expect((await ensure(1)).channels).toHaveLength(3);
+    const configured = { LEDGER_CHANNEL_SECRET_KEYS: await keysOnDisk() };
+    const last = await ensure(3, configured);
+    expect(last).toMatchObject({ made: [], keys: { file: null } });
+  });
+
+  it('tops up those that have less than half, and no others', async () => {
+    const { channels } = await ensure(3);
+    const [rich, poor] = channels.map(({ address }) => address);
+    const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random: randomBytes };
+    const more = { count: 1, fundsStroops: 20n * XLM };
+    // 10 of 20 XLM is half; one of them gets below it.
+    simulator.fund(poor ?? '', -1n);
+    const topped = await ensureChannels(deps, more);
+    expect(topped).toMatchObject({ made: [], toppedUp: [poor] });
+    const balanceOf = (address = '') =>
+      topped.channels.find((channel) => channel.address === address)?.balanceStroops;
+    expect(balanceOf(poor)).toBe(20n * XLM);
+    expect(balanceOf(rich)).toBe(10n * XLM);
+    expect(await ensureChannels(deps, more)).toMatchObject({ made: [], toppedUp: [] });
+  });
+
+  it('adds to configured keys that are in no file', async () => {
+    const own = Keypair.random();
+    const { keys, made } = await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: own.secret() });
+    expect(keys.secretKeys[0]).toBe(own.secret());
+    expect(made).toContain(own.publicKey());
+    expect(await keysOnDisk()).toBe(keys.secretKeys.join(','));
+  });
+
+  it('has the keys on disk when the money can’t be had', async () => {
+    const poor = Keypair.random();
+    await expect(ensure(2, { LEDGER_SECRET_KEY: poor.secret() })).rejects.toThrow(poor.publicKey());
+    const keys = await keysOnDisk();
+    expect((await ensure(2)).keys.secretKeys.join(',')).toBe(keys);
+  });
+
+  it('goes on after a node that was away', async () => {
+    simulator.controls.faults.unreachable = 'status-503';
+    await expect(ensure(2)).rejects.toThrow();
+    simulator.controls.faults.unreachable = null;
+    expect((await ensure(2)).made).toHaveLength(2);
+  });
+
+  it('does not touch a damaged file of keys', async () => {
+    await writeFile(keyFile(), 'LEDGER_CHANNEL_SECRET_KEYS=SNONSENSE\n');
+    await expect(ensure(2)).rejects.toThrow(`${keyFile()} is damaged`);
+    expect(await keysOnDisk()).toBe('SNONSENSE');
+  });
+
+  it('tells the database of the sequences that it uses up', async () => {
+    const network = await connectLedger(await ledgerOf(), database.handle);
+    const nextOf = async () => (await network.nextSequences()).get(custody.publicKey()) ?? 0n;
+    const { db } = database.handle;
+    const address = custody.publicKey();
+    await db.insert(signingAccounts).values({ address, nextSequence: await nextOf() });
+    await ensure(2);
+    expect(await db.select().from(signingAccounts)).toMatchObject([{ nextSequence: await nextOf() }]);
+  });
+});
+
+describe('the command', () => {
+  const ledgerChannels = (...args: string[]) =>
+    run(process.execPath, [pathOf('src/cli/ledgerChannels.ts'), ...args], {
+      env: { PATH: process.env['PATH'], NO_COLOR: '1', ...environment() },
+    });
+
+  it('prints addresses and the file, and no key', async () => {
+    const { stdout } = await ledgerChannels('--count', '2', '--funds', '2.5');
+    const keys = (await keysOnDisk()).split(',');
+    for (const key of keys) {
+      expect(stdout).toContain(`${Keypair.fromSecret(key).publicKey()}  2.5 XLM  made now`);
+      expect(stdout).not.toContain(key);
+    }
+    expect(stdout).toContain(keyFile());
+  });
+
+  it.each([['0'], ['201'], ['some']])('refuses --count %s', async (count) => {
+    await expect(ledgerChannels('--count', count)).rejects.toMatchObject({
+      stderr: expect.stringContaining('from 1 to 200'),
+    });
+  });
+});
+
+it('ledger:check tells of channels that are missing, and finds them when they are made', async () => {
+  const look = async (keys: string) => {
+    const config = await loadConfig(environment({ LEDGER_CHANNEL_SECRET_KEYS: keys }));
+    const checks = [];
+    for await (const check of checkLedger(config, silentLog)) checks.push(check);
+    return checks;
+  };
+  const [one, other] = [Keypair.random(), Keypair.random()];
+  const keys = `${one.secret()},${other.secret()}`;
+  const before = await look(keys);
+  expect(before.find(({ subject }) => subject === 'channels')).toMatchObject({
+    verdict: 'wrong',
+    remedy: expect.stringContaining('ledger:channels'),
+  });
+  await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: keys });
+  const after = await look(keys);
+  expect(after.filter(({ verdict }) => verdict === 'wrong')).toEqual([]);
+  expect(after.find(({ subject }) => subject === 'channels')?.verdict).toBe('right');
+});

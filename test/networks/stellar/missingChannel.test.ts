@@ -1,0 +1,87 @@
+/**
+ * A channel that is configured and does not exist: the others sign, operators are told, and it signs once it exists.
+ */
+import { randomUUID } from 'node:crypto';
+import { Keypair } from '@stellar/stellar-sdk';
+import { inArray } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { attempts } from '../../../src/db/tables/index.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
+
+let world: StellarWorld;
+let marketplace: Marketplace;
+let network: LedgerNetwork;
+const late = Keypair.random();
+const warnings: string[] = [];
+
+beforeAll(async () => {
+  world = await startStellarWorld({ channels: 1 });
+  network = await world.testbed.open({
+    channelSecretKeys: [late.secret(), ...world.ledger.channelSecretKeys],
+    log: { warn: (message: unknown) => void warnings.push(String(message)) },
+  });
+  marketplace = await startMarketplace({ network, clockControl: undefined, withIndexer: false });
+});
+afterAll(async () => {
+  await marketplace.stop();
+  await world.close();
+});
+
+const aboutIt = () => warnings.filter((message) => message.includes(late.publicKey()));
+
+async function retireTogether(tokenAddress: string, count: number): Promise<string[]> {
+  const done = await Promise.all(
+    Array.from({ length: count }, () =>
+      retire(marketplace.app.dependencies, 'acme', {
+        buyerId: 'acme',
+        buyerName: 'Acme Ltd',
+        tokenAddress,
+        amountCO2e: 1n,
+        note: '',
+        idempotencyKey: randomUUID(),
+      }),
+    ),
+  );
+  return done.map(({ state }) => state);
+}
+
+it('is left out, told once, and signs when it is there', async () => {
+  const { dependencies } = marketplace.app;
+  const readyz = new URL('/readyz', marketplace.url);
+  const { tokenAddress } = await openProject({ dependencies }, 10n);
+  await purchase(dependencies, 'acme', {
+    buyerId: 'acme',
+    tokenAddress,
+    amountCO2e: 10n,
+    idempotencyKey: randomUUID(),
+  });
+  expect(await retireTogether(tokenAddress, 2)).toEqual(['RETIRED', 'RETIRED']);
+  expect(aboutIt()).toEqual([expect.stringContaining('does not exist on the network') as string]);
+  const readiness = await fetch(readyz);
+  expect([readiness.status, await readiness.json()]).toMatchObject([
+    200,
+    { status: 'ready', checks: { channels: '1 of 2 signing accounts do not exist' } },
+  ]);
+
+  world.testbed.simulator.fund(late.publicKey());
+  const signedByIt = () => dependencies.db.$count(attempts, inArray(attempts.source, [late.publicKey()]));
+  await expect
+    .poll(
+      async () => {
+        await retireTogether(tokenAddress, 2);
+        return signedByIt();
+      },
+      { timeout: 60_000 },
+    )
+    .toBeGreaterThan(0);
+  expect(aboutIt()).toHaveLength(2);
+  expect(await (await fetch(readyz)).json()).toEqual({
+    status: 'ready',
+    checks: { database: 'ok', network: 'ok' },
+  });
+});

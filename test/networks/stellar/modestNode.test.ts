@@ -1,0 +1,95 @@
+/**
+ * A Stellar node that offers less: without fee statistics, lists of transactions or the network's settings, calls are
+ * made and told all the same.
+ */
+import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { land, mintedCarbon, prepare, retire, TONNE } from '../../../devnet/calls.ts';
+import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+
+const UNKNOWN = new Set(['getFeeStats', 'getTransactions', 'getEvents', 'getHealth', 'getLatestLedger']);
+const VALIDITY_SECONDS = 60;
+
+let testbed: StellarTestbed;
+let proxy: RewritingProxy;
+let modest: LedgerNetwork;
+let tokenAddress: string;
+
+beforeEach(async () => {
+  testbed = await startStellarTestbed({ channels: 1 });
+  proxy = await startRewritingProxy(testbed.simulator.url);
+  proxy.onAnswer = ({ method }, answer) => {
+    if (!UNKNOWN.has(method ?? '')) return;
+    delete answer.result;
+    Object.assign(answer, { error: { code: -32_601, message: 'method not found' } });
+  };
+  modest = await testbed.open({ rpcUrl: proxy.url, validitySeconds: VALIDITY_SECONDS });
+  tokenAddress = await mintedCarbon(modest, 10n);
+});
+afterEach(async () => {
+  await proxy.close();
+  await testbed.close();
+});
+
+it('lands calls, and reads what they did', async () => {
+  expect(await land(modest, retire(tokenAddress, TONNE))).toEqual({ kind: 'retired', retirementIndex: 0 });
+  expect((await modest.retirementRecords(tokenAddress, 0, 200)).records).toHaveLength(1);
+  expect(await modest.tokenAt(tokenAddress)).toMatchObject({ template: 'carbon-credit' });
+});
+
+it('does not replace what it knows no price for', async () => {
+  testbed.simulator.controls.hold();
+  const prepared = await prepare(modest, retire(tokenAddress, TONNE));
+  testbed.simulator.controls.skipLedgers(5);
+  expect(await modest.replace(prepared)).toBeNull();
+});
+
+it('is not believed when it says once that what landed did not', async () => {
+  testbed.simulator.controls.hold();
+  const prepared = await prepare(modest, retire(tokenAddress, TONNE));
+  await modest.broadcast(prepared.signedBytes);
+  testbed.simulator.controls.closeLedger();
+  testbed.simulator.controls.passTime(VALIDITY_SECONDS + 10);
+  testbed.simulator.controls.closeLedger();
+  testbed.simulator.controls.faults.denyTransactions = 1;
+  expect(await modest.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+});
+
+it('leaves to an operator what used an own sequence: only the platform can have', async () => {
+  testbed.simulator.controls.hold();
+  const first = await prepare(modest, retire(tokenAddress, TONNE, 'first'));
+  const second = await prepare(modest, retire(tokenAddress, TONNE, 'second'));
+  await modest.broadcast(first.signedBytes);
+  testbed.simulator.controls.closeLedger();
+  expect(await modest.outcome(second)).toEqual({ status: 'pending' });
+  testbed.simulator.controls.passTime(VALIDITY_SECONDS + 10);
+  testbed.simulator.controls.closeLedger();
+  expect(await modest.outcome(second)).toMatchObject({ status: 'undeterminable' });
+  expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
+});
+
+it('is believed of a holder’s act, once the holder used the sequence for something else', async () => {
+  const holder = Keypair.random();
+  testbed.simulator.fund(holder.publicKey());
+  const to = holder.publicKey();
+  await land(modest, { kind: 'mint', tokenAddress, to, amount: 10n * TONNE });
+  const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
+  const [first, second] = await Promise.all(
+    [act, { ...act, note: 'another' }].map(async (each) => {
+      const unsigned = await modest.prepareForHolder(each, to);
+      const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.simulator.passphrase);
+      transaction.sign(holder);
+      return modest.openSigned(each, unsigned, transaction.toXDR());
+    }),
+  );
+  if (!first || !second) throw new Error('not reached');
+  testbed.simulator.controls.hold();
+  await modest.broadcast(first.signedBytes);
+  await testbed.advanceClock(700);
+  expect(await modest.outcome(second)).toMatchObject({ status: 'dead', usedBy: null });
+  expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
+});

@@ -1,0 +1,289 @@
+/**
+ * The Stellar adapter against a node that misbehaves: what it says is a hint, what it does not say is unknown, and
+ * nothing is called dead that could have landed or still can.
+ */
+import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import type { Address, PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { land, landAll, mintedCarbon, prepare, retire, settled, TONNE } from '../../../devnet/calls.ts';
+import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+
+const VALIDITY_SECONDS = 60;
+
+let testbed: StellarTestbed;
+let tokenAddress: Address;
+
+beforeEach(async () => {
+  testbed = await startStellarTestbed({
+    channels: 2,
+    network: { validitySeconds: VALIDITY_SECONDS },
+  });
+  tokenAddress = await mintedCarbon(testbed.network, 10n);
+  // From here on ledgers close by hand.
+  testbed.simulator.controls.hold();
+});
+afterEach(() => testbed.close());
+
+const retireOne = (note?: string) => prepare(testbed.network, retire(tokenAddress, TONNE, note));
+const stringContaining = (text: string) => expect.stringContaining(text);
+
+async function retirements(): Promise<number> {
+  return (await testbed.network.carbonTotals(tokenAddress)).totalRetirements;
+}
+
+function passBounds(prepared: PreparedTransaction): void {
+  const { controls } = testbed.simulator;
+  controls.passTime(VALIDITY_SECONDS + 10);
+  controls.closeLedger();
+  expect(controls.chain.history.latest().closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
+}
+
+describe('what a node says to a broadcast', () => {
+  it('takes TRY_AGAIN_LATER for unknown: the same bytes are sent again, and land', async () => {
+    const prepared = await retireOne();
+    testbed.simulator.controls.faults.tryAgainLater = 1;
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'unknown' });
+    expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect(await retirements()).toBe(1);
+  });
+
+  it('takes DUPLICATE for accepted', async () => {
+    const prepared = await retireOne();
+    testbed.simulator.controls.faults.sayDuplicate = 1;
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('passes a wrong sequence on as a hint, and the attempt stays alive', async () => {
+    const prepared = await retireOne();
+    testbed.simulator.controls.faults.sayBadSequence = 1;
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toMatchObject({
+      status: 'refused',
+      reason: stringContaining('txBadSeq'),
+    });
+    expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
+  });
+
+  it('says that what landed before was accepted, though its sequence is used up', async () => {
+    const prepared = await retireOne();
+    await testbed.network.broadcast(prepared.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  });
+
+  it('knows nothing when the answer is lost, and finds what landed', async () => {
+    const prepared = await retireOne();
+    testbed.simulator.controls.faults.loseSendAnswers = 1;
+    await expect(testbed.network.broadcast(prepared.signedBytes)).rejects.toThrow(NetworkUnavailable);
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    expect(await retirements()).toBe(1);
+  });
+});
+
+describe('a node that does not answer', () => {
+  for (const fault of ['reset', 'status-503', 'truncated', 'silent'] as const) {
+    it(`throws NetworkUnavailable for everything when it fails by ${fault}, and works again after it`, async () => {
+      const network = await testbed.open({ requestTimeoutMs: 300 });
+      const prepared = await retireOne();
+      testbed.simulator.controls.faults.unreachable = fault;
+      for (const ask of [
+        () => network.status(),
+        () => network.nextSequences(),
+        () => network.draft(retire(tokenAddress, TONNE)),
+        () => network.broadcast(prepared.signedBytes),
+        () => network.outcome(prepared),
+        () => network.replace(prepared),
+        () => network.retirementRecords(tokenAddress, 0, 1),
+        () => network.offRampDeposit('a session'),
+      ]) {
+        await expect(ask()).rejects.toThrow(NetworkUnavailable);
+      }
+      expect(await network.expiryOf([tokenAddress])).toEqual([
+        { tokenAddress, error: expect.any(NetworkUnavailable) as NetworkUnavailable },
+      ]);
+      testbed.simulator.controls.faults.unreachable = null;
+      expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    });
+  }
+
+  it('never shows the url, which may hold a key', async () => {
+    const secret = 'a-key-in-the-path';
+    const network = await testbed.open({ rpcUrl: `${testbed.simulator.url}/${secret}` });
+    testbed.simulator.controls.faults.unreachable = 'status-503';
+    const error: unknown = await network.status().catch((failure: unknown) => failure);
+    expect(error).toBeInstanceOf(NetworkUnavailable);
+    expect(JSON.stringify([error, String(error), (error as Error).cause])).not.toContain(secret);
+  });
+});
+
+describe('a node behind the same address that lags', () => {
+  it('refuses nothing for good on a ledger older than one that was told of', async () => {
+    const minted = {
+      kind: 'mint',
+      to: testbed.custody.publicKey(),
+      tokenAddress,
+      amount: 90n * TONNE,
+    } as const;
+    const prepared = await prepare(testbed.network, minted);
+    await testbed.network.broadcast(prepared.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+    const all = () => testbed.network.draft(retire(tokenAddress, 100n * TONNE));
+    testbed.simulator.controls.faults.lagLedgers = 1;
+    await expect(all()).rejects.toThrow(NetworkUnavailable);
+    testbed.simulator.controls.faults.lagLedgers = 0;
+    await all();
+  });
+});
+
+describe('death', () => {
+  it('is not told by a node that lags behind, whatever the time', async () => {
+    const prepared = await retireOne();
+    passBounds(prepared);
+    testbed.simulator.controls.faults.lagLedgers = 1;
+    expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
+    testbed.simulator.controls.faults.lagLedgers = 0;
+    expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'dead' });
+  });
+
+  it('is not told of what landed, though the node denies it after its time', async () => {
+    const prepared = await retireOne();
+    await testbed.network.broadcast(prepared.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    passBounds(prepared);
+    // The look-up, the second look, and the look at what the search found: all are denied.
+    testbed.simulator.controls.faults.denyTransactions = 3;
+    expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
+    for (const denied of [1, 2]) {
+      testbed.simulator.controls.faults.denyTransactions = denied;
+      expect(await testbed.network.outcome(prepared)).toMatchObject({
+        status: 'succeeded',
+        result: { kind: 'retired', retirementIndex: 0 },
+      });
+    }
+    expect(await retirements()).toBe(1);
+  });
+
+  it('is proved by the unused sequence, even when history no longer reaches back', async () => {
+    const prepared = await retireOne();
+    passBounds(prepared);
+    testbed.simulator.controls.skipLedgers(20_000);
+    const { oldestLedger } = await testbed.network.status();
+    expect(oldestLedger).toBeGreaterThan(prepared.preparedAtLedger);
+    expect(await testbed.network.outcome(prepared)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(`never used ${prepared.sequence}`),
+    });
+  });
+
+  it('can’t be told when the sequence was used and history is gone', async () => {
+    const prepared = await retireOne();
+    await testbed.network.broadcast(prepared.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    testbed.simulator.controls.skipLedgers(20_000);
+    expect(await testbed.network.outcome(prepared)).toMatchObject({
+      status: 'undeterminable',
+      reason: stringContaining(String(prepared.preparedAtLedger)),
+    });
+  });
+
+  it('is proved by the other transaction that used the sequence', async () => {
+    const [first, second] = [await retireOne(), await retireOne('another')];
+    expect([first.source, first.sequence]).toEqual([second.source, second.sequence]);
+    await testbed.network.broadcast(first.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(second)).toEqual({ status: 'pending' });
+    passBounds(second);
+    expect(await testbed.network.outcome(second)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(first.hash),
+    });
+    expect(await testbed.network.outcome(first)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('is proved by searching the ledgers, when the account went on since', async () => {
+    const [first, second] = [await retireOne(), await retireOne('another')];
+    await testbed.network.broadcast(first.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    const third = await retireOne('a third');
+    expect(third.source).toBe(first.source);
+    await testbed.network.broadcast(third.signedBytes);
+    testbed.simulator.controls.closeLedger();
+    passBounds(second);
+    expect(await testbed.network.outcome(second)).toMatchObject({
+      status: 'dead',
+      proof: stringContaining(first.hash),
+    });
+  });
+
+  it('does not come when a node forgets a waiting transaction: it is sent again', async () => {
+    const prepared = await retireOne();
+    await testbed.network.broadcast(prepared.signedBytes);
+    testbed.simulator.controls.dropWaiting(prepared.hash);
+    testbed.simulator.controls.closeLedger();
+    expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
+    testbed.simulator.controls.release();
+    await testbed.network.broadcast(prepared.signedBytes);
+    expect(await settled(testbed.network, prepared)).toMatchObject({ status: 'succeeded' });
+  });
+
+  it('is proved by a search that takes several steps, and one of a holder’s ends with its time', async () => {
+    const holder = Keypair.random();
+    const to = holder.publicKey();
+    testbed.simulator.fund(to);
+    testbed.simulator.controls.release();
+    const proxy = await startRewritingProxy(testbed.simulator.url);
+    try {
+      // As many pages as a busy network's.
+      proxy.onRequest = ({ method, params }) => {
+        if (method === 'getTransactions' && params) {
+          params['pagination'] = { ...(params['pagination'] as object), limit: 1 };
+        }
+      };
+      let pages = 0;
+      proxy.onAnswer = ({ method }) => {
+        if (method === 'getTransactions') pages += 1;
+      };
+      const busy = await testbed.open({ rpcUrl: proxy.url });
+      const mint = { kind: 'mint', tokenAddress, to, amount: 10n * TONNE } as const;
+      await land(testbed.network, mint);
+      const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
+      const byHolder = async () => {
+        const unsigned = await busy.prepareForHolder(act, to);
+        const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.simulator.passphrase);
+        transaction.sign(holder);
+        return busy.openSigned(act, unsigned, transaction.toXDR());
+      };
+      const ours = await prepare(testbed.network, retire(tokenAddress, TONNE, 'never sent'));
+      const theirs = await byHolder();
+      const others = Array.from({ length: 60 }, (_, at) => ({ ...mint, amount: BigInt(at + 1) }));
+      await landAll([testbed.network], others);
+      await testbed.advanceClock(700);
+      // Both accounts went on, and twice: they no longer tell where they used what.
+      for (let times = 0; times < 2; times += 1) {
+        await busy.broadcast((await byHolder()).signedBytes);
+        await testbed.advanceClock(1);
+        await landAll([testbed.network], [mint, mint]);
+      }
+      pages = 0;
+      expect(await busy.outcome(theirs)).toEqual({ status: 'pending' });
+      expect(pages).toBe(50);
+      expect(await busy.outcome(theirs)).toMatchObject({ status: 'dead', usedBy: null });
+      expect(pages).toBeGreaterThan(55);
+      expect(await busy.outcome(ours)).toMatchObject({
+        status: 'dead',
+        usedBy: expect.any(String) as string,
+      });
+    } finally {
+      await proxy.close();
+    }
+  });
+});

@@ -1,0 +1,244 @@
+/**
+ * Many transactions of one custody signer in one ledger, through channels: each bound to its envelope, and each
+ * retirement with room in its footprint for those that land before it.
+ */
+import { Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { afterEach, expect, it } from 'vitest';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import type { NetworkCall, Outcome, PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import { retirementKey } from '../../../src/ledger/network/stellar/addresses.ts';
+import {
+  deployCarbon,
+  land,
+  mintedCarbon,
+  prepare,
+  prepareAll,
+  retire,
+  TONNE,
+} from '../../../devnet/calls.ts';
+import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+import type { TestbedOptions, StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+
+let testbed: StellarTestbed;
+afterEach(() => testbed.close());
+
+/** Forty questions at once to a node in this process: none of them may fail for the machine's other work. */
+const REQUEST_TIMEOUT_MS = 60_000;
+
+async function open(options: TestbedOptions): Promise<string> {
+  testbed = await startStellarTestbed({ ...options, network: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
+  const tokenAddress = await mintedCarbon(testbed.network, 100n);
+  testbed.simulator.controls.hold();
+  return tokenAddress;
+}
+
+function envelopeOf({ signedBytes }: PreparedTransaction): xdr.TransactionV1Envelope {
+  return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes)).v1();
+}
+
+function footprintOf(prepared: PreparedTransaction): string[] {
+  const data = envelopeOf(prepared).tx().ext().sorobanData();
+  return data
+    .resources()
+    .footprint()
+    .readWrite()
+    .map((key) => key.toXDR('base64'));
+}
+
+const show = (outcome: Outcome) => (outcome.status === 'dead' ? `dead: ${outcome.proof}` : outcome.status);
+
+/** A connection that lay idle may be closed as it is used again: nothing is known then, and it is asked again. */
+async function outcomeOf(prepared: PreparedTransaction): Promise<Outcome> {
+  return testbed.network.outcome(prepared).catch((error: unknown) => {
+    if (error instanceof NetworkUnavailable) return testbed.network.outcome(prepared);
+    throw error;
+  });
+}
+
+async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
+  for (const prepared of all) {
+    expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+  }
+  testbed.simulator.controls.closeLedger();
+  return Promise.all(all.map(outcomeOf));
+}
+
+for (const channels of [20, 40]) {
+  it(`retires one token through ${channels} channels in one ledger, each under its own index`, async () => {
+    const tokenAddress = await open({ channels });
+    const calls = Array.from({ length: channels }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
+    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
+    const landed = outcomes.map((outcome) => {
+      if (outcome.status !== 'succeeded' || outcome.result.kind !== 'retired') throw new Error(show(outcome));
+      return { ledger: outcome.ledger, index: outcome.result.retirementIndex };
+    });
+    expect(new Set(landed.map(({ ledger }) => ledger)).size).toBe(1);
+    expect(landed.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
+      Array.from({ length: channels }, (_, at) => at),
+    );
+    const { records } = await testbed.network.retirementRecords(tokenAddress, 0, 200);
+    for (const [place, { index }] of landed.entries()) expect(records[index]?.note).toBe(`#${place}`);
+  });
+
+  it(`deploys through ${channels} channels in one ledger, though each deploy grows the factory’s lists`, async () => {
+    await open({ channels });
+    const calls = Array.from({ length: channels }, () => deployCarbon());
+    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
+    expect(outcomes.map(show)).toEqual(calls.map(() => 'succeeded'));
+  });
+}
+
+it('makes room for larger records than its own once some have landed', async () => {
+  const tokenAddress = await open({ channels: 20 });
+  const long = (at: number) => retire(tokenAddress, TONNE, `#${at}`.padEnd(1_024, 'n'));
+  const short = await prepare(testbed.network, retire(tokenAddress, TONNE, 'short'));
+  const [, ...others] = await prepareAll(
+    testbed.network,
+    Array.from({ length: 20 }, (_, at) => long(at)),
+  );
+  for (const outcome of await landTogether(others)) expect(show(outcome)).toBe('succeeded');
+  // It had room for the records of short texts, which nothing larger on the ledger contradicted.
+  const [dead] = await landTogether([short]);
+  expect(dead).toMatchObject({ status: 'dead', cause: 'invokeHostFunctionResourceLimitExceeded' });
+
+  const again = await prepareAll(testbed.network, [
+    retire(tokenAddress, TONNE, 'short'),
+    ...Array.from({ length: 19 }, (_, at) => long(at)),
+  ]);
+  const [first, ...rest] = again;
+  for (const outcome of await landTogether(rest)) expect(show(outcome)).toBe('succeeded');
+  expect((await landTogether([first])).map(show)).toEqual(['succeeded']);
+});
+
+for (const protocolVersion of [22, 23]) {
+  it(`has room for the written bytes of all that land before, long texts too, on protocol ${protocolVersion}`, async () => {
+    const tokenAddress = await open({ channels: 20, simulator: { protocolVersion } });
+    const long = (at: number): NetworkCall => ({
+      kind: 'retire',
+      tokenAddress,
+      amount: TONNE,
+      note: `#${at}`.padEnd(1_024, 'n'),
+      beneficiary: 'b'.repeat(256),
+    });
+    const calls = Array.from({ length: 20 }, (_, at) => long(at));
+    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
+    expect(outcomes.map(({ status }) => status)).toEqual(calls.map(() => 'succeeded'));
+  });
+}
+
+it('declares so little that 20 retirements fit into one ledger of the public network', async () => {
+  const tokenAddress = await open({ channels: 20 });
+  const calls = Array.from({ length: 20 }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
+  const all = await prepareAll(testbed.network, calls);
+  const written = all.map((prepared) =>
+    envelopeOf(prepared).tx().ext().sorobanData().resources().writeBytes(),
+  );
+  expect(written.reduce((sum, bytes) => sum + bytes, 0)).toBeLessThanOrEqual(286_720);
+  for (const prepared of all) expect(footprintOf(prepared).length).toBeLessThanOrEqual(30);
+});
+
+it('calls a retirement dead, not refused, when more landed before it than it had room for', async () => {
+  const tokenAddress = await open({ channels: 1 });
+  const early = await testbed.network.draft(retire(tokenAddress, TONNE, 'early'));
+  testbed.simulator.controls.release();
+  for (let at = 0; at < 12; at += 1) await land(testbed.network, retire(tokenAddress, TONNE, `#${at}`));
+  testbed.simulator.controls.hold();
+  const [channel] = testbed.channels;
+  if (!channel) throw new Error('There is no channel');
+  const sequence = (await testbed.network.nextSequences()).get(channel.publicKey()) ?? 0n;
+  const late = await early.sign({ source: channel.publicKey(), sequence });
+  const [outcome] = await landTogether([late]);
+  expect(outcome).toMatchObject({
+    status: 'dead',
+    proof: expect.stringContaining('Error(Storage, ExceededLimit)') as string,
+    cause: 'Error(Storage, ExceededLimit)',
+  });
+  expect((await testbed.network.carbonTotals(tokenAddress)).totalRetirements).toBe(12);
+  testbed.simulator.controls.release();
+  await land(testbed.network, retire(tokenAddress, TONNE, 'again'));
+});
+
+it('names the next indexes in the footprint, within the network’s limits', async () => {
+  const tokenAddress = await open({ channels: 3 });
+  const footprint = footprintOf(await prepare(testbed.network, retire(tokenAddress, TONNE)));
+  const places = (index: number) => footprint.indexOf(retirementKey(tokenAddress, index).toXDR('base64'));
+  for (const index of [0, 1, 8]) expect(places(index)).toBeGreaterThanOrEqual(0);
+  expect(new Set(footprint).size).toBe(footprint.length);
+  const wide = await testbed.open({
+    channelSecretKeys: Array.from({ length: 100 }, () => Keypair.random().secret()),
+  });
+  const [source] = wide.signingOrder?.accounts ?? [];
+  const many = await (
+    await wide.draft(retire(tokenAddress, TONNE))
+  ).sign({ source: source ?? '', sequence: 1n });
+  expect(footprintOf(many).length).toBeLessThanOrEqual(50);
+});
+
+it('leaves less room, and makes the call all the same, at a node that does not show the network’s settings', async () => {
+  const tokenAddress = await open({ channels: 20 });
+  const proxy = await startRewritingProxy(testbed.simulator.url);
+  try {
+    const isSetting = (key: unknown) =>
+      xdr.LedgerKey.fromXDR(String(key), 'base64').switch().name === 'configSetting';
+    proxy.onAnswer = ({ method, params }, answer) => {
+      const keys = (params?.['keys'] ?? []) as unknown[];
+      if (method === 'getLedgerEntries' && keys.some(isSetting)) answer.result = {};
+    };
+    const network = await testbed.open({ rpcUrl: proxy.url });
+    const prepared = await prepare(network, retire(tokenAddress, TONNE));
+    expect(footprintOf(prepared).length).toBe(25);
+    const [outcome] = await landTogether([prepared]);
+    expect(outcome).toMatchObject({ status: 'succeeded' });
+  } finally {
+    await proxy.close();
+  }
+});
+
+it('binds custody’s authorisation to the envelope: no entry that another account could use', async () => {
+  const tokenAddress = await open({ channels: 2 });
+  const mint: NetworkCall = { kind: 'mint', tokenAddress, to: testbed.freshAddress(), amount: 1n };
+  for (const call of [retire(tokenAddress, TONNE), mint]) {
+    const prepared = await prepare(testbed.network, call);
+    const envelope = envelopeOf(prepared);
+    const text = Buffer.from(prepared.signedBytes).toString('base64');
+    const transaction = TransactionBuilder.fromXDR(text, testbed.simulator.passphrase);
+    if (!('operations' in transaction) || !('source' in transaction)) throw new Error('It is a fee bump');
+    expect(transaction.source).toBe(testbed.channels[0]?.publicKey());
+    const [operation] = transaction.operations;
+    if (operation?.type !== 'invokeHostFunction') throw new Error('It calls no contract');
+    expect(operation.source).toBe(testbed.custody.publicKey());
+    for (const entry of operation.auth ?? []) {
+      expect(entry.credentials().switch().name).toBe('sorobanCredentialsSourceAccount');
+    }
+    const hints = envelope.signatures().map((signature) => signature.hint().toString('hex'));
+    const keys = [testbed.channels[0], testbed.custody].map((key) => key?.signatureHint().toString('hex'));
+    expect(hints).toEqual(keys);
+  }
+});
+
+it('signs with custody alone where there are no channels', async () => {
+  const tokenAddress = await open({ channels: 0 });
+  expect(testbed.network.signingOrder).toEqual({
+    accounts: [testbed.custody.publicKey()],
+    maxOpenPerAccount: 1,
+  });
+  const prepared = await prepare(testbed.network, retire(tokenAddress, TONNE));
+  expect(prepared.source).toBe(testbed.custody.publicKey());
+  expect(envelopeOf(prepared).signatures()).toHaveLength(1);
+  expect(envelopeOf(prepared).tx().operations()[0]?.sourceAccount()).toBeUndefined();
+  const [outcome] = await landTogether([prepared]);
+  expect(outcome).toMatchObject({ status: 'succeeded' });
+});
+
+it('signs the same bytes for the same draft and slot, and none for a slot of another account', async () => {
+  const tokenAddress = await open({ channels: 1 });
+  const draft = await testbed.network.draft(retire(tokenAddress, TONNE));
+  const slot = { source: testbed.channels[0]?.publicKey() ?? '', sequence: 7n };
+  expect(await draft.sign(slot)).toEqual(await draft.sign(slot));
+  expect((await draft.sign({ ...slot, sequence: 8n })).hash).not.toBe((await draft.sign(slot)).hash);
+  await expect(draft.sign({ ...slot, source: testbed.freshAddress() })).rejects.toThrow(
+    'none of the accounts',
+  );
+  await expect(draft.sign(null)).rejects.toThrow('slot');
+});

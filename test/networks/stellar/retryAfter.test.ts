@@ -1,0 +1,74 @@
+/**
+ * A Stellar node that is overrun says how long it wants to be left alone: it is not asked before.
+ */
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { Keypair, Networks } from '@stellar/stellar-sdk';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { createStellarNetwork } from '../../../src/ledger/network/stellar/network.ts';
+
+let asked: number;
+let nowMs: number;
+let answer: { status: number; retryAfter: string | null };
+let network: LedgerNetwork;
+const server = createServer((request, response) => {
+  asked += 1;
+  request.resume().on('end', () => {
+    const header = answer.retryAfter === null ? {} : { 'retry-after': answer.retryAfter };
+    response.writeHead(answer.status, { 'content-type': 'application/json', ...header });
+    const result = {
+      status: 'NOT_FOUND',
+      latestLedger: 7,
+      latestLedgerCloseTime: '1',
+      oldestLedger: 1,
+    };
+    response.end(JSON.stringify({ jsonrpc: '2.0', id: 1, result }));
+  });
+});
+
+beforeEach(async () => {
+  asked = 0;
+  nowMs = 1_800_000_000_000;
+  await new Promise<void>((resolve) => void server.listen(0, '127.0.0.1', resolve));
+  network = await createStellarNetwork({
+    name: 'overrun',
+    rpcUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    passphrase: Networks.TESTNET,
+    secretKey: Keypair.random().secret(),
+    channelSecretKeys: [],
+    factoryAddress: 'CDLZFC3SYJYDZT7K67VZ75HPJVIEUVNIXF47ZG2FB2RMQQVU2HHGCYSC',
+    maxInclusionFeeStroops: 100,
+    requestTimeoutMs: 5_000,
+    nowMs: () => nowMs,
+  });
+});
+afterEach(async () => {
+  server.closeAllConnections();
+  await new Promise((resolve) => server.close(resolve));
+});
+
+for (const [status, retryAfter, seconds] of [
+  [429, '20', 20],
+  [503, new Date(1_800_000_000_000 + 30_000).toUTCString(), 30],
+  [429, '86400', 60],
+] as const) {
+  it(`is left alone for ${seconds} s after ${status} with Retry-After: ${retryAfter}`, async () => {
+    answer = { status, retryAfter };
+    await expect(network.status()).rejects.toThrow(NetworkUnavailable);
+    answer = { status: 200, retryAfter: null };
+    nowMs += seconds * 1_000 - 1;
+    await expect(network.status()).rejects.toThrow('it asked to be left alone for 1 s more');
+    expect(asked).toBe(1);
+    nowMs += 1;
+    expect(await network.status()).toMatchObject({ ledger: 7n });
+    expect(asked).toBe(2);
+  });
+}
+
+it('is asked again at once when it names no time', async () => {
+  answer = { status: 429, retryAfter: null };
+  await expect(network.status()).rejects.toThrow(NetworkUnavailable);
+  answer = { status: 200, retryAfter: null };
+  expect(await network.status()).toMatchObject({ ledger: 7n });
+});

@@ -1,0 +1,115 @@
+/**
+ * Who and where: the network's identity, its addresses, its ledgers, and what a deploy leaves behind.
+ */
+import { describe, expect, it } from 'vitest';
+import {
+  deploy,
+  deployCarbon,
+  deployReceipt,
+  freshSalt,
+  land,
+  prepare,
+  prepareAll,
+  refusalOf,
+  settled,
+} from '../../../devnet/calls.ts';
+import type { NetworkTraits, UnderTest } from './network.ts';
+
+export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): void {
+  describe('identity', () => {
+    it('names the network and its signer the same way from every instance', () => {
+      const { network, twin, stranger } = underTest();
+      expect(network.name).not.toBe('');
+      expect(network.networkId).not.toBe('');
+      expect([twin.name, twin.networkId]).toEqual([network.name, network.networkId]);
+      expect(twin.custodyAddress).toBe(network.custodyAddress);
+      expect(stranger.networkId).toBe(network.networkId);
+      expect(stranger.custodyAddress).not.toBe(network.custodyAddress);
+    });
+
+    it('knows its own addresses and no others', () => {
+      const { network, freshAddress } = underTest();
+      const address = freshAddress();
+      expect(network.normalizeAddress(address)).toBe(address);
+      expect(network.normalizeAddress(network.custodyAddress)).toBe(network.custodyAddress);
+      for (const text of ['', 'custody', '0x12', `${address}A`, address.slice(1), 'a'.repeat(10_000)]) {
+        expect(network.normalizeAddress(text)).toBeNull();
+      }
+    });
+
+    it('hashes asset ids, each to its own hash', () => {
+      const { network } = underTest();
+      expect(network.hashAssetId('VCS-1-2024')).toMatch(/^0x[0-9a-f]{64}$/);
+      expect(network.hashAssetId('VCS-1-2024')).toBe(network.hashAssetId('VCS-1-2024'));
+      expect(network.hashAssetId('VCS-1-2024')).not.toBe(network.hashAssetId('VCS-1-2025'));
+    });
+
+    it('closes ledgers: numbers rise with landed transactions, and time with time', async () => {
+      const { network, twin, advanceClock } = underTest();
+      const before = await network.status();
+      expect(before.oldestLedger).toBeLessThanOrEqual(before.ledger);
+      await deploy(network, deployCarbon());
+      const after = await twin.status();
+      expect(after.ledger).toBeGreaterThan(before.ledger);
+      expect(after.closedAt).toBeGreaterThanOrEqual(before.closedAt);
+      await advanceClock(100);
+      expect((await network.status()).closedAt).toBeGreaterThanOrEqual(after.closedAt + 100n);
+    });
+  });
+
+  describe('deploys', () => {
+    it('puts each template where it says, with the hash of its asset id', async () => {
+      const { network, freshAddress } = underTest();
+      const carbon = deployCarbon();
+      const receipt = deployReceipt(1_800_000_000n);
+      const carbonAddress = await deploy(network, carbon);
+      const receiptAddress = await deploy(network, receipt);
+      expect(await network.tokenAt(carbonAddress)).toEqual({
+        template: 'carbon-credit',
+        assetIdHash: network.hashAssetId(carbon.assetId),
+      });
+      expect(await network.tokenAt(receiptAddress)).toEqual({
+        template: 'commodity',
+        assetIdHash: network.hashAssetId(receipt.assetId),
+      });
+      expect(await network.totalSupply(carbonAddress)).toBe(0n);
+      expect(await network.tokenAt(freshAddress())).toBeNull();
+      expect(await network.tokenAt('no address at all')).toBeNull();
+    });
+
+    it('gives the signer the admin’s roles, and a stranger none', async () => {
+      const { network, stranger } = underTest();
+      const tokenAddress = await deploy(network, deployCarbon());
+      const mint = { kind: 'mint', tokenAddress, to: stranger.custodyAddress, amount: 1n } as const;
+      expect((await refusalOf(prepare(stranger, mint))).reason).toBe('UNAUTHORIZED');
+      expect(await land(network, mint)).toEqual({ kind: 'done' });
+    });
+
+    if (traits.addressesArePredicted) {
+      it('predicts the address from the salt, on every instance', async () => {
+        const { network, twin } = underTest();
+        const salt = freshSalt();
+        const predicted = network.predictTokenAddress(salt);
+        expect(twin.predictTokenAddress(salt)).toBe(predicted);
+        expect(network.predictTokenAddress(freshSalt())).not.toBe(predicted);
+        expect(await deploy(network, deployCarbon(salt))).toBe(predicted);
+      });
+
+      it('accepts each salt once: a second deploy is refused, and so is one already signed', async () => {
+        const { network } = underTest();
+        const call = deployCarbon();
+        const [first, second] = await prepareAll(network, [call, call]);
+        expect(first.hash).not.toBe(second.hash);
+        await network.broadcast(first.signedBytes);
+        await network.broadcast(second.signedBytes);
+        const outcomes = [await settled(network, first), await settled(network, second)];
+        expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['refused', 'succeeded']);
+        const refused = outcomes.find((outcome) => outcome.status === 'refused');
+        expect(refused).toMatchObject({ refusal: { reason: 'SALT_ALREADY_USED' } });
+        expect((await refusalOf(prepare(network, call))).reason).toBe('SALT_ALREADY_USED');
+        const receipt = { ...deployReceipt(1_800_000_000n), salt: call.salt };
+        expect((await refusalOf(prepare(network, receipt))).reason).toBe('SALT_ALREADY_USED');
+      });
+    }
+  });
+}

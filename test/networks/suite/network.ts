@@ -1,0 +1,66 @@
+/**
+ * The contract that every network adapter keeps: run it with `describeLedgerNetwork(name, makeNetwork)`.
+ *
+ * The tests speak the port alone; what only a test needs (time that passes, a pause, another signer) comes
+ * from `NetworkUnderTest`, which each adapter's test file provides for its own network.
+ */
+import { afterAll, beforeAll, describe } from 'vitest';
+import type { Address, LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { describeCarbonTokens } from './carbonTokens.ts';
+import { describeIdentity } from './identity.ts';
+import { describeReceipts } from './receipts.ts';
+import { describeSettlement } from './settlement.ts';
+import { describeTransactions } from './transactions.ts';
+
+export interface NetworkUnderTest {
+  network: LedgerNetwork;
+  /** A second adapter of the same signer on the same network, like another process. */
+  twin: LedgerNetwork;
+  /** An adapter of another signer on the same network, who may hold tokens but has no role; same settlement. */
+  stranger: LedgerNetwork;
+  /** An unused address. */
+  freshAddress: () => Address;
+  /** Lets the network's time pass, without a transaction. */
+  advanceClock: (seconds: number) => Promise<void>;
+  /** Pauses or unpauses a token or a settlement contract of custody's. */
+  setPaused: (contractAddress: Address, paused: boolean) => Promise<void>;
+  traits: NetworkTraits;
+  close: () => Promise<void>;
+}
+
+/** Where networks differ by their nature, and the port says that they may. */
+export interface NetworkTraits {
+  /** Signed bytes name a moment after which they can't land (`validUntil`). */
+  bytesExpire: boolean;
+  /** A deploy's address follows from its salt (`predictTokenAddress`). */
+  addressesArePredicted: boolean;
+  /** How many transactions can be under way together, if fewer than 20; two at least. */
+  fewSlots?: number;
+}
+
+/** Gives the tests of a group the network that was made for the whole suite. */
+export type UnderTest = () => NetworkUnderTest;
+
+export function describeLedgerNetwork(
+  name: string,
+  traits: NetworkTraits,
+  makeNetwork: () => Promise<Omit<NetworkUnderTest, 'traits'>>,
+): void {
+  describe(`the ledger network port: ${name}`, () => {
+    let made: NetworkUnderTest | null = null;
+    beforeAll(async () => {
+      made = { ...(await makeNetwork()), traits };
+    });
+    afterAll(() => made?.close());
+    const underTest: UnderTest = () => {
+      if (!made) throw new Error('The network under test is not ready');
+      return made;
+    };
+
+    describeIdentity(underTest, traits);
+    describeTransactions(underTest, traits);
+    describeCarbonTokens(underTest);
+    describeReceipts(underTest);
+    describeSettlement(underTest);
+  });
+}

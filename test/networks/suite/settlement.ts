@@ -1,0 +1,168 @@
+/**
+ * The settlement contract: a reference is used once; what it holds goes to the treasury or back, never both.
+ */
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import type { Address, LedgerNetwork, SettlementContract } from '../../../src/ledger/network/port.ts';
+import {
+  deploy,
+  deployReceipt,
+  freshSalt,
+  land,
+  prepare,
+  prepareAll,
+  refusalOf,
+  settled,
+} from '../../../devnet/calls.ts';
+import type { UnderTest } from './network.ts';
+
+/** A receipt with 1000 base units in custody, and the settlement contract in use. */
+async function openReceipt(
+  network: LedgerNetwork,
+): Promise<{ tokenAddress: Address; settlement: SettlementContract }> {
+  const settlement = await network.settlementContract();
+  if (!settlement) throw new Error('There is no settlement contract');
+  const tokenAddress = await deploy(network, deployReceipt(4_000_000_000n));
+  await land(network, { kind: 'mint', tokenAddress, to: network.custodyAddress, amount: 1000n });
+  return { tokenAddress, settlement };
+}
+
+export function describeSettlement(underTest: UnderTest): void {
+  describe('ramp settlement', () => {
+    it('is there from the start, running, with a treasury', async () => {
+      const { network, twin } = underTest();
+      const settlement = await network.settlementContract();
+      expect(settlement?.paused).toBe(false);
+      expect(network.normalizeAddress(settlement?.address ?? '')).toBe(settlement?.address);
+      expect(network.normalizeAddress(settlement?.treasury ?? '')).toBe(settlement?.treasury);
+      expect(await twin.settlementContract()).toEqual(settlement);
+    });
+
+    it('refunds a deposit to its depositor, once', async () => {
+      const { network } = underTest();
+      const { tokenAddress, settlement } = await openReceipt(network);
+      const sessionId = randomUUID();
+      expect(await network.offRampDeposit(sessionId)).toBeNull();
+      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 400n });
+      const deposit = {
+        depositor: network.custodyAddress,
+        tokenAddress,
+        amount: 400n,
+        initiatedAt: expect.any(BigInt) as bigint,
+      };
+      expect(await network.offRampDeposit(sessionId)).toEqual({ ...deposit, status: 'PENDING' });
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(600n);
+      expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(400n);
+
+      await land(network, { kind: 'refundOffRamp', sessionId });
+      expect(await network.offRampDeposit(sessionId)).toEqual({ ...deposit, status: 'REFUNDED' });
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(1000n);
+      expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(0n);
+      for (const kind of ['refundOffRamp', 'confirmOffRampSettlement'] as const) {
+        expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('WRONG_STATUS');
+      }
+    });
+
+    it('confirms a stranger’s deposit to the treasury, by the settler alone', async () => {
+      const { network, stranger } = underTest();
+      const { tokenAddress, settlement } = await openReceipt(network);
+      await land(network, { kind: 'mint', tokenAddress, to: stranger.custodyAddress, amount: 300n });
+      const { treasury } = settlement;
+      if (treasury === null) throw new Error('The settlement contract does not tell its treasury');
+      const treasuryBefore = await network.balanceOf(tokenAddress, treasury);
+      const sessionId = randomUUID();
+      await land(stranger, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 300n });
+      expect((await network.offRampDeposit(sessionId))?.depositor).toBe(stranger.custodyAddress);
+      const confirm = { kind: 'confirmOffRampSettlement', sessionId } as const;
+      expect((await refusalOf(prepare(stranger, confirm))).reason).toBe('UNAUTHORIZED');
+      await land(network, confirm);
+      expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
+      expect(await network.balanceOf(tokenAddress, treasury)).toBe(treasuryBefore + 300n);
+      expect(await network.balanceOf(tokenAddress, stranger.custodyAddress)).toBe(0n);
+    });
+
+    it('uses each reference once, and takes no more than the depositor holds', async () => {
+      const { network } = underTest();
+      const { tokenAddress } = await openReceipt(network);
+      const sessionId = randomUUID();
+      const deposit = { kind: 'initiateOffRamp', sessionId, tokenAddress } as const;
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 0n }))).reason).toBe('ZERO_AMOUNT');
+      if (network.depositsNeedApproval) {
+        await land(network, { kind: 'approve', tokenAddress, amount: 1001n });
+      }
+      const short = await refusalOf(prepare(network, { ...deposit, amount: 1001n }));
+      expect(short.reason).toBe('INSUFFICIENT_BALANCE');
+      await land(network, { ...deposit, amount: 10n });
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 10n }))).reason).toBe(
+        'REFERENCE_ALREADY_USED',
+      );
+      await land(network, { kind: 'refundOffRamp', sessionId });
+      expect((await refusalOf(prepare(network, { ...deposit, amount: 10n }))).reason).toBe(
+        'REFERENCE_ALREADY_USED',
+      );
+    });
+
+    it('refuses to resolve what was never deposited', async () => {
+      const { network } = underTest();
+      const sessionId = randomUUID();
+      for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
+        expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('WRONG_STATUS');
+      }
+    });
+
+    it('resolves once when confirm and refund race', async () => {
+      const { network, twin } = underTest();
+      const { tokenAddress, settlement } = await openReceipt(network);
+      const sessionId = randomUUID();
+      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 50n });
+      const [confirm, refund] = await prepareAll(network, [
+        { kind: 'confirmOffRampSettlement', sessionId },
+        { kind: 'refundOffRamp', sessionId },
+      ]);
+      await Promise.all([network.broadcast(confirm.signedBytes), twin.broadcast(refund.signedBytes)]);
+      const outcomes = [await settled(network, confirm), await settled(twin, refund)];
+      expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['refused', 'succeeded']);
+      expect(await network.balanceOf(tokenAddress, settlement.address)).toBe(0n);
+    });
+
+    it('takes no deposits while paused, and lets out nothing of what it holds', async () => {
+      const { network, setPaused } = underTest();
+      const { tokenAddress, settlement } = await openReceipt(network);
+      const held = randomUUID();
+      await land(network, { kind: 'initiateOffRamp', sessionId: held, tokenAddress, amount: 1n });
+      await setPaused(settlement.address, true);
+      expect((await network.settlementContract())?.paused).toBe(true);
+      const deposit = { kind: 'initiateOffRamp', sessionId: randomUUID(), tokenAddress, amount: 1n } as const;
+      expect((await refusalOf(prepare(network, deposit))).reason).toBe('PAUSED');
+      for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
+        expect((await refusalOf(prepare(network, { kind, sessionId: held }))).reason).toBe('PAUSED');
+      }
+      await setPaused(settlement.address, false);
+      await land(network, { kind: 'refundOffRamp', sessionId: held });
+      await land(network, deposit);
+    });
+
+    it('lets out nothing of a paused token, and does once it runs again', async () => {
+      const { network, setPaused } = underTest();
+      const { tokenAddress } = await openReceipt(network);
+      const sessionId = randomUUID();
+      await land(network, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 1n });
+      await setPaused(tokenAddress, true);
+      for (const kind of ['confirmOffRampSettlement', 'refundOffRamp'] as const) {
+        expect((await refusalOf(prepare(network, { kind, sessionId }))).reason).toBe('PAUSED');
+      }
+      await setPaused(tokenAddress, false);
+      await land(network, { kind: 'confirmOffRampSettlement', sessionId });
+      expect((await network.offRampDeposit(sessionId))?.status).toBe('SETTLED');
+    });
+
+    it('deploys a further settlement contract', async () => {
+      const { network, freshAddress } = underTest();
+      const call = { kind: 'deployRampSettlement', salt: freshSalt(), treasury: freshAddress() } as const;
+      const address = await deploy(network, call);
+      expect(network.normalizeAddress(address)).toBe(address);
+      expect(address).not.toBe((await network.settlementContract())?.address);
+      expect(await network.tokenAt(address)).toBeNull();
+    });
+  });
+}

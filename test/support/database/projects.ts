@@ -1,0 +1,30 @@
+/**
+ * Projects for tests that need one to be there and don't care how it came.
+ */
+import { randomUUID } from 'node:crypto';
+import type { Db } from '../../../src/db/connection.ts';
+import { projects } from '../../../src/db/tables/index.ts';
+
+export async function insertProject(db: Db, facts: { quantityTonnes: bigint }): Promise<string> {
+  const id = randomUUID();
+  await db.insert(projects).values({
+    id,
+    state: 'OPEN',
+    assetId: `TEST-${id}-2024`,
+    assetKey: `test-${id}-2024`,
+    creditType: 'VCU',
+    verificationBodyRef: `TEST-${id}`,
+    vintageYear: 2024,
+    quantityTonnes: facts.quantityTonnes,
+    projectLocation: 'Test valley',
+    projectType: 'reforestation',
+    countryCode: 'KE',
+    tokenName: 'Test valley VCU',
+    tokenSymbol: 'CARB',
+    deploySalt: `0x${'11'.repeat(32)}`,
+    tokenAddress: `C-${id}`,
+    developerId: 'developer',
+    createdAt: new Date('2026-01-01T00:00:00Z'),
+  });
+  return id;
+}

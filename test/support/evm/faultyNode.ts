@@ -1,0 +1,114 @@
+/**
+ * A node that does not always tell the truth: in front of a real one, it speaks JSON-RPC over HTTP and passes on
+ * what no rule answers.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+
+export interface RpcQuestion {
+  id?: unknown;
+  method: string;
+  params: readonly unknown[];
+}
+
+/** What is answered instead of the node's own answer; undefined passes the question on. */
+export type Rule = (
+  question: RpcQuestion,
+) => { result: unknown } | { error: { code: number; message: string; data?: unknown } } | 'cut' | undefined;
+
+interface FixedAnswer {
+  status: number;
+  body: string;
+  headers?: Record<string, string>;
+}
+
+export interface FaultyNode {
+  readonly url: string;
+  /** All questions since the start, in the order they came. */
+  readonly questions: RpcQuestion[];
+  /** Of each request: how many questions it held. */
+  readonly batchSizes: number[];
+  /** The first rule that answers does; called without any, it tells the truth. */
+  obey(...rules: Rule[]): void;
+  /** Answers this instead of JSON-RPC, whatever is asked; null ends that. */
+  answerAll(response: FixedAnswer | null): void;
+  /** Takes no more questions than these at once; null ends that. */
+  limitBatches(max: number | null): void;
+  close(): Promise<void>;
+}
+
+export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
+  let rules: readonly Rule[] = [];
+  let maxBatch: number | null = null;
+  let fixed: FixedAnswer | null = null;
+  const questions: RpcQuestion[] = [];
+  const batchSizes: number[] = [];
+
+  async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const asked = JSON.parse(Buffer.concat(chunks).toString()) as RpcQuestion | RpcQuestion[];
+    const all = Array.isArray(asked) ? asked : [asked];
+    questions.push(...all);
+    batchSizes.push(all.length);
+    if (Array.isArray(asked) && maxBatch !== null && all.length > maxBatch) {
+      const error = { code: -32600, message: `Batch of more than ${maxBatch} requests are not allowed` };
+      response.writeHead(400).end(JSON.stringify({ jsonrpc: '2.0', id: null, error }));
+      return;
+    }
+    if (fixed) {
+      response.writeHead(fixed.status, fixed.headers).end(fixed.body);
+      return;
+    }
+    const decided = all.map((question) => rules.map((rule) => rule(question)).find(Boolean));
+    if (decided.includes('cut')) {
+      response.socket?.destroy();
+      return;
+    }
+    const passed = all.filter((_, at) => decided[at] === undefined);
+    const told = passed.length === 0 ? [] : await pass(nodeUrl, passed);
+    const answers = all.map((question, at) => {
+      const own = decided[at];
+      if (own !== undefined && own !== 'cut') return { jsonrpc: '2.0', id: question.id, ...own };
+      return told.find((answer) => answer.id === question.id);
+    });
+    response.setHeader('content-type', 'application/json');
+    response.end(JSON.stringify(Array.isArray(asked) ? answers : answers[0]));
+  }
+
+  const server = createServer((request, response) => {
+    // The node behind is away: so is this one.
+    answer(request, response).catch(() => response.socket?.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    questions,
+    batchSizes,
+    obey(...given) {
+      rules = given;
+    },
+    answerAll(response) {
+      fixed = response;
+    },
+    limitBatches(max) {
+      maxBatch = max;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+async function pass(nodeUrl: string, questions: RpcQuestion[]): Promise<{ id: unknown }[]> {
+  const response = await fetch(nodeUrl, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(questions),
+    signal: AbortSignal.timeout(10_000),
+  });
+  return (await response.json()) as { id: unknown }[];
+}

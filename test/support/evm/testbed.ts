@@ -1,0 +1,63 @@
+/**
+ * An EVM node with the contracts on it, and the product's adapters of custody and of a stranger, for tests of
+ * what only this family of networks does.
+ */
+import { createEvmNetwork } from '../../../src/ledger/network/evm/network.ts';
+import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
+import type { EvmNetworkOptions } from '../../../src/ledger/network/evm/options.ts';
+import { startAnvil } from '../../../devnet/evm/anvil.ts';
+import type { Anvil, AnvilAccount, AnvilOptions } from '../../../devnet/evm/anvil.ts';
+import { deployContracts } from '../../../devnet/evm/deploy.ts';
+import type { DeployedContracts } from '../../../devnet/evm/deploy.ts';
+import { startFaultyNode } from './faultyNode.ts';
+import type { FaultyNode } from './faultyNode.ts';
+
+export const GWEI = 10n ** 9n;
+
+export interface EvmTestbed {
+  anvil: Anvil;
+  contracts: DeployedContracts;
+  custody: AnvilAccount;
+  stranger: AnvilAccount;
+  deployer: AnvilAccount;
+  /** In front of the node; adapters speak to it unless told otherwise. */
+  faulty: FaultyNode;
+  open(options?: Partial<EvmNetworkOptions>): Promise<EvmNetwork>;
+  close(): Promise<void>;
+}
+
+export async function startEvmTestbed(
+  options: AnvilOptions & { multicall?: boolean; finality?: EvmNetworkOptions['finality'] } = {},
+): Promise<EvmTestbed> {
+  const { multicall = true, finality = { confirmations: 0 }, ...chain } = options;
+  const anvil = await startAnvil(chain);
+  const [custody, stranger, deployer] = anvil.accounts as [AnvilAccount, AnvilAccount, AnvilAccount];
+  const contracts = await deployContracts(anvil, { deployer, custodyAddress: custody.address, multicall });
+  const faulty = await startFaultyNode(anvil.url);
+  return {
+    anvil,
+    contracts,
+    custody,
+    stranger,
+    deployer,
+    faulty,
+    open: (own = {}) =>
+      createEvmNetwork({
+        name: 'evm',
+        rpcUrl: faulty.url,
+        chainId: anvil.chainId,
+        secretKey: custody.secretKey,
+        factoryAddress: contracts.factoryAddress,
+        settlementFactoryAddress: contracts.settlementFactoryAddress,
+        settlementAddress: contracts.settlementAddress,
+        finality,
+        maxFeePerGasCap: 200n * GWEI,
+        requestTimeoutMs: 10_000,
+        ...own,
+      }),
+    async close() {
+      await faulty.close();
+      await anvil.stop();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+/**
+ * A network port that misbehaves the way networks do: it wraps a real one and loses, delays or refuses at
+ * the places a test names. What it lets through is the real network's behaviour.
+ */
+import {
+  NetworkRefusal,
+  NetworkUnavailable,
+  type LedgerNetwork,
+  type NetworkCall,
+} from '../../../src/ledger/network/port.ts';
+
+export type Fault =
+  /** The call never reaches the network. */
+  | 'unreachable'
+  /** The call takes effect, but its answer is lost. */
+  | 'answer-lost'
+  /** The network refuses the call for good. */
+  | 'refused'
+  /** For `outcome`: the network's history no longer reaches back far enough. */
+  | 'history-gone';
+
+export type FaultyMethod =
+  | 'draft'
+  | 'broadcast'
+  | 'outcome'
+  | 'retirementRecords'
+  | 'carbonTotals'
+  | 'status'
+  | 'expiryOf'
+  | 'offRampDeposit';
+
+/** Asked before each call of a faulty method; null lets it through. */
+export type FaultPlan = (
+  method: FaultyMethod,
+  callNumber: number,
+  /** What is to be signed, when the method is `draft`. */
+  drafted?: NetworkCall,
+) => Fault | null;
+
+const FAULTY_METHODS: readonly FaultyMethod[] = [
+  'draft',
+  'broadcast',
+  'outcome',
+  'retirementRecords',
+  'carbonTotals',
+  'status',
+  'expiryOf',
+  'offRampDeposit',
+];
+
+export function withFaults<N extends LedgerNetwork>(network: N, plan: FaultPlan): N {
+  const calls = new Map<FaultyMethod, number>();
+  const faulty = { ...network };
+  for (const method of FAULTY_METHODS) {
+    const original = network[method].bind(network) as (...args: unknown[]) => Promise<unknown>;
+    const replacement = async (...args: unknown[]): Promise<unknown> => {
+      const callNumber = (calls.get(method) ?? 0) + 1;
+      calls.set(method, callNumber);
+      const drafted = method === 'draft' ? (args[0] as NetworkCall) : undefined;
+      const fault = plan(method, callNumber, drafted);
+      if (fault === 'unreachable') return lost(method, 'connection refused');
+      if (fault === 'history-gone')
+        return { status: 'undeterminable', reason: 'history does not reach back' };
+      if (fault === 'refused') {
+        throw new NetworkRefusal({ reason: 'OTHER', message: `${method} refused by the test` });
+      }
+      const answer = await original(...args);
+      return fault === 'answer-lost' ? lost(method, 'connection reset after the request was sent') : answer;
+    };
+    Object.assign(faulty, { [method]: replacement });
+  }
+  return faulty;
+}
+
+/** Broadcasting never throws: what is not known is said so. Everything else is unavailable. */
+function lost(method: FaultyMethod, reason: string): unknown {
+  if (method === 'broadcast') return { status: 'unknown', reason };
+  throw new NetworkUnavailable(`${method}: ${reason}`);
+}

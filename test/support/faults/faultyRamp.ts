@@ -1,0 +1,57 @@
+/**
+ * A ramp provider that misbehaves the way providers do: it wraps a real one and loses calls or answers, or says
+ * what a test wants it to say.
+ */
+import { DomainError } from '../../../src/lib/errors.ts';
+import type { RampProvider } from '../../../src/ramp/port.ts';
+
+export type RampFault =
+  /** The call never reaches the provider. */
+  | 'unreachable'
+  /** The call takes effect, but its answer is lost. */
+  | 'answer-lost'
+  /** The provider says no. */
+  | 'rejected';
+
+export type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
+
+/** Asked before each call; null lets it through. */
+export type RampFaultPlan = (method: RampMethod, callNumber: number) => RampFault | null;
+
+export interface FaultyRamp extends RampProvider {
+  /** How often each method was called. */
+  calls: ReadonlyMap<RampMethod, number>;
+  /** How often it was asked for the status of this session. */
+  looksAt(sessionId: string): number;
+}
+
+const METHODS: readonly RampMethod[] = [
+  'quote',
+  'openSession',
+  'findSessionByReference',
+  'getStatus',
+  'closeSession',
+];
+
+export function withRampFaults(provider: RampProvider, plan: RampFaultPlan): FaultyRamp {
+  const calls = new Map<RampMethod, number>();
+  const looks: unknown[] = [];
+  const looksAt = (sessionId: string) => looks.filter((id) => id === sessionId).length;
+  const faulty = { ...provider, calls, looksAt };
+  for (const method of METHODS) {
+    const original = provider[method].bind(provider) as (...args: unknown[]) => Promise<unknown>;
+    const replacement = async (...args: unknown[]): Promise<unknown> => {
+      const callNumber = (calls.get(method) ?? 0) + 1;
+      calls.set(method, callNumber);
+      if (method === 'getStatus') looks.push(args[0]);
+      const fault = plan(method, callNumber);
+      if (fault === 'unreachable') throw new DomainError('RAMP_UNAVAILABLE', `${method}: connection refused`);
+      if (fault === 'rejected') throw new DomainError('RAMP_REJECTED', `${method} refused by the test`);
+      const answer = await original(...args);
+      if (fault === 'answer-lost') throw new DomainError('RAMP_UNAVAILABLE', `${method}: connection reset`);
+      return answer;
+    };
+    Object.assign(faulty, { [method]: replacement });
+  }
+  return faulty;
+}

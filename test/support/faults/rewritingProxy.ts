@@ -1,0 +1,56 @@
+/**
+ * A node in front of a node: passes JSON-RPC on, after a test has had its way with a request or an answer.
+ */
+import { createServer } from 'node:http';
+import { readBody } from '../../../src/lib/readBody.ts';
+
+export interface RpcMessage {
+  method?: string;
+  params?: Record<string, unknown> | null;
+  result?: Record<string, unknown>;
+}
+
+export interface RewritingProxy {
+  url: string;
+  /** Changes requests on their way, in place. */
+  onRequest: (request: RpcMessage) => void;
+  /** Changes answers on their way back, in place. */
+  onAnswer: (request: RpcMessage, answer: RpcMessage) => void;
+  close: () => Promise<void>;
+}
+
+const MAX_BODY_BYTES = 1024 * 1024;
+
+export async function startRewritingProxy(targetUrl: string): Promise<RewritingProxy> {
+  const server = createServer((request, response) => {
+    const pass = async () => {
+      const body = await readBody(request, MAX_BODY_BYTES);
+      const asked = JSON.parse(String(body)) as RpcMessage;
+      proxy.onRequest(asked);
+      const answer = await fetch(targetUrl, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: JSON.stringify(asked),
+      });
+      const told = (await answer.json()) as RpcMessage;
+      proxy.onAnswer(asked, told);
+      response.writeHead(answer.status, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(told));
+    };
+    pass().catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
+  const proxy: RewritingProxy = {
+    url: `http://127.0.0.1:${bound.port}`,
+    onRequest: () => {},
+    onAnswer: () => {},
+    close: () =>
+      new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      }),
+  };
+  return proxy;
+}

@@ -1,0 +1,390 @@
+/**
+ * Every field of Query, Mutation and Subscription: how it is asked for, and who may. Read by the tests of access and
+ * of abuse; a field that is not here fails them.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
+import type { Role } from '../../../src/identity/roles.ts';
+import { expect } from 'vitest';
+import type { Marketplace } from './marketplace.ts';
+
+/** What belongs to `acme`, who is buyer, farmer and warehouse by that name. */
+export interface Belongings {
+  tokenAddress: string;
+  projectId: string;
+  purchaseId: string;
+  retirementId: string;
+  receiptTokenAddress: string;
+  receiptId: string;
+  offRampSessionId: string;
+  providerSessionId: string;
+  /** The deposit of another receipt, which lies at a holder's own address; not signed yet. */
+  holderActId: string;
+}
+
+export const OWNER = 'acme';
+/** A holder with a wallet, which holds only the receipt of `holderActId`. */
+const HOLDER = addressOfSecretKey(generateSecretKey(randomBytes));
+
+export interface AccessRule {
+  /** Roles beside admin; null for every caller, with or without a token. */
+  who: readonly Role[] | null;
+  query: string;
+  variables?: (own: Belongings) => Record<string, unknown>;
+}
+
+const unknownId = (type: string) => Buffer.from(`${type}:${randomUUID()}`).toString('base64url');
+const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
+
+export const QUERIES: Readonly<Record<string, AccessRule>> = {
+  apiKeys: { who: [], query: '{ apiKeys(first: 1) { edges { node { id } } } }' },
+  auditEntries: { who: ['operator'], query: '{ auditEntries(first: 1) { edges { node { id } } } }' },
+  buyerAccount: {
+    who: ['buyer', 'operator'],
+    query: `{ buyerAccount(buyerId: "${OWNER}") { buyerId } }`,
+  },
+  offRampSession: {
+    who: ['farmer', 'operator'],
+    query: 'query ($id: ID!) { offRampSession(id: $id) { id } }',
+    variables: ({ offRampSessionId }) => ({ id: offRampSessionId }),
+  },
+  offRampSessions: {
+    who: ['farmer', 'operator'],
+    query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
+  },
+  expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
+  node: {
+    who: null,
+    query: 'query ($id: ID!) { node(id: $id) { id } }',
+    variables: ({ retirementId }) => ({ id: retirementId }),
+  },
+  offRampQuote: {
+    who: ['farmer', 'operator'],
+    query: '{ offRampQuote(tokenAmount: 1, fiatCurrency: "KES") { payout { amount } } }',
+  },
+  project: {
+    who: null,
+    query: 'query ($token: Address!) { project(tokenAddress: $token) { id } }',
+    variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  projects: { who: null, query: '{ projects(first: 1) { edges { node { id } } } }' },
+  receipt: {
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
+    query: 'query ($token: Address!) { receipt(tokenAddress: $token) { id } }',
+    variables: ({ receiptTokenAddress: token }) => ({ token }),
+  },
+  receipts: {
+    who: ['farmer', 'warehouse', 'operator'],
+    query: '{ receipts(first: 1) { edges { node { id } } } }',
+  },
+  reconciliation: {
+    who: ['operator'],
+    query: 'query ($token: Address!) { reconciliation(tokenAddress: $token) { agrees } }',
+    variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  registry: {
+    who: null,
+    query: 'query ($token: Address!) { registry(tokenAddress: $token) { totalRetired } }',
+    variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  retirement: {
+    who: ['buyer', 'operator'],
+    query: 'query ($id: ID!) { retirement(id: $id) { id } }',
+    variables: ({ retirementId: id }) => ({ id }),
+  },
+  retirementRecords: { who: null, query: '{ retirementRecords(first: 1) { nodes { index } } }' },
+  retirementTotals: { who: null, query: '{ retirementTotals(groupBy: DAY, first: 1) { nodes { tonnes } } }' },
+  retirementRecord: {
+    who: null,
+    query: 'query ($token: Address!) { retirementRecord(tokenAddress: $token, index: 0) { id } }',
+    variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  retirementBySerial: {
+    who: null,
+    query: '{ retirementBySerial(serial: "VCS-1-2024-000001") { index } }',
+  },
+  retirements: {
+    who: ['buyer', 'operator'],
+    query: '{ retirements(first: 1) { edges { node { id } } } }',
+  },
+  submission: {
+    who: ['operator'],
+    query: 'query ($id: ID!) { submission(id: $id) { id } }',
+    variables: () => ({ id: unknownId('Submission') }),
+  },
+  submissions: { who: ['operator'], query: '{ submissions(first: 1) { edges { node { id } } } }' },
+  viewer: { who: null, query: '{ viewer { subject } }' },
+};
+
+const mutation = (name: string, type: string) =>
+  `mutation ($input: ${type}!) { ${name}(input: $input) { __typename } }`;
+
+export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
+  advanceNetworkClock: {
+    who: ['operator'],
+    query: mutation('advanceNetworkClock', 'AdvanceNetworkClockInput'),
+    variables: () => ({ input: { seconds: 1 } }),
+  },
+  cancelCashOut: {
+    who: ['farmer', 'operator'],
+    query: mutation('cancelCashOut', 'CancelCashOutInput'),
+    variables: ({ providerSessionId: sessionId }) => ({
+      input: { sessionId, idempotencyKey: randomUUID() },
+    }),
+  },
+  cashOut: {
+    who: ['farmer', 'operator'],
+    query: mutation('cashOut', 'CashOutInput'),
+    variables: ({ receiptTokenAddress }) => ({ input: cashOutOf(receiptTokenAddress) }),
+  },
+  createApiKey: {
+    who: [],
+    query: mutation('createApiKey', 'CreateApiKeyInput'),
+    variables: () => ({
+      input: {
+        name: 'a client',
+        subject: 'client',
+        roles: ['BUYER'],
+        expiresAt: inAnHour(),
+        idempotencyKey: randomUUID(),
+      },
+    }),
+  },
+  createDeposit: {
+    who: ['warehouse', 'operator'],
+    query: mutation('createDeposit', 'CreateDepositInput'),
+    variables: ({ tokenAddress }) => ({ input: depositFor(tokenAddress) }),
+  },
+  createProject: {
+    who: ['developer', 'operator'],
+    query: mutation('createProject', 'CreateProjectInput'),
+    variables: () => ({ input: newProject() }),
+  },
+  deployRampSettlement: {
+    who: ['operator'],
+    query: mutation('deployRampSettlement', 'DeployRampSettlementInput'),
+    variables: () => ({ input: { idempotencyKey: 'one for all tries' } }),
+  },
+  expireReceipts: { who: ['operator'], query: 'mutation { expireReceipts { __typename } }' },
+  pledgeReceipt: {
+    who: ['farmer', 'operator'],
+    query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
+    // Of a receipt that is being cashed out: whoever may is told so, and the receipt stays free for the others.
+    variables: ({ receiptTokenAddress }) => ({
+      input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
+    }),
+  },
+  prepareCashOutDeposit: {
+    who: ['farmer', 'operator'],
+    query: mutation('prepareCashOutDeposit', 'PrepareCashOutDepositInput'),
+    variables: ({ receiptTokenAddress }) => ({
+      input: { ...cashOutOf(receiptTokenAddress), holder: HOLDER },
+    }),
+  },
+  prepareRetirement: {
+    who: ['buyer', 'operator'],
+    query: mutation('prepareRetirement', 'PrepareRetirementInput'),
+    variables: ({ tokenAddress }) => ({
+      input: {
+        tokenAddress,
+        amountCO2e: 1,
+        holder: HOLDER,
+        beneficiary: 'Acme Ltd',
+        idempotencyKey: randomUUID(),
+      },
+    }),
+  },
+  purchase: {
+    who: ['buyer', 'operator'],
+    query: mutation('purchase', 'PurchaseInput'),
+    variables: ({ tokenAddress }) => ({
+      input: { buyerId: OWNER, tokenAddress, amountCO2e: 1, idempotencyKey: randomUUID() },
+    }),
+  },
+  releasePledge: {
+    who: ['lender', 'operator'],
+    query: mutation('releasePledge', 'ReleasePledgeInput'),
+    variables: ({ receiptTokenAddress }) => ({
+      input: { receiptTokenAddress, reference: 'loan', idempotencyKey: randomUUID() },
+    }),
+  },
+  resolveReview: {
+    who: ['operator'],
+    query: mutation('resolveReview', 'ResolveReviewInput'),
+    variables: () => ({
+      input: { submissionId: unknownId('Submission'), decision: 'RESUME', reason: 'try' },
+    }),
+  },
+  resumeSigning: {
+    who: ['operator'],
+    query: mutation('resumeSigning', 'ResumeSigningInput'),
+    variables: () => ({ input: { reason: 'try' } }),
+  },
+  resolveSessionReview: {
+    who: ['operator'],
+    query: mutation('resolveSessionReview', 'ResolveSessionReviewInput'),
+    variables: ({ offRampSessionId: id }) => ({ input: { id, decision: 'RETRY', reason: 'try' } }),
+  },
+  retire: {
+    who: ['buyer', 'operator'],
+    query: mutation('retire', 'RetireInput'),
+    variables: ({ tokenAddress }) => ({ input: retirementOf(tokenAddress, 1_000_000) }),
+  },
+  revokeApiKey: {
+    who: [],
+    query: mutation('revokeApiKey', 'RevokeApiKeyInput'),
+    variables: () => ({ input: { id: unknownId('ApiKey') } }),
+  },
+  setManualSessionStatus: {
+    who: ['operator'],
+    query: mutation('setManualSessionStatus', 'SetManualSessionStatusInput'),
+    variables: ({ providerSessionId: sessionId }) => ({ input: { sessionId, status: 'PROCESSING' } }),
+  },
+  setProjectPrice: {
+    who: ['developer', 'operator'],
+    query: mutation('setProjectPrice', 'SetProjectPriceInput'),
+    variables: () => ({
+      input: {
+        projectId: unknownId('Project'),
+        pricePerTonne: { amount: '12.5', currency: 'EUR' },
+        idempotencyKey: randomUUID(),
+      },
+    }),
+  },
+  submitSigned: {
+    who: ['buyer', 'farmer', 'operator'],
+    query: mutation('submitSigned', 'SubmitSignedInput'),
+    variables: () => ({ input: { id: unknownId('HolderAct'), signed: 'AAAA' } }),
+  },
+  transferCredits: {
+    who: ['buyer', 'operator'],
+    query: mutation('transferCredits', 'TransferCreditsInput'),
+    variables: ({ tokenAddress }) => ({
+      input: {
+        fromBuyerId: OWNER,
+        toBuyerId: 'globex',
+        tokenAddress,
+        amountCO2e: 1,
+        idempotencyKey: randomUUID(),
+      },
+    }),
+  },
+  watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
+};
+
+export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
+  retirementFeed: { who: null, query: 'subscription { retirementFeed(after: "0") { cursor } }' },
+  retirementUpdated: {
+    who: ['buyer', 'operator'],
+    query: 'subscription ($id: ID!) { retirementUpdated(id: $id) { id } }',
+    variables: ({ retirementId }) => ({ id: retirementId }),
+  },
+  projectUpdated: {
+    who: null,
+    query: 'subscription ($id: ID!) { projectUpdated(id: $id) { id } }',
+    variables: ({ projectId }) => ({ id: projectId }),
+  },
+  receiptUpdated: {
+    who: ['farmer', 'warehouse', 'operator'],
+    query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { id } }',
+    variables: ({ receiptId }) => ({ id: receiptId }),
+  },
+  offRampSessionUpdated: {
+    who: ['farmer', 'operator'],
+    query: 'subscription ($id: ID!) { offRampSessionUpdated(id: $id) { id } }',
+    variables: ({ offRampSessionId }) => ({ id: offRampSessionId }),
+  },
+};
+
+function newProject() {
+  return {
+    creditType: 'VCU',
+    verificationBodyRef: `VCS-${randomUUID()}`,
+    vintageYear: 2024,
+    quantityCO2e: 1000,
+    projectLocation: 'Kasigau Corridor',
+    projectType: 'REDD+',
+    countryCode: 'KE',
+    idempotencyKey: randomUUID(),
+  };
+}
+
+function retirementOf(tokenAddress: string, amountCO2e: number) {
+  const about = { buyerId: OWNER, buyerName: 'Acme Ltd', note: '' };
+  return { ...about, tokenAddress, amountCO2e, idempotencyKey: randomUUID() };
+}
+
+function depositFor(farmerAddress: string) {
+  return {
+    farmerAddress,
+    farmerId: OWNER,
+    commodityType: 'Maize',
+    quantityKg: 1000,
+    warehouseId: OWNER,
+    gradeClassification: 'Grade 1',
+    valuationUSD: 400,
+    idempotencyKey: randomUUID(),
+  };
+}
+
+function cashOutOf(receiptTokenAddress: string) {
+  return {
+    receiptTokenAddress,
+    tokenAmount: 1,
+    fiatCurrency: 'KES',
+    countryCode: 'KE',
+    payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
+    idempotencyKey: randomUUID(),
+  };
+}
+
+/** A project, a purchase, a retirement, a receipt and a cash-out, all made through the API. */
+export async function makeBelongings(market: Marketplace): Promise<Belongings> {
+  const ask = async <T>(query: string, variables: Record<string, unknown>): Promise<T> => {
+    const answer = await market.send<T>(query, variables, { role: 'admin', subject: 'root' });
+    expect(answer.errors).toEqual([]);
+    return answer.data as T;
+  };
+  const { createProject } = await ask<{ createProject: { tokenAddress: string; project: { id: string } } }>(
+    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { tokenAddress project { id } } }',
+    { input: newProject() },
+  );
+  const { tokenAddress, project } = createProject;
+  const bought = await ask<{ purchase: { purchase: { id: string } } }>(
+    'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }',
+    { input: { buyerId: OWNER, tokenAddress, amountCO2e: 100, idempotencyKey: randomUUID() } },
+  );
+  const retired = await ask<{ retire: { retirement: { id: string } } }>(
+    'mutation ($input: RetireInput!) { retire(input: $input) { retirement { id } } }',
+    { input: retirementOf(tokenAddress, 10) },
+  );
+  const deposited = await ask<{ createDeposit: { receipt: { id: string; tokenAddress: string } } }>(
+    'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id tokenAddress } } }',
+    { input: depositFor(market.network.custodyAddress) },
+  );
+  const { receipt } = deposited.createDeposit;
+  const cashed = await ask<{ cashOut: { sessionId: string; session: { id: string } } }>(
+    'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId session { id } } }',
+    { input: cashOutOf(receipt.tokenAddress) },
+  );
+  const own = await ask<{ createDeposit: { receipt: { tokenAddress: string } } }>(
+    'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { tokenAddress } } }',
+    { input: depositFor(HOLDER) },
+  );
+  const toSign = await ask<{ prepareCashOutDeposit: { act: { id: string } } }>(
+    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { act { id } } }',
+    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holder: HOLDER } },
+  );
+  return {
+    holderActId: toSign.prepareCashOutDeposit.act.id,
+    tokenAddress,
+    projectId: project.id,
+    purchaseId: bought.purchase.purchase.id,
+    retirementId: retired.retire.retirement.id,
+    receiptTokenAddress: receipt.tokenAddress,
+    receiptId: receipt.id,
+    offRampSessionId: cashed.cashOut.session.id,
+    providerSessionId: cashed.cashOut.sessionId,
+  };
+}

@@ -1,0 +1,42 @@
+/**
+ * A server with limits of the test's own, and clients at more than one address.
+ */
+import { request as httpRequest } from 'node:http';
+import { afterEach } from 'vitest';
+import type { HttpServerOptions } from '../../../src/http/server/server.ts';
+import { defaultLimits, type Limits } from '../../../src/limits/limits.ts';
+import { startServer, type TestServer } from './httpServer.ts';
+
+const servers: TestServer[] = [];
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close(0);
+});
+
+/** A server that ends with its test. */
+export async function serveWith(limits: Partial<Limits>, overrides: Partial<HttpServerOptions> = {}) {
+  const server = await startServer({ limits: { ...defaultLimits(), ...limits }, ...overrides });
+  servers.push(server);
+  return { ...server, api: `${server.url}/graphql` };
+}
+
+export function rates(overrides: Partial<Limits['rates']>) {
+  return { rates: { ...defaultLimits().rates, ...overrides } };
+}
+
+/** The status that a client at another address of this machine is answered with. */
+export function statusFrom(localAddress: string, url: string, authorization?: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}?query=%7Bhello%7D`, {
+      localAddress,
+      headers: authorization === undefined ? {} : { authorization },
+    });
+    request.on('response', (response) => {
+      response.resume();
+      resolve(response.statusCode ?? 0);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
+export const HELLO = { query: '{ hello }' };

@@ -1,0 +1,43 @@
+/**
+ * The platform without its HTTP server: use cases and workers on a test database and the embedded network.
+ */
+import { randomBytes } from 'node:crypto';
+import { systemClock } from '../../src/lib/clock.ts';
+import { composePlatform, type ComposeOptions, type Platform } from '../../src/startup/compose.ts';
+import type { DatabaseHandle } from '../../src/db/connection.ts';
+import { createEmbeddedNetwork, type EmbeddedNetwork } from '../../src/ledger/network/embedded/network.ts';
+import { custodySecretKey, silentLog, warehouseOptions } from '../../devnet/platform.ts';
+
+export function embeddedNetworkOn(
+  handle: DatabaseHandle,
+  options: { validitySeconds?: number } = {},
+): Promise<EmbeddedNetwork> {
+  return createEmbeddedNetwork({
+    handle,
+    secretKey: custodySecretKey,
+    clock: systemClock,
+    randomBytes,
+    ...options,
+  });
+}
+
+export function platformOn(
+  handle: DatabaseHandle,
+  network: ComposeOptions['network'],
+  overrides: Partial<ComposeOptions> = {},
+): Promise<Platform> {
+  return composePlatform({
+    handle,
+    network,
+    // Nothing listens there: tests of the indexer bring their own.
+    indexerUrl: 'http://127.0.0.1:9',
+    publicUrl: 'http://127.0.0.1:9',
+    appSecret: 'an application secret for tests alone',
+    mutationWaitMs: 20_000,
+    // Longer than any test: feeds are filled by what is tested, not by luck.
+    healIntervalMs: 600_000,
+    ...warehouseOptions,
+    log: silentLog,
+    ...overrides,
+  });
+}

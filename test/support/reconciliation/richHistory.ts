@@ -1,0 +1,188 @@
+/**
+ * A database with a bit of everything: two projects and buyers, retirements in each state, holders who retire by
+ * themselves and through the platform, receipts, cash-outs of each end, and an audit log. Quiet when it is handed over.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createAuditLog } from '../../../src/identity/auditLog.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { prepareRetirement } from '../../../src/resolvers/wallets/prepareRetirement.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { setProjectPrice } from '../../../src/resolvers/carbon/setProjectPrice.ts';
+import { transferCredits } from '../../../src/resolvers/carbon/transferCredits.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { createTestDatabase, type TestDatabase } from '../database/database.ts';
+import { createEmbeddedHolder } from '../wallets/embeddedWallets.ts';
+import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
+import { withRampFaults, type RampFaultPlan } from '../faults/faultyRamp.ts';
+import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../platform.ts';
+import { signAndSubmit } from '../wallets/walletWorld.ts';
+import { retirementInput } from '../wallets/walletRetirements.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../warehouse.ts';
+
+const IMPATIENT_MS = 300;
+
+/** Drop it when done; nothing is connected to it any more. */
+export async function createRichHistory(): Promise<TestDatabase> {
+  const database = await createTestDatabase({ poolSize: 20 });
+  const network = await embeddedNetworkOn(database.handle);
+  let faults: FaultPlan = () => null;
+  let rampFaults: RampFaultPlan = () => null;
+  const platform = await platformOn(
+    database.handle,
+    withFaults(network, (...call) => faults(...call)),
+  );
+  const { dependencies } = platform;
+  dependencies.ramp = withRampFaults(dependencies.ramp, (...call) => rampFaults(...call));
+  await platform.start();
+
+  const [first, second] = [await openProject(platform, 1000n), await openProject(platform, 500n)];
+  await price(platform, first, '12.5');
+  for (const project of [first, second]) {
+    for (const buyerId of ['acme', 'globex']) await buy(platform, project, buyerId, 100n);
+  }
+  for (const note of ['one', 'two', 'three']) await burn(platform, first, 'acme', 5n, note);
+  await burn(platform, first, 'globex', 7n, 'four');
+  await burn(platform, second, 'globex', 3n, 'five');
+  await give(platform, first, 9n);
+
+  // Custody loses what the holder gets, so this project's sums differ from then on.
+  const holder = createEmbeddedHolder();
+  await network.transfer(second.tokenAddress, holder.address, toBaseUnits(20n));
+  await network
+    .createSigner(holder.secretKey)
+    .retire({ tokenAddress: second.tokenAddress, amount: toBaseUnits(2n), beneficiary: 'Someone', note: '' });
+  const act = await prepareRetirement(dependencies, 'acme', retirementInput(second.tokenAddress, holder));
+  await signAndSubmit({ platform }, holder, act);
+
+  await createCashOuts(
+    platform,
+    (plan) => {
+      rampFaults = plan;
+    },
+    (plan) => {
+      faults = plan;
+    },
+  );
+  await writeAuditLog(database);
+
+  faults = (method, _n, call) => (method === 'draft' && call?.kind === 'retire' ? 'refused' : null);
+  await burn(platform, first, 'acme', 4n, 'refused').catch(() => undefined);
+  dependencies.mutationWaitMs = IMPATIENT_MS;
+  faults = (method) =>
+    method === 'broadcast' ? 'unreachable' : method === 'outcome' ? 'history-gone' : null;
+  const reviewed = await retireUntil(platform, first, 'under review', 'NEEDS_REVIEW');
+  faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+  const pending = await retireUntil(platform, first, 'under way', 'PENDING');
+  if (reviewed !== 'NEEDS_REVIEW' || pending !== 'PENDING') throw new Error(`${reviewed} and ${pending}`);
+
+  await platform.stop();
+  await database.handle.close();
+  return database;
+}
+
+async function price(platform: Platform, { id, developerId }: TokenizedProject, amount: string) {
+  const caller = { subject: developerId, isOperator: false };
+  const input = { projectId: id, pricePerTonne: { amount, currency: 'EUR' }, idempotencyKey: randomUUID() };
+  await setProjectPrice(platform.dependencies, caller, input);
+}
+
+async function buy(platform: Platform, project: TokenizedProject, buyerId: string, amountCO2e: bigint) {
+  const input = { buyerId, tokenAddress: project.tokenAddress, amountCO2e, idempotencyKey: randomUUID() };
+  await purchase(platform.dependencies, buyerId, input);
+}
+
+/** From acme to globex. */
+async function give(platform: Platform, { tokenAddress }: TokenizedProject, amountCO2e: bigint) {
+  const input = { fromBuyerId: 'acme', toBuyerId: 'globex', tokenAddress, amountCO2e, memo: null };
+  await transferCredits(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+}
+
+async function burn(
+  platform: Platform,
+  { tokenAddress }: TokenizedProject,
+  buyerId: string,
+  amountCO2e: bigint,
+  note: string,
+) {
+  const input = { buyerId, buyerName: `${buyerId} Ltd`, tokenAddress, amountCO2e, note };
+  return retire(platform.dependencies, buyerId, { ...input, idempotencyKey: randomUUID() });
+}
+
+async function retireUntil(platform: Platform, project: TokenizedProject, note: string, state: string) {
+  platform.dependencies.mutationWaitMs = state === 'PENDING' ? IMPATIENT_MS : 20_000;
+  return (await burn(platform, project, 'acme', 6n, note)).state;
+}
+
+/** SETTLED, REFUNDED, two REFUSED (by the network, and run out before the provider was reached), and one that waits. */
+async function createCashOuts(
+  platform: Platform,
+  onRamp: (plan: RampFaultPlan) => void,
+  onNetwork: (plan: FaultPlan) => void,
+): Promise<void> {
+  const { dependencies } = platform;
+  const receipts = [await activeReceipt(platform), await activeReceipt(platform)] as const;
+  for (const [status, end] of [
+    ['settled', 'SETTLED'],
+    ['failed', 'REFUNDED'],
+  ] as const) {
+    const session = await depositedCashOut(platform, receipts[0]);
+    await providerSays(platform, session.providerSessionId, status);
+    await reaches(platform, session.id, end);
+  }
+  await depositedCashOut(platform, receipts[1]);
+  onNetwork((method, _n, call) =>
+    method === 'draft' && call?.kind === 'initiateOffRamp' && call.sessionId.startsWith('manual_')
+      ? 'refused'
+      : null,
+  );
+  await cashOut(dependencies, farmer, cashOutInput(receipts[1])).catch(() => undefined);
+  onNetwork(() => null);
+  onRamp((method) => (method === 'openSession' ? 'unreachable' : null));
+  const { id } = await cashOut(
+    { ...dependencies, mutationWaitMs: IMPATIENT_MS },
+    farmer,
+    cashOutInput(receipts[1]),
+  );
+  // The database's clock decides, so the quote's end is moved instead.
+  await dependencies.db.transaction(async (tx) => {
+    await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+    await tx.execute(
+      sql`UPDATE off_ramp_sessions SET quote_expires_at = now() - interval '1 hour' WHERE id = ${id}`,
+    );
+  });
+  await reaches(platform, id, 'REFUSED');
+  onRamp(() => null);
+}
+
+/** Two processes, of which the first wrote five entries. */
+async function writeAuditLog({ handle }: TestDatabase): Promise<void> {
+  const ids = createIdSource(systemClock, randomBytes);
+  for (const entries of [5, 2]) {
+    const trail = createAuditLog({ db: handle.db, clock: systemClock, ids, log: silentLog });
+    for (let i = 0; i < entries; i++) {
+      const entry = trail.open({
+        requestId: randomUUID(),
+        caller: null,
+        remoteAddress: '127.0.0.1',
+        field: 'purchase',
+        subjectIds: [],
+      });
+      await entry.begin();
+      await entry.end({ outcome: 'OK', subjectIds: [] });
+    }
+    await trail.stop();
+  }
+}

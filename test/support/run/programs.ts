@@ -1,0 +1,10 @@
+/**
+ * Where the compiled form of a program lies that a test starts as a process.
+ */
+import { inject } from 'vitest';
+import { compiledPath, type Program } from './compilePrograms.ts';
+
+/** To be run by `process.execPath`. */
+export function pathOf(program: Program): string {
+  return compiledPath(inject('programsFolder'), program);
+}

@@ -1,0 +1,50 @@
+/**
+ * The order of the files: the slowest first, so that no worker begins a long one when the others have finished.
+ */
+import { relative } from 'node:path';
+import { BaseSequencer, type TestSpecification } from 'vitest/node';
+
+/** For a checkout that has not run before, such as CI's. A name that is gone or missing costs time, nothing else. */
+const SECONDS: Readonly<Record<string, number>> = {
+  'test/crash/crashPoints.test.ts': 45,
+  'test/crash/cashOutCrashPoints.test.ts': 40,
+  'test/crash/evmRetirements.test.ts': 40,
+  'test/crash/evmIssuance.test.ts': 38,
+  'test/crash/evmPayouts.test.ts': 36,
+  'test/crash/evmDeposits.test.ts': 35,
+  'test/integration/books/booksProperties.test.ts': 35,
+  'test/crash/lostCommit.test.ts': 30,
+  'test/crash/silentConnections.test.ts': 30,
+  'test/networks/devnet/evm/dev.test.ts': 30,
+  'test/crash/takeOver.test.ts': 25,
+  'test/networks/evm/haltedSigning.test.ts': 25,
+  'test/networks/evm/rolledBackChain.test.ts': 25,
+  'test/networks/evm/chaos.test.ts': 25,
+  'test/networks/evm/contract.test.ts': 25,
+  'test/integration/access/access.test.ts': 25,
+  'test/networks/stellar/contract.test.ts': 20,
+  'test/integration/database/embeddedPostgres.test.ts': 20,
+  'test/networks/stellar/nodeFaults.test.ts': 15,
+  'test/networks/stellar/ledgerChannels.test.ts': 15,
+  'test/networks/evm/restoredCopy.test.ts': 15,
+  'test/networks/suite/wallets.test.ts': 15,
+  'test/integration/database/pooler.test.ts': 15,
+  'test/integration/http/fuzz.test.ts': 15,
+};
+
+export class SlowestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const timed = files.map((file) => ({ file, ms: this.#expectedMs(file) }));
+    const project = (file: TestSpecification) => file.project.name;
+    return timed
+      .sort((a, b) => b.ms - a.ms || project(a.file).localeCompare(project(b.file)))
+      .map(({ file }) => file);
+  }
+
+  /** As long as it took here the last time. */
+  #expectedMs({ project, moduleId }: TestSpecification): number {
+    const path = relative(this.ctx.config.root, moduleId);
+    const last = this.ctx.cache.getFileTestResults(`${project.name}:${path}`);
+    return last?.duration ?? (SECONDS[path] ?? 0) * 1000;
+  }
+}

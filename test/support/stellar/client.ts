@@ -1,0 +1,156 @@
+/**
+ * A plain client of the network for tests: builds a call with the SDK, simulates, signs and sends it, and waits.
+ */
+import {
+  Account,
+  authorizeEntry,
+  BASE_FEE,
+  Contract,
+  Keypair,
+  Operation,
+  rpc,
+  scValToNative,
+  TransactionBuilder,
+} from '@stellar/stellar-sdk';
+import type { Transaction, xdr } from '@stellar/stellar-sdk';
+import type { SorobanSimulator } from '../../../devnet/stellar/startSorobanSimulator.ts';
+import {
+  address,
+  bytes32,
+  i128,
+  string,
+  struct,
+  u32,
+  u64,
+  VOID,
+} from '../../../devnet/stellar/soroban/values.ts';
+
+export type Success = rpc.Api.SimulateTransactionSuccessResponse;
+
+export interface TestClient {
+  server: rpc.Server;
+  /** A transaction with one contract call, not simulated yet. */
+  build(source: Account, contract: string, name: string, args: xdr.ScVal[]): Transaction;
+  simulate(transaction: Transaction): Promise<Success>;
+  /** Simulated, assembled and signed by `keys`; entries of others than the source are signed too. */
+  prepare(
+    keys: Keypair,
+    contract: string,
+    name: string,
+    args: xdr.ScVal[],
+    others?: Keypair[],
+  ): Promise<Transaction>;
+  /** Sent and landed; a ledger is closed by hand if none closes by itself. */
+  land(transaction: Transaction): Promise<rpc.Api.GetTransactionResponse>;
+  /** All in one, successful. */
+  call(keys: Keypair, contract: string, name: string, args: xdr.ScVal[]): Promise<unknown>;
+  /** What a simulation returns, as a plain value. */
+  read(contract: string, name: string, args?: xdr.ScVal[]): Promise<unknown>;
+}
+
+/** Ledgers that a signed authorisation stays good for. */
+const SIGNATURE_LEDGERS = 100;
+const TRANSACTION_SECONDS = 300;
+
+export function createTestClient(simulator: SorobanSimulator): TestClient {
+  const { passphrase, controls } = simulator;
+  const server = new rpc.Server(simulator.url, { allowHttp: true });
+
+  const client: TestClient = {
+    server,
+    build(source, contract, name, args) {
+      const now = Number(controls.chain.history.latest().closedAt);
+      return new TransactionBuilder(source, {
+        fee: BASE_FEE,
+        networkPassphrase: passphrase,
+        timebounds: { minTime: 0, maxTime: now + TRANSACTION_SECONDS },
+      })
+        .addOperation(new Contract(contract).call(name, ...args))
+        .build();
+    },
+    async simulate(transaction) {
+      const answer = await server.simulateTransaction(transaction, undefined, 'record_allow_nonroot');
+      if (!rpc.Api.isSimulationSuccess(answer)) throw new Error(answer.error);
+      return answer;
+    },
+    async prepare(keys, contract, name, args, others = []) {
+      const source = await server.getAccount(keys.publicKey());
+      const built = client.build(source, contract, name, args);
+      const simulated = await client.simulate(built);
+      const entries = await Promise.all(
+        (simulated.result?.auth ?? []).map((entry) => signEntry(simulator, entry, others)),
+      );
+      const assembled = rpc.assembleTransaction(built, simulated);
+      const [operation] = built.operations;
+      if (operation?.type !== 'invokeHostFunction') throw new Error('A contract call was expected');
+      const transaction = assembled
+        .clearOperations()
+        .addOperation(Operation.invokeHostFunction({ func: operation.func, auth: entries }))
+        .build();
+      transaction.sign(keys);
+      return transaction;
+    },
+    async land(transaction) {
+      const sent = await server.sendTransaction(transaction);
+      if (sent.status !== 'PENDING') throw new Error(`Not taken: ${sent.status}`);
+      controls.closeLedger();
+      return server.getTransaction(sent.hash);
+    },
+    async call(keys, contract, name, args) {
+      const landed = await client.land(await client.prepare(keys, contract, name, args));
+      if (landed.status !== rpc.Api.GetTransactionStatus.SUCCESS)
+        throw new Error(`${name}: ${landed.status}`);
+      return landed.returnValue ? scValToNative(landed.returnValue) : undefined;
+    },
+    async read(contract, name, args = []) {
+      const reader = Keypair.random().publicKey();
+      const built = client.build(new Account(reader, '0'), contract, name, args);
+      const { result } = await client.simulate(built);
+      return result ? scValToNative(result.retval) : undefined;
+    },
+  };
+  return client;
+}
+
+/** Entries with address credentials, by the one of `signers` that they belong to. */
+async function signEntry(
+  simulator: SorobanSimulator,
+  entry: xdr.SorobanAuthorizationEntry,
+  signers: readonly Keypair[],
+): Promise<xdr.SorobanAuthorizationEntry> {
+  if (entry.credentials().switch().name !== 'sorobanCredentialsAddress') return entry;
+  const raw = entry.credentials().address().address().accountId().ed25519();
+  const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
+  if (!signer) throw new Error('Nobody here can sign for an authorisation that is needed');
+  const until = simulator.controls.chain.history.latest().sequence + SIGNATURE_LEDGERS;
+  return authorizeEntry(entry, signer, until, simulator.passphrase);
+}
+
+/** The arguments of a carbon token's deploy. */
+export function carbonDeployArguments(
+  simulator: SorobanSimulator,
+  deployer: string,
+  salt: string,
+): xdr.ScVal[] {
+  return [
+    address(deployer),
+    address(simulator.nativeAsset),
+    bytes32(salt),
+    string('Carbon Credit 2024'),
+    string('CC24'),
+    bytes32(`0x${'ab'.repeat(32)}`),
+    string('KE'),
+    address(deployer),
+    VOID,
+    struct({
+      credit_type: string('VCS'),
+      verification_body_ref: string('VCS-1234'),
+      vintage_year: u32(2024),
+      quantity_co2e: i128(1_000n * 10n ** 18n),
+      project_location: string('Kenya'),
+      project_type: string('reforestation'),
+      verification_doc_hash: bytes32(`0x${'cd'.repeat(32)}`),
+      last_updated: u64(1n),
+    }),
+  ];
+}

@@ -1,0 +1,109 @@
+/**
+ * An account on the simulated network with lumens and some tokens, and what a test does with its transactions.
+ */
+import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
+import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
+import { address, i128 } from '../../../devnet/stellar/soroban/values.ts';
+import { retireArguments } from './testbed.ts';
+import type { SorobanTestbed } from './testbed.ts';
+
+export interface Change {
+  /** The whole fee, resources included. */
+  fee?: string;
+  sequence?: bigint;
+  minTime?: number;
+  maxTime?: number;
+  data?: xdr.SorobanTransactionData;
+  /** Instead of the holder. */
+  signers?: Keypair[];
+  passphrase?: string;
+}
+
+export interface Holder {
+  keys: Keypair;
+  /** Ready to be sent: one unit of the account's tokens retired. */
+  retirement(): Promise<Transaction>;
+  /** The same call with something about it changed, signed again. */
+  changed(original: Transaction, change: Change): Transaction;
+  bump(inner: Transaction, feePerOperation: number, payer: Keypair): FeeBumpTransaction;
+  /** The node's answer, or why it refuses. */
+  send(transaction: Transaction | FeeBumpTransaction): Promise<string>;
+  statusOf(transaction: Transaction | FeeBumpTransaction): Promise<string>;
+}
+
+const TOKENS = 10n;
+
+export async function createHolder(testbed: SorobanTestbed): Promise<Holder> {
+  const { client, custody, token, simulator } = testbed;
+  const keys = testbed.account();
+  const transfer = [address(custody.publicKey()), address(keys.publicKey()), i128(TOKENS)];
+  await client.call(custody, token, 'transfer', transfer);
+  return {
+    keys,
+    retirement: () => client.prepare(keys, token, 'retire', retireArguments(keys, 1n)),
+    changed(original, change) {
+      const passphrase = change.passphrase ?? simulator.passphrase;
+      const transaction = withChange(original, change, passphrase);
+      transaction.sign(...(change.signers ?? [keys]));
+      return transaction;
+    },
+    bump(inner, feePerOperation, payer) {
+      const fee = String(feePerOperation);
+      const built = TransactionBuilder.buildFeeBumpTransaction(payer, fee, inner, simulator.passphrase);
+      built.sign(payer);
+      return built;
+    },
+    async send(transaction) {
+      const answer = await client.server.sendTransaction(transaction);
+      return answer.status === 'ERROR' ? String(answer.errorResult?.result().switch().name) : answer.status;
+    },
+    async statusOf(transaction) {
+      return (await client.server.getTransaction(transaction.hash().toString('hex'))).status;
+    },
+  };
+}
+
+export function dataOf(transaction: Transaction): xdr.SorobanTransactionData {
+  return transaction.toEnvelope().v1().tx().ext().sorobanData();
+}
+
+/** What a fee bump offers for being let in: core compares it with other offers, by operation. */
+export function inclusionOf(bumped: FeeBumpTransaction): bigint {
+  return BigInt(bumped.fee) - dataOf(bumped.innerTransaction).resourceFee().toBigInt();
+}
+
+export async function sequenceOf(testbed: SorobanTestbed, owner: Keypair): Promise<bigint> {
+  return BigInt((await testbed.client.server.getAccount(owner.publicKey())).sequenceNumber());
+}
+
+export async function lumensOf(testbed: SorobanTestbed, owner: Keypair): Promise<bigint> {
+  return (await testbed.client.server.getAccountEntry(owner.publicKey())).balance().toBigInt();
+}
+
+export function clockOf(testbed: SorobanTestbed): number {
+  return Number(testbed.simulator.controls.chain.history.latest().closedAt);
+}
+
+function withChange(original: Transaction, change: Change, networkPassphrase: string): Transaction {
+  const sequence = change.sequence ?? BigInt(original.sequence);
+  const [operation] = original.toEnvelope().v1().tx().operations();
+  if (!operation) throw new Error('The original has no operation');
+  const built = new TransactionBuilder(new Account(original.source, String(sequence - 1n)), {
+    fee: original.fee,
+    networkPassphrase,
+    timebounds: {
+      minTime: change.minTime ?? 0,
+      maxTime: change.maxTime ?? Number(original.timeBounds?.maxTime),
+    },
+    sorobanData: change.data ?? dataOf(original),
+  })
+    .addOperation(operation)
+    .build();
+  // The builder adds the resource fee to the fee: here the fee is meant to be the whole one.
+  const envelope = built.toEnvelope();
+  envelope
+    .v1()
+    .tx()
+    .fee(Number(change.fee ?? original.fee));
+  return TransactionBuilder.fromXDR(envelope, networkPassphrase) as Transaction;
+}

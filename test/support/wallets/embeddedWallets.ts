@@ -1,0 +1,52 @@
+/**
+ * Wallets on the embedded network, and a platform whose way there can be made faulty.
+ */
+import { randomBytes } from 'node:crypto';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { signPayload } from '../../../src/ledger/network/embedded/wallets.ts';
+import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { Holder } from '../../../devnet/world.ts';
+import { createTestDatabase, type TestDatabase } from '../database/database.ts';
+import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
+import { embeddedNetworkOn, platformOn } from '../platform.ts';
+import type { WalletWorld } from './walletWorld.ts';
+
+export interface EmbeddedHolder extends Holder {
+  secretKey: string;
+}
+
+export interface EmbeddedWallets extends WalletWorld {
+  /** Without the faults. */
+  network: EmbeddedNetwork;
+  database: TestDatabase;
+}
+
+export function createEmbeddedHolder(): EmbeddedHolder {
+  const secretKey = generateSecretKey(randomBytes);
+  return {
+    secretKey,
+    address: addressOfSecretKey(secretKey),
+    sign: async ({ payload }) => signPayload(secretKey, payload),
+  };
+}
+
+export async function startEmbeddedWallets(faults: FaultPlan = () => null): Promise<EmbeddedWallets> {
+  const database = await createTestDatabase({ poolSize: 20 });
+  const network = await embeddedNetworkOn(database.handle);
+  const platform = await platformOn(database.handle, withFaults(network, faults));
+  await platform.start();
+  return {
+    platform,
+    network,
+    database,
+    createHolder: async () => createEmbeddedHolder(),
+    giveCredits: async (tokenAddress, holder, tonnes) =>
+      void (await network.transfer(tokenAddress, holder, toBaseUnits(tonnes))),
+    advanceClock: async (seconds) => void (await network.advanceClock(seconds)),
+    async stop() {
+      await platform.stop();
+      await database.drop();
+    },
+  };
+}

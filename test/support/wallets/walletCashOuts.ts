@@ -1,0 +1,219 @@
+/**
+ * Cash-outs by holders with a wallet of their own.
+ */
+import { eq, isNotNull, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { offRampSessions } from '../../../src/db/tables/index.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { readHolderActs, type HolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import {
+  prepareCashOutDeposit,
+  type PreparedCashOut,
+  type PrepareCashOutDepositInput,
+} from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
+import { activeReceipt, cashOutInput, farmer, providerSays, reaches } from '../warehouse.ts';
+import { sendPastUs, signAndSubmit, type InWorld, type WalletWorld } from './walletWorld.ts';
+import type { Holder } from '../../../devnet/world.ts';
+
+export function depositInputOf(
+  receipt: TokenizedReceipt,
+  holder: Holder,
+  overrides: Partial<PrepareCashOutDepositInput> = {},
+): PrepareCashOutDepositInput {
+  return { ...cashOutInput(receipt), holder: holder.address, ...overrides };
+}
+
+/** Signs an approval first, where the network wants one. */
+export async function prepareDeposit(
+  world: Pick<WalletWorld, 'platform' | 'network'>,
+  holder: Holder,
+  input: PrepareCashOutDepositInput,
+): Promise<PreparedCashOut & { act: HolderAct }> {
+  const { dependencies } = world.platform;
+  const prepared = await prepareCashOutDeposit(dependencies, farmer, input);
+  if (prepared.act === null) throw new Error(`nothing to sign: the cash-out is ${prepared.session.state}`);
+  if (prepared.act.kind !== 'approve') return { ...prepared, act: prepared.act };
+  expect(world.network.depositsNeedApproval).toBe(true);
+  expect(prepared.act.call.amount).toBe(toBaseUnits(input.tokenAmount));
+  expect(await signAndSubmit(world, holder, prepared.act)).toMatchObject({ state: 'LANDED' });
+  return prepareDeposit(world, holder, input);
+}
+
+/** The time that sessions have for their signature is over, for hours; on its next look each is closed. */
+export async function letSigningTimePass({ platform }: WalletWorld): Promise<void> {
+  await platform.dependencies.db
+    .update(offRampSessions)
+    .set({ signUntil: sql`now() - interval '105 minutes'` })
+    .where(isNotNull(offRampSessions.signUntil));
+}
+
+export function describeWalletCashOuts(inWorld: InWorld): void {
+  describe('cash-outs', () => {
+    let holder: Holder;
+    let receipt: TokenizedReceipt;
+    beforeAll(async () => {
+      const { platform, createHolder } = inWorld();
+      holder = await createHolder();
+      receipt = await activeReceipt(platform, { farmerAddress: holder.address, quantityKg: 5000n });
+    });
+    afterAll(async () => {
+      const { findings } = await reconcileAll(inWorld().platform.dependencies);
+      expect(findings.filter(({ invariant }) => invariant !== 'I2')).toEqual([]);
+    });
+
+    const balance = () => inWorld().network.balanceOf(receipt.tokenAddress, holder.address);
+    const prepare = (overrides: Partial<PrepareCashOutDepositInput> = {}) =>
+      prepareDeposit(inWorld(), holder, depositInputOf(receipt, holder, overrides));
+    const providerStatus = (sessionId: string | null) =>
+      inWorld().platform.dependencies.ramp.getStatus(sessionId ?? '');
+    const statusOnNetwork = async (sessionId: string | null) =>
+      (await inWorld().network.offRampDeposit(sessionId ?? ''))?.status;
+
+    async function deposited() {
+      const { session, act } = await prepare();
+      expect(session).toMatchObject({ state: 'AWAITING_SIGNATURE', depositorAddress: holder.address });
+      expect(await signAndSubmit(inWorld(), holder, act)).toMatchObject({ state: 'LANDED' });
+      const reached = await reaches(inWorld().platform, session.id, 'AWAITING_PAYOUT');
+      return { ...reached, providerSessionId: reached.providerSessionId ?? '' };
+    }
+
+    it('deposit from the holder’s own address, and settle', async () => {
+      const { platform, network } = inWorld();
+      const before = await balance();
+      const session = await deposited();
+      expect(await balance()).toBe(before - toBaseUnits(100n));
+      expect(await network.offRampDeposit(session.providerSessionId)).toMatchObject({
+        depositor: holder.address,
+        amount: toBaseUnits(100n),
+        status: 'PENDING',
+      });
+      await providerSays(platform, session.providerSessionId, 'settled');
+      const settled = await reaches(platform, session.id, 'SETTLED');
+      expect(settled.depositTxHash).not.toBeNull();
+      const acts = await readHolderActs(platform.dependencies, session.id);
+      const approvals = network.depositsNeedApproval ? [['approve', 'LANDED']] : [];
+      expect(acts.map(({ kind, state }) => [kind, state])).toEqual([
+        ...approvals,
+        ['initiateOffRamp', 'LANDED'],
+      ]);
+      expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');
+    });
+
+    it('give the tokens back to the holder when the payout fails', async () => {
+      const { platform } = inWorld();
+      const before = await balance();
+      const session = await deposited();
+      await providerSays(platform, session.providerSessionId, 'failed');
+      await reaches(platform, session.id, 'REFUNDED');
+      expect(await balance()).toBe(before);
+    });
+
+    it('are the same for the same key, with what is to be signed by now', async () => {
+      const { platform } = inWorld();
+      const input = depositInputOf(receipt, holder);
+      const first = await prepareDeposit(inWorld(), holder, input);
+      const second = await prepareCashOutDeposit(platform.dependencies, farmer, input);
+      expect(second).toMatchObject({ session: { id: first.session.id }, act: { id: first.act.id } });
+      await signAndSubmit(inWorld(), holder, first.act);
+      const third = await prepareCashOutDeposit(platform.dependencies, farmer, input);
+      expect(third).toMatchObject({ session: { id: first.session.id }, act: null });
+      const other = { ...input, holder: (await inWorld().createHolder()).address };
+      await expect(prepareCashOutDeposit(platform.dependencies, farmer, other)).rejects.toMatchObject({
+        code: 'IDEMPOTENCY_CONFLICT',
+      });
+    });
+
+    it('refuse what the holder has not, or has promised, and receipts of others', async () => {
+      const { platform, createHolder } = inWorld();
+      const ask = (overrides: Partial<PrepareCashOutDepositInput>, caller = farmer) =>
+        prepareCashOutDeposit(platform.dependencies, caller, depositInputOf(receipt, holder, overrides));
+      const poor = await createHolder();
+      await expect(ask({ holder: poor.address })).rejects.toMatchObject({
+        code: 'INSUFFICIENT_BALANCE',
+        details: { available: '0', holder: poor.address },
+      });
+      const all = (await balance()) / toBaseUnits(1n);
+      const both = await Promise.allSettled([ask({ tokenAmount: all }), ask({ tokenAmount: all })]);
+      expect(both.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
+      await expect(ask({}, { subject: 'farmer-2', isOperator: false })).rejects.toMatchObject({
+        code: 'NOT_FOUND',
+      });
+      // Custody's own balance is another one: cashOut is not in the way of the holder's promises, nor they in its.
+      const [promised] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
+      await letSigningTimePass(inWorld());
+      await inWorld().advanceClock(3600);
+      await reaches(platform, promised?.session.id ?? '', 'REFUSED');
+    });
+
+    it('are closed at the provider when the signature does not come', async () => {
+      const { platform } = inWorld();
+      const { session, act } = await prepare();
+      await letSigningTimePass(inWorld());
+      await inWorld().advanceClock(3600);
+      const refused = await reaches(platform, session.id, 'REFUSED');
+      expect(refused.refusalMessage).toContain('did not come in time');
+      expect(await providerStatus(session.providerSessionId)).toBe('failed');
+      const late = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+      await expect(late).rejects.toMatchObject({
+        code: act.unsigned.validUntil === null ? 'CONFLICT' : 'LEDGER_REJECTED',
+      });
+      expect(await statusOnNetwork(session.providerSessionId)).toBeUndefined();
+    });
+
+    it('notice a deposit that the wallet sends by itself', async () => {
+      const { platform } = inWorld();
+      const { session, act } = await prepare();
+      await sendPastUs(inWorld(), holder, act);
+      const noticed = await reaches(platform, session.id, 'AWAITING_PAYOUT');
+      expect(noticed.depositedAt).not.toBeNull();
+      await providerSays(platform, session.providerSessionId ?? '', 'settled');
+      await reaches(platform, session.id, 'SETTLED');
+    });
+
+    it('give back what is deposited after they were closed', async () => {
+      const { platform } = inWorld();
+      const before = await balance();
+      const { session, act } = await prepare();
+      // Kept back by the wallet while the provider fails the payout and the session is closed.
+      await providerSays(platform, session.providerSessionId ?? '', 'failed');
+      await reaches(platform, session.id, 'REFUSED');
+      await sendPastUs(inWorld(), holder, act);
+      expect(await balance()).toBe(before - toBaseUnits(100n));
+      // Its own next look, a minute later.
+      await platform.dependencies.db
+        .update(offRampSessions)
+        .set({ dueAt: sql`now()` })
+        .where(eq(offRampSessions.id, session.id));
+      const refunded = await reaches(platform, session.id, 'REFUNDED');
+      expect(refunded.resolution).toBe('REFUND');
+      expect(await statusOnNetwork(session.providerSessionId)).toBe('REFUNDED');
+      expect(await balance()).toBe(before);
+    });
+
+    it('go to an operator when the provider pays before the deposit, and on when the holder signs after all', async () => {
+      const { platform } = inWorld();
+      const { session, act } = await prepare();
+      await providerSays(platform, session.providerSessionId ?? '', 'settled');
+      const flagged = await reaches(platform, session.id, 'NEEDS_REVIEW');
+      expect(flagged.depositedAt).toBeNull();
+      const early = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+      await expect(early).rejects.toMatchObject({ code: 'CONFLICT' });
+      const decision = {
+        offRampSessionId: session.id,
+        decision: 'RETRY',
+        note: 'called the farmer',
+      } as const;
+      await resolveSessionReview(platform.dependencies, 'operator', decision);
+      await reaches(platform, session.id, 'AWAITING_SIGNATURE');
+      await signAndSubmit(inWorld(), holder, act);
+      await reaches(platform, session.id, 'SETTLED');
+      expect((await readHolderActs(platform.dependencies, session.id)).at(-1)).toMatchObject({
+        state: 'LANDED',
+      });
+    });
+  });
+}

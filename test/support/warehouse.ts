@@ -1,0 +1,126 @@
+/**
+ * The warehouse side of a composed platform, for tests: deposits, and cash-outs that go as far as is asked.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
+import type { Platform } from '../../src/startup/compose.ts';
+import { offRampSessions } from '../../src/db/tables/index.ts';
+import { awaitSubject } from '../../src/resolvers/core/awaitSubject.ts';
+import type { CashOutInput } from '../../src/resolvers/warehouse/offRamp/beginCashOut.ts';
+import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { createDeposit, type CreateDepositInput } from '../../src/resolvers/warehouse/createDeposit.ts';
+import {
+  findOffRampSession,
+  type OffRampSession,
+  type OffRampState,
+} from '../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt.ts';
+import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import { setManualSessionStatus } from '../../src/resolvers/operations/setManualSessionStatus.ts';
+
+import { warehouseOptions } from '../../devnet/platform.ts';
+
+export const farmer = { subject: 'farmer-1', isOperator: false };
+
+/** Minted to custody, from where off-ramp sessions deposit. */
+export function depositInput(
+  platform: Pick<Platform, 'dependencies'>,
+  overrides: Partial<CreateDepositInput> = {},
+): CreateDepositInput {
+  return {
+    farmerAddress: platform.dependencies.network.custodyAddress,
+    commodityType: 'Maize',
+    quantityKg: 1000n,
+    warehouseId: `WH-${randomUUID().slice(0, 8)}`,
+    gradeClassification: 'Grade 1',
+    valuationUSD: 400n,
+    farmerId: farmer.subject,
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
+}
+
+export async function activeReceipt(
+  platform: Pick<Platform, 'dependencies'>,
+  overrides: Partial<CreateDepositInput> = {},
+): Promise<TokenizedReceipt> {
+  const receipt = await createDeposit(
+    platform.dependencies,
+    'warehouse-1',
+    depositInput(platform, overrides),
+    warehouseOptions.receiptCountryCode,
+  );
+  if (receipt.state !== 'ACTIVE' || receipt.tokenAddress === null) {
+    throw new Error(`the receipt is ${receipt.state}: ${receipt.refusalMessage}`);
+  }
+  return { ...receipt, tokenAddress: receipt.tokenAddress };
+}
+
+export const ACCOUNT_NUMBER = '254700123456';
+
+export function cashOutInput(receipt: TokenizedReceipt, overrides: Partial<CashOutInput> = {}): CashOutInput {
+  return {
+    tokenAmount: 100n,
+    fiatCurrency: 'KES',
+    countryCode: 'KE',
+    payoutAccount: { type: 'mobile-money', accountNumber: ACCOUNT_NUMBER, provider: 'MTN' },
+    receiptTokenAddress: receipt.tokenAddress,
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
+}
+
+/** A session with a final deposit, waiting for its payout. */
+export async function depositedCashOut(
+  platform: Pick<Platform, 'dependencies'>,
+  receipt?: TokenizedReceipt,
+  overrides: Partial<CashOutInput> = {},
+): Promise<OffRampSession & { providerSessionId: string }> {
+  const from = receipt ?? (await activeReceipt(platform));
+  const session = await cashOut(platform.dependencies, farmer, cashOutInput(from, overrides));
+  if (session.state !== 'AWAITING_PAYOUT') throw new Error(`the cash-out is ${session.state}`);
+  return { ...session, providerSessionId: session.providerSessionId ?? '' };
+}
+
+/** Sets the provider's status and sends its webhook. */
+export async function providerSays(
+  platform: Pick<Platform, 'dependencies'>,
+  providerSessionId: string,
+  status: Parameters<typeof setManualSessionStatus>[2]['status'],
+): Promise<void> {
+  const { dependencies } = platform;
+  await setManualSessionStatus(dependencies, 'operator', { sessionId: providerSessionId, status });
+  await receivePayoutHint(dependencies, providerSessionId);
+}
+
+/** Waits until the session is in one of these states. */
+export async function reaches(
+  platform: Pick<Platform, 'dependencies'>,
+  offRampSessionId: string,
+  ...states: OffRampState[]
+): Promise<OffRampSession> {
+  const { dependencies } = platform;
+  const session = await awaitSubject(
+    dependencies,
+    offRampSessionId,
+    () => findOffRampSession(dependencies, offRampSessionId),
+    (current) => current !== null && states.includes(current.state),
+  );
+  if (!session || !states.includes(session.state)) {
+    throw new Error(`the off-ramp session is ${session?.state}, not ${states.join(' or ')}`);
+  }
+  return session;
+}
+
+/** The session as the database stores it. */
+export async function sessionOf(
+  platform: Pick<Platform, 'dependencies'>,
+  receiptId: string,
+): Promise<OffRampSession> {
+  const [session] = await platform.dependencies.db
+    .select()
+    .from(offRampSessions)
+    .where(eq(offRampSessions.receiptId, receiptId));
+  if (!session) throw new Error(`receipt ${receiptId} has no off-ramp session`);
+  return session;
+}

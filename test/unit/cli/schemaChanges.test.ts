@@ -1,0 +1,86 @@
+/**
+ * Which changes of the contract are refused once it is released.
+ */
+import { buildSchema } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { findRefusedChanges } from '../../../src/cli/schemaChanges.ts';
+
+const RELEASED = `
+  enum State { OPEN CLOSED OLD @deprecated(reason: "Use CLOSED.") }
+  input Filter { state: State, note: String }
+  type Old { note: String }
+  type Thing { id: ID!, note: String, state: State!, old: Old @deprecated(reason: "Nothing has one.") }
+  type Query {
+    thing(id: ID!, kind: String @deprecated(reason: "There is one kind.")): Thing
+    things(filter: Filter, first: Int): [Thing!]!
+  }
+`;
+
+function refusedAfter(...changes: [from: string, to: string][]): string[] {
+  let current = RELEASED;
+  for (const [from, to] of changes) {
+    expect(current).toContain(from);
+    current = current.replace(from, to);
+  }
+  return findRefusedChanges(buildSchema(RELEASED), buildSchema(current));
+}
+
+describe('of a released contract', () => {
+  it.each<[string, [string, string][]]>([
+    ['nothing', []],
+    ['a new field', [['note: String, state: State!,', 'note: String, more: Int, state: State!,']]],
+    ['a new optional argument', [['first: Int', 'first: Int, last: Int']]],
+    ['a new value', [['OPEN CLOSED', 'OPEN CLOSED PAUSED']]],
+    [
+      'an answer that is no longer null',
+      [['type Thing { id: ID!, note: String,', 'type Thing { id: ID!, note: String!,']],
+    ],
+    ['a deprecated value that goes', [['OLD @deprecated(reason: "Use CLOSED.")', '']]],
+    ['a deprecated argument that goes', [[', kind: String @deprecated(reason: "There is one kind.")', '']]],
+    [
+      'a deprecated field that goes, and its type with it',
+      [
+        [', old: Old @deprecated(reason: "Nothing has one.")', ''],
+        ['type Old { note: String }', ''],
+      ],
+    ],
+  ])('clients live with %s', (_what, changes) => {
+    expect(refusedAfter(...changes)).toEqual([]);
+  });
+
+  it.each<[string, [string, string], string]>([
+    [
+      'a field that goes',
+      ['type Thing { id: ID!, note: String,', 'type Thing { id: ID!,'],
+      'FIELD_REMOVED: Thing.note',
+    ],
+    [
+      'an input field that goes',
+      [', note: String }\n  type Old', ' }\n  type Old'],
+      'FIELD_REMOVED: Filter.note',
+    ],
+    ['a value that goes', ['OPEN CLOSED', 'OPEN'], 'VALUE_REMOVED_FROM_ENUM: CLOSED'],
+    ['an argument that goes', [', first: Int', ''], 'ARG_REMOVED: Query.things arg first'],
+    ['a new required argument', ['first: Int', 'first: Int, kind: String!'], 'REQUIRED_ARG_ADDED: '],
+    [
+      'a new required input field',
+      ['input Filter {', 'input Filter { kind: String!,'],
+      'REQUIRED_INPUT_FIELD_ADDED: ',
+    ],
+    ['an answer of another type', ['state: State!,', 'state: String!,'], 'FIELD_CHANGED_KIND: Thing.state'],
+    [
+      'an answer that may be null now',
+      ['state: State!,', 'state: State,'],
+      'FIELD_CHANGED_KIND: Thing.state',
+    ],
+    [
+      'a field of deprecated ones that changes',
+      ['old: Old @', 'old: Int @'],
+      'FIELD_CHANGED_KIND: Thing.old',
+    ],
+  ])('refused is %s', (_what, change, told) => {
+    const refused = refusedAfter(change);
+    expect(refused).toHaveLength(1);
+    expect(refused[0]).toContain(told);
+  });
+});

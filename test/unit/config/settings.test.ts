@@ -1,0 +1,254 @@
+/**
+ * Settings: all that is wrong is reported at once, secrets are never repeated, and the documents agree with
+ * the table in src/config/settings.ts.
+ */
+import { randomBytes } from 'node:crypto';
+import { mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { SETTINGS } from '../../../src/config/settings.ts';
+
+let DATA_DIR: string;
+
+beforeAll(async () => {
+  DATA_DIR = await mkdtemp(join(tmpdir(), 'settings-'));
+});
+afterAll(() => rm(DATA_DIR, { recursive: true, force: true }));
+
+describe('loadConfig', () => {
+  it('runs on nothing but defaults, and finds its generated secrets again', async () => {
+    const first = await loadConfig({ DATA_DIR });
+    const second = await loadConfig({ DATA_DIR });
+    expect(first).toMatchObject({
+      PORT: 4000,
+      PUBLIC_URL: 'http://localhost:4000',
+      LEDGER_NETWORK: 'embedded',
+    });
+    expect(first.hasDevelopmentTokens).toBe(true);
+    expect(second).toEqual(first);
+  });
+
+  it('gives two processes that start at once the same secrets', async () => {
+    const fresh = join(DATA_DIR, 'fresh');
+    const configs = await Promise.all(Array.from({ length: 5 }, () => loadConfig({ DATA_DIR: fresh })));
+    expect(new Set(configs.map((config) => config.LEDGER_SECRET_KEY)).size).toBe(1);
+  });
+
+  it('names every wrong setting at once, without repeating a secret', async () => {
+    const wrong = {
+      DATA_DIR,
+      PORT: 'eighty',
+      LEDGER_NETWORK: 'moonbase',
+      AUTH_SECRET: 'hunter2',
+      DATABASE_URL: 'mysql://root:hunter2@localhost/db',
+      MUTATION_WAIT_MS: '-1',
+    };
+    const message = await loadConfig(wrong).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    for (const name of ['PORT', 'LEDGER_NETWORK', 'AUTH_SECRET', 'DATABASE_URL', 'MUTATION_WAIT_MS']) {
+      expect(message).toContain(name);
+    }
+    expect(message).toContain('"eighty"');
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('refuses trusted documents without a place that they are read from', async () => {
+    await expect(loadConfig({ DATA_DIR, DOCUMENTS: 'trusted' })).rejects.toThrow(
+      'TRUSTED_DOCUMENTS must be set with DOCUMENTS=trusted.',
+    );
+    const config = await loadConfig({ DATA_DIR, DOCUMENTS: 'trusted', TRUSTED_DOCUMENTS: 'documents' });
+    expect(config).toMatchObject({ DOCUMENTS: 'trusted', TRUSTED_DOCUMENTS: 'documents' });
+  });
+
+  it('refuses unsafe defaults in production and says which setting is missing', async () => {
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
+    await expect(production).rejects.toThrow(
+      /DATABASE_URL[^]*LEDGER_SECRET_KEY[^]*APP_SECRET[^]*AUTH_SECRET/,
+    );
+  });
+
+  const strong = () => randomBytes(32).toString('base64');
+  const production = (overrides: Record<string, string> = {}) => ({
+    DATA_DIR: join(DATA_DIR, 'production'),
+    NODE_ENV: 'production',
+    DATABASE_URL: 'postgres://user:word@db.example/app',
+    LEDGER_NETWORK: 'embedded',
+    LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
+    PUBLIC_URL: 'https://api.example',
+    APP_SECRET: strong(),
+    AUTH_SECRET: strong(),
+    RAMP_EXCHANGE_RATES: 'KES=129.5',
+    ...overrides,
+  });
+
+  it('starts in production on nothing but what was asked for, closed to the curious', async () => {
+    const config = await loadConfig(production());
+    expect(config).toMatchObject({ GRAPHIQL: false, INTROSPECTION: false, hasDevelopmentTokens: false });
+    const asked = await loadConfig(production({ GRAPHIQL: 'true' }));
+    expect(asked).toMatchObject({ GRAPHIQL: true, INTROSPECTION: true });
+  });
+
+  it.each([
+    'DATABASE_URL',
+    'LEDGER_NETWORK',
+    'LEDGER_SECRET_KEY',
+    'PUBLIC_URL',
+    'APP_SECRET',
+    'AUTH_SECRET',
+    'RAMP_EXCHANGE_RATES',
+  ])('names %s when it is missing in production', async (name) => {
+    const { [name]: _left, ...rest } = production() as Record<string, string>;
+    await expect(loadConfig(rest)).rejects.toThrow(name);
+  });
+
+  it.each([
+    ['APP_SECRET', 'a'.repeat(40)],
+    ['AUTH_SECRET', 'please-change-me-before-production-0123'],
+    ['AUTH_SECRET', 'correct horse battery Password staple'],
+    ['AUTH_SECRET', 'too short'],
+  ])('refuses a made-up %s in production', async (name, value) => {
+    const refusal = loadConfig(production({ [name]: value }));
+    await expect(refusal).rejects.toThrow(name);
+    await expect(refusal).rejects.not.toThrow(value);
+  });
+
+  it('refuses one secret for two purposes in production', async () => {
+    const one = strong();
+    await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRET: one }))).rejects.toThrow('the same');
+  });
+
+  it.each([
+    ['RAMP_CALLBACK_SECRETS', 'a'.repeat(40), 'looks made up'],
+    ['RAMP_API_KEY', 'default-api-key-0123', 'looks made up'],
+    ['AUTH_JWKS_URL', 'http://login.example/keys', 'clear text'],
+    ['AUTH_JWKS_URL', 'http://10.1.2.3/keys', 'clear text'],
+    ['AUTH_JWKS_URL', 'https://169.254.169.254/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://[fe80::1]/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://[::ffff:169.254.169.254]/keys', 'link-local'],
+    ['RAMP_URL', 'http://ramp.example', 'clear text'],
+    ['INDEXER_URL', 'http://indexer.internal', 'clear text'],
+    ['PUBLIC_URL', 'http://api.example', 'clear text'],
+    ['ALLOWED_ORIGINS', 'https://app.example,*', 'any page'],
+    ['LOG_LEVEL', 'silent', 'would not be seen'],
+  ])('refuses %s=%s in production', async (name, value, reason) => {
+    const { AUTH_SECRET: secret, ...rest } = production({ [name]: value });
+    const settings = name === 'AUTH_JWKS_URL' ? rest : { ...rest, AUTH_SECRET: secret };
+    const refusal = loadConfig({
+      RAMP_PROVIDER: 'http',
+      RAMP_URL: 'https://ramp.example',
+      RAMP_API_KEY: strong(),
+      RAMP_CALLBACK_SECRETS: strong(),
+      ...settings,
+    });
+    await expect(refusal).rejects.toThrow(new RegExp(`^  ${name} .*${reason}`, 'm'));
+  });
+
+  it('takes plain http in production on this machine, and at hosts that are named', async () => {
+    const settings = production({
+      INDEXER_URL: 'http://127.0.0.1:9000',
+      PUBLIC_URL: 'http://api.internal',
+      PLAIN_HTTP_HOSTS: 'api.internal',
+    });
+    await expect(loadConfig(settings)).resolves.toMatchObject({ PLAIN_HTTP_HOSTS: ['api.internal'] });
+  });
+
+  it.each([
+    ['RAMP_CALLBACK_SECRETS', 'AUTH_SECRET'],
+    ['RAMP_API_KEY', 'APP_SECRET'],
+    ['RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'],
+    ['DATABASE_URL', 'AUTH_SECRET'],
+  ])('refuses one secret for %s and %s in production', async (one, other) => {
+    const secret = strong();
+    const value = (name: string) =>
+      name === 'DATABASE_URL' ? `postgres://user:${encodeURIComponent(secret)}@db.example/app` : secret;
+    const refusal = loadConfig({
+      ...production(),
+      RAMP_PROVIDER: 'http',
+      RAMP_URL: 'https://ramp.example',
+      RAMP_API_KEY: strong(),
+      RAMP_CALLBACK_SECRETS: strong(),
+      [one]: value(one),
+      [other]: value(other),
+    });
+    await expect(refusal).rejects.toThrow('are the same');
+    await expect(refusal).rejects.not.toThrow(secret);
+  });
+
+  it('refuses the same callback secret twice in production', async () => {
+    const secret = strong();
+    const settings = production({
+      RAMP_PROVIDER: 'http',
+      RAMP_URL: 'https://ramp.example',
+      RAMP_API_KEY: strong(),
+      RAMP_CALLBACK_SECRETS: `${secret},${secret}`,
+    });
+    await expect(loadConfig(settings)).rejects.toThrow('RAMP_CALLBACK_SECRETS holds the same secret twice');
+  });
+
+  it('names what is missing in production together with what is wrong', async () => {
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production', PORT: 'eighty' });
+    await expect(production).rejects.toThrow(/PORT[^]*DATABASE_URL[^]*AUTH_SECRET/);
+  });
+
+  it('never repeats a password that an address holds', async () => {
+    const message = await loadConfig({ DATA_DIR, INDEXER_URL: 'ftp://me:hunter2@indexer.example' }).then(
+      () => '',
+      (error: Error) => error.message,
+    );
+    expect(message).toContain('INDEXER_URL');
+    expect(message).toContain('indexer.example');
+    expect(message).not.toContain('hunter2');
+  });
+
+  it('keeps no secrets of its own when all are given', async () => {
+    const brought = {
+      DATA_DIR: join(DATA_DIR, 'untouched'),
+      DATABASE_URL: 'postgres://user:word@db.example/app',
+      LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
+      APP_SECRET: 'a'.repeat(32),
+      AUTH_SECRET: 'b'.repeat(32),
+    };
+    expect(await loadConfig(brought)).toMatchObject({ ...brought, databasePassword: null });
+    await expect(stat(brought.DATA_DIR)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  it('keeps generated secrets for their owner alone', async () => {
+    const { mode } = await loadConfig({ DATA_DIR }).then(() => stat(join(DATA_DIR, 'secrets.json')));
+    expect(mode & 0o777).toBe(0o600);
+  });
+
+  it('refuses a ramp provider without its address, key and secret, and example rates in production', async () => {
+    const http = loadConfig({ DATA_DIR, RAMP_PROVIDER: 'http' });
+    await expect(http).rejects.toThrow(/RAMP_URL[^]*RAMP_API_KEY[^]*RAMP_CALLBACK_SECRETS/);
+    const production = loadConfig({ DATA_DIR, NODE_ENV: 'production' });
+    await expect(production).rejects.toThrow('RAMP_EXCHANGE_RATES');
+    for (const rates of ['KES', 'KES=0', 'KES=-1', 'KES=1e3', 'kes=1', 'KES=1,,']) {
+      await expect(loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: rates }), rates).rejects.toThrow(
+        'RAMP_EXCHANGE_RATES',
+      );
+    }
+    const { RAMP_EXCHANGE_RATES } = await loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: 'KES=0.02, USD=2.5' });
+    expect(RAMP_EXCHANGE_RATES).toEqual({ KES: '0.02', USD: '2.5' });
+  });
+
+  it('refuses two ways of verifying tokens', async () => {
+    const both = { DATA_DIR, AUTH_SECRET: 'x'.repeat(32), AUTH_JWKS_URL: 'https://id.example/keys' };
+    await expect(loadConfig(both)).rejects.toThrow('AUTH_JWKS_URL');
+  });
+});
+
+describe('documents', () => {
+  it.each(['.env.example', 'docs/settings.md'])('%s names every setting with its default', async (file) => {
+    const text = await readFile(new URL(`../../../${file}`, import.meta.url), 'utf8');
+    for (const [name, setting] of Object.entries(SETTINGS)) {
+      expect(text, name).toContain(name);
+      expect(text, `description of ${name}`).toContain(setting.description);
+      if (setting.default !== null) expect(text, `default of ${name}`).toContain(setting.default);
+    }
+  });
+});

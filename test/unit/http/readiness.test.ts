@@ -1,0 +1,42 @@
+/**
+ * Readiness answers within its limit, also when everything hangs one after the other, and asks each thing once at a time.
+ */
+import { expect, it } from 'vitest';
+import { createReadiness } from '../../../src/http/server/readiness.ts';
+
+type Deps = Parameters<typeof createReadiness>[0];
+
+const LIMIT_MS = 3_000;
+const hangs = () => new Promise<never>(() => {});
+
+it('answers within three seconds when network and database fall silent one after the other', async () => {
+  let asked = 0;
+  const halt = {
+    select: () => ({
+      from: () => ({
+        where: () => ({
+          limit: () => {
+            asked += 1;
+            return hangs();
+          },
+        }),
+      }),
+    }),
+  };
+  const db = { transaction: async () => {}, ...halt } as unknown as Deps['db'];
+  const network: Deps['network'] = {
+    signingOrder: null,
+    status: hangs,
+    continuity: hangs,
+    nextSequences: hangs,
+  };
+  const isReady = createReadiness({ db, network });
+  const startedAt = performance.now();
+  const answers = await Promise.all([isReady(), isReady(), isReady()]);
+  expect(performance.now() - startedAt).toBeLessThan(LIMIT_MS * 1.5);
+  expect(answers[0]).toMatchObject({
+    isReady: false,
+    checks: { database: 'ok', network: 'unreachable', signing: 'unreachable' },
+  });
+  expect(asked).toBe(1);
+});

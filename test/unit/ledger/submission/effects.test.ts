@@ -1,0 +1,32 @@
+/** Which effects the network's word about a submission has. */
+import { describe, expect, it } from 'vitest';
+import { effectsFor, type Effects } from '../../../../src/ledger/submission/effects.ts';
+import type { NetworkCall } from '../../../../src/ledger/network/port.ts';
+
+const mint: NetworkCall = { kind: 'mint', tokenAddress: 'token', to: 'custody', amount: 1n };
+const effectsNamed = (): Effects => ({
+  async succeeded() {},
+  async refused() {
+    return 'REFUSED';
+  },
+  async needsReview() {},
+  async resumed() {},
+});
+
+describe('effectsFor', () => {
+  const ofProject = effectsNamed();
+  const ofReceipt = effectsNamed();
+  const deps = {
+    effects: { CUSTODY: { PROJECT: { mint: ofProject }, RECEIPT: { mint: ofReceipt } }, HOLDER: {} },
+  };
+
+  it('tells the same call for a project from one for a receipt', () => {
+    expect(effectsFor(deps, { signer: 'CUSTODY', subjectType: 'PROJECT', call: mint })).toBe(ofProject);
+    expect(effectsFor(deps, { signer: 'CUSTODY', subjectType: 'RECEIPT', call: mint })).toBe(ofReceipt);
+  });
+
+  it('never takes what custody signs for what a holder signs', () => {
+    const byHolder = () => effectsFor(deps, { signer: 'HOLDER', subjectType: 'PROJECT', call: mint });
+    expect(byHolder).toThrow('no use case handles mint of a PROJECT, signed by HOLDER');
+  });
+});

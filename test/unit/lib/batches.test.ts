@@ -1,0 +1,70 @@
+/** Batches: what waits shares the next one, and one bad item fails alone. */
+import { expect, it } from 'vitest';
+import { createBatcher } from '../../../src/lib/batches.ts';
+
+const limits = { maxItems: 4, maxWaiting: 6 };
+
+it('what arrives together shares a batch, up to the limit, and each item gets its own result', async () => {
+  const batches: number[][] = [];
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    run: async (items) => {
+      batches.push(items);
+      return items.map((item) => item * 10);
+    },
+  });
+  const results = await Promise.all([1, 2, 3, 4, 5].map((item) => batcher.submit(item)));
+  expect(results).toEqual([10, 20, 30, 40, 50]);
+  expect(batches).toEqual([[1, 2, 3, 4], [5]]);
+});
+
+it('what arrives during a batch goes into the next one, and what is too much is refused', async () => {
+  const batches: number[][] = [];
+  let end: () => void = () => {};
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    run: async (items) => {
+      batches.push(items);
+      if (batches.length === 1) await new Promise<void>((resolve) => (end = resolve));
+      return items;
+    },
+  });
+  const first = batcher.submit(0);
+  await expect.poll(() => batches.length).toBe(1);
+  const later = [1, 2, 3, 4, 5, 6].map((item) => batcher.submit(item));
+  await expect(batcher.submit(7)).rejects.toThrow('6 items wait already');
+  end();
+  expect(await Promise.all([first, ...later])).toEqual([0, 1, 2, 3, 4, 5, 6]);
+  expect(batches).toEqual([[0], [1, 2, 3, 4], [5, 6]]);
+});
+
+it('divides a batch until the item that breaks it stands alone', async () => {
+  const done: number[] = [];
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    run: async (items) => {
+      if (items.includes(3)) throw new Error('three');
+      done.push(...items);
+      return items;
+    },
+    dividesOn: () => true,
+  });
+  const settled = await Promise.allSettled([1, 2, 3, 4].map((item) => batcher.submit(item)));
+  expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled', 'rejected', 'fulfilled']);
+  expect(done).toEqual([1, 2, 4]);
+});
+
+it('does not divide on what is the matter of all', async () => {
+  let runs = 0;
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    run: async () => {
+      runs += 1;
+      throw new Error('no connection');
+    },
+    dividesOn: () => false,
+  });
+  const settled = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
+  expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
+  expect(runs).toBe(1);
+});

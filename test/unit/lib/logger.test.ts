@@ -1,0 +1,48 @@
+/**
+ * Logs never hold what is confidential: not by name, and not in the errors of a database.
+ */
+import { DrizzleQueryError } from 'drizzle-orm/errors';
+import { expect, it } from 'vitest';
+import { createLogger } from '../../../src/lib/logger.ts';
+
+function logged(fields: object): Record<string, unknown> {
+  const lines: string[] = [];
+  createLogger({ level: 'info', pretty: false }, { write: (line) => lines.push(line) }).info(fields, 'said');
+  expect(lines).toHaveLength(1);
+  expect(lines[0]).not.toContain('hunter2');
+  return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
+}
+
+it('redacts secrets and payout accounts by name', () => {
+  const line = logged({ token: 'hunter2', request: { authorization: 'Bearer hunter2' }, buyerId: 'acme' });
+  expect(line).toMatchObject({
+    token: '[redacted]',
+    request: { authorization: '[redacted]' },
+    buyerId: 'acme',
+    msg: 'said',
+  });
+});
+
+it('says which statement failed and why, without its values', () => {
+  const cause = Object.assign(new Error('duplicate key'), {
+    code: '23505',
+    detail: 'Key (account)=(hunter2) already exists.',
+    parameters: ['hunter2'],
+  });
+  const error = new DrizzleQueryError('insert into t values ($1)', ['a', 'hunter2'], cause);
+  const line = logged({ err: error, error: error.message });
+  expect(line).toMatchObject({
+    error: 'Failed query: insert into t values ($1)',
+    err: {
+      message: 'Failed query: insert into t values ($1)',
+      stack: expect.stringContaining('logger.test.ts'),
+      cause: { message: 'duplicate key', code: '23505' },
+    },
+  });
+});
+
+it('ends a chain of causes that bites its own tail', () => {
+  const error = new Error('round');
+  error.cause = error;
+  expect(logged({ err: error })).toMatchObject({ err: { message: 'round', cause: { message: 'round' } } });
+});

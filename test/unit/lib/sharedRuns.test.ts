@@ -1,0 +1,39 @@
+/** One run for many who ask at the same time. */
+import { expect, it } from 'vitest';
+import { shareFreshRuns, shareRun } from '../../../src/lib/sharedRuns.ts';
+
+/** Runs that end when they are told to, with their number. */
+function controlledRuns() {
+  const ends: ((error?: Error) => void)[] = [];
+  const run = () =>
+    new Promise<number>((resolve, reject) => {
+      const number = ends.length;
+      ends.push((error) => (error ? reject(error) : resolve(number)));
+    });
+  return { ends, run };
+}
+
+it('a shared run answers all who ask while it is under way, and none after it', async () => {
+  const { ends, run } = controlledRuns();
+  const ask = shareRun(run);
+  const asked = [ask(), ask()];
+  ends[0]?.(new Error('lost'));
+  expect(await Promise.allSettled(asked)).toMatchObject([{ status: 'rejected' }, { status: 'rejected' }]);
+  const again = ask();
+  ends[1]?.();
+  expect(await again).toBe(1);
+  expect(ends).toHaveLength(2);
+});
+
+it('a fresh run begins after all questions that it answers', async () => {
+  const { ends, run } = controlledRuns();
+  const ask = shareFreshRuns(run);
+  const first = ask();
+  const later = [ask(), ask()];
+  expect(ends).toHaveLength(1);
+  ends[0]?.();
+  expect(await first).toBe(0);
+  await expect.poll(() => ends.length).toBe(2);
+  ends[1]?.();
+  expect(await Promise.all(later)).toEqual([1, 1]);
+});

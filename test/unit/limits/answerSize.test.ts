@@ -1,0 +1,42 @@
+/**
+ * An answer is refused before it is made when it could become larger than the server sends.
+ */
+import { getOperationAST, parse } from 'graphql';
+import { expect, it } from 'vitest';
+import { estimateAnswerBytes, LONG_LISTS, requireModestAnswer } from '../../../src/limits/answerSize.ts';
+import { MAX_REGISTRY_RECORDS } from '../../../src/resolvers/carbon/readRegistry.ts';
+import { schema } from '../../../src/schema/index.ts';
+
+function partsOf(query: string, variables: Record<string, unknown> = {}) {
+  const document = parse(query);
+  const operation = getOperationAST(document);
+  if (!operation) throw new Error('no operation');
+  return [schema, document, operation, variables] as const;
+}
+
+const registry = (selection: string) => `{ registry(tokenAddress: "x") { records { ${selection} } } }`;
+const ALL = 'index retiredBy amount tonnes timestamp beneficiary note txHash tokenAddress';
+const aliases = Array.from({ length: 40 }, (_, i) => `a${i}: note`).join(' ');
+
+it('lets a whole registry pass with all of its fields', () => {
+  expect(() => requireModestAnswer(...partsOf(registry(ALL)))).not.toThrow();
+});
+
+it.each([
+  ['one leaf of a long list again and again', registry(`note ${aliases}`)],
+  ['the same through a fragment', `${registry('...a')} fragment a on RetirementRecord { note ${aliases} }`],
+])('refuses %s', (_what, query) => {
+  expect(() => requireModestAnswer(...partsOf(query))).toThrow(/longest possible answer in bytes/);
+});
+
+it('counts a page by what is asked for, also by a variable', () => {
+  const query = (first: string) =>
+    `query ($n: Int) { registry(tokenAddress: "x") { recordsConnection(first: ${first}) { edges { node { note } } } } }`;
+  const ten = estimateAnswerBytes(...partsOf(query('10')));
+  expect(estimateAnswerBytes(...partsOf(query('$n'), { n: 10 }))).toBe(ten);
+  expect(estimateAnswerBytes(...partsOf(query('100')))).toBeGreaterThan(9 * ten);
+});
+
+it('knows how long a registry may be', () => {
+  expect(LONG_LISTS['Registry.records']).toBe(MAX_REGISTRY_RECORDS);
+});

@@ -1,0 +1,180 @@
+/**
+ * The small parts that limits are made of.
+ */
+import type { IncomingMessage } from 'node:http';
+import { parse } from 'graphql';
+import type { OperationDefinitionNode } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
+import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
+import { rootFields } from '../../../src/http/graphql/rootFields.ts';
+import { addressKey } from '../../../src/limits/addressKey.ts';
+import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
+import { createCounters } from '../../../src/limits/counters.ts';
+import { createSharedBudget } from '../../../src/limits/sharedBudget.ts';
+import { createConcurrencyLimit } from '../../../src/lib/concurrencyLimit.ts';
+
+describe('an address is a client', () => {
+  it.each([
+    ['203.0.113.7', '203.0.113.7'],
+    ['::ffff:203.0.113.7', '203.0.113.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['2001:0db8:0001:0002:0:0:0:1', '2001:db8:1:2::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['unknown', 'unknown'],
+  ])('%s counts as %s', (address, key) => {
+    expect(addressKey(address)).toBe(key);
+  });
+
+  it.each([
+    [0, '9.9.9.9', '10.0.0.1'],
+    [1, '9.9.9.9', '9.9.9.9'],
+    [1, '1.1.1.1, 9.9.9.9', '9.9.9.9'],
+    [2, '1.1.1.1, 9.9.9.9', '1.1.1.1'],
+    [2, '9.9.9.9', '10.0.0.1'],
+    [1, 'not an address', '10.0.0.1'],
+    [1, '', '10.0.0.1'],
+    [1, '2001:db8::1', '2001:db8::1'],
+    [1, '9.9.9.9:4711', '9.9.9.9'],
+    [1, '[2001:db8::1]:4711', '2001:db8::1'],
+    [1, '[2001:db8::1]', '2001:db8::1'],
+  ])('behind %i proxies that say %j it is %s', (hops, forwarded, address) => {
+    const request = { headers: { 'x-forwarded-for': forwarded }, socket: { remoteAddress: '10.0.0.1' } };
+    expect(clientAddressOf(request as unknown as IncomingMessage, hops)).toBe(address);
+  });
+});
+
+describe('slots', () => {
+  it('are given in the order of arrival, and refused beyond the queue', async () => {
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 2, waitMs: 60_000 });
+    const order: string[] = [];
+    const giveBack = await slots.take();
+    const waiting = ['a', 'b'].map(async (name) => {
+      const giveOnesBack = await slots.take();
+      order.push(name);
+      giveOnesBack();
+    });
+    await expect(slots.take()).rejects.toMatchObject({ code: 'OVERLOADED' });
+    giveBack();
+    // Giving back what was given back makes no second slot.
+    giveBack();
+    await Promise.all(waiting);
+    expect(order).toEqual(['a', 'b']);
+    const last = await slots.take();
+    const next = slots.take();
+    last();
+    (await next)();
+  });
+
+  it('are not waited for longer than the deadline', async () => {
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 1, waitMs: 20 });
+    const giveBack = await slots.take();
+    await expect(slots.take()).rejects.toMatchObject({ details: { retryAfterSeconds: 1 } });
+    giveBack();
+    (await slots.take())();
+  });
+});
+
+describe('counters', () => {
+  it('count in all and for each key, and each end once', () => {
+    const counters = createCounters(3, 2);
+    const a1 = counters.open('a');
+    const a2 = counters.open('a');
+    expect(counters.open('a')).toBeNull();
+    expect(counters.open('b')).not.toBeNull();
+    expect(counters.open('c')).toBeNull();
+    a1?.();
+    a1?.();
+    expect(counters.total).toBe(2);
+    expect(counters.open('a')).not.toBeNull();
+    expect(counters.open('a')).toBeNull();
+    a2?.();
+  });
+});
+
+describe('a budget without other instances', () => {
+  it('is spent, looked at, and overspent', async () => {
+    const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
+    expect(await budget.look('a')).toMatchObject({ remainingPoints: 3, isOverspent: false });
+    expect(await budget.spend('a', 2)).toMatchObject({ remainingPoints: 1, isOverspent: false });
+    expect(await budget.spend('a', 2)).toMatchObject({ remainingPoints: 0, isOverspent: true });
+    expect(await budget.look('b')).toMatchObject({ remainingPoints: 3 });
+    await budget.share();
+    expect(await budget.look('a')).toMatchObject({ remainingPoints: 0, isOverspent: true });
+  });
+
+  it('is one for all those beyond the number of keys', async () => {
+    const budget = createSharedBudget({ name: 'crowd', points: 5, windowSeconds: 60 }, null);
+    for (let i = 0; i < 50_000; i++) await budget.spend(`address ${i}`, 1);
+    expect(await budget.spend('address 7', 1)).toMatchObject({ remainingPoints: 3 });
+    for (let i = 0; i < 5; i++) await budget.spend(`late ${i}`, 1);
+    expect(await budget.spend('one more', 1)).toMatchObject({ isOverspent: true });
+  });
+});
+
+describe('the cache of documents', () => {
+  it('forgets what was not asked for longest, and never keeps large ones', () => {
+    const cache = createDocumentCache<number>();
+    const source = (i: number) => `${i}`.padEnd(10_000, ' ');
+    for (let i = 0; i < 26; i++) cache.set(source(i), i);
+    expect(cache.get(source(0))).toBe(0);
+    cache.set(source(26), 26);
+    expect([cache.get(source(0)), cache.get(source(1)), cache.get(source(26))]).toEqual([0, undefined, 26]);
+    const large = 'x'.repeat(17_000);
+    cache.set(large, 1);
+    expect(cache.get(large)).toBeUndefined();
+  });
+});
+
+describe('an operation for the log', () => {
+  it('has no values of the document', () => {
+    const document = parse(
+      '{ a(x: "secret", y: 5, z: """block secret""") { b(list: ["one", 2.5], on: true) } }',
+    );
+    const text = describeDocument(document);
+    expect(text).not.toMatch(/secret|one|5/);
+    expect(text).toContain('on: true');
+  });
+
+  it('has no values of variables but those that may be shown', () => {
+    const variables = {
+      input: {
+        payoutAccount: { accountNumber: '254700123456', provider: 'MTN' },
+        tokenAddress: 'CABC',
+        vintageYear: 2024,
+        pin: 1234,
+        deep: { deep: { deep: { deep: { deep: 'x' } } } },
+        list: ['a', 'b'],
+        flag: true,
+        tooLong: 'x'.repeat(10_000),
+      },
+    };
+    expect(describeVariables(variables, new Set(['tokenAddress', 'vintageYear', 'tooLong']))).toEqual({
+      input: {
+        payoutAccount: { accountNumber: '[text of 12]', provider: '[text of 3]' },
+        tokenAddress: 'CABC',
+        vintageYear: 2024,
+        pin: '[number]',
+        deep: { deep: { deep: '[object]' } },
+        list: '[list of 2]',
+        flag: true,
+        tooLong: '[text of 10000]',
+      },
+    });
+    expect(describeVariables({ "Jane's account": 1 }, new Set())).toEqual({ '[name]': '[number]' });
+  });
+
+  it('names its root fields, through fragments, and says which depend on a condition', () => {
+    const document = parse(`query { a ...f ... on Query @skip(if: true) { c } b: a @include(if: false) }
+      fragment f on Query { d ...f }`);
+    const operation = document.definitions[0] as OperationDefinitionNode;
+    expect(rootFields(document, operation)).toEqual([
+      { name: 'a', isConditional: false },
+      { name: 'd', isConditional: false },
+      { name: 'c', isConditional: true },
+      { name: 'a', isConditional: true },
+    ]);
+  });
+});

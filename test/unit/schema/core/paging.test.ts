@@ -1,0 +1,61 @@
+/**
+ * Pages of lists: their sizes, and when a list is counted.
+ */
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { KeysetPage } from '../../../../src/db/keyset.ts';
+import { pageOf, valueCursors } from '../../../../src/schema/core/paging.ts';
+
+const cursors = valueCursors('numbers', z.string().transform(Number));
+
+/** The numbers 0 to 49, and what was asked of them. */
+function numbers() {
+  const asked: KeysetPage<number>[] = [];
+  let counts = 0;
+  const source = {
+    list: async (page: KeysetPage<number>) => {
+      asked.push(page);
+      const all = Array.from({ length: 50 }, (_, index) => index).filter(
+        (index) => index > (page.after ?? -1) && index < (page.before ?? 50),
+      );
+      return (page.inverted ? all.toReversed() : all).slice(0, page.limit);
+    },
+    cursorOf: (index: number) => index,
+    count: async () => {
+      counts += 1;
+      return 50;
+    },
+  };
+  return { source, asked, counts: () => counts };
+}
+
+describe('a page', () => {
+  it.each([
+    ['without a size', {}, 20],
+    ['with sizes of null', { first: null, last: null }, 20],
+    ['with a size', { first: 7 }, 7],
+    ['from the end', { last: 7 }, 7],
+  ])('%s has as many items as the contract says', async (_what, args, size) => {
+    const { source, asked } = numbers();
+    const { edges } = await pageOf(args, cursors, source);
+    expect(edges).toHaveLength(size);
+    // One more than shown tells whether there is another page.
+    expect(asked).toMatchObject([{ limit: size + 1 }]);
+  });
+
+  it.each([{ first: 0 }, { first: 101 }, { last: 0 }, { last: 101 }, { first: 1, last: 1 }])(
+    'is not of the size %j',
+    async (args) => {
+      const { source, asked } = numbers();
+      await expect(pageOf(args, cursors, source)).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
+      expect(asked).toEqual([]);
+    },
+  );
+
+  it('counts its list only when the count is asked for', async () => {
+    const { source, counts } = numbers();
+    const page = await pageOf({}, cursors, source);
+    expect(counts()).toBe(0);
+    await expect(page.count()).resolves.toBe(50);
+  });
+});

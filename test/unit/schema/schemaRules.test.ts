@@ -1,0 +1,192 @@
+/**
+ * Rules that every part of the contract keeps, found by walking the schema: nothing can be added without them.
+ */
+import { readFile } from 'node:fs/promises';
+import type { GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql';
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isInterfaceType,
+  isIntrospectionType,
+  isNonNullType,
+  isObjectType,
+  isScalarType,
+  lexicographicSortSchema,
+  printSchema,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { NODE_TYPES } from '../../../src/schema/core/globalIds.ts';
+import { schema } from '../../../src/schema/index.ts';
+
+type Field = GraphQLField<unknown, unknown>;
+
+const types = Object.values(schema.getTypeMap()).filter((type) => !isIntrospectionType(type));
+const builtIn = new Set(['String', 'Int', 'Float', 'Boolean', 'ID']);
+
+const rootFields = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()].flatMap(
+  (root) =>
+    Object.values(root?.getFields() ?? {}).map((field): [string, Field] => [
+      `${root?.name}.${field.name}`,
+      field,
+    ]),
+);
+
+/** Every place that a description belongs to, and what stands there. */
+function describedPlaces(): [string, string | null | undefined][] {
+  return types
+    .filter((type) => !builtIn.has(type.name))
+    .flatMap((type): [string, string | null | undefined][] => {
+      const self: [string, string | null | undefined] = [type.name, type.description];
+      if (isEnumType(type)) {
+        return [
+          self,
+          ...type
+            .getValues()
+            .map((value): [string, string | null | undefined] => [
+              `${type.name}.${value.name}`,
+              value.description,
+            ]),
+        ];
+      }
+      if (isInputObjectType(type)) {
+        return [
+          self,
+          ...Object.values(type.getFields()).map((field): [string, string | null | undefined] => [
+            `${type.name}.${field.name}`,
+            field.description,
+          ]),
+        ];
+      }
+      if (!isObjectType(type) && !isInterfaceType(type)) return [self];
+      return [
+        self,
+        ...Object.values(type.getFields()).flatMap((field): [string, string | null | undefined][] => [
+          [`${type.name}.${field.name}`, field.description],
+          ...field.args.map((arg): [string, string | null | undefined] => [
+            `${type.name}.${field.name}(${arg.name})`,
+            arg.description,
+          ]),
+        ]),
+      ];
+    });
+}
+
+function declaredScopes(field: Field): unknown {
+  const options = field.extensions['pothosOptions'] as { authScopes?: unknown } | undefined;
+  return options?.authScopes;
+}
+
+function inputFieldNames(type: GraphQLInputType): string[] {
+  const named = getNamedType(type);
+  return isInputObjectType(named) ? Object.keys(named.getFields()) : [];
+}
+
+describe('the contract', () => {
+  it('is the committed schema.graphql', async () => {
+    const committed = await readFile(new URL('../../../schema.graphql', import.meta.url), 'utf8');
+    expect(committed).toBe(`${printSchema(lexicographicSortSchema(schema))}\n`);
+  });
+
+  it.each(rootFields)('%s declares who may use it, and says so', (_name, field) => {
+    expect(declaredScopes(field)).toBeDefined();
+    expect(field.description).toMatch(/\n\n(Public: needs no token|Needs a token with role )/);
+  });
+
+  it.each(rootFields.filter(([name]) => !name.startsWith('Subscription.')))(
+    '%s is null when it fails, and leaves its neighbours their answers',
+    (_name, field) => {
+      expect(isNonNullType(field.type)).toBe(false);
+    },
+  );
+
+  it('has mutations that take one input and answer with a payload', () => {
+    // These have nothing to be told.
+    const withoutInput = new Set(['expireReceipts', 'watchRetirements']);
+    for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+      const form = field.args.map(({ name, type }) => `${name}: ${String(type)}`);
+      const name = `${field.name.charAt(0).toUpperCase()}${field.name.slice(1)}`;
+      expect(form, field.name).toEqual(withoutInput.has(field.name) ? [] : [`input: ${name}Input!`]);
+      expect(String(field.type)).toBe(`${name}Payload`);
+    }
+  });
+
+  it('describes every type, field, argument and value', () => {
+    const places = describedPlaces();
+    expect(places.length).toBeGreaterThan(100);
+    const silent = places.filter(([, description]) => !description || !/[.:)…]$/.test(description.trim()));
+    expect(silent.map(([place]) => place)).toEqual([]);
+  });
+
+  it('names the unit of every amount and time', () => {
+    const units = {
+      Tonnes: /tonnes/,
+      Kilograms: /kilograms/,
+      UsDollars: /US dollars/,
+      BaseUnits: /base units/,
+      UnixTime: /Unix seconds/,
+    } as const;
+    const missing = types.flatMap((type) =>
+      isObjectType(type) || isInputObjectType(type)
+        ? Object.values(type.getFields())
+            .filter((field) => {
+              const { name } = getNamedType(field.type as GraphQLOutputType);
+              const unit = units[name as keyof typeof units];
+              return unit !== undefined && !unit.test(field.description ?? '');
+            })
+            .map((field) => `${type.name}.${field.name}`)
+        : [],
+    );
+    expect(missing).toEqual([]);
+  });
+
+  it('takes an idempotency key wherever a mutation moves value or issues', () => {
+    // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
+    // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
+    // A signed transaction is a key of its own: it lands once.
+    const withoutKey = new Set([
+      'advanceNetworkClock',
+      'expireReceipts',
+      'resolveReview',
+      'resumeSigning',
+      'resolveSessionReview',
+      'revokeApiKey',
+      'setManualSessionStatus',
+      'submitSigned',
+      'watchRetirements',
+    ]);
+    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
+    const lacking = mutations
+      .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
+      .map((field) => field.name);
+    expect(new Set(lacking)).toEqual(withoutKey);
+  });
+
+  it('says of every scalar where it is specified', async () => {
+    const guide = await readFile(new URL('../../../docs/clients.md', import.meta.url), 'utf8');
+    const headings = new Set([...guide.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title?.toLowerCase()));
+    const own = types.filter((type) => isScalarType(type) && !builtIn.has(type.name));
+    expect(own.length).toBeGreaterThan(10);
+    for (const type of own) {
+      const url = isScalarType(type) ? (type.specifiedByURL ?? '') : '';
+      const [page, anchor] = url.split('#');
+      if (page === 'docs/clients.md') expect(headings, type.name).toContain(anchor);
+      else expect(new URL(url).protocol, type.name).toBe('https:');
+    }
+  });
+
+  it('gives every list pages of at most 100, their items, and their number', () => {
+    const lists = types.filter((type) => isObjectType(type) && type.name.endsWith('Connection'));
+    expect(lists.length).toBeGreaterThan(8);
+    for (const list of lists) {
+      const fields = isObjectType(list) ? Object.keys(list.getFields()) : [];
+      expect(new Set(fields), list.name).toEqual(new Set(['edges', 'nodes', 'pageInfo', 'totalCount']));
+    }
+  });
+
+  it('finds everything again that has an id', () => {
+    const node = schema.getType('Node');
+    const withId = isInterfaceType(node) ? schema.getPossibleTypes(node).map(({ name }) => name) : [];
+    expect(new Set(withId)).toEqual(new Set<string>(NODE_TYPES));
+  });
+});
