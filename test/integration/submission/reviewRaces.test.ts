@@ -241,7 +241,12 @@ describe('the end of a halt', () => {
     const { submissionId } = await pendingRetirement(4n);
     await reviewHaltedSigning(reviewing());
     // The step of another instance read the halt before, and says so only now.
-    const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason: 'halted' } as const;
+    const verdict = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
     expect(await settle(deps(), submissionId, verdict)).toBe(false);
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
@@ -249,7 +254,12 @@ describe('the end of a halt', () => {
   it('waits for an instance that puts a submission under review, and resumes that too', async () => {
     const { submissionId } = await pendingRetirement(4n);
     let ended: Promise<void> | undefined;
-    const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason: 'halted' } as const;
+    const verdict = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
     const waitsForLock = async () => {
       const [{ count } = { count: 0 }] = await database.handle.sql<{ count: number }[]>`
         SELECT count(*)::integer FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
