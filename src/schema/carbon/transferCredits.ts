@@ -6,10 +6,11 @@ import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.t
 import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { buyerId, idempotencyKey, memo } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'Which credits move, from whom, and to whom.',

@@ -8,7 +8,7 @@ import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRa
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from './offRampQuote.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { offRampSessionFields } from './offRampSessionFields.ts';

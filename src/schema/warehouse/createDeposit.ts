@@ -1,7 +1,6 @@
 /**
  * createDeposit: issues a receipt token for a confirmed deposit.
  */
-import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
 import {
   createDeposit,
   rehearseDeposit,
@@ -11,6 +10,7 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
