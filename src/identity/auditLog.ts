@@ -19,7 +19,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 
 /** The caller, the mutation and the client's address. */
-export interface AuditedField {
+interface AuditedField {
   requestId: string;
   caller: Caller | null;
   remoteAddress: string;
@@ -27,7 +27,7 @@ export interface AuditedField {
   subjectIds: readonly string[];
 }
 
-export interface AuditedOutcome {
+interface AuditedOutcome {
   /** OK, DRY_RUN, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */

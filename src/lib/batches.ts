@@ -7,7 +7,7 @@ export interface Batcher<T, R> {
   submit(item: T): Promise<R>;
 }
 
-export interface BatcherOptions<T, R> {
+interface BatcherOptions<T, R> {
   /** Items in one batch, at most. */
   maxItems: number;
   /** Items that may wait for their batch; further ones are rejected. */

@@ -14,7 +14,7 @@ import type { Posting } from './posting.ts';
 
 export type { BookingKey } from './bookingCodec.ts';
 
-export interface Booking {
+interface Booking {
   posting: Posting;
   /** Stands for the posting's `referenceId`. Reserved if it is posted; a refusal leaves it free. */
   key: BookingKey;
@@ -30,7 +30,7 @@ interface PriceOfTonne {
   priceCurrency: string | null;
 }
 
-export type BookingOutcome =
+type BookingOutcome =
   | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
   /**
    * The key was used before with the same input, for this subject: the booking's own when it was posted by a commit whose

@@ -200,7 +200,7 @@ export type Outcome =
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };
 
-export interface NetworkStatus {
+interface NetworkStatus {
   /** The latest closed (and final) ledger. */
   ledger: bigint;
   closedAt: UnixSeconds;

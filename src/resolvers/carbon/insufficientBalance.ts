@@ -3,7 +3,7 @@
  */
 import { DomainError } from '../../lib/errors.ts';
 
-export interface Shortage {
+interface Shortage {
   /** What was to be done with the credits. */
   verb: 'retired' | 'transferred';
   /** As the message names it, such as `buyer acme`. */

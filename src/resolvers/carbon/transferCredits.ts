@@ -15,7 +15,7 @@ import { findCreditTransfer, type CreditTransfer } from './findCreditTransfer.ts
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
 
-export interface TransferCreditsInput {
+interface TransferCreditsInput {
   fromBuyerId: string;
   toBuyerId: string;
   tokenAddress: string;

@@ -25,7 +25,7 @@ import {
   VOID,
 } from '../../../devnet/stellar/soroban/values.ts';
 
-export type Success = rpc.Api.SimulateTransactionSuccessResponse;
+type Success = rpc.Api.SimulateTransactionSuccessResponse;
 
 export interface TestClient {
   server: rpc.Server;

@@ -20,7 +20,7 @@ import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 
-export type ContractReads = Pick<
+type ContractReads = Pick<
   LedgerNetwork,
   | 'tokenAt'
   | 'carbonTotals'

@@ -26,7 +26,7 @@ import type { Receipt, Transaction } from './node.ts';
 import { isSame, resultOf } from './results.ts';
 import { explainRevert } from './failures.ts';
 
-export interface OutcomeDeps {
+interface OutcomeDeps {
   rpc: JsonRpc;
   finality: Finality;
   contracts: ContractAddresses;

@@ -67,7 +67,7 @@ export const EVM_SETTINGS = {
   ),
 } as const satisfies OwnSettings;
 
-export type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
+type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
 
 export interface EvmLedger {
   family: 'evm';

@@ -23,7 +23,7 @@ import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import { VanishedBlock } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 
-export type TokenReads = Pick<
+type TokenReads = Pick<
   LedgerNetwork,
   'carbonTotals' | 'retirementRecords' | 'retirementCountsOf' | 'totalSupply' | 'balanceOf' | 'expiryOf'
 >;

@@ -18,7 +18,7 @@ import type { TokenReads } from './tokenReads.ts';
 /** Records missing among the entries are read one by one, this many at a time. */
 const MAX_CONCURRENT_RECORDS = 16;
 
-export interface RecordDeps {
+interface RecordDeps {
   node: StellarNode;
   tokens: TokenReads;
 }

@@ -12,7 +12,7 @@ const TESTNET_PASSPHRASE = 'Test SDF Network ; September 2015';
 export const MAINNET_PASSPHRASE = 'Public Global Stellar Network ; September 2015';
 export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
 
-export type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
+type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
 
 /** The mainnet has no node that is open to everyone; the last one is any network, by its url and passphrase. */
 export const STELLAR_NETWORKS: Readonly<
@@ -53,7 +53,7 @@ export const STELLAR_SETTINGS = {
   ),
 } as const satisfies OwnSettings;
 
-export type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
+type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
 
 export interface StellarLedger {
   family: 'stellar';
