@@ -16,7 +16,7 @@ import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { buyerId, idempotencyKey } from '../core/text.ts';
+import { buyerId } from '../core/text.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -77,12 +77,8 @@ const PurchaseInput = builder.inputType('PurchaseInput', {
         'The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). ' +
         'Left out, the purchase is booked at the price in force.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

@@ -14,7 +14,7 @@ import { builder } from '../core/builder.ts';
 import { DryRunRef } from './dryRun.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
-import { beneficiary, beneficiaryId, buyerId, idempotencyKey, note } from '../core/text.ts';
+import { beneficiary, beneficiaryId, buyerId, note } from '../core/text.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
@@ -57,12 +57,8 @@ const RetireInput = builder.inputType('RetireInput', {
       type: RetirementPeriodInput,
       description: 'The time whose emissions they stand for. Public.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: `${DRY_RUN} The network is not asked.` }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean({ ...DRY_RUN, description: `${DRY_RUN.description} The network is not asked.` }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

@@ -15,7 +15,7 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
-import { farmerId, idempotencyKey, label, optionalLabel, warehouseId } from '../core/text.ts';
+import { farmerId, label, optionalLabel, warehouseId } from '../core/text.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
   description: 'A deposit as confirmed by the warehouse. Texts: at most 128 bytes of UTF-8 each.',
@@ -74,12 +74,8 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
       type: 'Hash32',
       description: 'Hash of the inspection report; all zero by default.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
