@@ -3,6 +3,7 @@
  */
 import { list, setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import type { OwnSettings, ValuesOf } from '../family.ts';
+import { configureNode, type NodeLedger } from '../nodeLedger.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 
 /** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
@@ -55,16 +56,8 @@ export const STELLAR_SETTINGS = {
 
 type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
 
-export interface StellarLedger {
+export interface StellarLedger extends NodeLedger {
   family: 'stellar';
-  name: string;
-  /** May hold a provider's key: never shown whole. */
-  rpcUrl: string;
-  secretKey: string;
-  factoryAddress: string;
-  settlementFactoryAddress: string | undefined;
-  settlementAddress: string | undefined;
-  requestTimeoutMs: number;
   passphrase: string;
   channelSecretKeys: readonly string[];
   maxInclusionFeeStroops: number;
@@ -78,14 +71,8 @@ export function knownOf(network: string): { passphrase?: string; rpcUrl?: string
 export function configureStellar(network: string, values: StellarValues): StellarLedger {
   const known = knownOf(network);
   return {
+    ...configureNode(network, { ...values, LEDGER_RPC_URL: values.LEDGER_RPC_URL ?? known.rpcUrl }),
     family: 'stellar',
-    name: network,
-    rpcUrl: values.LEDGER_RPC_URL ?? known.rpcUrl ?? '',
-    secretKey: values.LEDGER_SECRET_KEY ?? '',
-    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
-    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
-    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
-    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
     passphrase: values.LEDGER_PASSPHRASE ?? known.passphrase ?? '',
     channelSecretKeys: values.LEDGER_CHANNEL_SECRET_KEYS ?? [],
     maxInclusionFeeStroops: values.LEDGER_MAX_INCLUSION_FEE_STROOPS,
