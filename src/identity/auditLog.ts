@@ -172,7 +172,7 @@ export function createAuditLog(deps: {
     async stop() {
       const patience = new AbortController();
       await Promise.race([
-        ends.settle(),
+        ends.drain(),
         delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
       ]);
       patience.abort();
@@ -232,7 +232,7 @@ function createBatches<Item>(write: (batch: Item[]) => Promise<void>) {
       waiting.push(item);
       writing ??= writeAll();
     },
-    settle: async () => {
+    drain: async () => {
       await writing;
     },
   };

@@ -64,7 +64,7 @@ describe('postTransfers', () => {
     const results = await post(
       purchasePosting({ ...movement(1000n), buyerId: 'late' }),
       purchasePosting({ ...movement(1n), buyerId }),
-      holdPosting({ ...movement(1n), retirementId: randomUUID(), buyerId: 'nobody' }),
+      holdPosting({ ...movement(1n), retirementId: randomUUID(), buyerId: 'no-such-buyer' }),
     );
     expect(results).toEqual([{ ok: false, available: 60n }, { ok: true }, { ok: false, available: 0n }]);
   });

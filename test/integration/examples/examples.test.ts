@@ -165,13 +165,13 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
       await sees('after the server');
       follower.kill('SIGKILL');
       await once(follower, 'close');
-      await retire('follower', 'while nobody followed', 1);
+      await retire('follower', 'while it was stopped', 1);
       follower = follow();
-      await sees('while nobody followed');
+      await sees('while it was stopped');
     } finally {
       follower.kill('SIGKILL');
     }
-    for (const name of ['before', 'after the server', 'while nobody followed']) {
+    for (const name of ['before', 'after the server', 'while it was stopped']) {
       expect(seenOf(name), name).toHaveLength(1);
     }
     const indexes = linesOf(output).map(({ index }) => Number(index));

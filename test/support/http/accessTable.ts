@@ -171,7 +171,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
-    // Of a receipt that is being cashed out: whoever may is told so, and the receipt stays free for the others.
+    // Of a receipt that is being cashed out: a caller with the role is told so, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
       input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),

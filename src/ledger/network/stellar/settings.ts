@@ -15,7 +15,7 @@ export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
 
 type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
 
-/** The mainnet has no node that is open to everyone; the last one is any network, by its url and passphrase. */
+/** The mainnet has no public node; the last one is any network, by its url and passphrase. */
 export const STELLAR_NETWORKS: Readonly<
   Record<StellarNetworkName, { passphrase?: string; rpcUrl?: string }>
 > = {
