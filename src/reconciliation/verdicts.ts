@@ -3,7 +3,7 @@
  */
 
 /** The invariants, with the numbers of docs/invariants.md. */
-const INVARIANTS = {
+export const INVARIANTS = {
   I1: 'The books balance: transfers, entries, accounts and balances agree.',
   I2: 'Custody holds on the network what the books say.',
   I3: 'What was minted is what was verified or deposited.',
