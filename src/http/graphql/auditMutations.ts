@@ -8,7 +8,7 @@ import { notWritten, type AuditLog } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { decodeGlobalId } from '../../schema/core/globalIds.ts';
+import { localIdOf } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
@@ -77,46 +77,40 @@ export async function recordUnstarted(
   );
 }
 
-function inputOf(args: Record<string, unknown>): Readonly<Record<string, unknown>> {
-  const { input } = args;
-  return typeof input === 'object' && input !== null ? { ...input } : {};
+function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, unknown>> {
+  return typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : NO_INPUT;
 }
+
+const NO_INPUT = {};
 
 /** One that succeeded changed nothing, and the trail must not look as if it had. */
 function isDryRun(args: Record<string, unknown>): boolean {
   return inputOf(args)['dryRun'] === true;
 }
 
+/** Ids as the audit log and the tables use them. */
 function subjectsOfInput(args: Record<string, unknown>, subjectNames: ReadonlySet<string>): string[] {
-  return subjects(
-    Object.entries({ ...args, ...inputOf(args) })
-      .filter(([name]) => subjectNames.has(name))
-      .map(([, value]) => (typeof value === 'string' ? localId(value) : undefined)),
-  );
+  const input = inputOf(args);
+  const found: string[] = [];
+  for (const name of subjectNames) {
+    const value = input[name] ?? args[name];
+    if (typeof value === 'string') found.push(localIdOf(value));
+  }
+  return subjects(found);
 }
 
 /** The answer itself, or the objects in it. */
 function subjectsOfAnswer(answer: unknown): string[] {
   if (typeof answer !== 'object' || answer === null) return [];
-  const parts: unknown[] = [answer, ...Object.values(answer)];
-  return subjects(
-    parts.map((part) => {
-      const id: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'id') : undefined;
-      return typeof id === 'string' ? id : undefined;
-    }),
-  );
-}
-
-function subjects(found: readonly (string | undefined)[]): string[] {
-  const safe = found.filter((id): id is string => id !== undefined && SUBJECT.test(id));
-  return [...new Set(safe)].slice(0, MAX_SUBJECTS);
-}
-
-/** Global ids as the UUIDs that the audit log and the tables use. */
-function localId(value: string): string {
-  try {
-    return decodeGlobalId(value).id;
-  } catch {
-    return value;
+  const found: string[] = [];
+  for (const part of [answer, ...(Object.values(answer) as unknown[])]) {
+    const id: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'id') : undefined;
+    if (typeof id === 'string') found.push(id);
   }
+  return subjects(found);
+}
+
+function subjects(found: readonly string[]): string[] {
+  const safe = found.filter((id) => SUBJECT.test(id));
+  return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_SUBJECTS);
 }

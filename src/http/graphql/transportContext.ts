@@ -10,7 +10,7 @@ export interface TransportContext {
   remoteAddress: string;
   transport: 'http' | 'websocket';
   /** Undefined until the gate has verified the credential. */
-  caller?: Caller | null;
+  caller?: Caller | null | undefined;
   /** Why the gate has refused the request, when it has been asked already. */
   refusal?: { error: unknown };
   /** The usage of each rate limit, for the RateLimit headers. */
@@ -24,7 +24,7 @@ export interface TransportContext {
 interface OperationTrace {
   startedAtMs: number;
   isLogged: boolean;
-  cost?: number;
+  cost: number | undefined;
 }
 
 export function newContext(about: {
@@ -34,6 +34,7 @@ export function newContext(about: {
   caller?: Caller | null;
   startedAt: Date;
 }): TransportContext {
-  const { startedAt, ...rest } = about;
-  return { ...rest, usages: [], trace: { startedAtMs: startedAt.getTime(), isLogged: false } };
+  const { requestId, remoteAddress, transport, caller, startedAt } = about;
+  const trace = { startedAtMs: startedAt.getTime(), isLogged: false, cost: undefined };
+  return { requestId, remoteAddress, transport, caller, usages: [], trace };
 }

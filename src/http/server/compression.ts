@@ -10,7 +10,7 @@ import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /** One packet on most networks: below, compression saves nothing. */
-const MIN_BYTES = 1_400;
+export const MIN_COMPRESSED_BYTES = 1_400;
 /** They run on the four threads that Node also reads files and looks up names with. Further answers are sent plain. */
 const MAX_AT_A_TIME = 2;
 /** About as fast as gzip, and a quarter smaller. */
@@ -39,11 +39,10 @@ export function createCompression(): (request: IncomingMessage, response: Server
     else brotliCompress(body, { params: brotliParams(body.length) }, finish);
   };
   return (request, response) => {
-    response.setHeader('vary', 'Accept-Encoding');
     const encoding = encodingFor(request.headers['accept-encoding']);
     if (encoding === null || request.method === 'HEAD') return;
     holdBody(response, (body, end) => {
-      if (body.length < MIN_BYTES) {
+      if (body.length < MIN_COMPRESSED_BYTES) {
         end(body);
         return;
       }

@@ -21,6 +21,7 @@ import type { HookHandler } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from '../pages/livePage.ts';
 import { readBody } from '../../lib/readBody.ts';
+import type { DirectExchange } from '../graphql/directPost.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 import { GRAPHQL_PATH } from '../graphql/yoga.ts';
@@ -28,9 +29,7 @@ import { GRAPHQL_PATH } from '../graphql/yoga.ts';
 /** The largest operation with all its variables is under 10 kB. */
 const MAX_GRAPHQL_BODY_BYTES = 100_000;
 
-interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
+export interface Exchange extends DirectExchange {
   requestId: string;
   remoteAddress: string;
 }
@@ -65,7 +64,6 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   const readiness = keptReadiness(options);
   const routes = new Map<string, Route>([
     ['/', page(pipeline, ({ response }) => answerLivePage(response))],
-    [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
     [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), options.log)],
     [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), options.log)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
@@ -73,8 +71,13 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   ]);
   return async (exchange) => {
     try {
-      const route = routes.get(pathOf(exchange.request)) ?? answerNotFound;
-      await route(exchange);
+      const path = pathOf(exchange.request);
+      if (path === GRAPHQL_PATH) {
+        await answerGraphql(exchange, options);
+        return;
+      }
+      exchange.prepare();
+      await (routes.get(path) ?? answerNotFound)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
@@ -95,12 +98,18 @@ function page({ gate }: Pipeline, answer: Route): Route {
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
   const { request, response, requestId, remoteAddress } = exchange;
+  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
+  const context = newContext(about);
+  // Node enforces a declared length; an undeclared one is counted here.
+  const isLengthKnown =
+    request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
+  if (isLengthKnown && (await pipeline.post(exchange, context))) return;
+  exchange.prepare();
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
     await page(pipeline, () => graphiql(request, response))(exchange);
     return;
   }
-  // Node enforces a declared length; an undeclared one is counted here.
-  if (request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > MAX_GRAPHQL_BODY_BYTES) {
+  if (!isLengthKnown) {
     const body = await readBody(request, MAX_GRAPHQL_BODY_BYTES);
     if (body === null) {
       response.setHeader('connection', 'close');
@@ -110,8 +119,7 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
     // yoga's adapter takes a body that is already read from here.
     Object.assign(request, { body: body.toString() });
   }
-  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
-  await pipeline.handle(request, response, newContext(about));
+  await pipeline.handle(request, response, context);
 }
 
 function declaredBytes(request: IncomingMessage): number {
@@ -156,13 +164,11 @@ async function answerNotFound({ response }: Exchange): Promise<void> {
   answerError(response, 404, 'NOT_FOUND', `There is nothing at this address; the API is at ${GRAPHQL_PATH}.`);
 }
 
-function answerFailure(
-  { request, response, requestId }: Exchange,
-  error: unknown,
-  log: RouteOptions['log'],
-): void {
+function answerFailure(exchange: Exchange, error: unknown, log: RouteOptions['log']): void {
+  const { request, response, requestId } = exchange;
   // The client disconnected: not a defect, and no answer is needed.
   if (request.destroyed && !request.complete) return;
+  if (!response.headersSent && !response.hasHeader('x-request-id')) exchange.prepare();
   if (error instanceof DomainError && !response.headersSent) {
     answerRefusal(response, error);
     return;

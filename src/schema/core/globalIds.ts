@@ -37,6 +37,7 @@ export const NODE_TYPES = Object.keys(LOCAL_IDS) as readonly NodeType[];
 function partsOf(globalId: string): { typename: NodeType; id: string } | undefined {
   const text = Buffer.from(globalId, 'base64url').toString();
   const end = text.indexOf(':');
+  if (end === -1) return undefined;
   const typename = NODE_TYPES.find((type) => type === text.slice(0, end));
   const id = text.slice(end + 1);
   const isOurs =
@@ -46,6 +47,11 @@ function partsOf(globalId: string): { typename: NodeType; id: string } | undefin
 
 export function encodeGlobalId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString('base64url');
+}
+
+/** What a global id stands for; any other text as it is. */
+export function localIdOf(text: string): string {
+  return partsOf(text)?.id ?? text;
 }
 
 /** For inputs that take another name of the same thing as well. */

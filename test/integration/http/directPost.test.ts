@@ -284,7 +284,7 @@ describe('the short way', () => {
     });
     const server = createServer((request, response) => {
       const about = { requestId: '', remoteAddress: '', transport: 'http' as const, startedAt: new Date() };
-      void post(request, response, newContext(about)).then(
+      void post({ request, response, headers: [], prepare: () => undefined }, newContext(about)).then(
         (isAnswered) => isAnswered || response.end('yoga'),
       );
     });
