@@ -6,6 +6,7 @@ import type { Db } from '../../db/connection.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import { readLastVerdicts } from '../../reconciliation/lastReconciliation.ts';
 import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
@@ -32,16 +33,21 @@ export function createReadiness(deps: {
       const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
       return found;
     }),
+    reconciliation: check(async () => {
+      const broken = [...(await readLastVerdicts(db)).values()].filter(({ verdict }) => verdict === 'BROKEN');
+      return broken.length === 0 ? 'ok' : `broken: ${broken.map(({ invariant }) => invariant).join(', ')}`;
+    }),
     signing: check(async () => {
       const halted = await readHalt(db);
       return halted === null ? 'ok' : `halted: ${halted}`;
     }),
   };
   return async () => {
-    const [ofDatabase, ofNetwork, ofSigning] = await Promise.all([
+    const [ofDatabase, ofNetwork, ofSigning, ofReconciliation] = await Promise.all([
       checks.database(),
       checks.network(),
       checks.signing(),
+      checks.reconciliation(),
     ]);
     const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
     return {
@@ -52,6 +58,8 @@ export function createReadiness(deps: {
         ...channelsOf(network),
         // Purchases and reads go on while signing is halted: told, but it is so for every instance.
         ...(ofDatabase === 'ok' && ofSigning !== 'ok' ? { signing: ofSigning } : {}),
+        // Of the last one: an operator has to look, and no other instance would be better.
+        ...(ofDatabase === 'ok' && ofReconciliation !== 'ok' ? { reconciliation: ofReconciliation } : {}),
       },
     };
   };
