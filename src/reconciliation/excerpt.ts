@@ -62,7 +62,7 @@ export async function collectChanges(tx: Tx, position: Position): Promise<boolea
     tx,
     CHANGING_TABLES.flatMap((table) => [
       `CREATE TEMPORARY TABLE changed_${table} ON COMMIT DROP AS
-        SELECT t.* FROM ${table} t WHERE age(t.xmin) <= ${Number(row.age)}`,
+        SELECT t.* FROM ${table} t WHERE age(t.xmin) <= ${row.age}`,
       `ANALYZE changed_${table}`,
     ]),
   );

@@ -62,6 +62,14 @@ export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<Readonly
   return new Map(rows.map((row) => [row.invariant, row]));
 }
 
+/** The invariants whose last verdict is that. */
+export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
+  const last = await readLastVerdicts(db);
+  return [...last.values()]
+    .flatMap(({ invariant, verdict }) => (verdict === 'BROKEN' ? [invariant] : []))
+    .sort();
+}
+
 /**
  * The earliest position of the invariants that are not broken: those wait for a full run, and hold up no other.
  * Null when one never agreed.

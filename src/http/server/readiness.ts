@@ -6,7 +6,6 @@ import type { Db } from '../../db/connection.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
-import { readLastVerdicts } from '../../reconciliation/lastReconciliation.ts';
 import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
@@ -22,6 +21,8 @@ const CHECK_TIMEOUT_MS = 3_000;
 export function createReadiness(deps: {
   db: Db;
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
+  /** The invariants that the last reconciliation found broken. */
+  findBroken: () => Promise<readonly string[]>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
@@ -34,8 +35,8 @@ export function createReadiness(deps: {
       return found;
     }),
     reconciliation: check(async () => {
-      const broken = [...(await readLastVerdicts(db)).values()].filter(({ verdict }) => verdict === 'BROKEN');
-      return broken.length === 0 ? 'ok' : `broken: ${broken.map(({ invariant }) => invariant).join(', ')}`;
+      const broken = await deps.findBroken();
+      return broken.length === 0 ? 'ok' : `broken: ${broken.join(', ')}`;
     }),
     signing: check(async () => {
       const halted = await readHalt(db);

@@ -9,7 +9,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { readLastVerdicts, reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
+import {
+  findBroken,
+  readLastVerdicts,
+  reconcileAndKeep,
+} from '../../../src/reconciliation/lastReconciliation.ts';
 import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
 import type { Verdict } from '../../../src/reconciliation/verdicts.ts';
 import { reconciliationSchedule } from '../../../src/db/tables/index.ts';
@@ -99,7 +103,11 @@ describe('an incremental run', () => {
     const restorable = await makeRestorable(database);
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE owner_id = 'acme'`);
     expect(those((await run(false)).verdicts, 'BROKEN')).toContain('I11');
-    const readiness = createReadiness({ db: dependencies.db, network });
+    const readiness = createReadiness({
+      db: dependencies.db,
+      network,
+      findBroken: () => findBroken(dependencies.db),
+    });
     expect((await readiness()).checks['reconciliation']).toMatch(/^broken: .*I11/);
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'acme' WHERE owner_id = 'mallory'`);
     await restorable.close();
