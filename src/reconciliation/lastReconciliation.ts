@@ -3,8 +3,8 @@
  * what is known; a full one compares everything, and its verdicts replace the earlier ones.
  */
 import { sql } from 'drizzle-orm';
-import type { Db } from '../db/connection.ts';
-import { reconciledInvariants } from '../db/tables/index.ts';
+import type { Db, Tx } from '../db/connection.ts';
+import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
 import type { Clock } from '../lib/clock.ts';
 import { readPosition, type Position } from './excerpt.ts';
 import {
@@ -45,15 +45,19 @@ export async function reconcileAndKeep(
   const changed = start && (await reconcileChanged(deps, start));
   const report = changed ?? (await reconcileAll(deps, onProgress));
   const since = changed ? (start?.agreedAt ?? null) : null;
-  const rows = report.verdicts.map((verdict) =>
-    rowOf(verdict, {
-      last: last.get(verdict.invariant),
-      position,
-      isFull: since === null,
-      at: deps.clock.now(),
-    }),
-  );
-  await keep(deps.db, rows);
+  const rows = await deps.db.transaction(async (tx) => {
+    // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
+    await tx.select().from(reconciliationSchedule).for('update');
+    const now = await readLastVerdicts(tx);
+    const run = { position, isFull: since === null, at: deps.clock.now() };
+    const kept = report.verdicts.map((verdict) => {
+      const { invariant } = verdict;
+      const isAlone = last.get(invariant)?.comparedAt.getTime() === now.get(invariant)?.comparedAt.getTime();
+      return rowOf(verdict, { ...run, last: now.get(invariant), isAlone });
+    });
+    await keep(tx, kept);
+    return kept;
+  });
   return { ...report, verdicts: report.verdicts.map((verdict, i) => withKept(verdict, rows[i])), since };
 }
 
@@ -92,11 +96,13 @@ interface Run {
   last: LastVerdict | undefined;
   position: Position;
   isFull: boolean;
+  /** No other run has kept a verdict since this one began. */
+  isAlone: boolean;
   at: Date;
 }
 
-function rowOf(verdict: Verdict, { last, position, isFull, at }: Run): LastVerdict {
-  const known = !isFull && last?.verdict === 'BROKEN' ? last.findings : [];
+function rowOf(verdict: Verdict, { last, position, isFull, isAlone, at }: Run): LastVerdict {
+  const known = !(isFull && isAlone) && last?.verdict === 'BROKEN' ? last.findings : [];
   const findings = [...new Set([...known, ...verdict.findings.map(({ message }) => message)])].slice(
     0,
     MAX_FINDINGS,
@@ -129,7 +135,7 @@ function withKept(verdict: Verdict, row: LastVerdict | undefined): Verdict {
   };
 }
 
-async function keep(db: Db, rows: readonly LastVerdict[]): Promise<void> {
+async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {
   const columns = [
     'verdict',
     'findings',
@@ -140,7 +146,7 @@ async function keep(db: Db, rows: readonly LastVerdict[]): Promise<void> {
     'compared_at',
     'fully_compared_at',
   ];
-  await db
+  await tx
     .insert(reconciledInvariants)
     .values([...rows])
     .onConflictDoUpdate({
