@@ -251,6 +251,27 @@ CREATE TABLE "expiry_runs" (
 	CONSTRAINT "expiry_runs_due_until_swept" CHECK ((swept_at IS NULL) = (due_at IS NOT NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "reconciled_invariants" (
+	"invariant" text PRIMARY KEY NOT NULL,
+	"verdict" text NOT NULL,
+	"findings" text[] NOT NULL,
+	"obstacles" text[] NOT NULL,
+	"cluster" text,
+	"transaction" text,
+	"agreed_at" timestamp with time zone,
+	"compared_at" timestamp with time zone NOT NULL,
+	"fully_compared_at" timestamp with time zone,
+	CONSTRAINT "reconciled_invariants_verdict" CHECK (verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')),
+	CONSTRAINT "reconciled_invariants_position" CHECK ((transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "reconciliation_schedule" (
+	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"full_due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "reconciliation_schedule_singleton" CHECK (singleton)
+);
+--> statement-breakpoint
 CREATE TABLE "final_ledger" (
 	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"ledger" bigint NOT NULL,

@@ -316,6 +316,8 @@ CREATE TRIGGER retirement_records_totals_moved AFTER UPDATE ON retirement_record
 --> statement-breakpoint
 INSERT INTO feed_head (position) VALUES (0);
 --> statement-breakpoint
+INSERT INTO reconciliation_schedule DEFAULT VALUES;
+--> statement-breakpoint
 -- State changes of receipts, off-ramp sessions and expiry runs.
 
 -- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and

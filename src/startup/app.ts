@@ -11,6 +11,7 @@ import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { createReadiness } from '../http/server/readiness.ts';
+import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
@@ -71,7 +72,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
-    readiness: createReadiness({ db: options.handle.db, network: options.network }),
+    readiness: createReadiness({
+      db: options.handle.db,
+      network: options.network,
+      findBroken: () => findBroken(options.handle.db),
+    }),
     newRequestId: dependencies.ids.next,
     clock,
     log,

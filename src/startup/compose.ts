@@ -16,6 +16,7 @@ import { createIndexerClient } from '../indexer/client.ts';
 import { expiryEffects } from '../jobs/expiryEffects.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
+import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
@@ -98,6 +99,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     lookEveryMs: options.registrationLookMs,
   });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
+  const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.expiryTimeZone });
   return {
     dependencies,
     submissionWorker,
@@ -111,11 +113,13 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await strandedWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
+      reconciliationJob.start();
     },
     async stop() {
       dependencies.follower.close();
       dependencies.subjectFollower.close();
       nightlyExpiry.stop();
+      await reconciliationJob.stop();
       strandedWatch.stop();
       await registrationKeeper.stop();
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);

@@ -38,10 +38,27 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
         w.entries, count(e.id), coalesce(max(e.number), 0)) AS message
       FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
       GROUP BY w.id HAVING w.entries <> count(e.id) OR w.entries <> coalesce(max(e.number), 0)`,
+    incremental: {
+      query: `SELECT format('process %s wrote %s entries of the audit log, the last of which is number %s', w.id, w.entries,
+        coalesce(last.number, 0)) AS message
+      FROM audit_writers w
+      LEFT JOIN LATERAL (SELECT max(number) AS number FROM audit_entries WHERE writer_id = w.id) AS last ON true
+      WHERE w.entries <> coalesce(last.number, 0)
+      UNION ALL SELECT format('entry %s of the audit log is number %s of process %s, and there is none before it', e.id, e.number,
+        e.writer_id)
+      FROM changed_audit_entries e
+      WHERE e.number <> 1 AND NOT EXISTS (SELECT 1 FROM audit_entries before
+        WHERE before.writer_id = e.writer_id AND before.number = e.number - 1)`,
+    },
   },
   {
     invariant: 'I14',
     query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
       FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
+    incremental: {
+      query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
+      FROM changed_audit_entries e
+      WHERE NOT EXISTS (SELECT 1 FROM audit_writers w WHERE w.id = e.writer_id)`,
+    },
   },
 ];
