@@ -216,6 +216,11 @@ export const SETTINGS = {
     '60',
     'Refused tokens and API keys in a minute, after which an address has to wait.',
   ),
+  MAX_CPU_PERCENT_PER_ADDRESS: setting(
+    wholeNumber(1, 1_000_000),
+    '20',
+    'Percent of one processor that one address may use over 10 s for documents that are new to the server, and answers.',
+  ),
   MAX_OPERATION_COST: setting(
     wholeNumber(100, 1_000_000),
     '10000',

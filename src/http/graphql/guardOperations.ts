@@ -22,6 +22,7 @@ import { recordUnstarted } from './auditMutations.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
+import type { LimitAnswer } from './answerLimits.ts';
 import { createIntrospectionAnswers, isIntrospection } from './introspectionAnswers.ts';
 import type { FindFacts } from './operationFacts.ts';
 import type { RootField } from './rootFields.ts';
@@ -35,6 +36,7 @@ export interface OperationGuard {
   concurrency: { queries: ConcurrencyLimit; mutations: ConcurrencyLimit };
   /** Open subscriptions, by address. */
   subscriptions: Counters;
+  limitAnswer: LimitAnswer;
   credentialEnds: CredentialEnds;
   /** Whether errors about unknown names suggest similar names. */
   hideSuggestions: boolean;
@@ -113,7 +115,10 @@ async function runWhenAdmitted(
   const giveBack = await guard.concurrency[isMutation ? 'mutations' : 'queries'].take();
   try {
     const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
-    return isStream(result) ? result : withCost(result, size.cost, guard.limits.maxCost);
+    if (isStream(result)) return result;
+    // A mutation has had its effect, and its answer is short.
+    if (!isMutation) guard.limitAnswer(result, context);
+    return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
     giveBack();
   }

@@ -17,6 +17,8 @@ export interface TransportContext {
   usages: Usage[];
   /** What it runs, once that is known. */
   document?: NamedDocument;
+  /** Calls back when the answer has left the process, or never will. */
+  whenSent: (callback: () => void) => void;
   /** The fields of the operation's log line. */
   trace: OperationTrace;
 }
@@ -33,6 +35,7 @@ export function newContext(about: {
   transport: TransportContext['transport'];
   caller?: Caller | null;
   startedAt: Date;
+  whenSent: TransportContext['whenSent'];
 }): TransportContext {
   const { startedAt, ...rest } = about;
   return { ...rest, usages: [], trace: { startedAtMs: startedAt.getTime(), isLogged: false } };

@@ -24,7 +24,9 @@ import { priceFields } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
+import { useCpuCharge } from './chargeCpu.ts';
 import { createDirectPost, type DirectOperation } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
@@ -110,6 +112,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
     plugins: [
+      useCpuCharge(options.rateLimits.chargeCpu),
       useReferenceExecution(),
       useGate(gate),
       useRequestRules(),
@@ -187,6 +190,7 @@ function guardOf({
       mutations: atOnce(limits.maxMutationsInFlight),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    limitAnswer: createAnswerLimits(rateLimits.chargeCpu),
     credentialEnds,
     hideSuggestions: !introspection,
   };

@@ -110,7 +110,8 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
     // yoga's adapter takes a body that is already read from here.
     Object.assign(request, { body: body.toString() });
   }
-  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
+  const whenSent = (callback: () => void) => void response.once('close', callback);
+  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now(), whenSent };
   await pipeline.handle(request, response, newContext(about));
 }
 

@@ -123,6 +123,7 @@ const settings = {
       callerPerMinute: BEYOND,
       mutationsPerMinute: BEYOND,
       failedLoginsPerMinute: BEYOND,
+      cpuPercentPerAddress: 1_000_000,
     },
   },
 };
@@ -284,7 +285,7 @@ describe('the short way', () => {
     });
     const server = createServer((request, response) => {
       const about = { requestId: '', remoteAddress: '', transport: 'http' as const, startedAt: new Date() };
-      void post(request, response, newContext(about)).then(
+      void post(request, response, newContext({ ...about, whenSent: () => undefined })).then(
         (isAnswered) => isAnswered || response.end('yoga'),
       );
     });
