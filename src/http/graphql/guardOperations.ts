@@ -18,7 +18,6 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { recordUnstarted } from './auditMutations.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -95,9 +94,8 @@ async function runWhenAdmitted(
   const isMutation = operation.operation === OperationTypeNode.MUTATION;
   const facts = guard.factsOf(args.document, operation);
   const { roots } = facts;
-  const fields = isMutation ? roots.map(({ name }) => name) : [];
   if (operation.operation === OperationTypeNode.SUBSCRIPTION) requireUnconditional(roots);
-  if (isMutation) await guard.rateLimits.admitMutations(context, fields.length, context.usages);
+  if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
   const variables = getVariableValues(
     args.schema,
     operation.variableDefinitions ?? [],
@@ -105,9 +103,8 @@ async function runWhenAdmitted(
     { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions: guard.hideSuggestions },
   );
   if (variables.errors !== undefined) {
-    const errors = variables.errors.map((error) => placeInput(toClientError(error), args.document));
-    await recordUnstarted(context.audit, context, fields, String(errors[0]?.extensions['code']));
-    return { errors };
+    // No field runs, so there is no entry in the audit log: strangers can send such variables, too.
+    return { errors: variables.errors.map((error) => placeInput(toClientError(error), args.document)) };
   }
   const size = facts.sizeOf(args.variableValues ?? {});
   context.trace.cost = size.cost;
