@@ -34,10 +34,17 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I14',
-    query: `SELECT format('process %s wrote %s entries of the audit log, of which %s are there, up to number %s', w.id,
-        w.entries, count(e.id), coalesce(max(e.number), 0)) AS message
+    query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s', w.id,
+        w.entries, w.pruned, count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
-      GROUP BY w.id HAVING w.entries <> count(e.id) OR w.entries <> coalesce(max(e.number), 0)`,
+      GROUP BY w.id HAVING w.entries - w.pruned <> count(e.id) OR w.entries <> coalesce(max(e.number), w.pruned)`,
+  },
+  {
+    invariant: 'I14',
+    query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', w.id, w.pruned,
+        coalesce(sum(p.to_number - p.from_number + 1), 0)) AS message
+      FROM audit_writers w LEFT JOIN audit_prunings p ON p.writer_id = w.id
+      GROUP BY w.id HAVING w.pruned <> coalesce(sum(p.to_number - p.from_number + 1), 0)`,
   },
   {
     invariant: 'I14',
