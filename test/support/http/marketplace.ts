@@ -86,6 +86,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     network: wrapNetwork(network),
     clockControl: network,
     indexerUrl: indexer?.url ?? 'http://127.0.0.1:9',
+    indexerToken: indexer?.token,
     publicUrl: `http://127.0.0.1:${port}`,
     signatureHeaders: ['x-service-signature', 'x-ankara-signature'],
     appSecret: 'an application secret for tests alone',
