@@ -24,7 +24,7 @@ export interface OperationLog {
 
 export function createOperationLog(log: OperationLogger, clock: Clock): OperationLog {
   const write = (context: TransportContext, about: object, outcome: string) => {
-    const { trace, requestId, remoteAddress, transport, caller } = context;
+    const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
     const line = {
@@ -34,6 +34,7 @@ export function createOperationLog(log: OperationLogger, clock: Clock): Operatio
       ...(caller?.apiKeyId == null ? {} : { apiKeyId: caller.apiKeyId }),
       durationMs: clock.now().getTime() - trace.startedAtMs,
       requestId,
+      ...(clientRequestId === undefined ? {} : { clientRequestId }),
       transport,
       remoteAddress,
       ...(trace.cost === undefined ? {} : { cost: trace.cost }),

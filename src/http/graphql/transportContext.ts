@@ -7,6 +7,8 @@ import type { NamedDocument } from '../documents/documentSource.ts';
 
 export interface TransportContext {
   requestId: string;
+  /** The one that the client has sent, for the log. */
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: 'http' | 'websocket';
   /** Undefined until the gate has verified the credential. */
@@ -31,6 +33,7 @@ export interface OperationTrace {
 
 export function newContext(about: {
   requestId: string;
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: TransportContext['transport'];
   caller?: Caller | null;

@@ -11,13 +11,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
+import { createCountedLog } from '../../lib/countedLog.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
-import type { HookHandler } from './hooks.ts';
+import type { HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from '../pages/livePage.ts';
 import { readBody } from '../../lib/readBody.ts';
@@ -32,6 +33,8 @@ export interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
+  /** The one that the client has sent. */
+  clientRequestId: string | undefined;
   remoteAddress: string;
 }
 
@@ -62,12 +65,17 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     maxWaiting: MAX_DELIVERIES,
     waitMs: DELIVERY_WAIT_MS,
   });
+  const services: HookServices = {
+    admit: (remoteAddress) => pipeline.gate.admitAddress(remoteAddress, []),
+    refused: createCountedLog(options.log, 'deliveries were refused'),
+    log: options.log,
+  };
   const readiness = keptReadiness(options);
   const routes = new Map<string, Route>([
     ['/', page(pipeline, ({ response }) => answerLivePage(response))],
     [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
-    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), options.log)],
-    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), options.log)],
+    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), services)],
+    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), services)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
@@ -94,7 +102,7 @@ function page({ gate }: Pipeline, answer: Route): Route {
 }
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
-  const { request, response, requestId, remoteAddress } = exchange;
+  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
     await page(pipeline, () => graphiql(request, response))(exchange);
     return;
@@ -111,7 +119,14 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
     Object.assign(request, { body: body.toString() });
   }
   const whenSent = (callback: () => void) => void response.once('close', callback);
-  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now(), whenSent };
+  const about = {
+    requestId,
+    clientRequestId,
+    remoteAddress,
+    transport: 'http' as const,
+    startedAt: clock.now(),
+    whenSent,
+  };
   await pipeline.handle(request, response, newContext(about));
 }
 
@@ -119,10 +134,10 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
+function hookRoute(handler: HookHandler, services: HookServices): Route {
   return async ({ request, response, requestId, remoteAddress }) => {
     if (request.method === 'POST') {
-      await answerHook(request, response, handler, { requestId, remoteAddress }, log);
+      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
       return;
     }
     response.setHeader('allow', 'POST');
@@ -130,11 +145,11 @@ function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
   };
 }
 
-/** @throws DomainError OVERLOADED, which is logged, when deliveries come faster than they can be handled */
+/** @throws DomainError OVERLOADED, which is counted, when deliveries come faster than they can be handled */
 function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
   return async (delivery) => {
     const giveBack = await deliveries.take();
-    await handler(delivery).finally(giveBack);
+    return handler(delivery).finally(giveBack);
   };
 }
 

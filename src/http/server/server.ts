@@ -27,7 +27,7 @@ const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A request id of a proxy or a client that is safe to print. */
+/** The request id of a proxy or a client, when it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
@@ -94,15 +94,17 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       finish?.();
       running.delete(response);
     });
-    const requestId = requestIdOf(request) ?? options.newRequestId();
+    // Never the client's: two requests could have one, and a log that is searched by it could be misled.
+    const requestId = options.newRequestId();
     response.setHeader('x-request-id', requestId);
+    const clientRequestId = clientRequestIdOf(request);
     if (isClosing) response.setHeader('connection', 'close');
     setSecurityHeaders(response);
     compressAnswer(request, response);
     if (finish === null) answerRefusal(response, overloaded());
     else if (hasTwoHosts(request))
       answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
-    else void route({ request, response, requestId, remoteAddress });
+    else void route({ request, response, requestId, clientRequestId, remoteAddress });
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
@@ -172,7 +174,7 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-function requestIdOf(request: IncomingMessage): string | undefined {
+function clientRequestIdOf(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }

@@ -4,11 +4,10 @@
  */
 import { afterEach, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { askOver } from '../../support/http/askOver.ts';
-import { startServer, until, type TestServer } from '../../support/http/httpServer.ts';
+import { startServer, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';
 
-const limits = { ...defaultLimits(), maxConnectionsPerAddress: 20_000, maxSocketsPerAddress: 20_000 };
+const limits = { ...testLimits(), maxConnectionsPerAddress: 20_000, maxSocketsPerAddress: 20_000 };
 const servers: TestServer[] = [];
 afterEach(async () => {
   for (const server of servers.splice(0)) await server.close(0);

@@ -19,6 +19,7 @@ import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn } from '../platform.ts';
 import { warehouseOptions } from '../../../devnet/platform.ts';
+import { testLimits } from './httpServer.ts';
 
 const auth = {
   secret: 'a bearer secret for tests, of more than 32 bytes',
@@ -97,6 +98,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     mutationWaitMs: 20_000,
     healIntervalMs: 600_000,
     ...warehouseOptions,
+    limits: testLimits(),
     log: silentLog,
     ...overrides,
   });
