@@ -16,7 +16,7 @@ export interface Secrets {
   ledgerKey: string;
 }
 
-export interface ProductOptions {
+interface ProductOptions {
   secrets: Secrets;
   databaseUrl: string;
   database: string;

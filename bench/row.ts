@@ -3,7 +3,7 @@
  */
 import type { Bench } from './bench.ts';
 
-export interface Target {
+interface Target {
   /** The ratio must be at least, or at most, this. */
   atLeast?: number;
   atMost?: number;
@@ -54,7 +54,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-export interface Turns<T> {
+interface Turns<T> {
   product: () => Promise<T>;
   baseline: () => Promise<T>;
   /** What of a turn is compared. */

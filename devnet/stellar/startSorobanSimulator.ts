@@ -48,7 +48,7 @@ export interface SorobanSimulatorOptions {
   onError?: (error: unknown) => void;
 }
 
-export interface SimulatorControls {
+interface SimulatorControls {
   faults: Faults;
   closeLedger(): ClosedLedger;
   skipLedgers(count: number): ClosedLedger;

@@ -37,7 +37,7 @@ const timeZone = text.refine(
 );
 
 /** Who can pay out. */
-export const RAMP_PROVIDERS = ['manual', 'http'] as const;
+const RAMP_PROVIDERS = ['manual', 'http'] as const;
 
 export const SETTINGS = {
   PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),

@@ -15,7 +15,7 @@ export interface FeedToken {
 }
 
 /** A token's records from some index on, as the token has them, without gaps. */
-export interface FreshRecords {
+interface FreshRecords {
   token: FeedToken;
   records: readonly RetirementRecord[];
   /** Transactions of records, by index, where others than the platform's own are known. */

@@ -28,7 +28,7 @@ export interface Healer {
   stop(): Promise<void>;
 }
 
-export interface HealerDependencies extends FeedDependencies {
+interface HealerDependencies extends FeedDependencies {
   log: Logger;
   healIntervalMs: number;
   /** Tokens compared per read; by default as many as the network takes. */

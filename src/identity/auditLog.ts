@@ -23,7 +23,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 
 /** The caller, the mutation and the client's address. */
-export interface AuditedField {
+interface AuditedField {
   requestId: string;
   caller: Caller | null;
   remoteAddress: string;
@@ -31,7 +31,7 @@ export interface AuditedField {
   subjectIds: readonly string[];
 }
 
-export interface AuditedOutcome {
+interface AuditedOutcome {
   /** OK, DRY_RUN, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */
@@ -183,7 +183,7 @@ export function createAuditLog(deps: {
       refused.stop();
       const patience = new AbortController();
       await Promise.race([
-        ends.settle(),
+        ends.drain(),
         delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
       ]);
       patience.abort();
@@ -243,7 +243,7 @@ function createBatches<Item>(write: (batch: Item[]) => Promise<void>) {
       waiting.push(item);
       writing ??= writeAll();
     },
-    settle: async () => {
+    drain: async () => {
       await writing;
     },
   };

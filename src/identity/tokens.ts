@@ -37,7 +37,7 @@ const JWKS_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 /** Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
-export interface TokenClaims {
+interface TokenClaims {
   issuer: string;
   audience: string;
   subject: string;

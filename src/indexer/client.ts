@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { readBounded } from '../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 
-export interface RegisteredWebhook {
+interface RegisteredWebhook {
   id: string;
   url: string;
   events: string[];
@@ -25,7 +25,7 @@ export interface IndexedEvent {
   data: { topics: unknown[]; value: unknown };
 }
 
-export interface EventQuery {
+interface EventQuery {
   contract?: string;
   type?: string;
   /** Unix seconds: events at or after this moment. */

@@ -29,7 +29,7 @@ export interface RateLimitSettings {
 }
 
 /** The caller and address of a request. */
-export interface Asker {
+interface Asker {
   caller: Caller | null;
   remoteAddress: string;
 }

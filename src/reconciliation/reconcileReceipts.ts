@@ -11,7 +11,7 @@ import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
-export interface ReceiptReconciliation extends Comparison {
+interface ReceiptReconciliation extends Comparison {
   receipts: number;
   /** Receipts that could not be compared completely. */
   unsettledReceipts: number;

@@ -15,7 +15,7 @@ import type { Limits } from '../limits/limits.ts';
 import { createRateLimits, type RateLimits } from '../limits/rateLimits.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 
-export interface Access {
+interface Access {
   /** Of tokens and API keys alike. */
   verifyToken: TokenVerifier;
   credentialEnds: CredentialEnds;

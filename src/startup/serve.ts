@@ -26,7 +26,7 @@ import { schema } from '../schema/index.ts';
 import { warehouseOptionsOf } from './warehouseOptions.ts';
 import { welcome } from './welcome.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   config: Config;
   log: Logger;
   /** Gets what is to be stopped, newest last. */

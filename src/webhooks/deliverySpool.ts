@@ -19,7 +19,7 @@ const MAX_FAILURES_PER_REPLAY = 10;
 /** A delivery that fails for this long is dropped; the healer has found its retirement by then. */
 const MAX_KEPT_MS = 3_600_000;
 
-export interface SpooledDelivery {
+interface SpooledDelivery {
   rawBody: Uint8Array;
   signature: string | null;
 }

@@ -13,13 +13,13 @@ import { accountKey, nonceKey } from './ledgerKeys.ts';
 import type { HostStorage } from './storage.ts';
 import { address as addressValue, fieldsOf, u32 } from './values.ts';
 
-export interface CallFrame {
+interface CallFrame {
   contract: string;
   functionName: string;
   args: readonly xdr.ScVal[];
 }
 
-export interface Authorization {
+interface Authorization {
   enter(frame: CallFrame): void;
   leave(): void;
   /** @throws HostFailure when the address did not authorise the current frame */
@@ -32,7 +32,7 @@ export type AuthMode =
   | { kind: 'enforce'; entries: readonly xdr.SorobanAuthorizationEntry[] }
   | { kind: 'record'; allowsNonRoot: boolean; newNonce: () => bigint };
 
-export interface AuthorizationOptions {
+interface AuthorizationOptions {
   mode: AuthMode;
   /** The operation's source: its signature on the envelope is enough. */
   source: string;

@@ -18,7 +18,7 @@ import { createQueue } from './queue.ts';
 import type { Submission, TransactionQueue } from './queue.ts';
 import { inclusionFee, operationCount, rejectionOf } from './validity.ts';
 
-export interface ChainOptions {
+interface ChainOptions {
   passphrase: string;
   protocolVersion: number;
   library: CodeLibrary;

@@ -6,7 +6,7 @@ import { entryCounts, nonRefundableFee } from './fees.ts';
 import type { Resources } from './fees.ts';
 import type { Footprint } from './storage.ts';
 
-export interface Needs {
+interface Needs {
   footprint: Footprint;
   used: Pick<Resources, 'instructions' | 'readBytes' | 'writeBytes'>;
   /** Places in `readWrite` of what the transaction restores by itself, ascending. */

@@ -31,7 +31,7 @@ const querySchema = z.object({
 
 type Filter = z.infer<typeof filterSchema>;
 
-export interface EventRow {
+interface EventRow {
   /** Unique and ascending: ledger, transaction and place within it. */
   id: string;
   event: xdr.ContractEvent;
@@ -66,7 +66,7 @@ export function readEvents(chain: Chain, latest: number, params: unknown): unkno
   };
 }
 
-export function eventRows(transaction: RememberedTransaction): EventRow[] {
+function eventRows(transaction: RememberedTransaction): EventRow[] {
   const prefix = toid(transaction.ledger.sequence, transaction.applicationOrder, 0);
   return transaction.events.map((event, index) => ({
     id: `${prefix}-${String(index).padStart(10, '0')}`,
@@ -75,7 +75,7 @@ export function eventRows(transaction: RememberedTransaction): EventRow[] {
   }));
 }
 
-export function contractOf(event: xdr.ContractEvent): string {
+function contractOf(event: xdr.ContractEvent): string {
   return StrKey.encodeContract(event.contractId() as unknown as Buffer);
 }
 

@@ -51,7 +51,7 @@ export interface Resources {
   footprintEntries: number;
 }
 
-export interface FootprintKeys {
+interface FootprintKeys {
   readOnly: readonly xdr.LedgerKey[];
   readWrite: readonly xdr.LedgerKey[];
 }

@@ -13,7 +13,7 @@ import type { CodeLibrary } from './host.ts';
 import { accountKey, codeKey, deployedContract, instanceKey } from './ledgerKeys.ts';
 import type { Overlay } from './ledgerState.ts';
 
-export interface Genesis {
+interface Genesis {
   factoryAddress: string;
   settlementFactory: string;
   nativeAsset: string;

@@ -56,7 +56,7 @@ export interface CodeLibrary {
   hashOf(kind: string): Buffer;
 }
 
-export interface HostOptions {
+interface HostOptions {
   ledger: LedgerInfo;
   storage: HostStorage;
   source: string;
@@ -66,7 +66,7 @@ export interface HostOptions {
   persistentTtl: number;
 }
 
-export type HostOutcome =
+type HostOutcome =
   | { kind: 'returned'; value: xdr.ScVal; auth: xdr.SorobanAuthorizationEntry[] }
   | { kind: 'failed'; error: xdr.ScError };
 

@@ -9,12 +9,12 @@ import { readBody } from '../../../src/lib/readBody.ts';
 import { AnswerLost, RpcError } from './rpcErrors.ts';
 import type { Faults } from './faults.ts';
 
-export interface HttpNode {
+interface HttpNode {
   url: string;
   close(): Promise<void>;
 }
 
-export interface HttpNodeOptions {
+interface HttpNodeOptions {
   faults: Faults;
   call: (method: string, params: unknown) => unknown;
   /** Makes an account with lumens, and gives the transaction's hash; null when there is one already. */

@@ -28,7 +28,7 @@ export interface Invoked {
   rentedBytes: number;
 }
 
-export interface InvocationRequest {
+interface InvocationRequest {
   below: EntryReader;
   ledger: LedgerInfo;
   source: string;

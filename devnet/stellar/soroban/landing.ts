@@ -49,7 +49,7 @@ interface Applied {
 }
 
 /** Stroops that one operation pays for being let in, in the ledger that takes it. */
-export interface LandingDeps extends InvocationDeps {
+interface LandingDeps extends InvocationDeps {
   inclusionPrice: bigint;
 }
 

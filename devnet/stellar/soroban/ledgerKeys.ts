@@ -7,8 +7,8 @@ import { Address, hash, Keypair, xdr } from '@stellar/stellar-sdk';
 export type EntryId = string;
 
 export const INSTANCE = xdr.ScVal.scvLedgerKeyContractInstance();
-export const PERSISTENT = xdr.ContractDataDurability.persistent();
-export const TEMPORARY = xdr.ContractDataDurability.temporary();
+const PERSISTENT = xdr.ContractDataDurability.persistent();
+const TEMPORARY = xdr.ContractDataDurability.temporary();
 
 export function idOf(key: xdr.LedgerKey): EntryId {
   return key.toXDR('base64');
@@ -81,7 +81,7 @@ export function deployedContract(passphrase: string, deployer: string, salt: Buf
   );
 }
 
-export function contractIdOf(passphrase: string, preimage: xdr.ContractIdPreimage): string {
+function contractIdOf(passphrase: string, preimage: xdr.ContractIdPreimage): string {
   const whole = xdr.HashIdPreimage.envelopeTypeContractId(
     new xdr.HashIdPreimageContractId({
       networkId: hash(Buffer.from(passphrase)),

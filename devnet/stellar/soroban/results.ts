@@ -4,7 +4,7 @@
 import { hash, xdr } from '@stellar/stellar-sdk';
 
 /** Why a transaction is not taken, or lands without effect; named as the protocol names it. */
-export type RejectionCode =
+type RejectionCode =
   | 'txTooEarly'
   | 'txTooLate'
   | 'txMissingOperation'
@@ -20,7 +20,7 @@ export type RejectionCode =
 /** What a node's validation says of a transaction that it does not take. */
 export type Rejection = { code: RejectionCode } | { code: 'txFailed'; operation: xdr.OperationResult };
 
-export type InvokeFailure =
+type InvokeFailure =
   | 'invokeHostFunctionTrapped'
   | 'invokeHostFunctionResourceLimitExceeded'
   | 'invokeHostFunctionEntryArchived'

@@ -19,7 +19,7 @@ import { simulate } from './simulation.ts';
 import type { SimulationDeps } from './simulation.ts';
 import { readTransaction, readTransactions } from './transactionQueries.ts';
 
-export interface NodeDeps {
+interface NodeDeps {
   chain: Chain;
   faults: Faults;
   simulation: SimulationDeps;

@@ -20,7 +20,7 @@ export interface SimulationDeps extends InvocationDeps {
   newNonce: () => bigint;
 }
 
-export interface SimulationRequest {
+interface SimulationRequest {
   transaction: OpenedTransaction;
   ledger: LedgerInfo;
   state: EntryReader;

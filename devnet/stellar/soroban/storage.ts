@@ -27,7 +27,7 @@ export interface HostStorage {
   restored(): readonly EntryId[];
 }
 
-export interface StorageOptions {
+interface StorageOptions {
   below: EntryReader;
   ledger: number;
   /** Null records instead of enforcing. */

@@ -18,7 +18,7 @@ import type { Gate } from '../server/gate.ts';
 import type { KnownDocuments } from './knownDocuments.ts';
 import type { TransportContext } from './transportContext.ts';
 
-export interface DirectPostOptions {
+interface DirectPostOptions {
   path: string;
   gate: Gate;
   documents: Pick<DocumentSource, 'documentOf'>;
@@ -33,7 +33,7 @@ export interface DirectOperation {
 }
 
 /** Answers the request, or prepares `context` and the request for yoga. @returns whether it has answered */
-export type DirectPost = (
+type DirectPost = (
   request: IncomingMessage,
   response: ServerResponse,
   context: TransportContext,

@@ -16,7 +16,7 @@ export type OperationLogger = Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;
 /** Enough to recognise a name. */
 const MAX_NAME_CHARACTERS = 64;
 
-export interface OperationLog {
+interface OperationLog {
   plugin: Plugin<object, TransportContext>;
   /** Logs a request that was refused before it became an operation, unless its line is already logged. */
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;

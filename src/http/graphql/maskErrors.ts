@@ -12,7 +12,7 @@ import { placeInput } from './inputPaths.ts';
 export type ErrorLog = Pick<Logger, 'error'>;
 
 /** Maps one thrown value and logs it when it is a defect; its `requestId` then joins the answer. */
-export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
+function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
   const error = toClientError(thrown);
   const defect = takeDefect(error);
   if (defect !== undefined) {

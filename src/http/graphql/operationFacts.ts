@@ -14,7 +14,7 @@ import {
 } from '../../limits/operationCost.ts';
 import { rootFields, type RootField } from './rootFields.ts';
 
-export interface OperationFacts {
+interface OperationFacts {
   roots: readonly RootField[];
   /** @throws the errors of coercing arguments */
   sizeOf(variables: Record<string, unknown>): OperationSize;

@@ -25,7 +25,7 @@ export interface TransportContext {
   trace: OperationTrace;
 }
 
-export interface OperationTrace {
+interface OperationTrace {
   startedAtMs: number;
   isLogged: boolean;
   cost?: number;

@@ -2,9 +2,9 @@
  * Compresses answers of some size with brotli or gzip, as the client accepts. Streams (SSE, multipart) pass untouched:
  * their events are small, and must leave at once.
  *
- * An answer that mixes a secret with a stranger's text could be guessed by its compressed length (BREACH), by whoever can
- * make the victim's program ask again and again. That needs a credential that browsers send by themselves, and this API
- * has none: no cookies, only an Authorization header that other sites' pages can't set.
+ * An attacker who makes a victim's browser repeat a request can guess a secret in the answer by its compressed length, when
+ * the answer also contains the attacker's text (BREACH). That needs a credential that browsers send by themselves, and this
+ * API has none: no cookies, only an Authorization header that other sites' pages can't set.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { brotliCompress, constants, gzip } from 'node:zlib';

@@ -29,7 +29,7 @@ import { GRAPHQL_PATH } from '../graphql/yoga.ts';
 /** The largest operation with all its variables is under 10 kB. */
 const MAX_GRAPHQL_BODY_BYTES = 100_000;
 
-export interface Exchange {
+interface Exchange {
   request: IncomingMessage;
   response: ServerResponse;
   requestId: string;
@@ -38,7 +38,7 @@ export interface Exchange {
   remoteAddress: string;
 }
 
-export type Route = (exchange: Exchange) => Promise<void>;
+type Route = (exchange: Exchange) => Promise<void>;
 
 export interface RouteOptions {
   pipeline: Pipeline;

@@ -47,13 +47,13 @@ interface RequestTimeouts {
 }
 
 /** What is open at the moment. */
-export interface Load {
+interface Load {
   unfinishedRequests: number;
   sockets: number;
   subscriptions: number;
 }
 
-export interface HttpServer {
+interface HttpServer {
   /** Resolves with the port in use. @throws EADDRINUSE and the like */
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, closes websockets, waits up to `graceMs` for running answers, then closes everything. */

@@ -54,7 +54,7 @@ const TOO_MANY = 4429;
 const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
-export interface WebsocketOptions {
+interface WebsocketOptions {
   pipeline: Pipeline;
   credentialEnds: CredentialEnds;
   limits: Limits;
@@ -64,7 +64,7 @@ export interface WebsocketOptions {
   remoteAddressOf: (request: IncomingMessage) => string;
 }
 
-export interface WebsocketServer {
+interface WebsocketServer {
   /** Takes a connection whose path and origin are checked. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Closes every socket with 1001; resolves when all are closed, or after `graceMs`. */

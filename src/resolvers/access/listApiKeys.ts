@@ -14,7 +14,7 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export interface ApiKeyFilter {
+interface ApiKeyFilter {
   subject?: string | null | undefined;
   isActive?: boolean | null | undefined;
 }

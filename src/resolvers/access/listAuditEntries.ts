@@ -29,9 +29,9 @@ const NEWEST_FIRST = {
 } as const;
 
 /** A stored outcome that is neither OK nor DRY_RUN is an error code. */
-export type AuditOutcome = 'OK' | 'DRY_RUN' | 'FAILED';
+type AuditOutcome = 'OK' | 'DRY_RUN' | 'FAILED';
 
-export interface AuditFilter {
+interface AuditFilter {
   callerSubject?: string | null | undefined;
   apiKeyId?: string | null | undefined;
   field?: string | null | undefined;

@@ -7,7 +7,7 @@ import { accounts, projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Project } from './findProject.ts';
 
-export interface ProjectFilter {
+interface ProjectFilter {
   countryCode?: string | null | undefined;
   vintageYear?: number | null | undefined;
   projectType?: string | null | undefined;

@@ -7,7 +7,7 @@ import { retirements } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Retirement } from './findRetirement.ts';
 
-export interface RetirementFilter {
+interface RetirementFilter {
   buyerId?: string | null | undefined;
   projectId?: string | null | undefined;
   state?: Retirement['state'] | null | undefined;

@@ -14,7 +14,7 @@ const OLDEST_FIRST = {
   direction: 'asc',
 } as const;
 
-export interface SubmissionFilter {
+interface SubmissionFilter {
   state?: Submission['state'] | null | undefined;
 }
 

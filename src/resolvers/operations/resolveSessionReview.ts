@@ -37,7 +37,7 @@ const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
 export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
 
-export interface SessionReviewInput {
+interface SessionReviewInput {
   /** Our reference of the session. */
   offRampSessionId: string;
   decision: SessionReviewDecision;

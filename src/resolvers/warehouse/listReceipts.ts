@@ -14,7 +14,7 @@ export interface ReceiptSight {
   warehouseIds: readonly string[];
 }
 
-export interface ReceiptFilter {
+interface ReceiptFilter {
   /** Null sees all. */
   visibleTo?: ReceiptSight | null | undefined;
   farmerId?: string | null | undefined;

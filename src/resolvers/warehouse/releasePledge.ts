@@ -16,7 +16,7 @@ import {
   type TokenizedReceipt,
 } from './findReceipt.ts';
 
-export interface ReleasePledgeInput {
+interface ReleasePledgeInput {
   receiptTokenAddress: string;
   /** Of the pledge: a request that is late must not release the next one. */
   reference: string;

@@ -13,7 +13,7 @@ import { builder } from '../core/builder.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 import { PRICE_LIMITS } from './setProjectPrice.ts';
-import { idempotencyKey, label, vintageYear } from '../core/text.ts';
+import { label, vintageYear } from '../core/text.ts';
 
 const CreateProjectInput = builder.inputType('CreateProjectInput', {
   description:
@@ -59,11 +59,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
       type: MoneyInput,
       description: `The price of a tonne from the beginning. ${PRICE_LIMITS} Without effect when the project exists already.`,
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

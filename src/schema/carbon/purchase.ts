@@ -9,13 +9,14 @@ import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
 import { forBuyerOrOperator } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { buyerId, idempotencyKey } from '../core/text.ts';
+import { buyerId } from '../core/text.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -76,12 +77,8 @@ const PurchaseInput = builder.inputType('PurchaseInput', {
         'The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). ' +
         'Left out, the purchase is booked at the price in force.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

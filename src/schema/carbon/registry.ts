@@ -12,6 +12,7 @@ import { MAX_COUNTED } from '../../db/keyset.ts';
 import { forPublic } from '../core/access.ts';
 import { cursorValues, pageOf, valueCursors } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
+import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { ProjectRef } from './project.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
 
@@ -72,13 +73,7 @@ builder.queryField('registry', (t) =>
     ),
     type: RegistryRef,
     nullable: true,
-    args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The token's address on the ledger network.",
-      }),
-    },
+    args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => readRegistry(dependencies, tokenAddress),
   }),
 );

@@ -7,13 +7,14 @@ import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { rehearseRetirement, retire } from '../../resolvers/carbon/retire.ts';
 import { forBuyerOrOperator } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
-import { beneficiary, beneficiaryId, buyerId, idempotencyKey, note } from '../core/text.ts';
+import { beneficiary, beneficiaryId, buyerId, note } from '../core/text.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
@@ -56,12 +57,8 @@ const RetireInput = builder.inputType('RetireInput', {
       type: RetirementPeriodInput,
       description: 'The time whose emissions they stand for. Public.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: `${DRY_RUN} The network is not asked.` }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean({ ...DRY_RUN, description: `${DRY_RUN.description} The network is not asked.` }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

@@ -6,10 +6,11 @@ import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.t
 import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { buyerId, idempotencyKey, memo } from '../core/text.ts';
+import { buyerId, memo } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'Which credits move, from whom, and to whom.',
@@ -35,12 +36,8 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
       validate: { schema: memo },
       description: 'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

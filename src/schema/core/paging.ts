@@ -17,14 +17,14 @@ export function listNames<Name extends string>(name: Name) {
 }
 
 /** How a list's cursors are written and read. */
-export interface CursorCodec<Cursor> {
+interface CursorCodec<Cursor> {
   encode: (cursor: Cursor) => string;
   /** Undefined for what `encode` did not make. */
   decode: (text: string) => Cursor | undefined;
 }
 
 /** Where the pages of a list come from. */
-export interface PageSource<Item, Cursor> {
+interface PageSource<Item, Cursor> {
   list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
   cursorOf: (item: Item) => Cursor;
   /** Items on all pages, MAX_COUNTED at most; asked for only when `totalCount` is selected. */

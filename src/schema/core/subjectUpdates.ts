@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { endableStream } from './endableStream.ts';
 import { notFound } from './notFound.ts';
 
-export interface FollowedSubject<Subject extends { id: string }> {
+interface FollowedSubject<Subject extends { id: string }> {
   kind: SubjectKind<Subject>;
   find(dependencies: Dependencies, id: string): Promise<Subject | null>;
   maySee(caller: Caller | null, subject: Subject): boolean;

@@ -11,7 +11,6 @@ import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { payoutAccountOf } from '../warehouse/payoutAccount.ts';
 import { builder } from '../core/builder.ts';
-import { idempotencyKey } from '../core/text.ts';
 
 const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput', {
   description: "The holder's tokens to cash out, and the payout account.",
@@ -23,9 +22,8 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
       description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
     }),
     idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: `${IDEMPOTENCY_KEY} The answer is the same off-ramp session, with what is to be signed for it by now.`,
+      ...IDEMPOTENCY_KEY,
+      description: `${IDEMPOTENCY_KEY.description} The answer is the same off-ramp session, with what is to be signed for it by now.`,
     }),
   }),
 });

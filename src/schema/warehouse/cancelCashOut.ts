@@ -8,7 +8,7 @@ import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { decodeGlobalId, isGlobalId } from '../core/globalIds.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { idempotencyKey, sessionId } from '../core/text.ts';
+import { sessionId } from '../core/text.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
 const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
@@ -21,11 +21,7 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
         "The ramp provider's id of the session, as `cashOut` returns it, or the session's `id`, which it has before it is " +
         'open at the provider.',
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

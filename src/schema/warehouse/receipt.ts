@@ -19,6 +19,7 @@ import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
 type PlatformContext = Context<Dependencies>;
 
@@ -171,13 +172,7 @@ builder.queryField('receipt', (t) =>
     ),
     type: ReceiptRef,
     nullable: true,
-    args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The token's address on the ledger network.",
-      }),
-    },
+    args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: async (_root, { tokenAddress }, context) => {
       const found = await findReceiptByToken(context.dependencies, tokenAddress);
       return found !== null && (await mayLookAt(context, found)) ? found : null;

@@ -57,7 +57,7 @@ it('the viewer is who the token says', async () => {
   expect(await market.send(query)).toMatchObject({ data: { viewer: null }, errors: [] });
 });
 
-it('a retirement leads to its public record, which everyone finds again', async () => {
+it('a retirement leads to its public record, which anonymous readers find again', async () => {
   const { market, retirementId, tokens } = example;
   interface Led {
     retirement: { txHash: string; record: { id: string; index: number } | null };

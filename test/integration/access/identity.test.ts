@@ -131,7 +131,7 @@ describe('a token is refused, each way with its reason', () => {
       async () => (await token(['buyer'])).replace(/\.[^.]+\./, `.${base64url(claims())}.`),
       /signature/,
     ],
-    ['for another audience', () => token(['operator'], { audience: 'someone-else' }), /another audience/],
+    ['for another audience', () => token(['operator'], { audience: 'another-service' }), /another audience/],
     ['by another issuer', () => token(['operator'], { issuer: 'https://evil.test' }), /another issuer/],
     ['alg none', () => unsigned({ alg: 'none' }, claims()), /not accepted|well-formed/],
     ['alg none with a signature', () => unsigned({ alg: 'none' }, claims(), 'AAAA'), /not accepted/],

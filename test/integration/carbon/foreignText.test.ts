@@ -91,10 +91,10 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
       eventType: 'retired',
       ledger: 7,
       txHash: 'ab',
-      data: { topics: [own.tokenAddress], value: ['5', 'someone', 0, '7'] },
+      data: { topics: [own.tokenAddress], value: ['5', 'another beneficiary', 0, '7'] },
     };
     const data = {
-      beneficiary: 'someone',
+      beneficiary: 'another beneficiary',
       contract: own.tokenAddress,
       index: 0,
       txHash: 'ab',

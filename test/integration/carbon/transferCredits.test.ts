@@ -150,7 +150,7 @@ describe('a transfer', () => {
     expect(payloadOf(answer).creditTransfer).toMatchObject({ fromBuyerId: 'ann', memo: null });
   });
 
-  it('in both directions at once loses nothing, and nobody goes below zero', async () => {
+  it('in both directions at once loses nothing, and takes no balance below zero', async () => {
     const token = await newToken(market, { quantityCO2e: 100 });
     await buy(market, 'ann', token, 40);
     await buy(market, 'ben', token, 40);

@@ -234,7 +234,7 @@ describe('deliveries', () => {
     const indexer = await start({ deliveryTimeoutMs: 300 });
     const client = clientOf(indexer);
     for (const { url } of [failing, hanging, good]) await client.registerWebhook(url, ['retired']);
-    await client.registerWebhook('http://127.0.0.1:9/nobody', ['retired']);
+    await client.registerWebhook('http://127.0.0.1:9/closed-port', ['retired']);
     const tokenAddress = await mintedCarbon(network, 10n);
     for (let at = 0; at < 10; at += 1) await land(network, retire(tokenAddress, TONNE));
     await expect.poll(() => good.delivered.length, EVENTUALLY).toBe(10);

@@ -121,7 +121,7 @@ describe('a pledge', () => {
     await expect(pledge(receipt)).rejects.toThrow(/all of it has been cashed out/);
   });
 
-  it('is released by nobody but its lender and operators, and under its reference alone', async () => {
+  it('is released by its lender and operators alone, and under its reference alone', async () => {
     const receipt = await activeReceipt(platform);
     await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
     await pledge(receipt, { reference: 'loan 9' });

@@ -6,6 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { expect } from 'vitest';
+import { projectInput } from './creditTrade.ts';
 import type { Marketplace } from './marketplace.ts';
 
 /** What belongs to `acme`, who is buyer, farmer and warehouse by that name. */
@@ -170,7 +171,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
-    // Of a receipt that is being cashed out: whoever may is told so, and the receipt stays free for the others.
+    // Of a receipt that is being cashed out: a caller with the role is told so, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
       input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),
@@ -297,18 +298,7 @@ export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
   },
 };
 
-function newProject() {
-  return {
-    creditType: 'VCU',
-    verificationBodyRef: `VCS-${randomUUID()}`,
-    vintageYear: 2024,
-    quantityCO2e: 1000,
-    projectLocation: 'Kasigau Corridor',
-    projectType: 'REDD+',
-    countryCode: 'KE',
-    idempotencyKey: randomUUID(),
-  };
-}
+const newProject = () => projectInput({ idempotencyKey: randomUUID() });
 
 function retirementOf(tokenAddress: string, amountCO2e: number) {
   const about = { buyerId: OWNER, buyerName: 'Acme Ltd', note: '' };

@@ -24,13 +24,13 @@ export const IDENTITY = {
 };
 
 /** What a subscription to `ticks` does, seen from the source. */
-export interface TickSource {
+interface TickSource {
   pulls: number;
   /** Resolves when the stream was told to stop. */
   returned: Promise<void>;
 }
 
-export interface TestDependencies {
+interface TestDependencies {
   /** Called for each subscription to `ticks`. */
   onTicks: (source: TickSource) => void;
 }

@@ -25,7 +25,7 @@ import {
   VOID,
 } from '../../../devnet/stellar/soroban/values.ts';
 
-export type Success = rpc.Api.SimulateTransactionSuccessResponse;
+type Success = rpc.Api.SimulateTransactionSuccessResponse;
 
 export interface TestClient {
   server: rpc.Server;
@@ -121,7 +121,7 @@ async function signEntry(
   if (entry.credentials().switch().name !== 'sorobanCredentialsAddress') return entry;
   const raw = entry.credentials().address().address().accountId().ed25519();
   const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
-  if (!signer) throw new Error('Nobody here can sign for an authorisation that is needed');
+  if (!signer) throw new Error('No given key can sign for an authorisation that is needed');
   const until = simulator.controls.chain.history.latest().sequence + SIGNATURE_LEDGERS;
   return authorizeEntry(entry, signer, until, simulator.passphrase);
 }

@@ -11,7 +11,7 @@ export interface Instance {
   get(key: xdr.ScVal): xdr.ScVal | null;
 }
 
-export type StorageValues = readonly { key: xdr.ScVal; val: xdr.ScVal }[];
+type StorageValues = readonly { key: xdr.ScVal; val: xdr.ScVal }[];
 
 export function readInstance(env: Env, contract: string): Instance | null {
   const data = env.get(instanceKey(contract));

@@ -29,7 +29,7 @@ export type ErrorNumbers = Partial<Record<RefusalReason, number>>;
 /** Numbers that the deployed contracts share, whatever else they number themselves. */
 const SHARED_ERRORS: ErrorNumbers = { INSUFFICIENT_BALANCE: 5, PAUSED: 11 };
 
-export interface RuleDeps {
+interface RuleDeps {
   env: Env;
   library: CodeLibrary;
 }

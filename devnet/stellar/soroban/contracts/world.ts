@@ -72,7 +72,7 @@ export const keys = {
 
 const TOKEN_ROLES = ['Minter', 'Pauser', 'Manager', 'Upgrader'];
 const SETTLEMENT_ROLES = ['Settler', 'Pauser', 'Manager', 'Upgrader'];
-export const TOKEN_DECIMALS = 18;
+const TOKEN_DECIMALS = 18;
 
 export function createSorobanWorld(options: WorldOptions): World {
   const { env, library, aliases } = options;

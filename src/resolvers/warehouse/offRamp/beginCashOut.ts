@@ -40,7 +40,7 @@ export interface CashOutInput {
   idempotencyKey: string;
 }
 
-export interface OffRampSessionOrder {
+interface OffRampSessionOrder {
   /** Keys belong to their operation. */
   operation: 'cashOut' | 'prepareCashOutDeposit';
   input: CashOutInput;

@@ -10,7 +10,7 @@ import { whereStranded } from '../../operations/strandedSessions.ts';
 
 type Lister = Needs<'db' | 'ramp'>;
 
-export interface OffRampSessionFilter {
+interface OffRampSessionFilter {
   /** Sessions that this subject asked for, or that were asked for on this farmer's behalf. */
   visibleTo?: string | null | undefined;
   receiptId?: string | null | undefined;

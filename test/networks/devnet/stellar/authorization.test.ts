@@ -183,7 +183,7 @@ describe('roles', () => {
     const { client, custody, token, account } = testbed;
     const stranger = account();
     const args = [address(stranger.publicKey()), i128(1n)];
-    await expect(client.prepare(stranger, token, 'mint', args)).rejects.toThrow('Nobody here can sign');
+    await expect(client.prepare(stranger, token, 'mint', args)).rejects.toThrow('No given key can sign');
     const landed = await client.land(await client.prepare(stranger, token, 'mint', args, [custody]));
     expect(landed.status).toBe('SUCCESS');
   });
