@@ -184,10 +184,23 @@ CREATE TABLE "audit_entries" (
 	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "audit_prunings" (
+	"writer_id" uuid NOT NULL,
+	"from_number" bigint NOT NULL,
+	"to_number" bigint NOT NULL,
+	"sha256" "bytea" NOT NULL,
+	"pruned_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "audit_prunings_writer_id_from_number_pk" PRIMARY KEY("writer_id","from_number"),
+	CONSTRAINT "audit_prunings_numbers" CHECK (from_number BETWEEN 1 AND to_number),
+	CONSTRAINT "audit_prunings_sha256" CHECK (octet_length(sha256) = 32)
+);
+--> statement-breakpoint
 CREATE TABLE "audit_writers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"entries" bigint NOT NULL,
-	CONSTRAINT "audit_writers_entries" CHECK (entries > 0)
+	"pruned" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "audit_writers_entries" CHECK (entries > 0),
+	CONSTRAINT "audit_writers_pruned" CHECK (pruned BETWEEN 0 AND entries)
 );
 --> statement-breakpoint
 CREATE TABLE "rate_limits" (
@@ -555,6 +568,7 @@ ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_off_ramp_session_id_off_ra
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_entries" ADD CONSTRAINT "audit_entries_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "audit_prunings" ADD CONSTRAINT "audit_prunings_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_run_id_expiry_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."expiry_runs"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint

@@ -35,7 +35,7 @@ export interface ReconciliationReport extends Comparison {
   verdicts: Verdict[];
 }
 
-interface ReconcileAllDependencies extends ReconcileDependencies {
+export interface ReconcileAllDependencies extends ReconcileDependencies {
   /** Left out where only books and network are compared: the provider is then not asked. */
   ramp?: Pick<RampProvider, 'name' | 'findSessionByReference'>;
 }

@@ -8,7 +8,7 @@ import type { DocumentRules } from '../http/documents/documentSource.ts';
 import type { GraphiqlPage } from '../http/pages/graphiql.ts';
 import { createHttpServer } from '../http/server/server.ts';
 import type { AllowedOrigins } from '../http/graphql/yoga.ts';
-import type { TokenKey } from '../identity/tokens.ts';
+import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
@@ -22,7 +22,7 @@ import { TooLate, within } from '../lib/within.ts';
 export interface AppOptions extends ComposeOptions {
   /** The headers that may carry an indexer's signature. */
   signatureHeaders: readonly string[];
-  auth: TokenKey & { issuer: string; audience: string };
+  auth: TokenKey & TokenRules;
   allowedOrigins: AllowedOrigins;
   graphiql: GraphiqlPage | null;
   /** Whether clients may ask for the schema; true unless given. */

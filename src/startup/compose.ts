@@ -54,6 +54,8 @@ export interface ComposeOptions {
   clockControl?: ClockControl;
   /** Null without one: the feed then finds by itself what happened, a little later. */
   indexerUrl: string | null;
+  /** What the indexer asks for, if anything. */
+  indexerToken?: string | undefined;
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
@@ -218,7 +220,12 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
-    indexer: createIndexerClient({ url: options.indexerUrl, fetch, timeoutMs: INDEXER_TIMEOUT_MS }),
+    indexer: createIndexerClient({
+      url: options.indexerUrl,
+      token: options.indexerToken,
+      fetch,
+      timeoutMs: INDEXER_TIMEOUT_MS,
+    }),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,

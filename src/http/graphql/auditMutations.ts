@@ -4,7 +4,7 @@
  */
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';
-import { notWritten, type AuditLog } from '../../identity/auditLog.ts';
+import { notWritten } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
@@ -40,12 +40,20 @@ function withEntry(
     const { requestId, caller, remoteAddress } = context;
     const about = { requestId, caller, remoteAddress, field: info.fieldName };
     const entry = context.audit.open({ ...about, subjectIds: subjectsOfInput(args, subjectNames) });
-    if (isEntryWithEffect) context.entry = entry;
-    else await entry.begin();
+    let isAdmitted = false;
+    context.startEntry = async () => {
+      isAdmitted = true;
+      if (isEntryWithEffect) context.entry = entry;
+      else await entry.begin();
+    };
     let result: unknown;
     try {
       result = await resolve(parent, args, context, info);
     } catch (error) {
+      if (!isAdmitted && hasNoRight(error)) {
+        context.audit.countRefused(about, codeOf(error));
+        throw error;
+      }
       const isKept = await entry.end({ outcome: codeOf(error), subjectIds: [] });
       throw isKept || mayHaveChanged(error) ? error : notWritten(error);
     }
@@ -56,25 +64,13 @@ function withEntry(
   };
 }
 
+function hasNoRight(error: unknown): boolean {
+  return ['UNAUTHENTICATED', 'FORBIDDEN'].includes(codeOf(error));
+}
+
 /** What was refused, by a rule or by the database, changed nothing. */
 function mayHaveChanged(error: unknown): boolean {
   return !(error instanceof DomainError) && refusedByDatabase(error) === null;
-}
-
-/** For mutations whose variables are invalid, so that none of their fields runs. */
-export async function recordUnstarted(
-  audit: AuditLog,
-  about: Pick<Context<unknown>, 'requestId' | 'caller' | 'remoteAddress'>,
-  fields: readonly string[],
-  outcome: string,
-): Promise<void> {
-  const { requestId, caller, remoteAddress } = about;
-  await Promise.all(
-    fields.map(async (field) => {
-      const entry = audit.open({ requestId, caller, remoteAddress, field, subjectIds: [] });
-      if (!(await entry.end({ outcome, subjectIds: [] }))) throw notWritten();
-    }),
-  );
 }
 
 function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, unknown>> {

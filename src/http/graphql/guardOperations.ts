@@ -18,10 +18,10 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { recordUnstarted } from './auditMutations.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
+import type { LimitAnswer } from './answerLimits.ts';
 import { createIntrospectionAnswers, isIntrospection } from './introspectionAnswers.ts';
 import type { FindFacts } from './operationFacts.ts';
 import type { RootField } from './rootFields.ts';
@@ -35,6 +35,7 @@ export interface OperationGuard {
   concurrency: { queries: ConcurrencyLimit; mutations: ConcurrencyLimit };
   /** Open subscriptions, by address. */
   subscriptions: Counters;
+  limitAnswer: LimitAnswer;
   credentialEnds: CredentialEnds;
   /** Whether errors about unknown names suggest similar names. */
   hideSuggestions: boolean;
@@ -101,12 +102,11 @@ async function runWhenAdmitted(
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   const facts = guard.factsOf(args.document, operation);
   const { roots } = facts;
-  const fields = isMutation ? roots.map(({ name }) => name) : [];
   if (isSubscription) requireUnconditional(roots);
-  if (isMutation) await guard.rateLimits.admitMutations(context, fields.length, context.usages);
+  if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
   // Those of an operation that is known to be modest are read by the execution alone.
   if (isSubscription || !facts.isKnownModest()) {
-    const refused = await refuseVariables(guard, args, operation, fields);
+    const refused = refuseVariables(guard, args, operation);
     if (refused !== null) return refused;
   }
   const size = facts.sizeOf(args.variableValues ?? {});
@@ -117,28 +117,28 @@ async function runWhenAdmitted(
     const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
     if (isStream(result)) return result;
     // Nothing has run.
-    if (result.data === undefined) return (await refuseVariables(guard, args, operation, fields)) ?? result;
+    if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
+    // A mutation has had its effect, and its answer is short.
+    if (!isMutation) guard.limitAnswer(result, context);
     return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
     giveBack();
   }
 }
 
-/** @returns null when they are valid */
-async function refuseVariables(
-  guard: OperationGuard,
-  { schema, document, variableValues, contextValue }: ExecutionArgs,
+/**
+ * No field runs, so there is no entry in the audit log: strangers can send such variables, too.
+ * @returns null when they are valid
+ */
+function refuseVariables(
+  { hideSuggestions }: OperationGuard,
+  { schema, document, variableValues }: ExecutionArgs,
   operation: OperationDefinitionNode,
-  fields: readonly string[],
-): Promise<ExecutionResult | null> {
-  const { hideSuggestions } = guard;
+): ExecutionResult | null {
   const options = { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions };
   const read = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {}, options);
   if (read.errors === undefined) return null;
-  const errors = read.errors.map((error) => placeInput(toClientError(error), document));
-  const context = contextValue as GuardedContext;
-  await recordUnstarted(context.audit, context, fields, String(errors[0]?.extensions['code']));
-  return { errors };
+  return { errors: read.errors.map((error) => placeInput(toClientError(error), document)) };
 }
 
 /** graphql-js reports a subscription whose field is skipped as an internal error, so it is refused here. */

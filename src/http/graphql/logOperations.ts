@@ -27,7 +27,7 @@ export interface OperationLog {
 export function createOperationLog(log: OperationLogger, clock: Clock): OperationLog {
   const aboutOperation = createDescriptions(log);
   const write = (context: TransportContext, about: Description, outcome: string) => {
-    const { trace, requestId, remoteAddress, transport, caller } = context;
+    const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
     const { operation, type, fields, events, details } = about;
@@ -42,6 +42,7 @@ export function createOperationLog(log: OperationLogger, clock: Clock): Operatio
       apiKeyId: caller?.apiKeyId ?? undefined,
       durationMs: clock.now().getTime() - trace.startedAtMs,
       requestId,
+      clientRequestId,
       transport,
       remoteAddress,
       cost: trace.cost,

@@ -7,6 +7,8 @@ import type { NamedDocument } from '../documents/documentSource.ts';
 
 export interface TransportContext {
   requestId: string;
+  /** The one that the client has sent, for the log. */
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: 'http' | 'websocket';
   /** Undefined until the gate has verified the credential. */
@@ -17,6 +19,8 @@ export interface TransportContext {
   usages: Usage[];
   /** What it runs, once that is known. */
   document?: NamedDocument;
+  /** Calls back when the answer has left the process, or never will. */
+  whenSent: (callback: () => void) => void;
   /** The fields of the operation's log line. */
   trace: OperationTrace;
 }
@@ -29,12 +33,14 @@ interface OperationTrace {
 
 export function newContext(about: {
   requestId: string;
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: TransportContext['transport'];
   caller?: Caller | null;
   startedAt: Date;
+  whenSent: TransportContext['whenSent'];
 }): TransportContext {
-  const { requestId, remoteAddress, transport, caller, startedAt } = about;
+  const { requestId, clientRequestId, remoteAddress, transport, caller, startedAt, whenSent } = about;
   const trace = { startedAtMs: startedAt.getTime(), isLogged: false, cost: undefined };
-  return { requestId, remoteAddress, transport, caller, usages: [], trace };
+  return { requestId, clientRequestId, remoteAddress, transport, caller, usages: [], whenSent, trace };
 }

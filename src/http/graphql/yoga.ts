@@ -24,7 +24,9 @@ import { priceFields } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
+import { useCpuCharge } from './chargeCpu.ts';
 import { createDirectPost, type DirectPost } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
@@ -112,6 +114,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
     plugins: [
+      useCpuCharge(options.rateLimits.chargeCpu),
       useGate(gate),
       useRequestRules(),
       useDocuments(documents),
@@ -141,8 +144,8 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       documents,
       known,
       execute: ({ document, operationName, variables }, context) => {
-        const { requestId, remoteAddress, transport, caller, usages, trace } = context;
-        const about = { requestId, remoteAddress, transport, caller, usages, trace };
+        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } = context;
+        const about = { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace };
         const contextValue = { ...about, audit, dependencies };
         const args = { schema, document, operationName, variableValues: variables, contextValue };
         return operations.execute(args).catch((error: unknown) => {
@@ -179,6 +182,7 @@ function guardOf({
       mutations: atOnce(limits.maxMutationsInFlight),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    limitAnswer: createAnswerLimits(rateLimits.chargeCpu),
     credentialEnds,
     hideSuggestions: !introspection,
   };

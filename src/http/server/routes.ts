@@ -11,13 +11,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
+import { createCountedLog } from '../../lib/countedLog.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
-import type { HookHandler } from './hooks.ts';
+import type { HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from '../pages/livePage.ts';
 import { readBody } from '../../lib/readBody.ts';
@@ -31,6 +32,8 @@ const MAX_GRAPHQL_BODY_BYTES = 100_000;
 
 export interface Exchange extends DirectExchange {
   requestId: string;
+  /** The one that the client has sent. */
+  clientRequestId: string | undefined;
   remoteAddress: string;
 }
 
@@ -61,11 +64,16 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     maxWaiting: MAX_DELIVERIES,
     waitMs: DELIVERY_WAIT_MS,
   });
+  const services: HookServices = {
+    admit: (remoteAddress) => pipeline.gate.admitAddress(remoteAddress, []),
+    refused: createCountedLog(options.log, 'deliveries were refused'),
+    log: options.log,
+  };
   const readiness = keptReadiness(options);
   const routes = new Map<string, Route>([
     ['/', page(pipeline, ({ response }) => answerLivePage(response))],
-    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), options.log)],
-    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), options.log)],
+    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), services)],
+    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), services)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
@@ -97,9 +105,16 @@ function page({ gate }: Pipeline, answer: Route): Route {
 }
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
-  const { request, response, requestId, remoteAddress } = exchange;
-  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
-  const context = newContext(about);
+  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
+  const whenSent = (callback: () => void) => void response.once('close', callback);
+  const context = newContext({
+    requestId,
+    clientRequestId,
+    remoteAddress,
+    transport: 'http' as const,
+    startedAt: clock.now(),
+    whenSent,
+  });
   // Node enforces a declared length; an undeclared one is counted here.
   const isLengthKnown =
     request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
@@ -126,10 +141,10 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
+function hookRoute(handler: HookHandler, services: HookServices): Route {
   return async ({ request, response, requestId, remoteAddress }) => {
     if (request.method === 'POST') {
-      await answerHook(request, response, handler, { requestId, remoteAddress }, log);
+      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
       return;
     }
     response.setHeader('allow', 'POST');
@@ -137,11 +152,11 @@ function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
   };
 }
 
-/** @throws DomainError OVERLOADED, which is logged, when deliveries come faster than they can be handled */
+/** @throws DomainError OVERLOADED, which is counted, when deliveries come faster than they can be handled */
 function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
   return async (delivery) => {
     const giveBack = await deliveries.take();
-    await handler(delivery).finally(giveBack);
+    return handler(delivery).finally(giveBack);
   };
 }
 

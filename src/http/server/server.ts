@@ -27,7 +27,7 @@ const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A request id of a proxy or a client that is safe to print. */
+/** The request id of a proxy or a client, when it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
@@ -98,13 +98,15 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       finish?.();
       running.delete(response);
     });
-    const requestId = requestIdOf(request) ?? options.newRequestId();
+    // Never the client's: two requests could have one, and a log that is searched by it could be misled.
+    const requestId = options.newRequestId();
     const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
     if (isClosing) headers.push('connection', 'close');
     const exchange = {
       request,
       response,
       requestId,
+      clientRequestId: clientRequestIdOf(request),
       remoteAddress,
       headers,
       prepare() {
@@ -188,7 +190,7 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-function requestIdOf(request: IncomingMessage): string | undefined {
+function clientRequestIdOf(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }

@@ -7,14 +7,14 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/identity/roles.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { schema } from '../../../src/schema/index.ts';
 import type { AccessRule, Belongings } from '../../support/http/accessTable.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { makeBelongings, MUTATIONS, OWNER, QUERIES, SUBSCRIPTIONS } from '../../support/http/accessTable.ts';
 import { askOver, codesOf, TRANSPORTS, type Transport } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
-const limits = defaultLimits();
+const limits = testLimits();
 // Every field is tried with every bad credential.
 const patient = { ...limits, rates: { ...limits.rates, failedLoginsPerMinute: 100_000 } };
 

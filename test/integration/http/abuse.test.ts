@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { ErrorCode } from '../../../src/lib/errors.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { askOver, codesOf, TRANSPORTS, type Question } from '../../support/http/askOver.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
-const limits = defaultLimits();
+const limits = testLimits();
 let market: Marketplace;
 /** As it is in production: introspection is off, and queries more than four fields deep are refused. */
 let closed: Marketplace;

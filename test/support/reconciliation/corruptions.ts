@@ -588,6 +588,12 @@ export const HISTORY_CORRUPTIONS: readonly Corruption[] = [
     sql: `DELETE FROM audit_entries WHERE writer_id = (SELECT writer_id FROM audit_entries WHERE number = 5)`,
   },
   {
+    name: 'an entry of the audit log is deleted as if it were pruned',
+    invariant: 'I14',
+    sql: `WITH gone AS (DELETE FROM audit_entries WHERE number = 1)
+      UPDATE audit_writers SET pruned = 1`,
+  },
+  {
     name: 'an entry of the audit log is forged',
     invariant: 'I14',
     sql: `INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_roles, remote_address, field, subject_ids)
