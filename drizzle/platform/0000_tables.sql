@@ -373,7 +373,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"depositor" "off_ramp_depositor" NOT NULL,
 	"depositor_address" text NOT NULL,
 	"settlement_address" text NOT NULL,
-	"sign_until" timestamp with time zone,
+	"signature_due_at" timestamp with time zone,
 	"country_code" text NOT NULL,
 	"payout_account_type" "payout_account_type" NOT NULL,
 	"sealed_payout_account" text NOT NULL,
@@ -415,7 +415,7 @@ CREATE TABLE "off_ramp_sessions" (
         WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END),
-	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (sign_until IS NOT NULL)),
+	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (signature_due_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
 	CONSTRAINT "off_ramp_refused_says_why" CHECK (state <> 'REFUSED' OR refusal_message IS NOT NULL),
@@ -573,6 +573,7 @@ CREATE UNIQUE INDEX "expiry_runs_night" ON "expiry_runs" USING btree ("night");-
 CREATE INDEX "expiry_runs_due" ON "expiry_runs" USING btree ("due_at") WHERE swept_at IS NULL;--> statement-breakpoint
 CREATE INDEX "expiry_runs_started" ON "expiry_runs" USING btree ("started_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "receipt_pledges_one_open" ON "receipt_pledges" USING btree ("receipt_id") WHERE released_at IS NULL;--> statement-breakpoint
+CREATE INDEX "receipt_pledges_lender" ON "receipt_pledges" USING btree ("lender_id") WHERE released_at IS NULL;--> statement-breakpoint
 CREATE INDEX "receipt_pledges_receipt" ON "receipt_pledges" USING btree ("receipt_id","pledged_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key") WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint

@@ -29,6 +29,10 @@ export const receiptPledges = pgTable(
     uniqueIndex('receipt_pledges_one_open')
       .on(t.receiptId)
       .where(sql`released_at IS NULL`),
+    // What a lender holds now.
+    index('receipt_pledges_lender')
+      .on(t.lenderId)
+      .where(sql`released_at IS NULL`),
     index('receipt_pledges_receipt').on(t.receiptId, t.pledgedAt, t.id),
     check('receipt_pledges_released_by', sql`(released_at IS NULL) = (released_by IS NULL)`),
   ],

@@ -38,7 +38,7 @@ const PrepareCashOutDepositPayload = builder
       session: t.expose('session', {
         type: OffRampSessionRef,
         description:
-          'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signUntil`, or OPENING still; or further.',
+          'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, or OPENING still; or further.',
       }),
       act: t.expose('act', {
         type: HolderActRef,
@@ -58,7 +58,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) held at an address of their " +
         "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
         'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
-        'in place of an expired one. Without a deposit by `signUntil` the session is closed, and what is ' +
+        'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
         'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, CONFLICT (no ' +
         'settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
         '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',

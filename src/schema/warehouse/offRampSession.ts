@@ -24,7 +24,7 @@ export const OffRampStateEnum = builder.enumType('OffRampState', {
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
     AWAITING_SIGNATURE: {
-      description: "Open at the provider; the holder's wallet must sign the deposit by `signUntil`.",
+      description: "Open at the provider; the holder's wallet must sign the deposit by `signatureDueAt`.",
     },
     DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
     AWAITING_PAYOUT: { description: 'The tokens are in custody; the provider pays.' },
@@ -174,12 +174,12 @@ builder.node(OffRampSessionRef, {
       type: 'Address',
       description: 'The address whose tokens are deposited, and that receives a refund.',
     }),
-    signUntil: t.field({
+    signatureDueAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description:
         "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
-      resolve: ({ signUntil }) => (signUntil === null ? null : unixSeconds(signUntil)),
+      resolve: ({ signatureDueAt }) => (signatureDueAt === null ? null : unixSeconds(signatureDueAt)),
     }),
     payout: t.field({
       type: MoneyRef,

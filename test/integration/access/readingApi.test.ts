@@ -86,8 +86,11 @@ describe('what belongs to a buyer', () => {
     expect(await list(callers.acme)).toEqual(['acme']);
     expect(await list(callers.globex)).toEqual([]);
     expect(await list(callers.operator)).toEqual(['acme']);
-    expect(await list(callers.operator, { buyerId: 'globex' })).toEqual([]);
-    expect(await list(callers.globex, { buyerId: 'acme' })).toBe('FORBIDDEN');
+    expect(await list(callers.operator, { buyerIds: ['globex'] })).toEqual([]);
+    expect(await list(callers.globex, { buyerIds: ['acme'] })).toBe('FORBIDDEN');
+    expect(await list(callers.globex, { buyerIds: ['globex', 'acme'] })).toBe('FORBIDDEN');
+    expect(await list(callers.acme, { buyerIds: ['acme'] })).toEqual(['acme']);
+    expect(await list(callers.globex, { buyerIds: [] })).toEqual([]);
     expect(await list(null)).toBe('UNAUTHENTICATED');
     expect(await list(callers.developer)).toBe('FORBIDDEN');
   });
@@ -199,7 +202,7 @@ describe('for every caller', () => {
 describe('for operators', () => {
   it('submissions and the indexer, for no other role', async () => {
     const LIST =
-      '{ submissions(first: 10, filter: { state: SUCCEEDED }) { edges { node { id call state } } } }';
+      '{ submissions(first: 10, filter: { states: [SUCCEEDED] }) { edges { node { id call state } } } }';
     const { data } = await market.send<{ submissions: Page<{ id: string; call: string }> }>(
       LIST,
       {},

@@ -235,4 +235,49 @@ describe('over the API', () => {
     expect(after?.pledges.edges).toEqual([{ node: { holder: 'First Bank', releasedBy: lender.subject } }]);
     expect((await read(asLender)).data).toEqual({ receipt: null });
   });
+
+  it('lists to a lender what is pledged to it now, and tells it of each change until the release', async () => {
+    const receipt = await activeReceipt(platform);
+    await activeReceipt(platform);
+    const listed = async (caller: Parameters<Marketplace['send']>[2], filter = {}) => {
+      const { data, errors } = await market.send<{
+        receipts: { nodes: { id: string; tokenAddress: string }[] };
+      }>(
+        'query ($filter: ReceiptFilter) { receipts(filter: $filter) { nodes { id tokenAddress } } }',
+        { filter },
+        caller,
+      );
+      expect(errors).toEqual([]);
+      return data?.receipts.nodes.map(({ tokenAddress }) => tokenAddress);
+    };
+    const newBank = { role: 'lender', subject: `bank-${randomUUID()}` } as const;
+    expect(await listed(newBank)).toEqual([]);
+    await pledge(receipt, { lenderId: newBank.subject });
+    expect(await listed(newBank)).toEqual([receipt.tokenAddress]);
+    expect(await listed({ role: 'lender', subject: 'bank-2' })).toEqual([]);
+    // The right subject with the wrong role is another caller.
+    expect(await listed({ role: 'warehouse', subject: newBank.subject })).toEqual([]);
+    const asOperator = { role: 'operator', subject: 'ops' } as const;
+    expect(await listed(asOperator, { lenderIds: [newBank.subject] })).toEqual([receipt.tokenAddress]);
+    const free = { tokenAddresses: [receipt.tokenAddress], pledged: false };
+    expect(await listed(asOperator, free)).toEqual([]);
+    expect(await listed(asOperator, { ...free, pledged: true })).toEqual([receipt.tokenAddress]);
+
+    const query = 'subscription ($id: ID!) { receiptUpdated(id: $id) { state lien { holder } } }';
+    const variables = { id: Buffer.from(`Receipt:${receipt.id}`).toString('base64url') };
+    interface Told {
+      receiptUpdated: { state: string; lien: { holder: string } | null };
+    }
+    const [own, theirs] = [asFarmer, newBank].map((caller) =>
+      market.socket(caller).iterate<Told>({ query, variables }),
+    );
+    const told = async (stream = own) => (await stream?.next())?.value as { data: Told } | undefined;
+    const pledged = { data: { receiptUpdated: { state: 'ACTIVE', lien: { holder: 'First Bank' } } } };
+    expect([await told(own), await told(theirs)]).toEqual([pledged, pledged]);
+    await release(receipt, { subject: newBank.subject, isOperator: false });
+    expect(await told(own)).toEqual({ data: { receiptUpdated: { state: 'ACTIVE', lien: null } } });
+    expect(await theirs?.next()).toMatchObject({ done: true });
+    expect(await listed(newBank)).toEqual([]);
+    await own?.return?.();
+  });
 });

@@ -233,7 +233,7 @@ describe('who may do what', () => {
 
   it("tells another farmer's receipt from one that does not exist in no list of cash-outs", async () => {
     const list =
-      'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddress: $a }) { edges { cursor } } }';
+      'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddresses: [$a] }) { edges { cursor } } }';
     const tokenAddress = await deposited();
     const unknown = marketplace.app.dependencies.network.custodyAddress;
     const answers = await Promise.all(

@@ -75,7 +75,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
   receipts: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: '{ receipts(first: 1) { edges { node { id } } } }',
   },
   reconciliation: {
@@ -286,7 +286,7 @@ export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
     variables: ({ projectId }) => ({ id: projectId }),
   },
   receiptUpdated: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { id } }',
     variables: ({ receiptId }) => ({ id: receiptId }),
   },

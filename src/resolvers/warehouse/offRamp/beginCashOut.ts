@@ -103,7 +103,7 @@ async function begin(
     farmerId: receipt.farmerId,
     settlementAddress: settlement.address,
     depositor: holder === null ? 'CUSTODY' : 'HOLDER',
-    signUntil: holder === null ? null : quote.expiresAt,
+    signatureDueAt: holder === null ? null : quote.expiresAt,
   } as const;
   return deps.db.transaction(async (tx) => {
     const createdAt = await readDatabaseTime(tx);
