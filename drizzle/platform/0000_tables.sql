@@ -545,6 +545,8 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk"
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
+CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint

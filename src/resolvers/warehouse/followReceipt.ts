@@ -15,10 +15,7 @@ export const FOLLOWED_RECEIPTS: SubjectKind<FollowedReceipt> = {
   hidden: [],
 };
 
-export async function findFollowedReceipt(
-  { db }: Needs<'db'>,
-  id: string,
-): Promise<FollowedReceipt | null> {
+export async function findFollowedReceipt({ db }: Needs<'db'>, id: string): Promise<FollowedReceipt | null> {
   return (await readMany(db, [id])).get(id) ?? null;
 }
 

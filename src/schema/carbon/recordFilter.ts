@@ -3,7 +3,7 @@
  */
 import type { RecordFilter } from '../../resolvers/carbon/recordFilter.ts';
 import { builder } from '../core/builder.ts';
-import { FILTER_RULE, filterList, fromTime, oneOf, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, filterList, fromTime, oneOf, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
 import { beneficiaryList } from '../core/text.ts';
 import { ProjectRef } from './project.ts';
 
@@ -38,11 +38,7 @@ export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFi
       validate: { schema: filterList() },
       description: oneOf('Of one of these projects'),
     }),
-    tokenAddresses: t.field({
-      type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('Of the project with one of these tokens'),
-    }),
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
     from: t.field({ type: 'UnixTime', description: fromTime("Burned, by the network's clock,") }),

@@ -66,7 +66,7 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
 });
 
 const cursorsOf = (groupBy: RetirementGroup) =>
-  tupleCursors<TotalsCursor>(`retirementTotals:${groupBy}`, {
+  tupleCursors<TotalsCursor, [string, string]>(`retirementTotals:${groupBy}`, {
     parts: [z.string().regex(/^-?\d{1,78}$/), z.string().regex(/^[\w-]{1,36}$/)],
     split: ({ value, key }) => [value, key],
     join: ([value, key]) => ({ value, key }),

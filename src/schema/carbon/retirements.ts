@@ -8,7 +8,7 @@ import {
   retirementCursor,
 } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { FILTER_RULE, filterList, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { FILTER_RULE, fromTime, oneOf, PROJECT_TOKENS, subjectList, untilTime } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
@@ -30,11 +30,7 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
         "Of one of these buyers; without it, a buyer's token sees its own, and an operator's all. A buyer's token may name itself alone",
       ),
     }),
-    tokenAddresses: t.field({
-      type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: oneOf('Of the project with one of these tokens'),
-    }),
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),
     from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),

@@ -40,3 +40,9 @@ export function fromTime(what: string): string {
 export function untilTime(what: string): string {
   return `${what} before this time, in Unix seconds.`;
 }
+
+/** A member of what belongs to projects. */
+export const PROJECT_TOKENS = {
+  validate: { schema: filterList<string>() },
+  description: oneOf('Of the project with one of these tokens'),
+} as const;

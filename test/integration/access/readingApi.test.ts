@@ -98,7 +98,7 @@ describe('what belongs to a buyer', () => {
   it('is an account with balances and a statement that adds up', async () => {
     const ACCOUNT = `query ($t: Address!) { buyerAccount(buyerId: "acme") {
       balances(first: 10) { edges { node { tokenAddress tonnes } } }
-      statement(tokenAddress: $t, first: 1, after: $after) {
+      statement(filter: { tokenAddresses: [$t] }, first: 1, after: $after) {
         edges { node { version kind change balanceBefore balanceAfter reference { __typename ... on Node { id } } } } pageInfo { endCursor hasNextPage } } } }`;
     const ask = (after: string | null) =>
       market.send<{ buyerAccount: { balances: Page<object>; statement: Page<object> } }>(
