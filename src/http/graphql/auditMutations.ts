@@ -8,7 +8,7 @@ import { notWritten, type AuditLog } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { decodeGlobalId } from '../../schema/core/globalIds.ts';
+import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
@@ -114,9 +114,5 @@ function subjects(found: readonly (string | undefined)[]): string[] {
 
 /** Global ids as the UUIDs that the audit log and the tables use. */
 function localId(value: string): string {
-  try {
-    return decodeGlobalId(value).id;
-  } catch {
-    return value;
-  }
+  return readGlobalId(value)?.id ?? value;
 }

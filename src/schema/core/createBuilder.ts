@@ -13,7 +13,8 @@ import type { AuthScopes } from './auth.ts';
 import { scopesOf, unauthorized } from './auth.ts';
 import { badUserInput } from './badInput.ts';
 import type { Context } from './context.ts';
-import { decodeGlobalId, encodeGlobalId } from './globalIds.ts';
+import globalIdInputs from './globalIdInputs.ts';
+import { encodeGlobalId, readGlobalId } from './globalIds.ts';
 import recordedInput from './recordedInput.ts';
 import { relayDescriptions } from './relayDescriptions.ts';
 import type { ScalarTypes } from './scalars.ts';
@@ -31,7 +32,7 @@ export function createBuilder<Dependencies>() {
     DefaultEdgesNullability: false;
     DefaultNodeNullability: false;
   }>({
-    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, recordedInput],
+    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, globalIdInputs, recordedInput],
     defaultFieldNullability: false,
     scopeAuth: {
       // A subscription is checked once, when it starts: the socket ends with the token that opened it.
@@ -42,7 +43,7 @@ export function createBuilder<Dependencies>() {
         unauthorized(context.caller, info.fieldName, result.failure),
     },
     zod: { validationError: (error, args) => badUserInput(error, args) },
-    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: decodeGlobalId },
+    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: checkedGlobalId },
   });
   builder.scalarType('Address', scalars.Address);
   builder.scalarType('CountryCode', scalars.CountryCode);
@@ -66,4 +67,11 @@ export function createBuilder<Dependencies>() {
     }),
   );
   return builder;
+}
+
+/** Of an input that `globalIdInputs` has let through. */
+function checkedGlobalId(globalId: string): { typename: string; id: string } {
+  const parts = readGlobalId(globalId);
+  if (parts === undefined) throw new Error('a global id was not checked before it was taken apart');
+  return parts;
 }

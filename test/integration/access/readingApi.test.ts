@@ -69,7 +69,7 @@ describe('what belongs to a buyer', () => {
     ['that is no UUID', () => Buffer.from("Retirement:' OR 1=1").toString('base64url')],
   ])('is not looked for by an id %s', async (_what, id) => {
     const answer = await market.send(RETIREMENT, { id: id() }, callers.acme);
-    expect(answer.errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
+    expect(answer.errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'id' });
     expect(answer.status).not.toBe(500);
   });
 
