@@ -1,10 +1,16 @@
 /**
  * prepareCashOutDeposit: prepares a deposit for a holder's wallet to sign.
  */
-import { prepareCashOutDeposit } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
+import type { Quote } from '../../ramp/port.ts';
+import {
+  prepareCashOutDeposit,
+  rehearseCashOutDeposit,
+} from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
+import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { HolderActRef } from './holderAct.ts';
 import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
@@ -22,6 +28,7 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
       required: true,
       description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
     }),
+    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
     idempotencyKey: t.string({
       required: true,
       validate: { schema: idempotencyKey },
@@ -30,26 +37,33 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
   }),
 });
 
-const PrepareCashOutDepositPayload = builder
-  .objectRef<PreparedCashOut>('PrepareCashOutDepositPayload')
-  .implement({
-    description: 'The off-ramp session, and what to sign for it.',
-    fields: (t) => ({
-      session: t.expose('session', {
-        type: OffRampSessionRef,
-        description:
-          'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, or OPENING still; or further.',
-      }),
-      act: t.expose('act', {
-        type: HolderActRef,
-        nullable: true,
-        description:
-          'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
-          'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
-          'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further.',
-      }),
+type Answer = (PreparedCashOut & { dryRun: null }) | { session: null; act: null; dryRun: Quote };
+
+const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDepositPayload').implement({
+  description: 'The off-ramp session, and what to sign for it; or what it would pay.',
+  fields: (t) => ({
+    session: t.expose('session', {
+      type: OffRampSessionRef,
+      nullable: true,
+      description:
+        'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, or OPENING still; or ' +
+        'further. Null for a dry run.',
     }),
-  });
+    dryRun: t.expose('dryRun', {
+      type: OffRampQuoteRef,
+      nullable: true,
+      description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
+    }),
+    act: t.expose('act', {
+      type: HolderActRef,
+      nullable: true,
+      description:
+        'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
+        'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
+        'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further. And for a dry run.',
+    }),
+  }),
+});
 
 builder.mutationField('prepareCashOutDeposit', (t) =>
   t.field({
@@ -74,14 +88,15 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
     },
     recordedInput: {
       subjects: ['receiptTokenAddress', 'holder'],
-      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'idempotencyKey'],
+      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: ['payoutAccount'],
     },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      prepareCashOutDeposit(
-        dependencies,
-        { subject: subjectOf(caller), isOperator: isOperator(caller) },
-        { ...input, payoutAccount: payoutAccountOf(input.payoutAccount) },
-      ),
+    resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
+      const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
+      const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
+      return dryRun === true
+        ? { session: null, act: null, dryRun: await rehearseCashOutDeposit(dependencies, by, input) }
+        : { ...(await prepareCashOutDeposit(dependencies, by, input)), dryRun: null };
+    },
   }),
 );
