@@ -281,7 +281,7 @@ CREATE TABLE "installation" (
 CREATE TABLE "receipt_pledges" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"receipt_id" uuid NOT NULL,
-	"holder_name" text NOT NULL,
+	"lender_name" text NOT NULL,
 	"lender_id" text,
 	"reference" text NOT NULL,
 	"pledged_by" text NOT NULL,

@@ -99,9 +99,7 @@ export const transfers = pgTable(
     unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
     unique('transfers_credit').on(t.creditAccountId, t.creditVersion),
     // Buyers' statements, which go through all their accounts in the order of time.
-    index('transfers_buyer_debited')
-      .on(t.debitAccountId, t.createdAt, t.debitVersion)
-      .where(BUYER_DEBITED),
+    index('transfers_buyer_debited').on(t.debitAccountId, t.createdAt, t.debitVersion).where(BUYER_DEBITED),
     index('transfers_buyer_credited')
       .on(t.creditAccountId, t.createdAt, t.creditVersion)
       .where(BUYER_CREDITED),

@@ -14,7 +14,7 @@ export const receiptPledges = pgTable(
       .notNull()
       .references(() => receipts.id),
     /** The lender's name, for people. */
-    holderName: text('holder_name').notNull(),
+    lenderName: text('lender_name').notNull(),
     /** The subject of the lender's token; null when only operators may release. */
     lenderId: text('lender_id'),
     /** The lender's own name of the loan. */

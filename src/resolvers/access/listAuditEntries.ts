@@ -49,6 +49,11 @@ export async function listAuditEntries(
     .limit(page.limit);
 }
 
+export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
+  const [entry] = await deps.db.select().from(auditEntries).where(eq(auditEntries.id, id));
+  return entry ?? null;
+}
+
 export function countAuditEntries(deps: Needs<'db'>, filter: AuditFilter): Promise<number> {
   return countRows(deps.db, auditEntries, and(...conditions(filter)));
 }

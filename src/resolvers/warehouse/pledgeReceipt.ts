@@ -22,7 +22,7 @@ import {
 
 export interface PledgeReceiptInput {
   receiptTokenAddress: string;
-  holderName: string;
+  lenderName: string;
   /** The subject of the lender's token, who may then release the pledge. */
   lenderId?: string | null | undefined;
   reference: string;
@@ -58,7 +58,7 @@ export async function pledgeReceipt(
     await tx.insert(receiptPledges).values({
       id,
       receiptId: receipt.id,
-      holderName: input.holderName,
+      lenderName: input.lenderName,
       lenderId,
       reference: input.reference,
       pledgedBy: caller.subject,

@@ -7,10 +7,12 @@ import type { Role } from '../../identity/roles.ts';
 import {
   auditCursor,
   countAuditEntries,
+  findAuditEntry,
   listAuditEntries,
   type AuditEntry,
 } from '../../resolvers/access/listAuditEntries.ts';
 import { forRoles } from '../core/access.ts';
+import { isOperator } from '../core/caller.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
@@ -35,12 +37,16 @@ const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
   },
 });
 
-const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry').implement({
+const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry');
+
+builder.node(AuditEntryRef, {
   description:
-    'One mutation field of one request. The entry is written before the field runs, and never changed or removed; its ' +
-    'outcome is added once.',
+    'One mutation field of one request. The entry is written before the field runs, or with its effect, and never changed or ' +
+    'removed; its outcome is added once. Visible to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { caller, dependencies }) =>
+    isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
-    id: t.exposeString('id', { description: 'The UUID of the entry.' }),
     field: t.exposeString('field', { description: 'The mutation: createProject, retire, …' }),
     callerSubject: t.exposeString('callerSubject', {
       nullable: true,

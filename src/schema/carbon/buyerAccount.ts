@@ -42,7 +42,9 @@ builder.node(BuyerAccountRef, {
     balances: t.connection(
       {
         type: BuyerBalanceRef,
-        description: 'One balance for each project of which the buyer ever bought credits, a page at a time.',
+        description:
+          'One balance for each project of which the buyer ever had credits, a page at a time. How each came about is in the ' +
+          '`statement`.',
         resolve: (account, args, { dependencies }) =>
           pageOf(args, balanceCursors, {
             list: (page) => listBalances(dependencies, account.buyerId, page),

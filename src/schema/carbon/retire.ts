@@ -73,7 +73,8 @@ const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
   fields: (t) => ({
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the burn; null while none is signed, and for a dry run.',
+      description:
+        'The hash of the burn, the same as `retirement { txHash }`; null while none is signed, and for a dry run.',
       resolve: async ({ retirement }, _args, { dependencies }) =>
         retirement &&
         (retirement.txHash ?? hashOf(await readTransactions(dependencies, retirement.id), 'retire')),

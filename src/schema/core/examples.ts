@@ -266,7 +266,7 @@ query OffRampSessions {
           status
           observedAt
         }
-        networkHistory {
+        transactions {
           call
           state
           txHash

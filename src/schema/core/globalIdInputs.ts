@@ -70,7 +70,7 @@ function requireGlobalIds<Types extends SchemaTypes>(
     for (const [index, item] of items.entries()) {
       if (item == null) continue;
       const here = [...path, name, ...(Array.isArray(value) ? [index] : [])];
-      if (mapping.kind !== 'InputObject') requireGlobalId(String(item), mapping.value, here.join('.'));
+      if (mapping.kind !== 'InputObject') requireGlobalId(item as string, mapping.value, here.join('.'));
       else if (mapping.fields.map) requireGlobalIds(mapping.fields.map, item, here);
     }
   }

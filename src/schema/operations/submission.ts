@@ -126,8 +126,9 @@ builder.node(SubmissionRef, {
     }),
     dueAt: t.field({
       type: 'UnixTime',
-      description: 'When its next step is due, in Unix seconds; without meaning once it is settled.',
-      resolve: ({ dueAt }) => unixSeconds(dueAt),
+      nullable: true,
+      description: 'When its next step is due, in Unix seconds; null unless it is PENDING.',
+      resolve: ({ dueAt, state }) => (state === 'PENDING' ? unixSeconds(dueAt) : null),
     }),
     createdAt: t.field({
       type: 'UnixTime',

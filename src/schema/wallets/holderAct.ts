@@ -137,7 +137,7 @@ builder.node(HolderActRef, {
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted.',
+        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted. All of them, with their states, are in `transactions`.',
       resolve: async (act, _args, { dependencies }) =>
         act.submission?.txHash ?? (await readActTransactions(dependencies, act)).at(-1)?.txHash ?? null,
     }),

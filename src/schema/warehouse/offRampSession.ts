@@ -212,11 +212,13 @@ builder.node(OffRampSessionRef, {
     }),
     depositTxHash: t.exposeString('depositTxHash', {
       nullable: true,
-      description: 'The hash of the deposit into custody; null until it landed.',
+      description:
+        'The hash of the deposit into custody; null until it landed. Tries before that are in `transactions`.',
     }),
     resolutionTxHash: t.exposeString('resolutionTxHash', {
       nullable: true,
-      description: 'The hash of the release to the treasury or of the refund; null until it landed.',
+      description:
+        'The hash of the release to the treasury or of the refund; null until it landed. Tries before that are in `transactions`.',
     }),
     refusalMessage: t.exposeString('refusalMessage', {
       nullable: true,
@@ -234,9 +236,10 @@ builder.node(OffRampSessionRef, {
       description: "The provider's observed statuses, oldest first.",
       resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
     }),
-    networkHistory: t.field({
+    transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every signed transaction of it, oldest first.',
+      description:
+        'Every signed transaction of it with its state, oldest first. Those that its holder signed are in `holderActs`.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
     reviews: t.field({

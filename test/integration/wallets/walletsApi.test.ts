@@ -168,14 +168,14 @@ describe('a cash-out', () => {
       operator,
     );
     const query = `query ($id: ID!) { offRampSession(id: $id) {
-      state holderActs { kind state } networkHistory { call state } } }`;
+      state holderActs { kind state } transactions { call state } } }`;
     const read = async () =>
       (await market.send<{ offRampSession: object }>(query, { id: session?.id }, farmer)).data;
     await expect.poll(read, EVENTUALLY).toEqual({
       offRampSession: {
         state: 'SETTLED',
         holderActs: [{ kind: 'DEPOSIT', state: 'LANDED' }],
-        networkHistory: [
+        transactions: [
           { call: 'INITIATE_OFF_RAMP', state: 'LANDED' },
           { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
         ],

@@ -85,7 +85,7 @@ describe('a dry run of cashOut', () => {
     const { tokenAddress: receiptTokenAddress } = pledged;
     const loan = {
       receiptTokenAddress,
-      holderName: 'a bank',
+      lenderName: 'a bank',
       reference: 'loan',
       idempotencyKey: randomUUID(),
     };

@@ -46,7 +46,7 @@ const CASH_OUT = `mutation OffRampSession($input: CashOutInput!) {
 
 const SESSION = `query Session($id: ID!) {
   offRampSession(id: $id) {
-    state isExposed providerHistory { status } networkHistory { call state txHash } receipt { tokenAddress }
+    state isExposed providerHistory { status } transactions { call state txHash } receipt { tokenAddress }
   }
 }`;
 
@@ -138,7 +138,7 @@ describe('a receipt over the API', () => {
     expect(await stateOf(session?.id ?? '')).toMatchObject({
       isExposed: false,
       providerHistory: [{ status: 'PENDING' }, { status: 'SETTLED' }],
-      networkHistory: [
+      transactions: [
         { call: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
         { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
       ],

@@ -172,7 +172,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
     // Of a receipt that is being cashed out: whoever may is told so, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
-      input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
+      input: { receiptTokenAddress, lenderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),
   },
   prepareCashOutDeposit: {
