@@ -9,6 +9,7 @@ import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import ZodPlugin from '@pothos/plugin-zod';
 import { MAX_COUNTED } from '../../db/keyset.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { AuthScopes } from './auth.ts';
 import { scopesOf, unauthorized } from './auth.ts';
 import { badUserInput } from './badInput.ts';
@@ -19,6 +20,7 @@ import recordedInput from './recordedInput.ts';
 import { relayDescriptions } from './relayDescriptions.ts';
 import type { ScalarTypes } from './scalars.ts';
 import { scalars } from './scalars.ts';
+import { showValue } from './showValue.ts';
 
 /** A fresh builder with the scalars registered and no fields yet. */
 export function createBuilder<Dependencies>() {
@@ -69,9 +71,9 @@ export function createBuilder<Dependencies>() {
   return builder;
 }
 
-/** Of an input that `globalIdInputs` has let through. */
+/** `globalIdInputs` names the path of a wrong one; this holds where it does not look. @throws DomainError BAD_USER_INPUT */
 function checkedGlobalId(globalId: string): { typename: string; id: string } {
   const parts = readGlobalId(globalId);
-  if (parts === undefined) throw new Error('a global id was not checked before it was taken apart');
-  return parts;
+  if (parts !== undefined) return parts;
+  throw new DomainError('BAD_USER_INPUT', `${showValue(globalId)} is not an id that this server gave out.`);
 }
