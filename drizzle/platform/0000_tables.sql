@@ -315,7 +315,7 @@ CREATE TABLE "installation" (
 CREATE TABLE "receipt_pledges" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"receipt_id" uuid NOT NULL,
-	"holder_name" text NOT NULL,
+	"lender_name" text NOT NULL,
 	"lender_id" text,
 	"reference" text NOT NULL,
 	"pledged_by" text NOT NULL,
@@ -407,7 +407,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"depositor" "off_ramp_depositor" NOT NULL,
 	"depositor_address" text NOT NULL,
 	"settlement_address" text NOT NULL,
-	"sign_until" timestamp with time zone,
+	"signature_due_at" timestamp with time zone,
 	"country_code" text NOT NULL,
 	"payout_account_type" "payout_account_type" NOT NULL,
 	"sealed_payout_account" text NOT NULL,
@@ -449,7 +449,7 @@ CREATE TABLE "off_ramp_sessions" (
         WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END),
-	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (sign_until IS NOT NULL)),
+	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (signature_due_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
 	CONSTRAINT "off_ramp_refused_says_why" CHECK (state <> 'REFUSED' OR refusal_message IS NOT NULL),
@@ -580,6 +580,8 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk"
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
+CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
@@ -608,6 +610,7 @@ CREATE UNIQUE INDEX "expiry_runs_night" ON "expiry_runs" USING btree ("night");-
 CREATE INDEX "expiry_runs_due" ON "expiry_runs" USING btree ("due_at") WHERE swept_at IS NULL;--> statement-breakpoint
 CREATE INDEX "expiry_runs_started" ON "expiry_runs" USING btree ("started_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "receipt_pledges_one_open" ON "receipt_pledges" USING btree ("receipt_id") WHERE released_at IS NULL;--> statement-breakpoint
+CREATE INDEX "receipt_pledges_lender" ON "receipt_pledges" USING btree ("lender_id") WHERE released_at IS NULL;--> statement-breakpoint
 CREATE INDEX "receipt_pledges_receipt" ON "receipt_pledges" USING btree ("receipt_id","pledged_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key") WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint

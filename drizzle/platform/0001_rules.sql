@@ -387,7 +387,7 @@ END $$;
 CREATE TRIGGER receipt_pledges_receipt_is_free BEFORE INSERT ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION check_pledge();
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_rules BEFORE UPDATE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
-  'id receipt_id holder_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
+  'id receipt_id lender_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint

@@ -8,7 +8,7 @@ import { notWritten } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { localIdOf } from '../../schema/core/globalIds.ts';
+import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
@@ -90,7 +90,7 @@ function subjectsOfInput(args: Record<string, unknown>, subjectNames: ReadonlySe
   const found: string[] = [];
   for (const name of subjectNames) {
     const value = input[name] ?? args[name];
-    if (typeof value === 'string') found.push(localIdOf(value));
+    if (typeof value === 'string') found.push(localId(value));
   }
   return subjects(found);
 }
@@ -109,4 +109,9 @@ function subjectsOfAnswer(answer: unknown): string[] {
 function subjects(found: readonly string[]): string[] {
   const safe = found.filter((id) => SUBJECT.test(id));
   return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_SUBJECTS);
+}
+
+/** Global ids as the UUIDs that the audit log and the tables use. */
+function localId(value: string): string {
+  return readGlobalId(value)?.id ?? value;
 }

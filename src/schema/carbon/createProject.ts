@@ -70,11 +70,13 @@ const CreateProjectPayload = builder.objectRef<Project>('CreateProjectPayload').
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
       nullable: true,
-      description: "The token's address; null while the network has not deployed it.",
+      description:
+        "The token's address, the same as `project { tokenAddress }`; null while the network has not deployed it.",
     }),
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the transaction that deploys the token; null while none is signed.',
+      description:
+        'The hash of the transaction that deploys the token; null while none is signed. Those of the mint too, with their states, are in `project { transactions }`.',
       resolve: async ({ id }, _args, { dependencies }) =>
         hashOf(await readTransactions(dependencies, id), 'deployCarbonCredit'),
     }),

@@ -91,7 +91,7 @@ builder.node(ProjectRef, {
     }),
     unsoldTonnes: t.field({
       type: 'Tonnes',
-      description: 'Whole tonnes CO2e that can be purchased now.',
+      description: 'Whole tonnes CO2e that can be purchased now: what `books { inventory }` shows.',
       resolve: async ({ id }, _args, context) => (await positionOfProject(context, id)).inventory,
     }),
     pricePerTonne: t.field({

@@ -7,7 +7,7 @@ import { findPurchase } from '../../resolvers/carbon/findPurchase.ts';
 import { purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
 import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
-import { forBuyerOrOperator } from '../core/access.ts';
+import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
@@ -60,11 +60,7 @@ builder.node(PurchaseRef, {
 const PurchaseInput = builder.inputType('PurchaseInput', {
   description: 'What a buyer buys.',
   fields: (t) => ({
-    buyerId: t.string({
-      required: true,
-      validate: { schema: buyerId },
-      description: "The buyer: the subject of the buyer's token.",
-    }),
+    buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
     tokenAddress: t.field({
       type: 'Address',
       required: true,
@@ -102,7 +98,7 @@ const PurchasePayload = builder.objectRef<Answer>('PurchasePayload').implement({
 builder.mutationField('purchase', (t) =>
   t.field({
     ...forBuyerOrOperator(
-      (args: { input: { buyerId: string } }) => args.input.buyerId,
+      (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
       "Sells unsold credits to a buyer, in the platform's books only, without a network transaction. Errors: " +
         'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
     ),
@@ -115,7 +111,8 @@ builder.mutationField('purchase', (t) =>
       isEntryWithEffect: true,
     },
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
-      const { dryRun, ...request } = input;
+      const { dryRun, buyerId: named, ...rest } = input;
+      const request = { ...rest, buyerId: named ?? subjectOf(caller) };
       if (dryRun === true) return { purchase: null, dryRun: await rehearsePurchase(dependencies, request) };
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },

@@ -29,5 +29,18 @@ export async function updatesOf<Subject extends { id: string }>(
 ): Promise<AsyncIterableIterator<Subject>> {
   const subject = await find(dependencies, id);
   if (subject === null || !maySee(caller, subject)) throw notFound(noun);
-  return endableStream(async (signal) => dependencies.subjectFollower.follow(kind, subject, signal));
+  return endableStream(async (signal) =>
+    whileSeen(dependencies.subjectFollower.follow(kind, subject, signal), (now) => maySee(caller, now)),
+  );
+}
+
+/** A caller may lose sight of what it follows: a lender, of a receipt that is no longer pledged. */
+async function* whileSeen<Subject>(
+  subjects: AsyncIterable<Subject>,
+  isSeen: (subject: Subject) => boolean,
+): AsyncGenerator<Subject, void, void> {
+  for await (const subject of subjects) {
+    if (!isSeen(subject)) return;
+    yield subject;
+  }
 }

@@ -6,7 +6,7 @@ import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRa
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { decodeGlobalId, isGlobalId } from '../core/globalIds.ts';
+import { readGlobalId } from '../core/globalIds.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { sessionId } from '../core/text.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
@@ -53,16 +53,17 @@ builder.mutationField('cancelCashOut', (t) =>
       input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
     },
     recordedInput: { subjects: ['sessionId'], shown: ['idempotencyKey'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      cancelCashOut(
+    resolve: (_root, { input }, { caller, dependencies }) => {
+      const named = readGlobalId(input.sessionId);
+      return cancelCashOut(
         dependencies,
         { subject: subjectOf(caller), isOperator: isOperator(caller) },
         {
-          session: isGlobalId(input.sessionId, 'OffRampSession')
-            ? { id: decodeGlobalId(input.sessionId).id }
-            : { providerSessionId: input.sessionId },
+          session:
+            named?.typename === 'OffRampSession' ? { id: named.id } : { providerSessionId: input.sessionId },
           idempotencyKey: input.idempotencyKey,
         },
-      ),
+      );
+    },
   }),
 );

@@ -85,7 +85,7 @@ builder.mutationField('cashOut', (t) =>
       const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
       const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
-        ? { session: null, dryRun: await rehearseCashOut(dependencies, by, input) }
+        ? { session: null, dryRun: await rehearseCashOut(dependencies, by, { input, holder: null }) }
         : { session: await cashOut(dependencies, by, input), dryRun: null };
     },
   }),

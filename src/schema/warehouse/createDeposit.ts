@@ -116,7 +116,7 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that deploys the token; null while none is signed, and for a dry run.',
+        'The hash of the transaction that deploys the token; null while none is signed, and for a dry run. Those of the mint too, with their states, are in `receipt { transactions }`.',
       resolve: async ({ receipt }, _args, { dependencies }) =>
         receipt &&
         (receipt.deployTxHash ??

@@ -19,7 +19,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
       required: true,
       description: "The address of the receipt's token.",
     }),
-    holderName: t.string({
+    lenderName: t.string({
       required: true,
       validate: { schema: label },
       description: "The lender's name, who holds the pledge.",
@@ -81,7 +81,7 @@ builder.mutationField('pledgeReceipt', (t) =>
     recordedInput: {
       subjects: ['receiptTokenAddress', 'lenderId'],
       shown: ['reference', 'idempotencyKey'],
-      hidden: ['holderName'],
+      hidden: ['lenderName'],
     },
     resolve: (_root, { input }, { caller, dependencies }) =>
       pledgeReceipt(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),

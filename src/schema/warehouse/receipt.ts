@@ -57,10 +57,17 @@ export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): 
 }
 
 /** Its lender sees it as well, while it is pledged. */
+export function maySeePledged(
+  caller: Caller | null,
+  receipt: Receipt & { lien: ReceiptPledge | null },
+): boolean {
+  return maySeeReceipt(caller, receipt) || (receipt.lien !== null && isLenderOf(caller, receipt.lien));
+}
+
 async function mayLookAt({ caller, dependencies }: PlatformContext, receipt: Receipt): Promise<boolean> {
   if (maySeeReceipt(caller, receipt)) return true;
-  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id);
-  return lien !== undefined && isLenderOf(caller, lien);
+  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id) ?? null;
+  return maySeePledged(caller, { ...receipt, lien });
 }
 
 builder.node(ReceiptRef, {

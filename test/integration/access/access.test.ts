@@ -159,7 +159,7 @@ describe("another subject's", () => {
       'retirements, by a filter',
       'buyer',
       () => ({
-        query: `{ retirements(first: 1, filter: { buyerId: "${OWNER}" }) { edges { node { id } } } }`,
+        query: `{ retirements(first: 1, filter: { buyerIds: ["${OWNER}"] }) { edges { node { id } } } }`,
       }),
       'FORBIDDEN',
     ],
@@ -194,6 +194,8 @@ describe("another subject's", () => {
       'NOT_FOUND',
     ],
     ['receipt', 'warehouse', () => tableQuestion('receipt'), null],
+    ['receipt', 'lender', () => tableQuestion('receipt'), null],
+    ['receipt, by its node', 'lender', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['receipt, by its node', 'warehouse', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['warehouse, to deposit in', 'warehouse', () => tableQuestion('createDeposit'), 'FORBIDDEN'],
     // The right name with the wrong role is another caller.

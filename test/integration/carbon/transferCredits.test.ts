@@ -61,7 +61,7 @@ const statementOf = async (buyerId: string) => {
   const { data, errors } = await market.send<{
     buyerAccount: { statement: { edges: { node: Record<string, unknown> }[] } };
   }>(
-    `query ($id: String!, $t: Address!) { buyerAccount(buyerId: $id) { statement(tokenAddress: $t, first: 100) {
+    `query ($id: String!, $t: Address!) { buyerAccount(buyerId: $id) { statement(filter: { tokenAddresses: [$t] }, first: 100) {
       edges { node { kind change balanceAfter reference { ... on Node { id } } counterpartyId } } } } }`,
     { id: buyerId, t: tokenAddress },
     buyer(buyerId),

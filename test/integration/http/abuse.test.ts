@@ -145,7 +145,7 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'an id of another type in a filter of pages',
     {
       query:
-        '{ auditEntries(first: 1, filter: { apiKeyId: "UHVyY2hhc2U6MDFhMWZkNjMtNjZjZS03ZGI3LTgyZmUtZWFmMWYzZGZmMWRl" }) { edges { cursor } } }',
+        '{ auditEntries(first: 1, filter: { apiKeyIds: ["UHVyY2hhc2U6MDFhMWZkNjMtNjZjZS03ZGI3LTgyZmUtZWFmMWYzZGZmMWRl"] }) { edges { cursor } } }',
     },
     'BAD_USER_INPUT',
   ],
@@ -238,7 +238,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       { query: '{ projcts(first: 1) { edges { cursor } } }' },
       { query: '{ projects(frst: 1) { edges { cursor } } }' },
       { query: '{ projects(first: 1, filter: { stte: OPEN }) { edges { cursor } } }' },
-      { query: '{ projects(first: 1, filter: { state: OPNE }) { edges { cursor } } }' },
+      { query: '{ projects(first: 1, filter: { states: [OPNE] }) { edges { cursor } } }' },
       { query: variable, variables: { f: { stte: 'OPEN' } } },
       { query: variable, variables: { f: { state: 'OPNE' } } },
       { query: '{ ... on Qery { __typename } }' },

@@ -76,7 +76,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
   receipts: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: '{ receipts(first: 1) { edges { node { id } } } }',
   },
   reconciliation: {
@@ -173,7 +173,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
     // Of a receipt that is being cashed out: a caller with the role is told so, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
-      input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
+      input: { receiptTokenAddress, lenderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),
   },
   prepareCashOutDeposit: {
@@ -287,7 +287,7 @@ export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
     variables: ({ projectId }) => ({ id: projectId }),
   },
   receiptUpdated: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { id } }',
     variables: ({ receiptId }) => ({ id: receiptId }),
   },
