@@ -144,8 +144,18 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       documents,
       known,
       execute: ({ document, operationName, variables }, context) => {
-        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } = context;
-        const about = { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace };
+        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } =
+          context;
+        const about = {
+          requestId,
+          clientRequestId,
+          remoteAddress,
+          transport,
+          caller,
+          usages,
+          whenSent,
+          trace,
+        };
         const contextValue = { ...about, audit, dependencies };
         const args = { schema, document, operationName, variableValues: variables, contextValue };
         return operations.execute(args).catch((error: unknown) => {
