@@ -3,14 +3,16 @@
  * refused. Each socket has a budget, and each address one for all of its sockets.
  */
 import type { WebSocket } from 'ws';
-import { createTokenBuckets, type TokenBuckets } from '../../limits/tokenBuckets.ts';
+import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../limits/tokenBuckets.ts';
 
 /** A hundred subscriptions, opened and completed again and again: ten times the need of a busy client. */
 const SOCKET_MESSAGES = { capacity: 1_000, perSecond: 200 };
 /** Pings and pongs of the websocket itself; clients send one in some seconds. */
 const SOCKET_CONTROL_FRAMES = { capacity: 100, perSecond: 10 };
-/** An operation takes two messages, and sockets that are lost are opened again all at once. */
+/** An operation takes two messages. */
 const MESSAGES_PER_OPERATION = 2;
+/** Sockets that are lost are opened again all at once: a handshake, and some subscriptions. */
+const MESSAGES_PER_SOCKET = 4;
 const BURST_SECONDS = 10;
 /** Time for the close reason to arrive. */
 const CLOSE_GRACE_MS = 1_000;
@@ -22,16 +24,20 @@ export type MessageLimit = (socket: WebSocket, address: string) => AdmitMessage;
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
 export type AdmitMessage = () => boolean;
 
-/** @param operationsPerMinute that one address may begin */
-export function createMessageLimit(operationsPerMinute: number, nowMs: () => number): MessageLimit {
-  const perSecond = (operationsPerMinute * MESSAGES_PER_OPERATION) / 60;
-  const ofAddresses = createTokenBuckets({ capacity: perSecond * BURST_SECONDS, perSecond }, nowMs);
+/** @param perAddress what one address may have and begin */
+export function createMessageLimit(
+  perAddress: { operationsPerMinute: number; sockets: number },
+  nowMs: () => number,
+): MessageLimit {
+  const perSecond = (perAddress.operationsPerMinute * MESSAGES_PER_OPERATION) / 60;
+  const capacity = Math.max(perSecond * BURST_SECONDS, perAddress.sockets * MESSAGES_PER_SOCKET);
+  const ofAddresses = createTokenBuckets({ capacity, perSecond }, nowMs);
   return (socket, address) => {
-    const messages = createTokenBuckets(SOCKET_MESSAGES, nowMs);
-    const controlFrames = createTokenBuckets(SOCKET_CONTROL_FRAMES, nowMs);
-    const admit = (own: TokenBuckets): boolean => {
+    const messages = createTokenBucket(SOCKET_MESSAGES, nowMs);
+    const controlFrames = createTokenBucket(SOCKET_CONTROL_FRAMES, nowMs);
+    const admit = (own: TokenBucket): boolean => {
       if (socket.readyState !== socket.OPEN) return false;
-      const isOwnEnough = own.take('', 1);
+      const isOwnEnough = own.take(1);
       if (isOwnEnough && ofAddresses.take(address, 1)) return true;
       end(socket, `Too many messages from this ${isOwnEnough ? 'address' : 'socket'}; send fewer.`);
       return false;

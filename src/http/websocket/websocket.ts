@@ -105,7 +105,11 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
   });
   const protocol = createProtocol(options);
   const open = createCounters(options.limits.maxConnections, options.limits.maxSocketsPerAddress);
-  const limitMessages = createMessageLimit(options.limits.rates.addressPerMinute, () => performance.now());
+  const perAddress = {
+    operationsPerMinute: options.limits.rates.addressPerMinute,
+    sockets: options.limits.maxSocketsPerAddress,
+  };
+  const limitMessages = createMessageLimit(perAddress, () => performance.now());
   const accept = (socket: WebSocket, request: IncomingMessage, remoteAddress: string) => {
     const peer: Peer = {
       socket,

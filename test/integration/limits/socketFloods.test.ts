@@ -74,7 +74,7 @@ it('takes turns with others on the same address, one message each', async () => 
 });
 
 it('can share its flood with other sockets of its address no further than the address may', async () => {
-  const { wsUrl, api } = await serve(rates({ addressPerMinute: 1_200 }));
+  const { wsUrl, api } = await serve({ ...rates({ addressPerMinute: 1_200 }), maxSocketsPerAddress: 10 });
   const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(wsUrl)));
   const others = await openSocket(wsUrl, '127.0.0.2');
   for (const { socket } of sockets) {
