@@ -256,6 +256,8 @@ describe('confirm and refund', () => {
     const resolution = resolutions[0] === 'refundOffRamp' ? 'REFUND' : 'SETTLE';
     expect(over.resolution).toBe(resolution);
     await expect.poll(() => statusOnNetwork(session.providerSessionId)).not.toBe('PENDING');
+    // The reconciliation asks the provider itself, which so far has said neither.
+    await silently(session.providerSessionId, resolution === 'SETTLE' ? 'settled' : 'failed');
   });
 
   it('is not undone by a provider that settles after the refund: an operator is told', async () => {
