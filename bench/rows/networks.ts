@@ -29,7 +29,7 @@ const BUYER = 'bench-buyer';
 
 export const networkRows: readonly Row[] = [
   row('evm', 'an EVM chain'),
-  row('stellar', 'the Stellar simulator'),
+  row('stellar', 'the Stellar devnet'),
 ];
 
 function row(name: BenchWorld, title: string): Row {
