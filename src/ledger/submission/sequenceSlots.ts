@@ -103,6 +103,21 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
 }
 
 /**
+ * Keeps the halt of signing from ending before the transaction does: what the transaction puts under review is then seen
+ * by whatever ends the halt. Call it before locking a submission; every other transaction locks accounts first.
+ * @returns false when signing is not halted
+ */
+export async function holdHalt(tx: Tx): Promise<boolean> {
+  const held = await tx
+    .select({ address: signingAccounts.address })
+    .from(signingAccounts)
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .limit(1)
+    .for('share');
+  return held.length > 0;
+}
+
+/**
  * Takes up to `count` slots. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
  * slots.
  * @param waiting with what waits at the node

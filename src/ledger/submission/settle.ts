@@ -9,6 +9,7 @@ import type { CallResult, Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
 import { effectsFor, type Effects, type FoundOnNetwork, type Intent, type Landed } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
+import { holdHalt } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;
@@ -58,6 +59,7 @@ export async function settle(
 ): Promise<boolean> {
   const at = deps.clock.now();
   const settled = await deps.db.transaction(async (tx) => {
+    if (isForHalt(verdict) && !(await holdHalt(tx))) return null;
     const [submission] = await tx
       .select()
       .from(submissions)
@@ -80,6 +82,10 @@ export async function settle(
     await effectsFor(deps, intent).afterSucceeded?.(intent, landed);
   }
   return true;
+}
+
+function isForHalt(verdict: Verdict): boolean {
+  return verdict.kind === 'needsReview' && verdict.cause === 'SIGNING_HALTED';
 }
 
 function landedOf(verdict: Verdict, at: Date): Landed | null {

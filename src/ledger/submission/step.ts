@@ -67,7 +67,7 @@ export async function step(
   }
   if (signingOrder) {
     const { haltedBecause, freeSlots } = await readSigningState(deps.db, signingOrder);
-    if (haltedBecause !== null) return toReview(deps, submission, 'SIGNING_HALTED', halted(haltedBecause));
+    if (haltedBecause !== null) return waitForEndOfHalt(deps, submission, haltedBecause);
     // Checked before any simulation: most of a long queue only waits.
     if (freeSlots === 0) return 'no-slot';
   }
@@ -79,8 +79,15 @@ export async function step(
   return sign(deps, batches, submission);
 }
 
-function halted(because: string): string {
-  return `Signing is halted (${because}): what this asks for may have been done already.`;
+/** Under review, unless the halt has ended since it was read, or another instance has signed it. */
+async function waitForEndOfHalt(
+  deps: SubmissionDependencies,
+  submission: Submission,
+  because: string,
+): Promise<StepResult> {
+  const reason = `Signing is halted (${because}): what this asks for may have been done already.`;
+  const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
+  return (await settle(deps, submission.id, verdict)) ? 'settled' : 'no-slot';
 }
 
 async function toReview(

@@ -237,6 +237,44 @@ describe('the end of a halt', () => {
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
+  it('leaves nothing under review that an instance found halted before it ended', async () => {
+    const { submissionId } = await pendingRetirement(4n);
+    await reviewHaltedSigning(reviewing());
+    // The step of another instance read the halt before, and says so only now.
+    const verdict = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
+    expect(await settle(deps(), submissionId, verdict)).toBe(false);
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('waits for an instance that puts a submission under review, and resumes that too', async () => {
+    const { submissionId } = await pendingRetirement(4n);
+    let ended: Promise<void> | undefined;
+    const verdict = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
+    const waitsForLock = async () => {
+      const [{ count } = { count: 0 }] = await database.handle.sql<{ count: number }[]>`
+        SELECT count(*)::integer FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
+      return count > 0;
+    };
+    const checkpoint = async (point: string) => {
+      if (point !== 'settlement-uncommitted') return;
+      ended = reviewHaltedSigning(reviewing());
+      await expect.poll(waitsForLock).toBe(true);
+    };
+    expect(await settle({ ...deps(), checkpoint }, submissionId, verdict)).toBe(true);
+    await ended;
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
   it('lets an operator decide alone what is under review when the operator ends it', async () => {
     const { submissionId } = await underReview('SIGNING_HALTED');
     await resumeSigning(reviewing());

@@ -33,6 +33,10 @@ const POSTGRES_SETTINGS = {
   max_connections: '300',
   // It lies in memory.
   max_wal_size: '256MB',
+  // Each of hundreds of short-lived databases would be visited.
+  autovacuum: 'off',
+  // A plan that is used once is not worth a compiler.
+  jit: 'off',
 };
 
 interface Surroundings {
