@@ -66,7 +66,10 @@ export async function startFaultProxy(
   Object.defineProperty(faults, 'lagLedgers', {
     enumerable: true,
     get: () => lag,
-    set: (ledgers: number) => node.setLag((lag = ledgers)),
+    set(ledgers: number) {
+      lag = ledgers;
+      node.setLag(ledgers);
+    },
   });
   const strikes = (fault: Counted) => faults[fault] > 0 && (faults[fault] -= 1) >= 0;
 

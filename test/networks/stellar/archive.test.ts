@@ -93,8 +93,10 @@ async function startAskingForRestoration(key: xdr.LedgerKey): Promise<RewritingP
     .setSorobanData(new SorobanDataBuilder().setReadWrite([key]).build())
     .setTimeout(0)
     .build();
-  const restoration = await new rpc.Server(url, { allowHttp: true })._simulateTransaction(draft);
-  const { transactionData, minResourceFee } = restoration;
+  const restoration = await new rpc.Server(url, { allowHttp: true }).simulateTransaction(draft);
+  if (!rpc.Api.isSimulationSuccess(restoration)) throw new Error(restoration.error);
+  const transactionData = restoration.transactionData.build().toXDR('base64');
+  const { minResourceFee } = restoration;
   const proxy = await startRewritingProxy(url);
   proxy.onAnswer = ({ method }, { result }) => {
     if (method === 'simulateTransaction' && result) {

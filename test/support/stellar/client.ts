@@ -50,7 +50,7 @@ export function createTestClient(devnet: StellarDevnet): TestClient {
   const client: TestClient = {
     server,
     build(source, contract, name, args) {
-      const now = Number(controls.latest().closedAt);
+      const now = controls.latest().closedAt;
       return new TransactionBuilder(source, {
         fee: BASE_FEE,
         networkPassphrase: passphrase,

@@ -81,7 +81,7 @@ export async function lumensOf(testbed: SorobanTestbed, owner: Keypair): Promise
 }
 
 export function clockOf(testbed: SorobanTestbed): number {
-  return Number(testbed.devnet.controls.latest().closedAt);
+  return testbed.devnet.controls.latest().closedAt;
 }
 
 function withChange(original: Transaction, change: Change, networkPassphrase: string): Transaction {

@@ -52,7 +52,7 @@ it('delivers a retirement once, signed, positional, with the record’s index', 
     contract: token,
     eventType: 'retired',
     ledger: sequence,
-    timestamp: Number(closedAt),
+    timestamp: closedAt,
     data: { topics: [custody.publicKey()], value: ['2', 'Ada', 1, String(closedAt)] },
   });
   expect(readRetirementHint(delivery.rawBody)).toMatchObject({ tokenAddress: token, recordIndex: 1 });
