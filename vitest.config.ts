@@ -8,18 +8,28 @@ import { SlowestFirst } from './test/support/run/slowestFirst.ts';
 
 const needsPostgres = ['test/support/database/globalSetup.ts'];
 
+/** Files that mock a module need a registry of modules for themselves. */
+const MOCKING = ['test/networks/registry/newFamily.test.ts'];
+
 const project = (name: string, globalSetup: string[] = needsPostgres) => ({
   extends: true as const,
-  test: { name, include: [`test/${name}/**/*.test.ts`], globalSetup },
+  test: { name, include: [`test/${name}/**/*.test.ts`], exclude: MOCKING, globalSetup },
 });
+
+const mocking = {
+  extends: true as const,
+  test: { name: 'mocking', include: MOCKING, globalSetup: needsPostgres, isolate: true },
+};
 
 export default defineConfig({
   // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    projects: [project('unit', []), project('integration'), project('networks'), project('crash')],
+    projects: [project('unit', []), project('integration'), project('networks'), project('crash'), mocking],
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
+    // A worker keeps its modules from file to file: loading and compiling them anew is a fifth of a run's work.
+    isolate: false,
     // Most tests wait for servers, nodes and processes of their own, so they need more workers than cores.
     maxWorkers: availableParallelism() + 2,
     // Real servers and processes start inside tests: slow machines need room, hangs still end.

@@ -42,7 +42,7 @@ export interface Bench {
   close(options?: { reconcile: boolean }): Promise<Reconciled[]>;
 }
 
-export type BaselineProgram = 'plainMarketplace' | 'rawHttp' | 'graphqlByHand' | 'rawWebsockets';
+type BaselineProgram = 'plainMarketplace' | 'rawHttp' | 'graphqlByHand' | 'rawWebsockets';
 
 export interface Reconciled {
   database: string;
@@ -51,7 +51,7 @@ export interface Reconciled {
   output: string;
 }
 
-export const MAIN_DATABASE = 'marketplace';
+const MAIN_DATABASE = 'marketplace';
 const BASELINE_DATABASE = 'plain';
 
 export async function openBench(options: {

@@ -23,7 +23,7 @@ export interface ServerProcess {
   stop(): Promise<void>;
 }
 
-export interface ServerOptions {
+interface ServerOptions {
   /** Relative to the project's folder. */
   program: string;
   env: Readonly<Record<string, string>>;

@@ -16,7 +16,7 @@ export interface Secrets {
   ledgerKey: string;
 }
 
-export interface ProductOptions {
+interface ProductOptions {
   secrets: Secrets;
   databaseUrl: string;
   database: string;
@@ -54,6 +54,7 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,
     RATE_LIMIT_CALLER_PER_MINUTE: BEYOND_ONE_MACHINE,
     RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND_ONE_MACHINE,
+    MAX_CPU_PERCENT_PER_ADDRESS: '1000000',
     MAX_CONNECTIONS: '20000',
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     MAX_SOCKETS_PER_ADDRESS: '20000',

@@ -3,7 +3,7 @@
  */
 import type { Bench } from './bench.ts';
 
-export interface Target {
+interface Target {
   /** The ratio must be at least, or at most, this. */
   atLeast?: number;
   atMost?: number;
@@ -54,7 +54,7 @@ export function median(values: readonly number[]): number {
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-export interface Turns<T> {
+interface Turns<T> {
   product: () => Promise<T>;
   baseline: () => Promise<T>;
   /** What of a turn is compared. */
@@ -63,19 +63,22 @@ export interface Turns<T> {
 
 /**
  * Baseline and product in turns, so that what else the machine does falls on both; the median of the rounds' ratios,
- * and the round that it belongs to.
+ * and the round that it belongs to. A round before them does not count: a server serves some thousands of requests before
+ * its code is compiled.
  */
 export async function inTurns<T>(
   bench: Pick<Bench, 'rounds' | 'say'>,
   { product, baseline, of }: Turns<T>,
 ): Promise<{ ratio: number; product: T; baseline: T }> {
   const rounds: { ratio: number; product: T; baseline: T }[] = [];
-  for (let round = 1; round <= bench.rounds; round++) {
-    bench.say(`round ${round} of ${bench.rounds}: baseline`);
+  for (let round = 0; round <= bench.rounds; round++) {
+    const name = round === 0 ? 'warming up' : `round ${round} of ${bench.rounds}`;
+    bench.say(`${name}: baseline`);
     const ofBaseline = await baseline();
-    bench.say(`round ${round} of ${bench.rounds}: product`);
+    bench.say(`${name}: product`);
     const ofProduct = await product();
-    rounds.push({ ratio: of(ofProduct) / of(ofBaseline), product: ofProduct, baseline: ofBaseline });
+    if (round > 0)
+      rounds.push({ ratio: of(ofProduct) / of(ofBaseline), product: ofProduct, baseline: ofBaseline });
   }
   rounds.sort((a, b) => a.ratio - b.ratio);
   const middle = rounds[(rounds.length - 1) >> 1];

@@ -3,15 +3,20 @@
  *
  *   npm run bench                      every row, and docs/performance.md
  *   npm run bench -- purchase --json   one row, as one line of JSON
+ *   npm run bench -- abuse             attacks, and what an innocent client notices of them
  */
 import { writeFile } from 'node:fs/promises';
 import { Command, InvalidArgumentError, Option } from 'commander';
 import pc from 'picocolors';
 import { messageOf } from '../src/lib/errors.ts';
+import { runAbuse } from './abuse/run.ts';
 import { openBench, SIZES, type Reconciled, type Size } from './bench.ts';
 import { writeReport } from './report/report.ts';
 import { describeTarget, isReached, type Row, type RowResult } from './row.ts';
 import { ROWS } from './rows/index.ts';
+
+/** Not a row: it has no baseline. */
+const ABUSE = 'abuse';
 
 interface Options {
   json?: true;
@@ -27,7 +32,9 @@ const positive = (text: string): number => {
 };
 
 const command = new Command('bench')
-  .description(`Measures the product against baselines. Rows: ${ROWS.map(({ name }) => name).join(', ')}.`)
+  .description(
+    `Measures the product against baselines. Rows: ${ROWS.map(({ name }) => name).join(', ')}; and ${ABUSE}.`,
+  )
   .argument('[rows...]', 'rows, or groups of rows; all of them, and docs/performance.md, when none is named')
   .option('--json', 'one line of JSON for each row, and nothing else, on the standard output')
   .addOption(
@@ -46,8 +53,12 @@ const command = new Command('bench')
 await command.parseAsync();
 
 async function run(names: string[], options: Options): Promise<void> {
-  const rows = names.length === 0 ? ROWS : names.flatMap(rowsNamed);
   const say = (text: string) => process.stderr.write(`${pc.dim(text)}\n`);
+  if (names.length === 1 && names[0] === ABUSE) {
+    await runAbuse({ seconds: options.seconds, say });
+    return;
+  }
+  const rows = names.length === 0 ? ROWS : names.flatMap(rowsNamed);
   const bench = await openBench({ ...options, say });
   // What is under way fails then, and nothing stays behind.
   process.once('SIGINT', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));

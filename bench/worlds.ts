@@ -5,7 +5,7 @@ import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
 import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
 import type { NetworkWorld } from '../devnet/world.ts';
 
-export const WORLDS = ['evm', 'stellar'] as const;
+const WORLDS = ['evm', 'stellar'] as const;
 export type BenchWorld = (typeof WORLDS)[number];
 
 export function startBenchWorld(

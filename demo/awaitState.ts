@@ -11,7 +11,7 @@ export const OUTCOME_TIMEOUT_MS = 3_600_000;
 /** Final states, unless an operator acts. */
 const ENDS = ['REFUSED', 'NEEDS_REVIEW'];
 
-export interface Subject {
+interface Subject {
   type: 'Project' | 'Receipt' | 'Retirement' | 'OffRampSession';
   /** The global id that the mutation answered with. */
   id: string;

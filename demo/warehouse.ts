@@ -30,7 +30,7 @@ interface OpenSession {
 interface Resolution {
   resolutionTxHash: string;
   providerHistory: { status: string }[];
-  networkHistory: { call: string }[];
+  transactions: { call: string }[];
 }
 interface Network {
   ledgerNetwork: { name: string; custodyAddress: string; clockCanBeMoved: boolean };
@@ -161,12 +161,12 @@ async function payoutEnds(
       operator,
     );
     const subject = { type: 'OffRampSession', id: opened.id } as const;
-    const fields = 'resolutionTxHash providerHistory { status } networkHistory { call }';
+    const fields = 'resolutionTxHash providerHistory { status } transactions { call }';
     return awaitState<Resolution>(api, subject, goal, fields, operator);
   });
   tell.fact('resolved by', session.resolutionTxHash);
   tell.fact('at provider', session.providerHistory.map((change) => change.status).join(' → '));
-  tell.fact('on network', session.networkHistory.map((transaction) => transaction.call).join(' → '));
+  tell.fact('on network', session.transactions.map((transaction) => transaction.call).join(' → '));
 }
 
 async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Promise<void> {

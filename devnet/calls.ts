@@ -18,8 +18,8 @@ import type {
 import { ZERO_HASH } from '../src/ledger/units.ts';
 
 export const TONNE = 10n ** 18n;
-/** Longer than any adapter needs to settle its own transaction. */
-const SETTLE_TIMEOUT_MS = 30_000;
+/** Longer than any adapter needs to decide its own transaction. */
+const OUTCOME_TIMEOUT_MS = 30_000;
 
 export function freshSalt(): string {
   return `0x${randomBytes(32).toString('hex')}`;
@@ -135,7 +135,7 @@ function slotOf(
 
 /** Asks until the network has decided. */
 export async function settled(network: LedgerNetwork, sent: PreparedTransaction): Promise<Outcome> {
-  const giveUpAt = Date.now() + SETTLE_TIMEOUT_MS;
+  const giveUpAt = Date.now() + OUTCOME_TIMEOUT_MS;
   for (;;) {
     const outcome = await network.outcome(sent);
     if (outcome.status !== 'pending' || Date.now() > giveUpAt) return outcome;

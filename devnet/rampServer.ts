@@ -8,7 +8,7 @@ import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
 import { signBody } from '../src/lib/signature.ts';
 import type { RampStatus } from '../src/ramp/port.ts';
 
-export interface ServedPayout {
+interface ServedPayout {
   id: string;
   clientReference: string;
   status: RampStatus;
@@ -17,7 +17,7 @@ export interface ServedPayout {
 }
 
 /** How the next requests are answered, in place of the normal answer. */
-export type Misbehaviour =
+type Misbehaviour =
   | 'hang'
   | 'hang-after-effect'
   | 'server-error'

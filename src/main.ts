@@ -1,13 +1,22 @@
 /**
  * Process entry: the configured server, until it is told to stop.
  */
-import { loadConfig } from './config/config.ts';
-import { createLogger } from './lib/logger.ts';
-import { runProcess, runUntilStopped } from './startup/runProcess.ts';
-import { serve } from './startup/serve.ts';
+import { setFlagsFromString } from 'node:v8';
+
+// Modules are most of what a start allocates, and an idle server would keep the room for as much again. So V8's young generation does
+// not grow while they are loaded, which is before anything else.
+setFlagsFromString('--semi-space-growth-factor=1');
+const { loadConfig } = await import('./config/config.ts');
+const { createLogger } = await import('./lib/logger.ts');
+const { runProcess, runUntilStopped } = await import('./startup/runProcess.ts');
+const { serve } = await import('./startup/serve.ts');
 
 await runProcess(async () => {
   const config = await loadConfig();
   const log = createLogger({ level: config.LOG_LEVEL, pretty: process.stdout.isTTY });
-  await runUntilStopped(log, (stops) => serve({ config, log, stops }));
+  await runUntilStopped(log, async (stops) => {
+    await serve({ config, log, stops });
+    // V8's default.
+    setFlagsFromString('--semi-space-growth-factor=2');
+  });
 });

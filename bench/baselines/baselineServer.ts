@@ -4,7 +4,7 @@
 import type { IncomingMessage, RequestListener, Server } from 'node:http';
 import { createServer } from 'node:http';
 
-export const READY_PATH = '/readyz';
+const READY_PATH = '/readyz';
 
 export function serveBaseline(answer: RequestListener): Server {
   const server = createServer((request, response) => {

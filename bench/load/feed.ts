@@ -14,7 +14,7 @@ const PONG = 10;
 /** Addresses of the loopback interface: each has its own ports. */
 const LOCAL_ADDRESSES = 4;
 
-export interface FeedClients {
+interface FeedClients {
   open(job: FeedJob): Promise<LoadCalls['openFeed']['output']>;
   await(input: { events: number }): Promise<{ arrivals: FeedArrival[] }>;
   close(): Promise<{ closed: number }>;

@@ -14,7 +14,7 @@ const CHARTS = 'docs/performance';
 /** What decides the numbers. */
 const PACKAGES = ['graphql', 'graphql-yoga', 'graphql-ws', 'ws', 'drizzle-orm', 'postgres', 'pino', 'jose'];
 
-export interface Run {
+interface Run {
   results: readonly RowResult[];
   reconciled: readonly Reconciled[];
   rounds: number;

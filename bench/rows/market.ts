@@ -6,12 +6,12 @@ import type { HttpClient } from '../load/messages.ts';
 import type { Product } from '../product.ts';
 
 /** More than any run sells. */
-export const PLENTY = 1_000_000_000;
-export const BUYERS = 64;
+const PLENTY = 1_000_000_000;
+const BUYERS = 64;
 
 const LOOK_INTERVAL_MS = 50;
 
-export const CREATE_PROJECT = `mutation CreateProject($input: CreateProjectInput!) {
+const CREATE_PROJECT = `mutation CreateProject($input: CreateProjectInput!) {
   createProject(input: $input) { project { id } }
 }`;
 const PROJECT_STATE = 'query Project($id: ID!) { node(id: $id) { ... on Project { state tokenAddress } } }';

@@ -8,6 +8,7 @@ import { connectLedger } from '../../devnet/ledgers.ts';
 import { openProject, silentLog, warehouseOptions } from '../../devnet/platform.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import type { LedgerNetwork } from '../../src/ledger/network/port.ts';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
@@ -20,7 +21,7 @@ const RETIREMENTS = 600;
 const PLAIN_WRITES = 8;
 const BLOCK_SECONDS = 1;
 /** Of Stellar: as many transactions can be open. */
-const CHANNELS = 20;
+const CHANNELS = 24;
 /** As many as clients have under way at a busy time. */
 const CLIENTS = 200;
 /** The row fails when they take longer. */
@@ -48,13 +49,28 @@ function row(name: BenchWorld, title: string): Row {
         const plain = await runPlainLoop(network, PLAIN_WRITES);
         bench.say('the product');
         const product = await withPlatform(handle, network, runProduct);
-        return { ratio: product / plain, product, baseline: plain, details: { retirements: RETIREMENTS } };
+        const slots = slotsOf(network);
+        return {
+          ratio: product / plain,
+          product,
+          baseline: plain,
+          details: {
+            retirements: RETIREMENTS,
+            slots,
+            'share of slots × ledgers': (product * BLOCK_SECONDS) / slots,
+          },
+        };
       } finally {
         await handle.close();
         await world.close();
       }
     },
   };
+}
+
+/** Transactions that can be open at a time. */
+function slotsOf({ signingOrder }: LedgerNetwork): number {
+  return signingOrder === null ? Infinity : signingOrder.accounts.length * signingOrder.maxOpenPerAccount;
 }
 
 async function withPlatform<T>(

@@ -18,7 +18,7 @@ const REPEATS = 10;
 const TURN_SECONDS = 10;
 const DRAIN_SECONDS = 120;
 
-const REGISTRY = `query Registry($tokenAddress: String!) { registry(tokenAddress: $tokenAddress) {
+const REGISTRY = `query Registry($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) {
   totalRetired totalRetirements records { index retiredBy amount tonnes timestamp beneficiary note txHash }
 } }`;
 
@@ -135,6 +135,7 @@ async function forgetFeed(bench: Bench): Promise<void> {
   await bench.sql(DATABASE).begin(async (tx) => {
     await tx`SET LOCAL session_replication_role = replica`;
     await tx`DELETE FROM retirement_records`;
+    await tx`DELETE FROM retirement_totals`;
     await tx`UPDATE feed_head SET position = 0`;
   });
 }

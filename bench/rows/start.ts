@@ -8,8 +8,8 @@ import { median, type Row } from '../row.ts';
 const READY_LIMIT_MS = 2_000;
 const MEMORY_LIMIT_MB = 150;
 const CPU_LIMIT_PERCENT = 0.5;
-/** After a start, timers and the optimising compiler settle. */
-const SETTLE_MS = 3_000;
+/** After a start, timers and the optimising compiler still work for a moment. */
+const CALM_DOWN_MS = 3_000;
 const IDLE_MS = 10_000;
 const DATABASE = 'idle';
 
@@ -43,7 +43,7 @@ export const startRows: readonly Row[] = [
     async run(bench) {
       const product = await bench.anotherProduct(DATABASE);
       bench.say('doing nothing');
-      await delay(SETTLE_MS);
+      await delay(CALM_DOWN_MS);
       const usedMb = await residentMbOf(product.process);
       await product.stop();
       return { ratio: usedMb / MEMORY_LIMIT_MB, product: usedMb, baseline: MEMORY_LIMIT_MB };
@@ -59,7 +59,7 @@ export const startRows: readonly Row[] = [
     async run(bench) {
       const product = await bench.anotherProduct(DATABASE);
       bench.say('doing nothing');
-      await delay(SETTLE_MS);
+      await delay(CALM_DOWN_MS);
       const beforeMs = await cpuMsOf(product.process);
       await delay(IDLE_MS);
       const percent = (((await cpuMsOf(product.process)) - beforeMs) / IDLE_MS) * 100;

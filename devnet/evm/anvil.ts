@@ -59,7 +59,7 @@ export interface Anvil {
   start(): Promise<void>;
 }
 
-export const DEFAULT_CHAIN_ID = 31_337;
+const DEFAULT_CHAIN_ID = 31_337;
 const DEFAULT_ACCOUNTS = 10;
 const ANY_PORT = 0;
 

@@ -11,7 +11,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { size, type Abi, type Hex } from 'viem';
 
-export interface CompiledContract {
+interface CompiledContract {
   abi: Abi;
   /** Runs the constructor. */
   bytecode: Hex;
@@ -27,7 +27,7 @@ export type ContractName =
   | 'RampSettlementFactory'
   | 'Multicall3';
 
-export type CompiledContracts = Readonly<Record<ContractName, CompiledContract>>;
+type CompiledContracts = Readonly<Record<ContractName, CompiledContract>>;
 
 const SOURCES = fileURLToPath(new URL('contracts/', import.meta.url));
 const PROJECT = fileURLToPath(new URL('../../', import.meta.url));

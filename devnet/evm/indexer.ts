@@ -17,6 +17,8 @@ export function startEvmIndexer(
   options: Partial<Pick<IndexerOptions, 'bodyShape' | 'onError'>> = {},
 ): Promise<RunningIndexer> {
   return serveIndexer({
+    // As deployed ones are.
+    token: null,
     store: createIndexerMemory(createChainReader(node.rpc)),
     // No notifications: it polls.
     onNews: async () => async () => {},

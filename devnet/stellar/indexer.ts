@@ -24,6 +24,8 @@ export function startStellarIndexer(
 ): Promise<RunningIndexer> {
   const server = new rpc.Server(node.url, { allowHttp: true });
   return serveIndexer({
+    // As deployed ones are.
+    token: null,
     store: createIndexerMemory(createEventReader(server)),
     // No notifications: it polls.
     onNews: async () => async () => {},

@@ -184,10 +184,23 @@ CREATE TABLE "audit_entries" (
 	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "audit_prunings" (
+	"writer_id" uuid NOT NULL,
+	"from_number" bigint NOT NULL,
+	"to_number" bigint NOT NULL,
+	"sha256" "bytea" NOT NULL,
+	"pruned_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "audit_prunings_writer_id_from_number_pk" PRIMARY KEY("writer_id","from_number"),
+	CONSTRAINT "audit_prunings_numbers" CHECK (from_number BETWEEN 1 AND to_number),
+	CONSTRAINT "audit_prunings_sha256" CHECK (octet_length(sha256) = 32)
+);
+--> statement-breakpoint
 CREATE TABLE "audit_writers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"entries" bigint NOT NULL,
-	CONSTRAINT "audit_writers_entries" CHECK (entries > 0)
+	"pruned" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "audit_writers_entries" CHECK (entries > 0),
+	CONSTRAINT "audit_writers_pruned" CHECK (pruned BETWEEN 0 AND entries)
 );
 --> statement-breakpoint
 CREATE TABLE "rate_limits" (
@@ -251,6 +264,27 @@ CREATE TABLE "expiry_runs" (
 	CONSTRAINT "expiry_runs_due_until_swept" CHECK ((swept_at IS NULL) = (due_at IS NOT NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "reconciled_invariants" (
+	"invariant" text PRIMARY KEY NOT NULL,
+	"verdict" text NOT NULL,
+	"findings" text[] NOT NULL,
+	"obstacles" text[] NOT NULL,
+	"cluster" text,
+	"transaction" text,
+	"agreed_at" timestamp with time zone,
+	"compared_at" timestamp with time zone NOT NULL,
+	"fully_compared_at" timestamp with time zone,
+	CONSTRAINT "reconciled_invariants_verdict" CHECK (verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')),
+	CONSTRAINT "reconciled_invariants_position" CHECK ((transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
+);
+--> statement-breakpoint
+CREATE TABLE "reconciliation_schedule" (
+	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
+	"due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	"full_due_at" timestamp with time zone DEFAULT now() NOT NULL,
+	CONSTRAINT "reconciliation_schedule_singleton" CHECK (singleton)
+);
+--> statement-breakpoint
 CREATE TABLE "final_ledger" (
 	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"ledger" bigint NOT NULL,
@@ -281,7 +315,7 @@ CREATE TABLE "installation" (
 CREATE TABLE "receipt_pledges" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"receipt_id" uuid NOT NULL,
-	"holder_name" text NOT NULL,
+	"lender_name" text NOT NULL,
 	"lender_id" text,
 	"reference" text NOT NULL,
 	"pledged_by" text NOT NULL,
@@ -373,7 +407,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"depositor" "off_ramp_depositor" NOT NULL,
 	"depositor_address" text NOT NULL,
 	"settlement_address" text NOT NULL,
-	"sign_until" timestamp with time zone,
+	"signature_due_at" timestamp with time zone,
 	"country_code" text NOT NULL,
 	"payout_account_type" "payout_account_type" NOT NULL,
 	"sealed_payout_account" text NOT NULL,
@@ -415,7 +449,7 @@ CREATE TABLE "off_ramp_sessions" (
         WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END),
-	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (sign_until IS NOT NULL)),
+	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (signature_due_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
 	CONSTRAINT "off_ramp_refused_says_why" CHECK (state <> 'REFUSED' OR refusal_message IS NOT NULL),
@@ -534,6 +568,7 @@ ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_off_ramp_session_id_off_ra
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "holder_acts" ADD CONSTRAINT "holder_acts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "audit_entries" ADD CONSTRAINT "audit_entries_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "audit_prunings" ADD CONSTRAINT "audit_prunings_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_run_id_expiry_runs_id_fk" FOREIGN KEY ("run_id") REFERENCES "public"."expiry_runs"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -545,6 +580,8 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk"
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
+CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
@@ -573,6 +610,7 @@ CREATE UNIQUE INDEX "expiry_runs_night" ON "expiry_runs" USING btree ("night");-
 CREATE INDEX "expiry_runs_due" ON "expiry_runs" USING btree ("due_at") WHERE swept_at IS NULL;--> statement-breakpoint
 CREATE INDEX "expiry_runs_started" ON "expiry_runs" USING btree ("started_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "receipt_pledges_one_open" ON "receipt_pledges" USING btree ("receipt_id") WHERE released_at IS NULL;--> statement-breakpoint
+CREATE INDEX "receipt_pledges_lender" ON "receipt_pledges" USING btree ("lender_id") WHERE released_at IS NULL;--> statement-breakpoint
 CREATE INDEX "receipt_pledges_receipt" ON "receipt_pledges" USING btree ("receipt_id","pledged_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key") WHERE state <> 'REFUSED';--> statement-breakpoint
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint

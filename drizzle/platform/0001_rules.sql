@@ -316,6 +316,8 @@ CREATE TRIGGER retirement_records_totals_moved AFTER UPDATE ON retirement_record
 --> statement-breakpoint
 INSERT INTO feed_head (position) VALUES (0);
 --> statement-breakpoint
+INSERT INTO reconciliation_schedule DEFAULT VALUES;
+--> statement-breakpoint
 -- State changes of receipts, off-ramp sessions and expiry runs.
 
 -- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and
@@ -385,7 +387,7 @@ END $$;
 CREATE TRIGGER receipt_pledges_receipt_is_free BEFORE INSERT ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION check_pledge();
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_rules BEFORE UPDATE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
-  'id receipt_id holder_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
+  'id receipt_id lender_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -413,7 +415,7 @@ CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW
 --> statement-breakpoint
 -- The audit log and the API keys.
 
--- An audit entry gets its outcome once. Nothing else about it changes, and it is never deleted.
+-- An audit entry gets its outcome once. Nothing else about it changes, and it is deleted only when it is exported.
 CREATE FUNCTION check_audit_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.outcome IS NOT NULL
@@ -429,7 +431,15 @@ END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_entries_outcome_once BEFORE UPDATE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_change();
 --> statement-breakpoint
-CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION refuse_change();
+CREATE FUNCTION check_audit_entry_removal() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF OLD.number > (SELECT pruned FROM audit_writers WHERE id = OLD.writer_id) THEN
+    RAISE EXCEPTION 'audit entry % is append-only', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN OLD;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_removal();
 --> statement-breakpoint
 CREATE TRIGGER audit_entries_no_truncate BEFORE TRUNCATE ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -471,7 +481,11 @@ $$;
 -- A writer's count of entries only grows, so that missing entries are detected.
 CREATE FUNCTION check_audit_writer_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.id <> OLD.id OR NEW.entries <= OLD.entries THEN
+  IF NEW.id <> OLD.id OR NEW.entries < OLD.entries OR NEW.pruned < OLD.pruned
+    OR (NEW.entries = OLD.entries AND NEW.pruned = OLD.pruned)
+    OR (NEW.pruned > OLD.pruned AND NOT EXISTS (SELECT 1 FROM audit_prunings p
+      WHERE p.writer_id = NEW.id AND p.from_number = OLD.pruned + 1 AND p.to_number = NEW.pruned))
+  THEN
     RAISE EXCEPTION 'the entries of audit writer % only grow', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NEW;
@@ -482,6 +496,19 @@ CREATE TRIGGER audit_writers_only_grow BEFORE UPDATE ON audit_writers FOR EACH R
 CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER audit_writers_no_truncate BEFORE TRUNCATE ON audit_writers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Removes the next entries of a writer, whose lines in the operator's file have this digest.
+CREATE FUNCTION prune_audit_entries(writer uuid, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+  pruned_before bigint;
+BEGIN
+  SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
+  INSERT INTO audit_prunings VALUES (writer, pruned_before + 1, up_to, digest, clock_timestamp());
+  UPDATE audit_writers SET pruned = up_to WHERE id = writer;
+  DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;
+END $$;
 --> statement-breakpoint
 -- An API key never gets other rights or a later expiry, and a revoked key stays revoked.
 CREATE FUNCTION check_api_key_change() RETURNS trigger LANGUAGE plpgsql AS $$

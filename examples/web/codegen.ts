@@ -14,7 +14,7 @@ import type { DocumentNode, FieldNode } from 'graphql';
 const HERE = fileURLToPath(new URL('.', import.meta.url));
 const CONTRACT = fileURLToPath(new URL('../../schema.graphql', import.meta.url));
 const OPERATIONS = join(HERE, 'src/operations.graphql');
-export const OUTPUT = join(HERE, 'src/graphql/');
+const OUTPUT = join(HERE, 'src/graphql/');
 
 /** All others are texts: amounts are decimal strings, because numbers of JavaScript end at 2^53. */
 const SCALARS = {
@@ -23,7 +23,7 @@ const SCALARS = {
   UnixTime: 'number',
 };
 
-export interface GeneratedFile {
+interface GeneratedFile {
   path: string;
   contents: string;
 }

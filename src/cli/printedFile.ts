@@ -4,7 +4,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { StartupError } from '../lib/startupErrors.ts';
 
-export interface PrintedFile {
+interface PrintedFile {
   /** Relative to the repository's root. */
   path: string;
   contents: string;

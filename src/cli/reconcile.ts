@@ -5,7 +5,7 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
-import { reconcileAll, type ReconciliationReport } from '../reconciliation/reconcileAll.ts';
+import { reconcileAndKeep, type KeptReconciliation } from '../reconciliation/lastReconciliation.ts';
 import type { Verdict } from '../reconciliation/verdicts.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { runCommand } from './runCommand.ts';
@@ -27,15 +27,19 @@ const command = new Command('reconcile')
     'Compares books, network, feed and ramp provider, and proves the invariants. Exits with 0 when all hold, with 1 ' +
       'when one is broken, and with 2 when none is broken, but something could not be compared.',
   )
-  .action(async () => {
+  .option('--incremental', 'compare only what has changed since everything agreed last')
+  .action(async ({ incremental = false }: { incremental?: boolean }) => {
     try {
       await withPlatform(async ({ dependencies }) => {
         const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
         if (process.stdout.isTTY) bar.start(0, 0);
-        const report = await reconcileAll(dependencies, (done) => {
+        const onProgress = (done: number) => {
           bar.setTotal(done);
           bar.update(done);
-        }).finally(() => bar.stop());
+        };
+        const report = await reconcileAndKeep(dependencies, { isFull: !incremental, onProgress }).finally(
+          () => bar.stop(),
+        );
         print(report);
       });
     } catch (error) {
@@ -47,7 +51,7 @@ const command = new Command('reconcile')
 
 await runCommand(command);
 
-function print({ projects, receipts, verdicts }: ReconciliationReport): void {
+function print({ projects, receipts, verdicts, since }: KeptReconciliation): void {
   const out = verdicts.flatMap(({ invariant, promise, verdict, findings, notProved }) => [
     `${WORDS[verdict]} ${invariant.padEnd(3)}  ${promise}`,
     ...findings.map(({ message }) => `${' '.repeat(16)}${pc.red(message)}`),
@@ -60,6 +64,10 @@ function print({ projects, receipts, verdicts }: ReconciliationReport): void {
     NOT_PROVED: pc.yellow('nothing is broken, and not everything could be compared'),
   }[verdict];
   out.push(`${count(projects, 'project')} and ${count(receipts, 'receipt')} reconciled: ${summary}`);
+  if (since !== null) {
+    const what = 'what has not changed, and rows that were deleted, were not looked at again';
+    out.push(`compared was what has changed since ${since.toISOString()}: ${what}`);
+  }
   process.stdout.write(`${out.join('\n')}\n`);
   process.exitCode = EXIT_CODES[verdict];
 }

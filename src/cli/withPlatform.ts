@@ -20,6 +20,7 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
       network,
       clockControl,
       indexerUrl: config.INDEXER_URL ?? null,
+      indexerToken: config.INDEXER_TOKEN,
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,
       ...warehouseOptionsOf(config),

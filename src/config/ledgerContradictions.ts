@@ -13,7 +13,7 @@ import {
 } from './ledgerSettings.ts';
 
 /** The settings as read; one that breaks its own rule was named already, and is given but not in `values`. */
-export interface ReadLedgerSettings {
+interface ReadLedgerSettings {
   values: Partial<LedgerValues>;
   isGiven: (name: LedgerSettingName) => boolean;
   isProduction: boolean;

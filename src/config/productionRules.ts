@@ -69,6 +69,7 @@ function secretsOf(values: Values): NamedSecret[] {
     ...ours,
     { name: 'RAMP_CALLBACK_SECRETS', values: values.RAMP_CALLBACK_SECRETS ?? [], isOurs: true },
     { name: 'RAMP_API_KEY', values: [values.RAMP_API_KEY], isOurs: false },
+    { name: 'INDEXER_TOKEN', values: [values.INDEXER_TOKEN], isOurs: false },
     { name: 'LEDGER_SECRET_KEY', values: [values.LEDGER_SECRET_KEY], isOurs: false },
     { name: 'DATABASE_URL', values: [passwordIn(values.DATABASE_URL)], isOurs: false },
   ];

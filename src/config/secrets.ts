@@ -15,7 +15,7 @@ const storedSecrets = z.object({
   databasePassword: z.string(),
 });
 
-export type Secrets = z.infer<typeof storedSecrets>;
+type Secrets = z.infer<typeof storedSecrets>;
 
 const SECRET_BYTES = 32;
 

@@ -37,7 +37,7 @@ const timeZone = text.refine(
 );
 
 /** Who can pay out. */
-export const RAMP_PROVIDERS = ['manual', 'http'] as const;
+const RAMP_PROVIDERS = ['manual', 'http'] as const;
 
 export const SETTINGS = {
   PORT: setting(wholeNumber(1, 65_535), '4000', 'Port of the HTTP server.'),
@@ -130,6 +130,12 @@ export const SETTINGS = {
     'Base address of the indexer. Default on the embedded network: the embedded one; elsewhere none, and the feed ' +
       'finds what others retire at HEAL_INTERVAL_MS.',
   ),
+  INDEXER_TOKEN: setting(
+    secretText.optional(),
+    null,
+    'The bearer token that the indexer at INDEXER_URL asks for, if it asks for one.',
+    { secret: true },
+  ),
   INDEXER_SIGNATURE_HEADERS: setting(
     headerNames,
     'x-service-signature,x-ankara-signature',
@@ -154,6 +160,11 @@ export const SETTINGS = {
   ),
   AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
   AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),
+  AUTH_MAX_TOKEN_SECONDS: setting(
+    wholeNumber(60, 31_536_000),
+    '604800',
+    'The longest time from the issue of a bearer token to its expiry. A stolen token works for as long; an hour is usual.',
+  ),
   ALLOWED_ORIGINS: setting(
     origins.optional(),
     null,
@@ -215,6 +226,11 @@ export const SETTINGS = {
     wholeNumber(1, 1_000_000_000),
     '60',
     'Refused tokens and API keys in a minute, after which an address has to wait.',
+  ),
+  MAX_CPU_PERCENT_PER_ADDRESS: setting(
+    wholeNumber(1, 1_000_000),
+    '20',
+    'Percent of one processor that one address may use over 2.5 s for documents that are new to the server, and answers.',
   ),
   MAX_OPERATION_COST: setting(
     wholeNumber(100, 1_000_000),

@@ -17,7 +17,7 @@ import { runTransaction } from './transaction.ts';
 type Tables = PostgresJsDatabase<typeof schema>;
 export type Tx = Parameters<Parameters<Tables['transaction']>[0]>[0];
 
-export interface TransactionConfig extends PgTransactionConfig {
+interface TransactionConfig extends PgTransactionConfig {
   /** Deadline of one statement in milliseconds; 8 s by default. For statements that read whole tables. */
   statementTimeoutMs?: number;
 }
@@ -28,7 +28,7 @@ export type Db = Tables & {
 };
 
 /** Single statements in SQL. */
-export interface Statements {
+interface Statements {
   <Rows extends readonly postgres.Row[] = postgres.Row[]>(
     text: TemplateStringsArray,
     ...parameters: postgres.SerializableParameter[]
@@ -41,7 +41,7 @@ export interface Statements {
  * A statement of a hot path: a connection parses and plans it once. Behind a pooler in transaction mode, where named
  * statements are lost, it is sent like every other.
  */
-export type PreparedStatement = <Row extends postgres.Row>(
+type PreparedStatement = <Row extends postgres.Row>(
   text: string,
   parameters: postgres.SerializableParameter[],
 ) => Promise<Row[]>;
@@ -55,7 +55,7 @@ export interface DatabaseHandle {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   url: string;
   /** An address with sessions, when `url` is a pooler in transaction mode; `url` by default. */
   directUrl?: string | undefined;

@@ -16,7 +16,7 @@ export interface DueWorker {
   drain(): Promise<void>;
 }
 
-export interface DueWorkerOptions<Row extends Leased> {
+interface DueWorkerOptions<Row extends Leased> {
   /** The rows' name in the log, such as "submissions". */
   name: string;
   changeSignal: Pick<ChangeSignal, 'notify' | 'waitFor'>;

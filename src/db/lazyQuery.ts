@@ -7,7 +7,7 @@ import type postgres from 'postgres';
 type Unsent = ReturnType<postgres.Sql['unsafe']>;
 type Send = (query: Unsent) => PromiseLike<unknown>;
 
-export interface LazyQuery extends PromiseLike<postgres.Row[]> {
+interface LazyQuery extends PromiseLike<postgres.Row[]> {
   /** The rows as arrays of values; to be asked for instead of the rows. */
   values(): Promise<unknown>;
 }

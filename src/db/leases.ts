@@ -117,7 +117,7 @@ export function createLeases<Table extends DueTable>(
   };
 }
 
-export interface Rescheduling {
+interface Rescheduling {
   /** Null when only an event makes the row due again. */
   delayMs: number | null;
   /** Columns changed in the same statement. */

@@ -12,7 +12,7 @@ import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import { ConnectionLost, createClient, type Client, type ClientOptions } from './client.ts';
 
-export interface PoolOptions {
+interface PoolOptions {
   url: string;
   client: ClientOptions;
   /** Maximum connections; at least 2. */
@@ -21,7 +21,7 @@ export interface PoolOptions {
   answerTimeoutMs: number;
 }
 
-export interface Pool {
+interface Pool {
   /** Sends one statement. @throws DomainError OVERLOADED, ConnectionLost */
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T>;
   /** Lends a client to one transaction. @throws DomainError OVERLOADED, and what `work` throws */

@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import type { Client } from './client.ts';
 import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 
-export interface TransactionOptions {
+interface TransactionOptions {
   /** BEGIN, and settings that last for the transaction. */
   begin: string;
   /** How long each statement may go without an answer. */

@@ -23,7 +23,7 @@ export async function* checkIndexer(config: Config, db: Db | null): AsyncGenerat
     yield withoutIndexer(config);
     return;
   }
-  const indexer = createIndexerClient({ url, fetch, timeoutMs: TIMEOUT_MS });
+  const indexer = createIndexerClient({ url, token: config.INDEXER_TOKEN, fetch, timeoutMs: TIMEOUT_MS });
   const answers = await lookAt('indexer', () => checkHealth(indexer, url));
   yield answers;
   yield checkReachable(config, url);

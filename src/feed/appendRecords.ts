@@ -4,7 +4,7 @@
  * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
  * that did not happen.
  */
-import { and, eq, inArray, max } from 'drizzle-orm';
+import { and, between, eq, inArray, max } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
 import { NetworkUnavailable, type RetirementRecord } from '../ledger/network/port.ts';
@@ -15,7 +15,7 @@ export interface FeedToken {
 }
 
 /** A token's records from some index on, as the token has them, without gaps. */
-export interface FreshRecords {
+interface FreshRecords {
   token: FeedToken;
   records: readonly RetirementRecord[];
   /** Transactions of records, by index, where others than the platform's own are known. */
@@ -97,15 +97,15 @@ async function ownHashes(
   token: FeedToken,
   records: readonly RetirementRecord[],
 ): Promise<Map<number, string>> {
-  const indexes = records.map((record) => record.index);
+  const [first, last] = [records[0]?.index ?? 0, records.at(-1)?.index ?? 0];
   const own = await tx
     .select({ index: retirements.recordIndex, txHash: retirements.txHash })
     .from(retirements)
-    .where(and(eq(retirements.projectId, token.projectId), inArray(retirements.recordIndex, indexes)));
+    .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last)));
   const byHolders = await tx
     .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
     .from(holderActs)
-    .where(and(eq(holderActs.projectId, token.projectId), inArray(holderActs.recordIndex, indexes)));
+    .where(and(eq(holderActs.projectId, token.projectId), between(holderActs.recordIndex, first, last)));
   const hashes = new Map<number, string>();
   for (const { index, txHash } of [...own, ...byHolders]) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);

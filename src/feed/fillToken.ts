@@ -5,7 +5,14 @@
 import type { Clock } from '../lib/clock.ts';
 import type { Db } from '../db/connection.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
-import { MAX_RECORDS_PER_READ, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
+import pLimit from 'p-limit';
+import {
+  MAX_RECORDS_PER_READ,
+  type CarbonTotals,
+  type LedgerNetwork,
+  type RetirementPage,
+  type RetirementRecord,
+} from '../ledger/network/port.ts';
 import { appendRecords, countStored, requireInOrder, type FeedToken } from './appendRecords.ts';
 import { verifyHints } from './recordTransactions.ts';
 
@@ -16,6 +23,11 @@ export interface FeedDependencies {
   /** Notified with FEED_GREW when records were appended. */
   feedSignal: ChangeSignal;
 }
+
+/** Stored in one transaction: their rows fit one statement. */
+const MAX_PAGES = 10;
+/** Of one token under way at once. */
+const MAX_CONCURRENT_PAGES = 4;
 
 /** The change signal's key for "the feed has grown". */
 export const FEED_GREW = 'feed';
@@ -32,12 +44,41 @@ export async function fillToken(deps: FeedDependencies, token: FeedToken): Promi
     // Terminates: each round stores at least one of finitely many records, or finds none.
     if (page.records.length === 0) return page.totals;
     requireInOrder(token.tokenAddress, page.records, stored);
-    const verified = await verifyHints(deps, token.tokenAddress, page.records);
-    const { records } = page;
+    const records = [...page.records, ...(await readOn(deps, token.tokenAddress, stored, page))];
+    const verified = await verifyHints(deps, token.tokenAddress, records);
     const { appended } = await deps.db.transaction((tx) =>
       appendRecords(tx, [{ token, records, verified }], deps.clock.now()),
     );
     if (appended > 0) deps.feedSignal.notify(FEED_GREW);
-    if (stored + page.records.length >= page.totals.totalRetirements) return page.totals;
+    if (stored + records.length >= page.totals.totalRetirements) return page.totals;
   }
+}
+
+/**
+ * The pages after the first one of a long history, to be stored together with it. Up to the first that has no answer, or
+ * another one than was asked for: the next round asks for that again.
+ */
+async function readOn(
+  { network }: Pick<FeedDependencies, 'network'>,
+  tokenAddress: string,
+  stored: number,
+  first: RetirementPage,
+): Promise<RetirementRecord[]> {
+  const end = Math.min(first.totals.totalRetirements, stored + MAX_PAGES * MAX_RECORDS_PER_READ);
+  const starts: number[] = [];
+  for (let from = stored + first.records.length; from < end; from += MAX_RECORDS_PER_READ) starts.push(from);
+  const limit = pLimit(MAX_CONCURRENT_PAGES);
+  const pages = await Promise.allSettled(
+    starts.map((from) => limit(() => network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ))),
+  );
+  const records: RetirementRecord[] = [];
+  for (const [i, page] of pages.entries()) {
+    const from = starts[i] ?? end;
+    if (page.status === 'rejected') break;
+    const expected = page.value.records.slice(0, end - from);
+    if (expected.some(({ index }, at) => index !== from + at)) break;
+    records.push(...expected);
+    if (expected.length < Math.min(MAX_RECORDS_PER_READ, end - from)) break;
+  }
+  return records;
 }

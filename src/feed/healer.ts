@@ -12,7 +12,7 @@ import { completeHinted, completeNext } from './recordTransactions.ts';
 import type { FeedToken } from './appendRecords.ts';
 import { fillToken, type FeedDependencies } from './fillToken.ts';
 
-/** Tokens filled at once: each holds at most one page of records in memory, and one connection. */
+/** Tokens filled at once: each holds at most ten pages of records in memory, and one connection. */
 const MAX_CONCURRENT_FILLS = 4;
 /** The network may never name some transactions: after passes without success, at most so many rounds skip the search. */
 const MAX_SKIPPED_ROUNDS = 15;
@@ -28,7 +28,7 @@ export interface Healer {
   stop(): Promise<void>;
 }
 
-export interface HealerDependencies extends FeedDependencies {
+interface HealerDependencies extends FeedDependencies {
   log: Logger;
   healIntervalMs: number;
   /** Tokens compared per read; by default as many as the network takes. */

@@ -5,7 +5,7 @@
 import { and, asc, desc, eq, exists, gt, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
-import type { LedgerNetwork, RetirementRecord } from '../ledger/network/port.ts';
+import { MAX_RECORDS_PER_READ, type LedgerNetwork, type RetirementRecord } from '../ledger/network/port.ts';
 
 interface Deps {
   db: Db;
@@ -28,7 +28,13 @@ export async function verifyHints(
   records: readonly Unknown[],
 ): Promise<ReadonlyMap<number, string>> {
   // Storing the record does not wait for this: its transaction can be added later.
-  return askAbout(deps, tokenAddress, records, { onlyHinted: true }).catch(() => new Map<number, string>());
+  const verified = new Map<number, string>();
+  for (let from = 0; from < records.length; from += MAX_RECORDS_PER_READ) {
+    const page = records.slice(from, from + MAX_RECORDS_PER_READ);
+    const found = await askAbout(deps, tokenAddress, page, { onlyHinted: true }).catch(() => []);
+    for (const [index, txHash] of found) verified.set(index, txHash);
+  }
+  return verified;
 }
 
 /** Looks up stored records of the token that hints exist for. @throws NetworkUnavailable */

@@ -31,6 +31,7 @@ export async function findUnclaimedRecords(
     .where(
       and(
         isUnclaimed(of),
+        isOfOneOf([of.burn]),
         eq(retirementRecords.beneficiary, of.burn.beneficiary),
         eq(retirementRecords.note, of.burn.note),
         eq(retirementRecords.amount, of.burn.amount),
@@ -54,7 +55,11 @@ export async function findAlikeBurns(
     .from(retirementRecords)
     .leftJoin(retirements, isClaimedBy)
     .where(
-      and(isUnclaimed(of), sql`(${beneficiary}, ${note}, ${amount}) IN (VALUES ${sql.join(burns, sql`, `)})`),
+      and(
+        isUnclaimed(of),
+        isOfOneOf(of.burns),
+        sql`(${beneficiary}, ${note}, ${amount}) IN (VALUES ${sql.join(burns, sql`, `)})`,
+      ),
     );
 }
 
@@ -62,6 +67,14 @@ const isClaimedBy = and(
   eq(retirements.projectId, retirementRecords.projectId),
   eq(retirements.recordIndex, retirementRecords.index),
 );
+
+/** As the index has it: a beneficiary has few of a token's records. */
+function isOfOneOf(burns: readonly Burn[]) {
+  const hashes = [...new Set(burns.map(({ beneficiary }) => beneficiary))].map(
+    (beneficiary) => sql`hashtextextended(${beneficiary}, 0)`,
+  );
+  return sql`hashtextextended(${retirementRecords.beneficiary}, 0) IN (${sql.join(hashes, sql`, `)})`;
+}
 
 function isUnclaimed({ tokenAddress, custodyAddress }: FeedToken & { custodyAddress: string }) {
   return and(

@@ -29,7 +29,7 @@ const USE_NOTED_EVERY_SECONDS = 5 * 60;
 
 export type ApiKeyRow = typeof apiKeys.$inferSelect;
 
-export interface ApiKeyDependencies {
+interface ApiKeyDependencies {
   db: Db;
   clock: Clock;
   /** Notified with a key's id when an instance revoked it. */

@@ -6,6 +6,9 @@
  *     └─row──▶ the field's one transaction writes the row, with its effect ──▶ end adds an outcome that the row lacks
  *         └─nothing was committed ──▶ end: the whole row is written
  *
+ * What is refused because the caller has no right to the field is counted, and logged once a second: strangers could fill
+ * the table with it.
+ *
  * So no change is without a record: a process that is killed in the middle leaves a row without an outcome, or neither row
  * nor change. Rows are written in batches: entries that arrive during a write go into the next one.
  */
@@ -14,12 +17,13 @@ import { sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../lib/clock.ts';
 import { encodeAuditRow, type AuditRow } from '../db/auditRows.ts';
 import type { Db } from '../db/connection.ts';
+import { createCountedLog } from '../lib/countedLog.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 
 /** The caller, the mutation and the client's address. */
-export interface AuditedField {
+interface AuditedField {
   requestId: string;
   caller: Caller | null;
   remoteAddress: string;
@@ -27,7 +31,7 @@ export interface AuditedField {
   subjectIds: readonly string[];
 }
 
-export interface AuditedOutcome {
+interface AuditedOutcome {
   /** OK, DRY_RUN, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */
@@ -53,6 +57,8 @@ export interface OpenEntry {
 
 export interface AuditLog {
   open(field: AuditedField): OpenEntry;
+  /** A field that the caller has no right to, so that nothing of it ran. */
+  countRefused(field: Omit<AuditedField, 'subjectIds'>, code: string): void;
   /** Writes pending rows, for a few seconds at most. */
   stop(): Promise<void>;
 }
@@ -67,6 +73,7 @@ export const noAuditLog: AuditLog = {
     noteWritten: () => undefined,
     end: async () => true,
   }),
+  countRefused: () => undefined,
   stop: async () => undefined,
 };
 
@@ -92,10 +99,11 @@ export function createAuditLog(deps: {
   db: Db;
   clock: Clock;
   ids: IdSource;
-  log: Pick<Logger, 'error'>;
+  log: Pick<Logger, 'error' | 'warn'>;
 }): AuditLog {
   const { db, clock, ids, log } = deps;
   const writerId = ids.next();
+  const refused = createCountedLog(log, 'mutations were refused: their callers have no right to them');
   const starts = createBatches<Start>(async (batch) => {
     try {
       await writeStarts(
@@ -169,10 +177,13 @@ export function createAuditLog(deps: {
         },
       };
     },
+    countRefused: ({ caller, remoteAddress, field }, code) =>
+      refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
     async stop() {
+      refused.stop();
       const patience = new AbortController();
       await Promise.race([
-        ends.settle(),
+        ends.drain(),
         delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
       ]);
       patience.abort();
@@ -232,7 +243,7 @@ function createBatches<Item>(write: (batch: Item[]) => Promise<void>) {
       waiting.push(item);
       writing ??= writeAll();
     },
-    settle: async () => {
+    drain: async () => {
       await writing;
     },
   };

@@ -24,7 +24,7 @@ export interface CredentialEnds {
  * Calls `onExpiry` once the clock reaches `expiresAt` (Unix seconds).
  * @returns the function that cancels it. The timer does not keep the process alive.
  */
-export function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void): () => void {
+function atExpiry(expiresAt: number, clock: Clock, onExpiry: () => void): () => void {
   let timer: NodeJS.Timeout;
   const wait = () => {
     const remainingMs = expiresAt * 1000 - clock.now().getTime();

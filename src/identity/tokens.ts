@@ -37,12 +37,20 @@ const JWKS_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 /** Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
-export interface TokenClaims {
+interface TokenClaims {
   issuer: string;
   audience: string;
   subject: string;
   roles: readonly Role[];
   expiresInSeconds: number;
+}
+
+/** What a token must say. */
+export interface TokenRules {
+  issuer: string;
+  audience: string;
+  /** From its issue, or from now when it does not say when it was issued, to its expiry; any time unless given. */
+  maxLifetimeSeconds?: number;
 }
 
 export type TokenKey = { secret: string; jwksUrl?: undefined } | { jwksUrl: string; secret?: undefined };
@@ -73,9 +81,7 @@ export async function signToken(
 /**
  * An unreachable JWKS is not the caller's error: it is thrown as a plain error, which is logged and masked.
  */
-export function createTokenVerifier(
-  options: TokenKey & { issuer: string; audience: string; now: Clock['now'] },
-): TokenVerifier {
+export function createTokenVerifier(options: TokenKey & TokenRules & { now: Clock['now'] }): TokenVerifier {
   const verify = signatureVerifier(options);
   const verifyAnew: TokenVerifier = async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) {
@@ -84,15 +90,16 @@ export function createTokenVerifier(
       );
     }
     try {
-      return callerOf(
-        await verify(token, {
-          issuer: options.issuer,
-          audience: options.audience,
-          requiredClaims: ['exp', 'sub', 'iss', 'aud'],
-          clockTolerance: CLOCK_TOLERANCE_SECONDS,
-          currentDate: options.now(),
-        }),
-      );
+      const now = options.now();
+      const payload = await verify(token, {
+        issuer: options.issuer,
+        audience: options.audience,
+        requiredClaims: ['exp', 'sub', 'iss', 'aud'],
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
+        currentDate: now,
+      });
+      requireShortLived(payload, now, options.maxLifetimeSeconds ?? Infinity);
+      return callerOf(payload);
     } catch (error) {
       throw explain(error);
     }
@@ -138,6 +145,18 @@ function secretKey(secret: string): Uint8Array {
     throw new Error(`The token secret has ${bytes.length} bytes; at least ${MIN_SECRET_BYTES} are needed.`);
   }
   return bytes;
+}
+
+/** A stolen token works until its end. */
+function requireShortLived({ exp = 0, iat }: JWTPayload, now: Date, maxSeconds: number): void {
+  const nowSeconds = Math.floor(now.getTime() / 1000);
+  // A date of issue that lies ahead would hide the rest of the lifetime.
+  const seconds = exp - Math.min(iat ?? nowSeconds, nowSeconds);
+  if (seconds <= maxSeconds + CLOCK_TOLERANCE_SECONDS) return;
+  throw unauthenticated(
+    `The token is valid for ${seconds} s; at most ${maxSeconds} s are accepted here.`,
+    'exp',
+  );
 }
 
 function callerOf(payload: JWTPayload): Caller {

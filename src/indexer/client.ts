@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { readBounded } from '../lib/boundedAnswer.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
 
-export interface RegisteredWebhook {
+interface RegisteredWebhook {
   id: string;
   url: string;
   events: string[];
@@ -25,7 +25,7 @@ export interface IndexedEvent {
   data: { topics: unknown[]; value: unknown };
 }
 
-export interface EventQuery {
+interface EventQuery {
   contract?: string;
   type?: string;
   /** Unix seconds: events at or after this moment. */
@@ -95,10 +95,15 @@ interface Question<T> {
 /** `url` is the indexer's base address, with or without a path; null when none is configured. */
 export function createIndexerClient(options: {
   url: string | null;
+  /** The bearer token, where the indexer asks for one. */
+  token?: string | undefined;
   fetch: typeof fetch;
   timeoutMs: number;
 }): IndexerClient {
   const base = options.url === null || options.url.endsWith('/') ? options.url : `${options.url}/`;
+
+  const authorization: Record<string, string> =
+    options.token === undefined ? {} : { authorization: `Bearer ${options.token}` };
 
   async function ask<T>(question: Question<T>): Promise<T> {
     if (base === null) throw noIndexer();
@@ -107,7 +112,7 @@ export function createIndexerClient(options: {
         method: question.method,
         redirect: 'error',
         signal: AbortSignal.timeout(options.timeoutMs),
-        headers: { accept: 'application/json', 'content-type': 'application/json' },
+        headers: { accept: 'application/json', 'content-type': 'application/json', ...authorization },
         ...(question.body === undefined ? {} : { body: JSON.stringify(question.body) }),
       });
       const text = await readBounded(response, question.maxBytes ?? MAX_ANSWER_BYTES);

@@ -5,26 +5,21 @@ import { and, eq, isNotNull, isNull, sql } from 'drizzle-orm';
 import type { Clock } from '../lib/clock.ts';
 import type { Tx } from '../db/connection.ts';
 import { expiryItems, expiryRuns, receipts } from '../db/tables/index.ts';
-import type { Effects } from '../ledger/submission/effects.ts';
+import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> }): Effects {
+  const tell = ({ intent: { subjectId: receiptId }, landed: { txHash } }: LandedIntent) =>
+    deps.log.info({ receiptId, txHash }, 'receipt marked expired');
   return {
-    async succeeded(tx, { subjectId: receiptId }, { txHash, at }) {
-      await tx
-        .update(receipts)
-        .set({
-          state: 'EXPIRED',
-          expiredTxHash: txHash,
-          // A sweep may have seen the receipt expired before this submission was settled.
-          expiredAt: sql`coalesce(${receipts.expiredAt}, ${at.toISOString()}::timestamptz)`,
-        })
-        .where(eq(receipts.id, receiptId));
-      await decideItem(tx, receiptId, { state: 'EXPIRED', txHash, decidedAt: at });
+    succeeded: (tx, intent, landed) => expire(tx, [{ intent, landed }]),
+    async afterSucceeded(intent, landed) {
+      tell({ intent, landed });
     },
-    async afterSucceeded({ subjectId: receiptId }, { txHash }) {
-      deps.log.info({ receiptId, txHash }, 'receipt marked expired');
-    },
+    landedTogether: async (all) => ({
+      succeeded: expire,
+      afterSucceeded: () => all.forEach(tell),
+    }),
     async refused(tx, { subjectId: receiptId }, refusal, at) {
       // The receipt stays active and due: the next run tries it again.
       await decideItem(tx, receiptId, { state: 'FAILED', reason: refusal.message, decidedAt: at });
@@ -40,6 +35,30 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
     // The run does not wait for it any more; a success is recorded with the receipt.
     resumed: async () => {},
   };
+}
+
+/** Marks receipts and their items, and ends the runs whose last items these are. */
+async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
+  const [first] = all;
+  if (first === undefined) return;
+  const landed = sql.join(
+    all.map(
+      ({ intent: { subjectId }, landed: { txHash, at } }) =>
+        sql`(${subjectId}::uuid, ${txHash}::text, ${at.toISOString()}::timestamptz)`,
+    ),
+    sql`, `,
+  );
+  // A sweep may have seen the receipt expired before this submission was settled.
+  await tx.execute(sql`
+    UPDATE ${receipts} r SET state = 'EXPIRED', expired_tx_hash = v.tx_hash, expired_at = coalesce(r.expired_at, v.at)
+    FROM (VALUES ${landed}) v (id, tx_hash, at) WHERE r.id = v.id`);
+  const decided = await tx.execute<{ run_id: string }>(sql`
+    UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
+    FROM (VALUES ${landed}) v (id, tx_hash, at) WHERE i.receipt_id = v.id AND i.state = 'PENDING'
+    RETURNING i.run_id`);
+  // In one order, so that transactions that end the same runs wait for each other.
+  for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())
+    await finishIfComplete(tx, runId, first.landed.at);
 }
 
 /** Decides the receipt's item in its run, and ends the run with its last item. */

@@ -16,7 +16,7 @@ export type { ExpiryRun } from './expireReceipts.ts';
 export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'subjects'>;
 type ExpiryWorkerNeeds = Needs<keyof SweepNeeds | 'submission'>;
 
-export type ExpiryRequest =
+type ExpiryRequest =
   | { trigger: 'NIGHTLY' | 'CATCH_UP'; night: string; requestedBy: string }
   | { trigger: 'MANUAL'; night: null; requestedBy: string };
 
@@ -39,7 +39,7 @@ const EXPIRY_RUNS = 'expiry-runs';
 /** A network that is down at 02:00 is asked again until it answers. */
 const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
 /** Reasons shown per run: a night with more failures has one cause. */
-export const MAX_FAILURES_SHOWN = 100;
+const MAX_FAILURES_SHOWN = 100;
 
 /**
  * Records a run; the worker of any instance sweeps it.

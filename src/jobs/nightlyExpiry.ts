@@ -15,7 +15,7 @@ const EXPIRY_HOUR = 2;
 const RETRY_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
-export interface NightlyExpiry {
+interface NightlyExpiry {
   /** Resolves when the last night's run, if missing, is requested. */
   start(): Promise<void>;
   stop(): void;

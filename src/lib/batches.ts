@@ -3,15 +3,21 @@
  */
 
 export interface Batcher<T, R> {
-  /** The item's own result. Rejects with its batch's error, or when too many items wait. */
+  /** The item's own result. Rejects with its batch's error, or when it would wait or has waited too long. */
   submit(item: T): Promise<R>;
 }
 
-export interface BatcherOptions<T, R> {
+interface BatcherOptions<T, R> {
   /** Items in one batch, at most. */
   maxItems: number;
   /** Items that may wait for their batch; further ones are rejected. */
   maxWaiting: number;
+  /** An item that has waited longer when a batch is taken is rejected. Left out, a wait ends with the batches before. */
+  maxWaitMs?: number;
+  /** The error of an item that was rejected before its batch; says how many items wait. */
+  overloaded?: (waiting: number) => Error;
+  /** Items of one key never share a batch: the later one's result depends on the earlier one's. */
+  keyOf?: (item: T) => string;
   /** Called with one batch at a time; returns one result each, in order. */
   run: (items: T[]) => Promise<R[]>;
   /**
@@ -23,20 +29,47 @@ export interface BatcherOptions<T, R> {
 
 interface Waiting<T, R> {
   item: T;
+  key: string | undefined;
+  /** By `performance.now()`. */
+  since: number;
   resolve: (result: R) => void;
   reject: (error: unknown) => void;
 }
 
 export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R> {
-  const waiting: Waiting<T, R>[] = [];
+  const { maxItems, maxWaiting, maxWaitMs = Infinity } = options;
+  const overloaded = options.overloaded ?? ((count) => new Error(`${count} items wait already`));
+  let waiting: Waiting<T, R>[] = [];
   let isRunning = false;
 
   async function runAll(): Promise<void> {
-    while (waiting.length > 0) await runOne(waiting.splice(0, options.maxItems));
+    while (waiting.length > 0) await runOne(takeBatch());
     isRunning = false;
   }
 
+  function takeBatch(): Waiting<T, R>[] {
+    const batch: Waiting<T, R>[] = [];
+    const keys = new Set<string>();
+    const later: Waiting<T, R>[] = [];
+    const count = waiting.length;
+    const oldest = performance.now() - maxWaitMs;
+    for (const entry of waiting) {
+      const { key, since } = entry;
+      if (since < oldest) entry.reject(overloaded(count));
+      else if (batch.length >= maxItems || (key !== undefined && keys.has(key))) later.push(entry);
+      else {
+        batch.push(entry);
+        if (key !== undefined) keys.add(key);
+      }
+    }
+    waiting = later;
+    return batch;
+  }
+
+  /** Never rejects. */
   async function runOne(batch: Waiting<T, R>[]): Promise<void> {
+    // Everything that waited may have waited too long.
+    if (batch.length === 0) return;
     try {
       const results = await options.run(batch.map((entry) => entry.item));
       if (results.length !== batch.length) {
@@ -54,11 +87,9 @@ export function createBatcher<T, R>(options: BatcherOptions<T, R>): Batcher<T, R
 
   return {
     submit(item) {
-      if (waiting.length >= options.maxWaiting) {
-        return Promise.reject(new Error(`${waiting.length} items wait already`));
-      }
+      if (waiting.length >= maxWaiting) return Promise.reject(overloaded(waiting.length));
       return new Promise((resolve, reject) => {
-        waiting.push({ item, resolve, reject });
+        waiting.push({ item, key: options.keyOf?.(item), since: performance.now(), resolve, reject });
         if (isRunning) return;
         isRunning = true;
         // What arrives in the same turn of the event loop shares the first batch.

@@ -1,7 +1,6 @@
 /**
  * Time and randomness as values that are passed in, so that tests can fix them.
  */
-import { randomBytes } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 
 export interface Clock {
@@ -15,8 +14,9 @@ export interface IdSource {
 
 export const systemClock: Clock = { now: () => new Date() };
 
-export function createIdSource(clock: Clock, random: (size: number) => Uint8Array = randomBytes): IdSource {
-  return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random(16) }) };
+/** @param random the uuid library's own unless given, which takes the bytes for many ids at once */
+export function createIdSource(clock: Clock, random?: (size: number) => Uint8Array): IdSource {
+  return { next: () => uuidv7({ msecs: clock.now().getTime(), random: random?.(16) }) };
 }
 
 export function unixSeconds(moment: Date): bigint {

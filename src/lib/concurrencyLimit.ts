@@ -4,7 +4,7 @@
  */
 import { DomainError } from './errors.ts';
 
-export interface ConcurrencySettings {
+interface ConcurrencySettings {
   maxConcurrent: number;
   maxWaiting: number;
   waitMs: number;

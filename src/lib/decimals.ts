@@ -5,7 +5,7 @@
 /** A decimal number as text: digits, and a point with more digits. Never a float. */
 export type Decimal = string;
 
-export interface Scaled {
+interface Scaled {
   /** The number times 10^scale. */
   units: bigint;
   scale: number;

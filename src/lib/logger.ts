@@ -64,21 +64,25 @@ function framesOf(error: Error): string {
     .join('\n');
 }
 
-/** Without secret fields; and for errors that are logged by their message alone, without parameters. */
+/**
+ * Without secret fields; and for errors that are logged by their message alone, without parameters. Copied only if there is
+ * something to take out: most lines have nothing.
+ */
 function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown> {
-  const safe: Record<string, unknown> = {};
-  for (const name of Object.keys(fields)) {
-    safe[name] = SECRET_FIELDS.has(name) ? REDACTED : withoutSecretsInside(fields[name]);
+  let safe: Record<string, unknown> | undefined;
+  for (const name in fields) {
+    const value = fields[name];
+    const shown = SECRET_FIELDS.has(name) ? REDACTED : withoutSecretsInside(value);
+    if (shown !== value) (safe ??= { ...fields })[name] = shown;
   }
-  return safe;
+  return safe ?? fields;
 }
 
 function withoutSecretsInside(value: unknown): unknown {
   if (typeof value === 'string') return cutParameters(value);
   // An error has its serializer, which shows none of its own fields.
   if (typeof value !== 'object' || value === null || value instanceof Error) return value;
-  const names = Object.keys(value);
-  if (!names.some((name) => SECRET_FIELDS.has(name))) return value;
+  if (Array.isArray(value) || !Object.keys(value).some((name) => SECRET_FIELDS.has(name))) return value;
   const entries = Object.entries(value).map(([name, inner]) => [
     name,
     SECRET_FIELDS.has(name) ? REDACTED : (inner as unknown),

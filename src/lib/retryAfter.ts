@@ -3,7 +3,7 @@
  */
 
 /** A longer pause is cut to this: a server that meant it answers with another one. */
-export const MAX_PAUSE_MS = 60_000;
+const MAX_PAUSE_MS = 60_000;
 const BUSY_STATUSES: ReadonlySet<number> = new Set([429, 503]);
 
 /**

@@ -23,7 +23,7 @@ import { isList, LIST_SIZE } from './operationCost.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry once with all of its fields, at the longest; answers as they are have a tenth of that. */
-export const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
+const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 
 /** Texts that may be long, in UTF-8 bytes; JSON escapes at most one of two characters in them. */
 const LONG_TEXTS: Readonly<Record<string, number>> = { note: 2 * 1024, beneficiary: 2 * 256 };

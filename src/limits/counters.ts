@@ -1,10 +1,10 @@
 /**
- * Limits how many items are open at a time, in total and for each key.
+ * Limits how many items are open at a time, or how much all of them weigh, in total and for each key.
  */
 export interface Counters {
   readonly total: number;
   /** Counts one more. @returns the function that uncounts it, or null at the limit */
-  open(key: string): (() => void) | null;
+  open(key: string, weight?: number): (() => void) | null;
 }
 
 /** @param maxPerKey Infinity to limit the total only. */
@@ -15,18 +15,18 @@ export function createCounters(max: number, maxPerKey: number): Counters {
     get total() {
       return total;
     },
-    open(key) {
+    open(key, weight = 1) {
       const open = perKey.get(key) ?? 0;
-      if (total >= max || open >= maxPerKey) return null;
-      total += 1;
-      perKey.set(key, open + 1);
+      if (total + weight > max || open + weight > maxPerKey) return null;
+      total += weight;
+      perKey.set(key, open + weight);
       let isOpen = true;
       return () => {
         if (!isOpen) return;
         isOpen = false;
-        total -= 1;
-        const left = (perKey.get(key) ?? 1) - 1;
-        if (left === 0) perKey.delete(key);
+        total -= weight;
+        const left = (perKey.get(key) ?? weight) - weight;
+        if (left <= 0) perKey.delete(key);
         else perKey.set(key, left);
       };
     },

@@ -7,8 +7,8 @@ import type { DocumentNode } from 'graphql';
 import { requireAtMost } from './tooLarge.ts';
 
 /** Enough for a page of look-ups by id; for more, clients use a list. */
-export const MAX_ALIASES = 50;
-export const MAX_DIRECTIVES = 50;
+const MAX_ALIASES = 50;
+const MAX_DIRECTIVES = 50;
 
 /** @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestDocument(document: DocumentNode): void {

@@ -16,14 +16,14 @@ import {
 import { fragmentsOf } from './fragments.ts';
 import { requireAtMost } from './tooLarge.ts';
 
-export interface IntrospectionSize {
+interface IntrospectionSize {
   objects: number;
   depth: number;
 }
 
 /** The query that tools send makes about a third of this, and is 14 fields deep (types within lists within lists). */
-export const MAX_INTROSPECTION_OBJECTS = 75_000;
-export const MAX_INTROSPECTION_DEPTH = 16;
+const MAX_INTROSPECTION_OBJECTS = 75_000;
+const MAX_INTROSPECTION_DEPTH = 16;
 
 /** How many objects each list of the introspection's own types holds: of this schema, on average. */
 type ListSizes = Readonly<Record<string, number>>;

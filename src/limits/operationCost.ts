@@ -15,7 +15,7 @@ export interface OperationLimits {
 }
 
 /** Limit on selected fields, counted once for each use of a fragment. */
-export const MAX_FIELDS = 500;
+const MAX_FIELDS = 500;
 /** Assumed size of a list without pages. */
 export const LIST_SIZE = 10;
 /** Sizes of longer lists without pages, which an operation may select twice, not fifty times. */

@@ -5,6 +5,7 @@
  *   caller            every request, socket and operation with one credential's subject
  *   mutations         every field of a mutation, per caller, or per address without one
  *   failed-logins     every credential that was refused, per address
+ *   cpu               computing time of this instance, per address, over 2.5 seconds
  */
 import { lt } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -16,16 +17,19 @@ import { shareRun } from '../lib/sharedRuns.ts';
 import { addressKey } from './addressKey.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
 import { createSharedBudget } from './sharedBudget.ts';
+import { createTokenBuckets } from './tokenBuckets.ts';
 
 export interface RateLimitSettings {
   addressPerMinute: number;
   callerPerMinute: number;
   mutationsPerMinute: number;
   failedLoginsPerMinute: number;
+  /** Of one processor. */
+  cpuPercentPerAddress: number;
 }
 
 /** The caller and address of a request. */
-export interface Asker {
+interface Asker {
   caller: Caller | null;
   remoteAddress: string;
 }
@@ -38,6 +42,8 @@ export interface RateLimits {
   /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many failed logins */
   admitCredential(remoteAddress: string): Promise<void>;
   noteFailedLogin(remoteAddress: string): Promise<void>;
+  /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
+  chargeCpu(remoteAddress: string, ms: number): void;
   /** @throws DomainError RATE_LIMITED */
   admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
   stop(): Promise<void>;
@@ -46,6 +52,8 @@ export interface RateLimits {
 const WINDOW_SECONDS = 60;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
+/** Short: everyone else waits during a burst. With the default it is half a second of computing. */
+const CPU_WINDOW_SECONDS = 2.5;
 
 /** @param db null for a single instance. */
 export function createRateLimits(
@@ -64,9 +72,15 @@ export function createRateLimits(
     usages.push(usage);
     if (usage.isOverspent) throw rateLimited(usage);
   };
+  const cpu = createCpuBudget(settings.cpuPercentPerAddress);
   const stopSharing = shareRegularly([address, caller, mutations, failedLogins], db, log);
   return {
-    admitAddress: (remoteAddress, usages) => spend(address, addressKey(remoteAddress), 1, usages),
+    async admitAddress(remoteAddress, usages) {
+      const key = addressKey(remoteAddress);
+      cpu.require(key);
+      await spend(address, key, 1, usages);
+    },
+    chargeCpu: (remoteAddress, ms) => cpu.charge(addressKey(remoteAddress), ms),
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
     async admitCredential(remoteAddress) {
       const usage = await failedLogins.look(addressKey(remoteAddress));
@@ -78,6 +92,22 @@ export function createRateLimits(
     admitMutations: (asker, fields, usages) =>
       spend(mutations, asker.caller?.subject ?? addressKey(asker.remoteAddress), fields, usages),
     stop: stopSharing,
+  };
+}
+
+/** Of this instance alone: another one has processors of its own. */
+function createCpuBudget(percent: number) {
+  const perSecond = percent * 10;
+  const points = perSecond * CPU_WINDOW_SECONDS;
+  const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());
+  const policy = { name: 'cpu', points, windowSeconds: CPU_WINDOW_SECONDS };
+  return {
+    charge: (key: string, ms: number) => void buckets.take(key, ms),
+    /** @throws DomainError RATE_LIMITED */
+    require(key: string) {
+      const resetSeconds = buckets.waitSeconds(key);
+      if (resetSeconds > 0) throw rateLimited({ policy, resetSeconds });
+    },
   };
 }
 
@@ -109,7 +139,7 @@ function shareRegularly(
   };
 }
 
-function rateLimited({ policy, resetSeconds }: Usage): DomainError {
+function rateLimited({ policy, resetSeconds }: Pick<Usage, 'policy' | 'resetSeconds'>): DomainError {
   return new DomainError(
     'RATE_LIMITED',
     `More than ${policy.points} in ${policy.windowSeconds} s (${policy.name}); try again in ${resetSeconds} s.`,

@@ -9,7 +9,7 @@ import { RateLimiterDrizzle, RateLimiterMemory } from 'rate-limiter-flexible';
 import type { Db } from '../db/connection.ts';
 import { rateLimits } from '../db/tables/index.ts';
 
-export interface Policy {
+interface Policy {
   /** Its name in the RateLimit headers. */
   name: string;
   points: number;

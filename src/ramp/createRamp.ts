@@ -20,7 +20,7 @@ export type RampSettings =
       requestsPerSecond: number;
     };
 
-export interface Ramp {
+interface Ramp {
   provider: RampProvider;
   /** Null unless the manual provider is configured. */
   manual: ManualControls | null;

@@ -52,7 +52,9 @@ export async function compareRecords(
     });
   }
   const unclaimed: RetirementRecord[] = [];
-  const firstIndex = Math.max(0, totals.totalRetirements - (deps.maxRecords ?? totals.totalRetirements));
+  const { maxRecords = totals.totalRetirements, fromRecord = 0 } = deps;
+  const newest = Math.max(0, totals.totalRetirements - maxRecords);
+  const firstIndex = Math.max(newest, Math.min(fromRecord, totals.totalRetirements));
   let retired = 0n;
   const limit = pLimit(MAX_CONCURRENT_PAGES);
   await Promise.all(
@@ -79,7 +81,7 @@ export async function compareRecords(
   const rest = await compareUnclaimed(deps, project, unclaimed);
   return {
     findings: [...findings, ...rest.findings],
-    notProved: [...rest.notProved, ...leftOut(project, firstIndex)],
+    notProved: [...rest.notProved, ...leftOut(project, newest)],
   };
 }
 

@@ -25,7 +25,7 @@ interface UnderWay {
   review: string | null;
 }
 
-export interface Books {
+interface Books {
   position: ProjectPosition;
   /** Verified whole tonnes, and whether their mint is settled. */
   quantityTonnes: bigint;
@@ -33,7 +33,7 @@ export interface Books {
   underWay: UnderWay;
 }
 
-export interface Sums {
+interface Sums {
   before: Books;
   network: CarbonTotals & { custodyBalance: bigint };
   after: Books;

@@ -1,8 +1,9 @@
 /**
- * Checks the database against itself in SQL alone, without relying on triggers, checks or the program.
+ * Checks the database against itself in SQL alone, without relying on triggers, checks or the program: all of it, or what has
+ * changed since a position.
  */
 import { sql } from 'drizzle-orm';
-import type { Db } from '../db/connection.ts';
+import type { Db, Tx } from '../db/connection.ts';
 import { BOOKS_CONTRADICTIONS } from './contradictions/books.ts';
 import { CALL_CONTRADICTIONS } from './contradictions/calls.ts';
 import { OFF_RAMP_CONTRADICTIONS } from './contradictions/offRampSessions.ts';
@@ -13,6 +14,7 @@ import { HOLDER_CONTRADICTIONS } from './contradictions/holders.ts';
 import { POSTING_CONTRADICTIONS } from './contradictions/postings.ts';
 import { RETIREMENT_CONTRADICTIONS } from './contradictions/retirements.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
+import { collectChanges, makeExcerpt, type ChangedSubjects, type Position } from './excerpt.ts';
 import type { Finding } from './verdicts.ts';
 
 /** Further findings of one query say nothing new. */
@@ -20,6 +22,8 @@ const MAX_FINDINGS_PER_QUERY = 50;
 
 /** The queries read whole tables: minutes on a long history. */
 const QUERY_TIMEOUT_MS = 30 * 60_000;
+/** Of a sort or a hash table; the tables have many rows, and one reconciliation runs at a time. */
+const WORK_MEMORY = '64MB';
 
 const CONTRADICTIONS: readonly Contradiction[] = [
   ...BOOKS_CONTRADICTIONS,
@@ -38,17 +42,65 @@ export async function findContradictions(
   db: Db,
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
 ): Promise<Finding[]> {
-  const findings: Finding[] = [];
-  await db.transaction(
+  return inOneMoment(db, 'read only', (tx) => ask(tx, contradictions));
+}
+
+export interface ChangedContradictions {
+  findings: Finding[];
+  changed: ChangedSubjects;
+}
+
+/**
+ * The contradictions that rows are part of which changed since the position.
+ * @returns null when the position tells nothing about this database, or too much has changed
+ */
+export async function findChangedContradictions(
+  db: Db,
+  position: Position,
+): Promise<ChangedContradictions | null> {
+  // Writes temporary tables alone.
+  return inOneMoment(db, 'read write', async (tx) => {
+    if (!(await collectChanges(tx, position))) return null;
+    const onWholeTables = CONTRADICTIONS.flatMap(({ invariant, query, incremental = 'EXCERPT' }) =>
+      incremental === 'EXCERPT'
+        ? []
+        : [{ invariant, query: incremental === 'WHOLE' ? query : incremental.query }],
+    );
+    const findings = await ask(tx, onWholeTables);
+    const changed = await makeExcerpt(tx);
+    if (changed === null) return null;
+    const onExcerpt = CONTRADICTIONS.filter(({ incremental = 'EXCERPT' }) => incremental === 'EXCERPT');
+    findings.push(...(await ask(tx, onExcerpt)));
+    return { findings, changed };
+  });
+}
+
+function inOneMoment<T>(
+  db: Db,
+  accessMode: 'read only' | 'read write',
+  work: (tx: Tx) => Promise<T>,
+): Promise<T> {
+  return db.transaction(
     async (tx) => {
-      for (const { invariant, query } of contradictions) {
-        const rows = await tx.execute<{ message: string }>(
-          sql.raw(`${query} LIMIT ${MAX_FINDINGS_PER_QUERY}`),
-        );
-        findings.push(...rows.map(({ message }) => ({ invariant, message })));
-      }
+      // Each query runs once, so that compiling it costs more than it saves.
+      await tx.execute(sql.raw(`SET LOCAL jit = off; SET LOCAL work_mem = '${WORK_MEMORY}'`));
+      return work(tx);
     },
-    { isolationLevel: 'repeatable read', accessMode: 'read only', statementTimeoutMs: QUERY_TIMEOUT_MS },
+    { isolationLevel: 'repeatable read', accessMode, statementTimeoutMs: QUERY_TIMEOUT_MS },
   );
+}
+
+async function ask(
+  tx: Tx,
+  contradictions: readonly Pick<Contradiction, 'invariant' | 'query'>[],
+): Promise<Finding[]> {
+  const findings: Finding[] = [];
+  for (const { invariant, query } of contradictions) {
+    // With the limit inside, the planner would prefer plans that are quick when there are many findings, and slow when
+    // there is none.
+    const limited = `WITH found AS MATERIALIZED (${query}) SELECT message FROM found LIMIT ${MAX_FINDINGS_PER_QUERY}`;
+    const rows = await tx.execute<{ message: string }>(sql.raw(limited));
+    findings.push(...rows.map(({ message }) => ({ invariant, message })));
+  }
   return findings;
 }

@@ -2,12 +2,14 @@
  * Reconciliation: proves the invariants on a live database and network, or names what is broken and what could not be
  * compared.
  */
-import { and, asc, gt, isNotNull } from 'drizzle-orm';
+import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { RampProvider } from '../ramp/port.ts';
-import { findContradictions } from './findContradictions.ts';
+import { nextIds } from './changedIds.ts';
+import type { ChangedSubjects, Position } from './excerpt.ts';
+import { findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts } from './reconcilePayouts.ts';
@@ -53,34 +55,66 @@ export async function reconcileAll(
   onProgress: (done: number) => void = () => {},
 ): Promise<ReconciliationReport> {
   await deps.network.status();
-  const sum = nothingCompared();
-  const counts = await reconcileProjects(deps, sum, onProgress);
-  const receipts = await reconcileReceipts(deps, (done) => onProgress(counts.projects + done));
-  add(sum, receipts);
-  add(sum, await orNotAnswered(['I13'], 'deposits', reconcileDeposits(deps)));
-  add(sum, await orNotAnswered(['I12'], 'landed attempts', reconcileAttempts(deps)));
-  if (deps.ramp) add(sum, await reconcilePayouts({ db: deps.db, ramp: deps.ramp }));
-  sum.findings.push(...(await findContradictions(deps.db)));
+  const { ofNetwork, counts } = await compareOutside(deps, {}, onProgress);
+  ofNetwork.findings.push(...(await findContradictions(deps.db)));
+  return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
+}
+
+/**
+ * Compares what has changed since a position, and what belongs to it: all rows of the database that other rows contradict now, and of
+ * network and provider the subjects of those rows. What has not changed is not looked at again.
+ * @returns null when the position does not tell what has changed: then everything is to be compared. @throws NetworkUnavailable
+ */
+export async function reconcileChanged(
+  deps: ReconcileAllDependencies,
+  position: Position,
+): Promise<ReconciliationReport | null> {
+  await deps.network.status();
+  const found = await findChangedContradictions(deps.db, position);
+  if (found === null) return null;
+  const { ofNetwork, counts } = await compareOutside(deps, found.changed);
+  ofNetwork.findings.push(...found.findings);
+  return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
+}
+
+/** With network and provider; of an incremental run, what has changed alone. */
+async function compareOutside(
+  deps: ReconcileAllDependencies,
+  changed: Partial<ChangedSubjects>,
+  onProgress: (done: number) => void = () => {},
+) {
+  const ofNetwork = nothingCompared();
+  const counts = await reconcileProjects(deps, changed.projects, ofNetwork, onProgress);
+  const receipts = await reconcileReceipts({ ...deps, ...changed }, (done) =>
+    onProgress(counts.projects + done),
+  );
+  add(ofNetwork, receipts);
+  add(ofNetwork, await orNotAnswered(['I13'], 'deposits', reconcileDeposits({ ...deps, ...changed })));
+  add(ofNetwork, await orNotAnswered(['I12'], 'landed attempts', reconcileAttempts({ ...deps, ...changed })));
+  if (deps.ramp) add(ofNetwork, await reconcilePayouts({ ...changed, db: deps.db, ramp: deps.ramp }));
   return {
-    ...counts,
-    receipts: receipts.receipts,
-    unsettledReceipts: receipts.unsettledReceipts,
-    ...sum,
-    verdicts: verdictsOf(sum),
+    ofNetwork,
+    counts: { ...counts, receipts: receipts.receipts, unsettledReceipts: receipts.unsettledReceipts },
   };
 }
 
 async function reconcileProjects(
   deps: ReconcileAllDependencies,
+  changed: ChangedSubjects['projects'] | undefined,
   sum: Comparison,
   onProgress: (done: number) => void,
 ): Promise<Pick<ReconciliationReport, 'projects' | 'unsettledProjects'>> {
   const counts = { projects: 0, unsettledProjects: 0 };
   let unanswered = 0;
-  for (let page = await readPage(deps.db, null); page.length > 0;) {
+  const ids = changed && [...changed.keys()];
+  for (let page = await readPage(deps.db, null, ids); page.length > 0;) {
     for (const row of page) {
       const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
-      const work = reconcileProject(deps, project);
+      const fromRecord = changed && (changed.get(row.id) ?? Number.POSITIVE_INFINITY);
+      const work = reconcileProject(
+        { ...deps, ...(fromRecord === undefined ? {} : { fromRecord }) },
+        project,
+      );
       const compared = await orNotAnswered(INVARIANTS_OF_A_PROJECT, row.assetId, work);
       if (compared.notProved.some(({ obstacle }) => obstacle === 'NO_ANSWER')) unanswered += 1;
       if (unanswered > MAX_UNANSWERED) throw new NetworkUnavailable(compared.notProved[0]?.message ?? '');
@@ -89,7 +123,7 @@ async function reconcileProjects(
       if (compared.notProved.length > 0) counts.unsettledProjects += 1;
       onProgress(counts.projects);
     }
-    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+    page = await readPage(deps.db, page.at(-1)?.id ?? null, ids);
   }
   return counts;
 }
@@ -110,11 +144,17 @@ async function orNotAnswered(
   }
 }
 
-async function readPage(db: Db, afterId: string | null) {
+async function readPage(db: Db, afterId: string | null, ids?: readonly string[]) {
   return db
     .select()
     .from(projects)
-    .where(and(isNotNull(projects.tokenAddress), afterId === null ? undefined : gt(projects.id, afterId)))
+    .where(
+      and(
+        isNotNull(projects.tokenAddress),
+        afterId === null ? undefined : gt(projects.id, afterId),
+        ids && inArray(projects.id, nextIds(ids, afterId, PAGE_SIZE)),
+      ),
+    )
     .orderBy(asc(projects.id))
     .limit(PAGE_SIZE);
 }

@@ -2,11 +2,11 @@
  * Asks the network again about the newest landed attempts: it must still report them landed, with the same result.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { desc, eq } from 'drizzle-orm';
+import { and, desc, eq, inArray } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import { attempts, retirements, submissions } from '../db/tables/index.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import type { Comparison, Finding } from './verdicts.ts';
+import { nothingCompared, type Comparison, type Finding } from './verdicts.ts';
 
 /**
  * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
@@ -18,13 +18,20 @@ const MAX_CONCURRENT_QUESTIONS = 8;
 export async function reconcileAttempts({
   db,
   network,
-}: Pick<ReconcileDependencies, 'db' | 'network'>): Promise<Comparison> {
+  submissionIds,
+}: Pick<ReconcileDependencies, 'db' | 'network'> & {
+  /** Of an incremental run: the attempts of these alone. */
+  submissionIds?: readonly string[];
+}): Promise<Comparison> {
+  if (submissionIds?.length === 0) return nothingCompared();
   const landed = await db
     .select({ attempt: attempts, result: submissions.result, ledger: retirements.ledger })
     .from(attempts)
     .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
     .leftJoin(retirements, eq(retirements.id, submissions.subjectId))
-    .where(eq(attempts.state, 'LANDED'))
+    .where(
+      and(eq(attempts.state, 'LANDED'), submissionIds && inArray(attempts.submissionId, [...submissionIds])),
+    )
     .orderBy(desc(attempts.createdAt))
     .limit(MAX_OUTCOMES);
   const limit = pLimit(MAX_CONCURRENT_QUESTIONS);

@@ -1,16 +1,19 @@
 /**
  * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
  */
-import { and, asc, eq, gt, isNotNull, sql } from 'drizzle-orm';
+import { and, asc, eq, gt, inArray, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
-import type { Db } from '../db/connection.ts';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
+import { nextIds } from './changedIds.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
-type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'>;
+type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
+  /** Of an incremental run: only these. */
+  offRampSessionIds?: readonly string[];
+};
 
 const PAGE_SIZE = 200;
 const MAX_CONCURRENT_READS = 8;
@@ -42,15 +45,15 @@ export async function reconcileDeposits(deps: Dependencies): Promise<Comparison>
   const compared = nothingCompared();
   const inUse = (await deps.network.settlementContract())?.address ?? null;
   const limit = pLimit(MAX_CONCURRENT_READS);
-  for (let page = await readPage(deps.db, null); page.length > 0;) {
+  for (let page = await readPage(deps, null); page.length > 0;) {
     const all = await Promise.all(page.map((session) => limit(() => compareSession(deps, session, inUse))));
     for (const comparison of all) add(compared, comparison);
-    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   return compared;
 }
 
-async function readPage(db: Db, afterId: string | null) {
+async function readPage({ db, offRampSessionIds }: Dependencies, afterId: string | null) {
   return db
     .select(ROW)
     .from(offRampSessions)
@@ -58,6 +61,7 @@ async function readPage(db: Db, afterId: string | null) {
       and(
         isNotNull(offRampSessions.providerSessionId),
         afterId === null ? undefined : gt(offRampSessions.id, afterId),
+        offRampSessionIds && inArray(offRampSessions.id, nextIds(offRampSessionIds, afterId, PAGE_SIZE)),
       ),
     )
     .orderBy(asc(offRampSessions.id))

@@ -2,18 +2,21 @@
  * Compares each off-ramp session with its provider's answer: the session behind the reference, its status, and the
  * amount paid.
  */
-import { and, asc, gt, isNotNull, sql } from 'drizzle-orm';
+import { and, asc, gt, inArray, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import { offRampReviews, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
+import { nextIds } from './changedIds.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
 interface Dependencies {
   db: Db;
   ramp: Pick<RampProvider, 'name' | 'findSessionByReference'>;
+  /** Of an incremental run: only these. */
+  offRampSessionIds?: readonly string[];
 }
 
 const PAGE_SIZE = 200;
@@ -40,15 +43,15 @@ export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> 
       }
     }
   };
-  for (let page = await readPage(deps.db, null); page.length > 0;) {
+  for (let page = await readPage(deps, null); page.length > 0;) {
     await Promise.all(page.map((session) => limit(() => ask(session))));
-    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   compared.notProved.push(...tellSkipped(deps.ramp.name, skipped));
   return compared;
 }
 
-async function readPage(db: Db, afterId: string | null) {
+async function readPage({ db, offRampSessionIds }: Dependencies, afterId: string | null) {
   const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
     offRampSessions;
   return db
@@ -63,7 +66,13 @@ async function readPage(db: Db, afterId: string | null) {
       isReviewed: sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = ${id})`,
     })
     .from(offRampSessions)
-    .where(and(isNotNull(providerSessionId), afterId === null ? undefined : gt(id, afterId)))
+    .where(
+      and(
+        isNotNull(providerSessionId),
+        afterId === null ? undefined : gt(id, afterId),
+        offRampSessionIds && inArray(id, nextIds(offRampSessionIds, afterId, PAGE_SIZE)),
+      ),
+    )
     .orderBy(asc(id))
     .limit(PAGE_SIZE);
 }

@@ -41,6 +41,8 @@ export interface ReconcileDependencies {
   isStill?: boolean;
   /** How many of each token's newest records are read again; all by default. */
   maxRecords?: number;
+  /** Of an incremental run: the token's records before this index were compared earlier. */
+  fromRecord?: number;
 }
 
 export const INVARIANTS_OF_A_PROJECT = ['I2', 'I3', 'I4', 'I10'] as const satisfies Invariant[];

@@ -4,20 +4,23 @@
  */
 import { and, asc, gt, inArray, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
-import type { Db } from '../db/connection.ts';
 import { receipts } from '../db/tables/index.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
+import { nextIds } from './changedIds.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
-export interface ReceiptReconciliation extends Comparison {
+interface ReceiptReconciliation extends Comparison {
   receipts: number;
   /** Receipts that could not be compared completely. */
   unsettledReceipts: number;
 }
 
-type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'>;
+type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
+  /** Of an incremental run: only these. */
+  receiptIds?: readonly string[];
+};
 
 type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
   tokenAddress: string;
@@ -38,7 +41,7 @@ export async function reconcileReceipts(
   const report: ReceiptReconciliation = { receipts: 0, unsettledReceipts: 0, ...nothingCompared() };
   const settlement = await deps.network.settlementContract();
   const limit = pLimit(MAX_CONCURRENT_READS);
-  for (let page = await readPage(deps.db, null); page.length > 0;) {
+  for (let page = await readPage(deps, null); page.length > 0;) {
     await Promise.all(
       page.map((receipt) =>
         limit(async () => {
@@ -50,12 +53,15 @@ export async function reconcileReceipts(
         }),
       ),
     );
-    page = await readPage(deps.db, page.at(-1)?.id ?? null);
+    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   return report;
 }
 
-async function readPage(db: Db, afterId: string | null): Promise<ComparedReceipt[]> {
+async function readPage(
+  { db, receiptIds }: Dependencies,
+  afterId: string | null,
+): Promise<ComparedReceipt[]> {
   return db
     .select({
       id: receipts.id,
@@ -68,6 +74,7 @@ async function readPage(db: Db, afterId: string | null): Promise<ComparedReceipt
       and(
         inArray(receipts.state, ['ACTIVE', 'EXPIRED']),
         afterId === null ? undefined : gt(receipts.id, afterId),
+        receiptIds && inArray(receipts.id, nextIds(receiptIds, afterId, PAGE_SIZE)),
       ),
     )
     .orderBy(asc(receipts.id))

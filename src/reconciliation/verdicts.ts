@@ -35,7 +35,7 @@ export interface Finding {
  * when the network or the provider answers again; NOT_TOLD does not end, because there is nothing to compare with;
  * LEFT_OUT when the caller skipped the comparison.
  */
-export type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NOT_TOLD' | 'LEFT_OUT';
+type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NOT_TOLD' | 'LEFT_OUT';
 
 /** Something that could not be compared, and why. */
 export interface NotProved {

@@ -48,6 +48,8 @@ import './carbon/retirementTotals.ts';
 import './carbon/retirementUpdated.ts';
 import './carbon/retirementPurpose.ts';
 import './carbon/retirements.ts';
+import './carbon/purchases.ts';
+import './carbon/statement.ts';
 import './carbon/statementDetails.ts';
 import './access/revokeApiKey.ts';
 import './operations/setManualSessionStatus.ts';

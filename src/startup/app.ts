@@ -8,9 +8,10 @@ import type { DocumentRules } from '../http/documents/documentSource.ts';
 import type { GraphiqlPage } from '../http/pages/graphiql.ts';
 import { createHttpServer } from '../http/server/server.ts';
 import type { AllowedOrigins } from '../http/graphql/yoga.ts';
-import type { TokenKey } from '../identity/tokens.ts';
+import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { createReadiness } from '../http/server/readiness.ts';
+import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
@@ -21,7 +22,7 @@ import { TooLate, within } from '../lib/within.ts';
 export interface AppOptions extends ComposeOptions {
   /** The headers that may carry an indexer's signature. */
   signatureHeaders: readonly string[];
-  auth: TokenKey & { issuer: string; audience: string };
+  auth: TokenKey & TokenRules;
   allowedOrigins: AllowedOrigins;
   graphiql: GraphiqlPage | null;
   /** Whether clients may ask for the schema; true unless given. */
@@ -71,7 +72,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
-    readiness: createReadiness({ db: options.handle.db, network: options.network }),
+    readiness: createReadiness({
+      db: options.handle.db,
+      network: options.network,
+      findBroken: () => findBroken(options.handle.db),
+    }),
     newRequestId: dependencies.ids.next,
     clock,
     log,

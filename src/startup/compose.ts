@@ -16,6 +16,7 @@ import { createIndexerClient } from '../indexer/client.ts';
 import { expiryEffects } from '../jobs/expiryEffects.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
+import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
@@ -53,6 +54,8 @@ export interface ComposeOptions {
   clockControl?: ClockControl;
   /** Null without one: the feed then finds by itself what happened, a little later. */
   indexerUrl: string | null;
+  /** What the indexer asks for, if anything. */
+  indexerToken?: string | undefined;
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
@@ -98,6 +101,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     lookEveryMs: options.registrationLookMs,
   });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
+  const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.expiryTimeZone });
   return {
     dependencies,
     submissionWorker,
@@ -111,11 +115,13 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await strandedWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
+      reconciliationJob.start();
     },
     async stop() {
       dependencies.follower.close();
       dependencies.subjectFollower.close();
       nightlyExpiry.stop();
+      await reconciliationJob.stop();
       strandedWatch.stop();
       await registrationKeeper.stop();
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
@@ -214,7 +220,12 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
-    indexer: createIndexerClient({ url: options.indexerUrl, fetch, timeoutMs: INDEXER_TIMEOUT_MS }),
+    indexer: createIndexerClient({
+      url: options.indexerUrl,
+      token: options.indexerToken,
+      fetch,
+      timeoutMs: INDEXER_TIMEOUT_MS,
+    }),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,

@@ -5,12 +5,17 @@
 import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';
 import { createAuditLog, type AuditLog } from '../identity/auditLog.ts';
 import { createCredentialEnds, type CredentialEnds } from '../identity/credentialEnds.ts';
-import { createTokenVerifier, type TokenKey, type TokenVerifier } from '../identity/tokens.ts';
+import {
+  createTokenVerifier,
+  type TokenKey,
+  type TokenRules,
+  type TokenVerifier,
+} from '../identity/tokens.ts';
 import type { Limits } from '../limits/limits.ts';
 import { createRateLimits, type RateLimits } from '../limits/rateLimits.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 
-export interface Access {
+interface Access {
   /** Of tokens and API keys alike. */
   verifyToken: TokenVerifier;
   credentialEnds: CredentialEnds;
@@ -22,7 +27,7 @@ export interface Access {
 
 export function composeAccess(
   dependencies: Dependencies,
-  auth: TokenKey & { issuer: string; audience: string },
+  auth: TokenKey & TokenRules,
   limits: Limits,
 ): Access {
   const { db, clock, log } = dependencies;

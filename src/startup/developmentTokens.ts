@@ -26,7 +26,7 @@ export async function signDevelopmentToken(
   config: Config,
   role: Role,
   subject: string = DEVELOPMENT_SUBJECTS[role],
-  expiresInSeconds: number = DEFAULT_LIFETIME_SECONDS,
+  expiresInSeconds: number = Math.min(DEFAULT_LIFETIME_SECONDS, config.AUTH_MAX_TOKEN_SECONDS),
 ): Promise<string> {
   if (config.AUTH_SECRET === null) {
     throw new StartupError('AUTH_JWKS_URL is set: tokens come from your identity provider, not from here.');

@@ -27,7 +27,7 @@ const APPLICATION_NAME = 'asset-token-marketplace';
 /** A notification is there within milliseconds; a database that is busy at its start may take longer. */
 const NOTIFICATION_TIMEOUT_MS = 5_000;
 
-export interface OpenDatabaseOptions {
+interface OpenDatabaseOptions {
   /** Leave its schema as it is: for who only looks. Not with a network that lives in it: that needs its tables. */
   asItIs?: boolean;
   /** Told what is about to be done that may take seconds. */

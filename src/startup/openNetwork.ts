@@ -13,7 +13,7 @@ import { openSeenLedgers } from '../ledger/network/seenLedgers.ts';
 import type { Logger } from '../lib/logger.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 
-export type OpenedNetwork = Pick<CreatedNetwork, 'network' | 'clockControl'>;
+type OpenedNetwork = Pick<CreatedNetwork, 'network' | 'clockControl'>;
 
 /**
  * After the first start, a node that is away does not keep the server from starting: the books can be read, and

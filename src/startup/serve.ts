@@ -26,7 +26,7 @@ import { schema } from '../schema/index.ts';
 import { warehouseOptionsOf } from './warehouseOptions.ts';
 import { welcome } from './welcome.ts';
 
-export interface ServeOptions {
+interface ServeOptions {
   config: Config;
   log: Logger;
   /** Gets what is to be stopped, newest last. */
@@ -48,12 +48,16 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { network } = opened;
   const clockControl = options.clockControl ?? opened.clockControl;
   const hasOwnIndexer = config.INDEXER_URL === undefined && familyOf(config.ledger).hasEmbeddedIndexer;
-  const indexerUrl = hasOwnIndexer ? await startIndexer(database, log, stops) : (config.INDEXER_URL ?? null);
+  const indexer = hasOwnIndexer
+    ? await startIndexer(database, log, stops)
+    : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
+  const indexerUrl = indexer.url;
   const app = await buildApp({
     handle: database.handle,
     network,
     clockControl,
     indexerUrl,
+    indexerToken: indexer.token,
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
     appSecret: config.APP_SECRET,
@@ -61,6 +65,7 @@ export async function serve(options: ServeOptions): Promise<void> {
       ...tokenKey(config),
       issuer: config.AUTH_ISSUER,
       audience: config.AUTH_AUDIENCE,
+      maxLifetimeSeconds: config.AUTH_MAX_TOKEN_SECONDS,
     },
     allowedOrigins: originsOf(config),
     graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
@@ -84,7 +89,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   );
 }
 
-async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops): Promise<string> {
+async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops) {
   const indexer = await startEmbeddedIndexer({
     handle: database.handle,
     clock: systemClock,
@@ -92,7 +97,7 @@ async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: St
     onError: (message, err) => log.warn({ err }, message),
   });
   stops.push(indexer.stop);
-  return indexer.url;
+  return indexer;
 }
 
 /** Without it, the feed would hear of other accounts' retirements only by its own rounds. */

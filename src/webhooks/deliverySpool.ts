@@ -19,7 +19,7 @@ const MAX_FAILURES_PER_REPLAY = 10;
 /** A delivery that fails for this long is dropped; the healer has found its retirement by then. */
 const MAX_KEPT_MS = 3_600_000;
 
-export interface SpooledDelivery {
+interface SpooledDelivery {
   rawBody: Uint8Array;
   signature: string | null;
 }
@@ -30,7 +30,7 @@ export interface DeliverySpool {
    * Passes kept deliveries to `handle` every few seconds, oldest first, until it succeeds. A failing delivery does not
    * delay the others, and is dropped after an hour.
    */
-  start(handle: (delivery: SpooledDelivery) => Promise<void>): void;
+  start(handle: (delivery: SpooledDelivery) => Promise<unknown>): void;
   stop(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
     return names.filter((name) => name.endsWith(SUFFIX)).sort();
   }
 
-  async function replay(handle: (delivery: SpooledDelivery) => Promise<void>): Promise<void> {
+  async function replay(handle: (delivery: SpooledDelivery) => Promise<unknown>): Promise<void> {
     let failures = 0;
     for (const name of await listed()) {
       const path = join(folder, name);

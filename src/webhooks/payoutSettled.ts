@@ -12,6 +12,8 @@ export function createPayoutHook(
   return async ({ body, headers, requestId }) => {
     const sessionId = deps.ramp.readCallback({ rawBody: body, headers });
     const outcome = sessionId === null ? 'not-a-callback' : await receivePayoutHint(deps, sessionId);
+    if (outcome !== 'noted') return outcome;
     deps.log.info({ requestId, outcome, bytes: body.length }, 'payout callback');
+    return null;
   };
 }

@@ -2,7 +2,7 @@
  * POST /api/hooks/retirements: passes an HTTP delivery to the use case. The sender always gets 200; a delivery
  * that can't be handled now is spooled.
  */
-import type { HookHandler } from '../http/server/hooks.ts';
+import type { HookHandler, HookRefusal } from '../http/server/hooks.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import {
@@ -21,10 +21,11 @@ export function createRetirementsHook(
   return async ({ body, headers, requestId }) => {
     const delivery = { rawBody: body, signature: signatureIn(headers, options.signatureHeaders) };
     try {
-      await handleDelivery(deps, delivery, requestId);
+      return await handleDelivery(deps, delivery, requestId);
     } catch (error) {
       deps.log.warn({ requestId, error: messageOf(error) }, 'delivery not handled, kept for later');
       await options.spool.keep(delivery);
+      return null;
     }
   };
 }
@@ -33,9 +34,12 @@ export async function handleDelivery(
   deps: RetirementsHookNeeds,
   delivery: Delivery,
   requestId?: string,
-): Promise<void> {
+): Promise<HookRefusal> {
   const outcome = await receiveDelivery(deps, delivery);
+  // Any client can send it: the server counts it.
+  if (outcome === 'unverified') return outcome;
   deps.log.info({ requestId, outcome, bytes: delivery.rawBody.length }, 'indexer delivery');
+  return null;
 }
 
 /** Returns the first configured header that is present. Header names are lower-case in Node. */

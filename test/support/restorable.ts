@@ -7,6 +7,8 @@ import type { TestDatabase } from './database/database.ts';
 export interface Restorable {
   /** Each statement changes at least one row, past triggers and foreign keys. @throws Error when one changes none */
   corrupt(statements: string): Promise<void>;
+  /** The same for a statement that may change none. */
+  touch(statement: string): Promise<void>;
   /** Nothing else may write meanwhile. */
   restore(): Promise<void>;
   close(): Promise<void>;
@@ -29,6 +31,9 @@ export async function makeRestorable({ url }: Pick<TestDatabase, 'url'>): Promis
         const { count, command } = await sql.unsafe(statement);
         if (count === 0 && command !== 'DROP TABLE') throw new Error(`it changed nothing: ${statement}`);
       }
+    },
+    async touch(statement) {
+      await sql.unsafe(statement);
     },
     async restore() {
       await sql.begin(async (tx) => {

@@ -20,12 +20,12 @@ export interface Programs {
   run(program: 'initdb' | 'pg_ctl', args: readonly string[]): Promise<void>;
 }
 
-export class ProgramFailed extends Error {
+class ProgramFailed extends Error {
   override readonly name = 'ProgramFailed';
 }
 
 /** Where root's PostgreSQL gets what its user could not reach elsewhere. */
-export const SYSTEM_FOLDER = '/var/lib/asset-token-marketplace';
+const SYSTEM_FOLDER = '/var/lib/asset-token-marketplace';
 
 const USER_NAME = 'postgres';
 /** Nothing else of the environment is for PostgreSQL, least of all our secrets. */

@@ -33,7 +33,7 @@ export interface Cluster {
   programs: Programs;
 }
 
-export interface RunningServer {
+interface RunningServer {
   pid: number;
   port: number;
 }

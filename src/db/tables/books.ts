@@ -32,6 +32,10 @@ export const transferKind = pgEnum('transfer_kind', [
   'credit_transfer',
 ]);
 
+/** Of the transfers that debit, or credit, a buyer's account. */
+export const BUYER_DEBITED = sql.raw(`kind IN ('retirement_hold', 'credit_transfer')`);
+export const BUYER_CREDITED = sql.raw(`kind IN ('purchase', 'retirement_return', 'credit_transfer')`);
+
 export const accounts = pgTable(
   'accounts',
   {
@@ -94,6 +98,11 @@ export const transfers = pgTable(
       .where(sql`kind <> 'purchase'`),
     unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
     unique('transfers_credit').on(t.creditAccountId, t.creditVersion),
+    // Buyers' statements, which go through all their accounts in the order of time.
+    index('transfers_buyer_debited').on(t.debitAccountId, t.createdAt, t.debitVersion).where(BUYER_DEBITED),
+    index('transfers_buyer_credited')
+      .on(t.creditAccountId, t.createdAt, t.creditVersion)
+      .where(BUYER_CREDITED),
     // Serial numbers of retired tonnes are found by the balance that they end at.
     index('transfers_serials')
       .on(t.creditAccountId, t.creditBalance)

@@ -2,7 +2,7 @@
  * API keys of service accounts, the audit log, and the counters of the rate limits.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, pgTable, text, unique, uuid } from 'drizzle-orm/pg-core';
+import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 
 /** A key of a server-to-server client. Immutable except for revocation and last use. */
@@ -46,8 +46,36 @@ export const auditWriters = pgTable(
     id: uuid('id').primaryKey(),
     /** How many entries it has written. */
     entries: bigint('entries', { mode: 'bigint' }).notNull(),
+    /** Up to which number they are exported and removed. */
+    pruned: bigint('pruned', { mode: 'bigint' })
+      .notNull()
+      .default(sql`0`),
   },
-  () => [check('audit_writers_entries', sql`entries > 0`)],
+  () => [
+    check('audit_writers_entries', sql`entries > 0`),
+    check('audit_writers_pruned', sql`pruned BETWEEN 0 AND entries`),
+  ],
+);
+
+/** Old entries of one writer that an operator has exported to a file, whose digest is kept, and removed. Immutable. */
+export const auditPrunings = pgTable(
+  'audit_prunings',
+  {
+    writerId: uuid('writer_id')
+      .notNull()
+      .references(() => auditWriters.id),
+    /** The first and the last number. */
+    fromNumber: bigint('from_number', { mode: 'bigint' }).notNull(),
+    toNumber: bigint('to_number', { mode: 'bigint' }).notNull(),
+    /** SHA-256 of their lines in the file. */
+    sha256: bytes('sha256').notNull(),
+    prunedAt: moment('pruned_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.writerId, t.fromNumber] }),
+    check('audit_prunings_numbers', sql`from_number BETWEEN 1 AND to_number`),
+    check('audit_prunings_sha256', sql`octet_length(sha256) = 32`),
+  ],
 );
 
 /**

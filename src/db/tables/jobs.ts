@@ -1,8 +1,9 @@
 /**
- * Runs of the expiry job, and the result for each receipt that was due.
+ * Runs of the expiry job with the result for each receipt that was due, and what reconciliations found last.
  */
 import { sql } from 'drizzle-orm';
 import {
+  boolean,
   check,
   date,
   index,
@@ -87,4 +88,42 @@ export const expiryItems = pgTable(
     check('expiry_items_failed_says_why', sql`state <> 'FAILED' OR reason IS NOT NULL`),
     check('expiry_items_decided', sql`(state = 'PENDING') = (decided_at IS NULL)`),
   ],
+);
+
+/** One row for each invariant: the last verdict, and from where on an incremental run compares. */
+export const reconciledInvariants = pgTable(
+  'reconciled_invariants',
+  {
+    invariant: text('invariant').primaryKey(),
+    verdict: text('verdict', { enum: ['HOLDS', 'BROKEN', 'NOT_PROVED'] }).notNull(),
+    /** Sentences. What an incremental run found stays until a full one no longer finds it. */
+    findings: text('findings').array().notNull(),
+    /** What could not be compared, and why. */
+    obstacles: text('obstacles').array().notNull(),
+    /** The position where everything agreed (reconciliation/excerpt.ts); null when that was never so. */
+    cluster: text('cluster'),
+    transaction: text('transaction'),
+    agreedAt: moment('agreed_at'),
+    comparedAt: moment('compared_at').notNull(),
+    /** When everything was compared last, not only what had changed. */
+    fullyComparedAt: moment('fully_compared_at'),
+  },
+  () => [
+    check('reconciled_invariants_verdict', sql`verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')`),
+    check(
+      'reconciled_invariants_position',
+      sql`(transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL)`,
+    ),
+  ],
+);
+
+/** One row: when the next reconciliations are due, on whichever instance looks first. */
+export const reconciliationSchedule = pgTable(
+  'reconciliation_schedule',
+  {
+    singleton: boolean('singleton').primaryKey().default(true),
+    dueAt: moment('due_at').notNull().defaultNow(),
+    fullDueAt: moment('full_due_at').notNull().defaultNow(),
+  },
+  () => [check('reconciliation_schedule_singleton', sql`singleton`)],
 );

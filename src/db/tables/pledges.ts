@@ -14,7 +14,7 @@ export const receiptPledges = pgTable(
       .notNull()
       .references(() => receipts.id),
     /** The lender's name, for people. */
-    holderName: text('holder_name').notNull(),
+    lenderName: text('lender_name').notNull(),
     /** The subject of the lender's token; null when only operators may release. */
     lenderId: text('lender_id'),
     /** The lender's own name of the loan. */
@@ -28,6 +28,10 @@ export const receiptPledges = pgTable(
     // One holder at a time.
     uniqueIndex('receipt_pledges_one_open')
       .on(t.receiptId)
+      .where(sql`released_at IS NULL`),
+    // What a lender holds now.
+    index('receipt_pledges_lender')
+      .on(t.lenderId)
       .where(sql`released_at IS NULL`),
     index('receipt_pledges_receipt').on(t.receiptId, t.pledgedAt, t.id),
     check('receipt_pledges_released_by', sql`(released_at IS NULL) = (released_by IS NULL)`),

@@ -62,7 +62,7 @@ export const offRampSessions = pgTable(
     depositorAddress: text('depositor_address').notNull(),
     settlementAddress: text('settlement_address').notNull(),
     /** Deadline of the holder's signature; null when custody deposits. */
-    signUntil: moment('sign_until'),
+    signatureDueAt: moment('signature_due_at'),
 
     countryCode: text('country_code').notNull(),
     payoutAccountType: payoutAccountType('payout_account_type').notNull(),
@@ -139,7 +139,7 @@ export const offRampSessions = pgTable(
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END`,
     ),
-    check('off_ramp_holder_has_time', sql`(depositor = 'HOLDER') = (sign_until IS NOT NULL)`),
+    check('off_ramp_holder_has_time', sql`(depositor = 'HOLDER') = (signature_due_at IS NOT NULL)`),
     check('off_ramp_signature_of_a_holder', sql`state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'`),
     check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
     check('off_ramp_refused_says_why', sql`state <> 'REFUSED' OR refusal_message IS NOT NULL`),

@@ -4,11 +4,11 @@
  */
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';
-import { notWritten, type AuditLog } from '../../identity/auditLog.ts';
+import { notWritten } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { decodeGlobalId } from '../../schema/core/globalIds.ts';
+import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
@@ -40,12 +40,20 @@ function withEntry(
     const { requestId, caller, remoteAddress } = context;
     const about = { requestId, caller, remoteAddress, field: info.fieldName };
     const entry = context.audit.open({ ...about, subjectIds: subjectsOfInput(args, subjectNames) });
-    if (isEntryWithEffect) context.entry = entry;
-    else await entry.begin();
+    let isAdmitted = false;
+    context.startEntry = async () => {
+      isAdmitted = true;
+      if (isEntryWithEffect) context.entry = entry;
+      else await entry.begin();
+    };
     let result: unknown;
     try {
       result = await resolve(parent, args, context, info);
     } catch (error) {
+      if (!isAdmitted && hasNoRight(error)) {
+        context.audit.countRefused(about, codeOf(error));
+        throw error;
+      }
       const isKept = await entry.end({ outcome: codeOf(error), subjectIds: [] });
       throw isKept || mayHaveChanged(error) ? error : notWritten(error);
     }
@@ -56,67 +64,54 @@ function withEntry(
   };
 }
 
+function hasNoRight(error: unknown): boolean {
+  return ['UNAUTHENTICATED', 'FORBIDDEN'].includes(codeOf(error));
+}
+
 /** What was refused, by a rule or by the database, changed nothing. */
 function mayHaveChanged(error: unknown): boolean {
   return !(error instanceof DomainError) && refusedByDatabase(error) === null;
 }
 
-/** For mutations whose variables are invalid, so that none of their fields runs. */
-export async function recordUnstarted(
-  audit: AuditLog,
-  about: Pick<Context<unknown>, 'requestId' | 'caller' | 'remoteAddress'>,
-  fields: readonly string[],
-  outcome: string,
-): Promise<void> {
-  const { requestId, caller, remoteAddress } = about;
-  await Promise.all(
-    fields.map(async (field) => {
-      const entry = audit.open({ requestId, caller, remoteAddress, field, subjectIds: [] });
-      if (!(await entry.end({ outcome, subjectIds: [] }))) throw notWritten();
-    }),
-  );
+function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, unknown>> {
+  return typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : NO_INPUT;
 }
 
-function inputOf(args: Record<string, unknown>): Readonly<Record<string, unknown>> {
-  const { input } = args;
-  return typeof input === 'object' && input !== null ? { ...input } : {};
-}
+const NO_INPUT = {};
 
 /** One that succeeded changed nothing, and the trail must not look as if it had. */
 function isDryRun(args: Record<string, unknown>): boolean {
   return inputOf(args)['dryRun'] === true;
 }
 
+/** Ids as the audit log and the tables use them. */
 function subjectsOfInput(args: Record<string, unknown>, subjectNames: ReadonlySet<string>): string[] {
-  return subjects(
-    Object.entries({ ...args, ...inputOf(args) })
-      .filter(([name]) => subjectNames.has(name))
-      .map(([, value]) => (typeof value === 'string' ? localId(value) : undefined)),
-  );
+  const input = inputOf(args);
+  const found: string[] = [];
+  for (const name of subjectNames) {
+    const value = input[name] ?? args[name];
+    if (typeof value === 'string') found.push(localId(value));
+  }
+  return subjects(found);
 }
 
 /** The answer itself, or the objects in it. */
 function subjectsOfAnswer(answer: unknown): string[] {
   if (typeof answer !== 'object' || answer === null) return [];
-  const parts: unknown[] = [answer, ...Object.values(answer)];
-  return subjects(
-    parts.map((part) => {
-      const id: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'id') : undefined;
-      return typeof id === 'string' ? id : undefined;
-    }),
-  );
+  const found: string[] = [];
+  for (const part of [answer, ...(Object.values(answer) as unknown[])]) {
+    const id: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'id') : undefined;
+    if (typeof id === 'string') found.push(id);
+  }
+  return subjects(found);
 }
 
-function subjects(found: readonly (string | undefined)[]): string[] {
-  const safe = found.filter((id): id is string => id !== undefined && SUBJECT.test(id));
-  return [...new Set(safe)].slice(0, MAX_SUBJECTS);
+function subjects(found: readonly string[]): string[] {
+  const safe = found.filter((id) => SUBJECT.test(id));
+  return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_SUBJECTS);
 }
 
 /** Global ids as the UUIDs that the audit log and the tables use. */
 function localId(value: string): string {
-  try {
-    return decodeGlobalId(value).id;
-  } catch {
-    return value;
-  }
+  return readGlobalId(value)?.id ?? value;
 }

@@ -13,12 +13,13 @@ import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionRe
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
 import { readBody } from '../../lib/readBody.ts';
+import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
 import type { KnownDocuments } from './knownDocuments.ts';
 import type { TransportContext } from './transportContext.ts';
 
-export interface DirectPostOptions {
+interface DirectPostOptions {
   path: string;
   gate: Gate;
   documents: Pick<DocumentSource, 'documentOf'>;
@@ -32,12 +33,17 @@ export interface DirectOperation {
   variables: Record<string, unknown> | null | undefined;
 }
 
+export interface DirectExchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  /** Of every answer: names and values in turns, which `prepare` sets. Sent with others in one piece they cost a fifth. */
+  headers: readonly string[];
+  /** Before anything is answered in another way: sets the headers, and has the body compressed. */
+  prepare(): void;
+}
+
 /** Answers the request, or prepares `context` and the request for yoga. @returns whether it has answered */
-export type DirectPost = (
-  request: IncomingMessage,
-  response: ServerResponse,
-  context: TransportContext,
-) => Promise<boolean>;
+export type DirectPost = (exchange: DirectExchange, context: TransportContext) => Promise<boolean>;
 
 type MediaType = 'application/json' | 'application/graphql-response+json';
 
@@ -65,7 +71,8 @@ const NO_LIMIT = Number.MAX_SAFE_INTEGER;
 
 export function createDirectPost(options: DirectPostOptions): DirectPost {
   const { gate } = options;
-  return async (request, response, context) => {
+  return async (exchange, context) => {
+    const { request } = exchange;
     const mediaType = mediaTypeOf(request, options.path);
     if (mediaType === null) return false;
     try {
@@ -84,7 +91,7 @@ export function createDirectPost(options: DirectPostOptions): DirectPost {
       return false;
     }
     const result = await options.execute(operation, context);
-    sendResult(response, result, mediaType, context);
+    sendResult(exchange, result, mediaType, context);
     return true;
   };
 }
@@ -158,23 +165,39 @@ const FETCH_API = {
 } as unknown as Parameters<typeof processRegularResult>[1];
 
 function sendResult(
-  response: ServerResponse,
+  exchange: DirectExchange,
   result: ExecutionResult,
   mediaType: MediaType,
   { usages }: TransportContext,
 ): void {
-  const { body, status, headers } =
-    result.errors === undefined
-      ? {
-          body: JSON.stringify(result),
-          status: 200,
-          headers: { 'Content-Type': `${mediaType}; charset=utf-8` },
-        }
-      : (processRegularResult(result, FETCH_API, mediaType) as unknown as { sent: Sent }).sent;
-  response.writeHead(status, {
-    ...headers,
-    ...rateLimitHeaders(usages),
-    'content-length': Buffer.byteLength(body),
-  });
+  const { request, response, headers } = exchange;
+  const {
+    body,
+    status,
+    headers: own,
+  } = result.errors === undefined ? dataOf(result, mediaType) : errorsOf(result, mediaType);
+  const bytes = Buffer.byteLength(body);
+  if (bytes < MIN_COMPRESSED_BYTES || request.headers['accept-encoding'] === undefined) {
+    const head = [...headers, 'content-length', String(bytes)];
+    addHeaders(head, own);
+    addHeaders(head, rateLimitHeaders(usages));
+    response.writeHead(status, head);
+  } else {
+    exchange.prepare();
+    response.writeHead(status, { ...own, ...rateLimitHeaders(usages), 'content-length': bytes });
+  }
   response.end(body);
+}
+
+function addHeaders(to: string[], headers: Readonly<Record<string, string>>): void {
+  for (const name in headers) to.push(name, headers[name] ?? '');
+}
+
+function dataOf(result: ExecutionResult, mediaType: MediaType): Sent {
+  const headers = { 'Content-Type': `${mediaType}; charset=utf-8` };
+  return { body: JSON.stringify(result), status: 200, headers };
+}
+
+function errorsOf(result: ExecutionResult, mediaType: MediaType): Sent {
+  return (processRegularResult(result, FETCH_API, mediaType) as unknown as { sent: Sent }).sent;
 }

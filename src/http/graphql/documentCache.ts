@@ -9,7 +9,7 @@ const MAX_KEPT_CHARACTERS = 256 * 1024;
 /** Larger documents are rare, and not worth the memory. */
 const MAX_DOCUMENT_CHARACTERS = 16 * 1024;
 
-export interface DocumentCache<T> {
+interface DocumentCache<T> {
   get(source: string): T | undefined;
   set(source: string, value: T): void;
 }

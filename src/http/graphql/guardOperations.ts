@@ -18,10 +18,10 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { recordUnstarted } from './auditMutations.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
+import type { LimitAnswer } from './answerLimits.ts';
 import { createIntrospectionAnswers, isIntrospection } from './introspectionAnswers.ts';
 import type { FindFacts } from './operationFacts.ts';
 import type { RootField } from './rootFields.ts';
@@ -35,6 +35,7 @@ export interface OperationGuard {
   concurrency: { queries: ConcurrencyLimit; mutations: ConcurrencyLimit };
   /** Open subscriptions, by address. */
   subscriptions: Counters;
+  limitAnswer: LimitAnswer;
   credentialEnds: CredentialEnds;
   /** Whether errors about unknown names suggest similar names. */
   hideSuggestions: boolean;
@@ -49,7 +50,8 @@ const introspections = createIntrospectionAnswers();
 /** GraphQL's own limit for what it says about one set of variables. */
 const MAX_VARIABLE_ERRORS = 50;
 
-export function useOperationGuard(guard: OperationGuard): Plugin {
+/** For envelop: documents, and subscriptions. */
+export function useOperationGuard(guard: OperationGuard): Plugin<object, TransportContext> {
   const modest = new WeakSet<DocumentNode>();
   return {
     onParse: () => (payload) => {
@@ -58,15 +60,21 @@ export function useOperationGuard(guard: OperationGuard): Plugin {
       requireModestDocument(document);
       modest.add(document);
     },
-    onExecute: ({ executeFn, setExecuteFn }) => {
-      setExecuteFn((args: ExecutionArgs) => guarded(guard, args, executeFn as Run));
-    },
     onSubscribe: ({ subscribeFn, setSubscribeFn }) => {
       setSubscribeFn((args: ExecutionArgs) =>
         guarded(guard, args, (checked) => subscribe(guard, checked, subscribeFn as Run)),
       );
     },
   };
+}
+
+/** A query or mutation: its answer, or its refusal. */
+export function runGuarded(
+  guard: OperationGuard,
+  args: ExecutionArgs,
+  run: (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>,
+): Promise<ExecutionResult> {
+  return guarded(guard, args, run) as Promise<ExecutionResult>;
 }
 
 async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
@@ -91,21 +99,15 @@ async function runWhenAdmitted(
 ): Promise<Result> {
   const context = args.contextValue as GuardedContext;
   const isMutation = operation.operation === OperationTypeNode.MUTATION;
+  const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   const facts = guard.factsOf(args.document, operation);
   const { roots } = facts;
-  const fields = isMutation ? roots.map(({ name }) => name) : [];
-  if (operation.operation === OperationTypeNode.SUBSCRIPTION) requireUnconditional(roots);
-  if (isMutation) await guard.rateLimits.admitMutations(context, fields.length, context.usages);
-  const variables = getVariableValues(
-    args.schema,
-    operation.variableDefinitions ?? [],
-    args.variableValues ?? {},
-    { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions: guard.hideSuggestions },
-  );
-  if (variables.errors !== undefined) {
-    const errors = variables.errors.map((error) => placeInput(toClientError(error), args.document));
-    await recordUnstarted(context.audit, context, fields, String(errors[0]?.extensions['code']));
-    return { errors };
+  if (isSubscription) requireUnconditional(roots);
+  if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
+  // Those of an operation that is known to be modest are read by the execution alone.
+  if (isSubscription || !facts.isKnownModest()) {
+    const refused = refuseVariables(guard, args, operation);
+    if (refused !== null) return refused;
   }
   const size = facts.sizeOf(args.variableValues ?? {});
   context.trace.cost = size.cost;
@@ -113,10 +115,30 @@ async function runWhenAdmitted(
   const giveBack = await guard.concurrency[isMutation ? 'mutations' : 'queries'].take();
   try {
     const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
-    return isStream(result) ? result : withCost(result, size.cost, guard.limits.maxCost);
+    if (isStream(result)) return result;
+    // Nothing has run.
+    if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
+    // A mutation has had its effect, and its answer is short.
+    if (!isMutation) guard.limitAnswer(result, context);
+    return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
     giveBack();
   }
+}
+
+/**
+ * No field runs, so there is no entry in the audit log: strangers can send such variables, too.
+ * @returns null when they are valid
+ */
+function refuseVariables(
+  { hideSuggestions }: OperationGuard,
+  { schema, document, variableValues }: ExecutionArgs,
+  operation: OperationDefinitionNode,
+): ExecutionResult | null {
+  const options = { maxErrors: MAX_VARIABLE_ERRORS, hideSuggestions };
+  const read = getVariableValues(schema, operation.variableDefinitions ?? [], variableValues ?? {}, options);
+  if (read.errors === undefined) return null;
+  return { errors: read.errors.map((error) => placeInput(toClientError(error), document)) };
 }
 
 /** graphql-js reports a subscription whose field is skipped as an internal error, so it is refused here. */

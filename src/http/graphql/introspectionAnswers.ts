@@ -6,7 +6,7 @@ import type { RootField } from './rootFields.ts';
 
 type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
 
-export interface IntrospectionAnswers {
+interface IntrospectionAnswers {
   /** Runs the operation, or gives the answer of the same one before. What has variables is run each time. */
   answer(args: ExecutionArgs, run: (args: ExecutionArgs) => Result | Promise<Result>): Promise<Result>;
 }

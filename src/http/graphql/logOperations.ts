@@ -1,7 +1,7 @@
 /**
  * Logs one line for each operation, without secret or personal data.
  */
-import type { ExecutionArgs, ExecutionResult } from 'graphql';
+import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
 import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../lib/clock.ts';
@@ -17,44 +17,52 @@ export type OperationLogger = Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;
 const MAX_NAME_CHARACTERS = 64;
 
 export interface OperationLog {
+  logResult(args: ExecutionArgs, result: ExecutionResult): void;
+  /** For envelop: subscriptions, and requests that become no operation. */
   plugin: Plugin<object, TransportContext>;
   /** Logs a request that was refused before it became an operation, unless its line is already logged. */
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;
 }
 
 export function createOperationLog(log: OperationLogger, clock: Clock): OperationLog {
-  const write = (context: TransportContext, about: object, outcome: string) => {
-    const { trace, requestId, remoteAddress, transport, caller } = context;
+  const aboutOperation = createDescriptions(log);
+  const write = (context: TransportContext, about: Description, outcome: string) => {
+    const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
+    const { operation, type, fields, events, details } = about;
+    // Of one shape, because it is written at each request; what is undefined is left out of the line.
     const line = {
-      ...about,
+      operation,
+      type,
+      fields,
+      events,
       outcome,
       caller: caller?.subject ?? null,
-      ...(caller?.apiKeyId == null ? {} : { apiKeyId: caller.apiKeyId }),
+      apiKeyId: caller?.apiKeyId ?? undefined,
       durationMs: clock.now().getTime() - trace.startedAtMs,
       requestId,
+      clientRequestId,
       transport,
       remoteAddress,
-      ...(trace.cost === undefined ? {} : { cost: trace.cost }),
+      cost: trace.cost,
+      query: details?.query,
+      variables: details?.variables,
     };
     // A flood of requests must not flood the log.
     if (outcome === 'RATE_LIMITED') log.debug(line, 'operation');
     else log.info(line, 'operation');
   };
-  const writeResult = (args: ExecutionArgs, result: ExecutionResult, more: object = {}) =>
+  const writeResult = (args: ExecutionArgs, result: ExecutionResult, events?: number) => {
+    const about = aboutOperation(args);
     write(
       args.contextValue as TransportContext & Context<unknown>,
-      { ...aboutOperation(args, log), ...more },
+      events === undefined ? about : { ...about, events },
       outcomeOf(result.errors),
     );
+  };
   return {
     plugin: {
-      onExecute: () => ({
-        onExecuteDone: ({ args, result }) => {
-          if (!(Symbol.asyncIterator in result)) writeResult(args, result);
-        },
-      }),
       onSubscribe: () => ({
         onSubscribeResult: ({ args, result }) => {
           if (!(Symbol.asyncIterator in result)) {
@@ -67,7 +75,7 @@ export function createOperationLog(log: OperationLogger, clock: Clock): Operatio
               events += 1;
             },
             // A stream is logged when it ends.
-            onEnd: () => writeResult(args, {}, { events }),
+            onEnd: () => writeResult(args, {}, events),
           };
         },
       }),
@@ -75,6 +83,7 @@ export function createOperationLog(log: OperationLogger, clock: Clock): Operatio
         if ('errors' in result) write(serverContext, {}, outcomeOf(result.errors));
       },
     },
+    logResult: (args, result) => writeResult(args, result),
     logRefusal: (context, errors) => write(context, {}, outcomeOf(errors)),
   };
 }
@@ -84,22 +93,37 @@ function outcomeOf(errors: ExecutionResult['errors']): string {
   return first === undefined ? 'OK' : String(first.extensions['code']);
 }
 
-function aboutOperation(args: ExecutionArgs, log: OperationLogger): object {
-  const operation = getOperationAST(args.document, args.operationName);
-  if (operation == null) return {};
-  const fields = [...new Set(rootFields(args.document, operation).map(({ name }) => name))];
-  return {
-    operation: operation.name?.value.slice(0, MAX_NAME_CHARACTERS) ?? null,
-    type: operation.operation,
-    fields: fields.slice(0, MAX_LOGGED_FIELDS),
-    ...(log.isLevelEnabled('debug')
-      ? details(args, shownNames(args.schema, operation.operation, fields))
-      : {}),
+/** What a line says about an operation. */
+interface Description {
+  operation?: string | null;
+  type?: string;
+  fields?: readonly string[];
+  events?: number;
+  details?: { query: unknown; variables: unknown };
+}
+
+/** Found once for each parsed document, but for its variables. */
+function createDescriptions(log: OperationLogger): (args: ExecutionArgs) => Description {
+  const known = new WeakMap<OperationDefinitionNode, Description>();
+  return (args) => {
+    const operation = getOperationAST(args.document, args.operationName);
+    if (operation == null) return {};
+    const before = known.get(operation);
+    if (before !== undefined && !log.isLevelEnabled('debug')) return before;
+    const fields = [...new Set(rootFields(args.document, operation).map(({ name }) => name))];
+    const about = {
+      operation: operation.name?.value.slice(0, MAX_NAME_CHARACTERS) ?? null,
+      type: operation.operation,
+      fields: fields.slice(0, MAX_LOGGED_FIELDS),
+    };
+    known.set(operation, about);
+    if (!log.isLevelEnabled('debug')) return about;
+    return { ...about, details: detailsOf(args, shownNames(args.schema, operation.operation, fields)) };
   };
 }
 
 const MAX_LOGGED_FIELDS = 10;
 
-function details({ document, variableValues }: ExecutionArgs, shown: ReadonlySet<string>): object {
+function detailsOf({ document, variableValues }: ExecutionArgs, shown: ReadonlySet<string>) {
   return { query: describeDocument(document), variables: describeVariables(variableValues, shown) };
 }

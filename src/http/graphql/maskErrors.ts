@@ -6,13 +6,14 @@ import { GraphQLError } from 'graphql';
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
+import type { TransportContext } from './transportContext.ts';
 import { takeDefect, toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
 
 export type ErrorLog = Pick<Logger, 'error'>;
 
 /** Maps one thrown value and logs it when it is a defect; its `requestId` then joins the answer. */
-export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
+function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
   const error = toClientError(thrown);
   const defect = takeDefect(error);
   if (defect !== undefined) {
@@ -31,12 +32,15 @@ export function mapAllAndLog(thrown: unknown, requestId: string, log: ErrorLog):
   return errors.map((error) => mapAndLog(error, requestId, log));
 }
 
-/** For yoga and envelop: maps every result's errors before a transport serializes them. */
-export function useErrorTable(log: ErrorLog): Plugin {
-  const mapResult = (result: ExecutionResult, context: unknown): ExecutionResult =>
-    result.errors === undefined
-      ? result
-      : { ...result, errors: result.errors.map((error) => mapAndLog(error, requestIdOf(context), log)) };
+/** Before a transport serializes it. */
+export function mapResult(result: ExecutionResult, requestId: string, log: ErrorLog): ExecutionResult {
+  if (result.errors === undefined) return result;
+  return { ...result, errors: result.errors.map((error) => mapAndLog(error, requestId, log)) };
+}
+
+/** For yoga and envelop: errors before an execution, of subscriptions, and of requests that become no operation. */
+export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
+  const mapOf = (result: ExecutionResult, context: unknown) => mapResult(result, requestIdOf(context), log);
   return {
     onParse: () => (payload) => {
       if (payload.result instanceof GraphQLError)
@@ -49,17 +53,12 @@ export function useErrorTable(log: ErrorLog): Plugin {
         if (!payload.valid)
           payload.setResult(payload.result.map((error) => placeInput(toClientError(error), documentAST)));
       },
-    onExecute: () => ({
-      onExecuteDone: ({ args, result, setResult }) => {
-        if (!isStream(result)) setResult(mapResult(result, args.contextValue));
-      },
-    }),
     onSubscribe: ({ args }) => ({
       onSubscribeResult: ({ result, setResult }) => {
-        if (!isStream(result)) setResult(mapResult(result, args.contextValue));
+        if (!isStream(result)) setResult(mapOf(result, args.contextValue));
         return {
           onNext: (next) => {
-            next.setResult(mapResult(next.result, args.contextValue));
+            next.setResult(mapOf(next.result, args.contextValue));
           },
         };
       },

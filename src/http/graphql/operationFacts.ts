@@ -14,8 +14,10 @@ import {
 } from '../../limits/operationCost.ts';
 import { rootFields, type RootField } from './rootFields.ts';
 
-export interface OperationFacts {
+interface OperationFacts {
   roots: readonly RootField[];
+  /** Whether it is known to be modest, whatever its variables are. */
+  isKnownModest(): boolean;
   /** @throws the errors of coercing arguments */
   sizeOf(variables: Record<string, unknown>): OperationSize;
   /** @throws DomainError OPERATION_TOO_LARGE */
@@ -46,6 +48,7 @@ function readFacts(
   let isKnownModest = false;
   return {
     roots: rootFields(document, operation),
+    isKnownModest: () => isKnownModest,
     sizeOf(variables) {
       if (fixedSize !== undefined) return fixedSize;
       const size = measure(schema, document, operation, variables);

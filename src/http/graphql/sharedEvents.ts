@@ -16,7 +16,7 @@ const MAX_EVENTS = 64;
 /** Of each event; what more is asked is executed for itself. A result and its text have a few kilobytes. */
 const MAX_QUESTIONS = 100;
 
-export type Subscribe = (args: ExecutionArgs) => Promise<AsyncIterable<ExecutionResult> | ExecutionResult>;
+type Subscribe = (args: ExecutionArgs) => Promise<AsyncIterable<ExecutionResult> | ExecutionResult>;
 
 /** For one server: its schema and its dependencies are the same for all subscriptions. */
 export function createSharedSubscribe(): Subscribe {

@@ -7,33 +7,40 @@ import type { NamedDocument } from '../documents/documentSource.ts';
 
 export interface TransportContext {
   requestId: string;
+  /** The one that the client has sent, for the log. */
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: 'http' | 'websocket';
   /** Undefined until the gate has verified the credential. */
-  caller?: Caller | null;
+  caller?: Caller | null | undefined;
   /** Why the gate has refused the request, when it has been asked already. */
   refusal?: { error: unknown };
   /** The usage of each rate limit, for the RateLimit headers. */
   usages: Usage[];
   /** What it runs, once that is known. */
   document?: NamedDocument;
+  /** Calls back when the answer has left the process, or never will. */
+  whenSent: (callback: () => void) => void;
   /** The fields of the operation's log line. */
   trace: OperationTrace;
 }
 
-export interface OperationTrace {
+interface OperationTrace {
   startedAtMs: number;
   isLogged: boolean;
-  cost?: number;
+  cost: number | undefined;
 }
 
 export function newContext(about: {
   requestId: string;
+  clientRequestId?: string | undefined;
   remoteAddress: string;
   transport: TransportContext['transport'];
   caller?: Caller | null;
   startedAt: Date;
+  whenSent: TransportContext['whenSent'];
 }): TransportContext {
-  const { startedAt, ...rest } = about;
-  return { ...rest, usages: [], trace: { startedAtMs: startedAt.getTime(), isLogged: false } };
+  const { requestId, clientRequestId, remoteAddress, transport, caller, startedAt, whenSent } = about;
+  const trace = { startedAtMs: startedAt.getTime(), isLogged: false, cost: undefined };
+  return { requestId, clientRequestId, remoteAddress, transport, caller, usages: [], whenSent, trace };
 }

@@ -11,7 +11,7 @@ import type {
   GraphQLSchema,
   ValidationRule,
 } from 'graphql';
-import { execute, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
+import { NoSchemaIntrospectionCustomRule, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../lib/clock.ts';
@@ -24,8 +24,10 @@ import { priceFields } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
-import { createDirectPost, type DirectOperation } from './directPost.ts';
+import { useCpuCharge } from './chargeCpu.ts';
+import { createDirectPost, type DirectPost } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
 import type { DocumentRules, DocumentSource } from '../documents/documentSource.ts';
@@ -34,17 +36,16 @@ import { useDocuments } from '../documents/useDocuments.ts';
 import type { Gate } from '../server/gate.ts';
 import { createGate, useGate } from '../server/gate.ts';
 import type { OperationGuard } from './guardOperations.ts';
-import { useOperationGuard } from './guardOperations.ts';
 import { createKnownDocuments } from './knownDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
 import type { OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
 import type { ErrorLog } from './maskErrors.ts';
-import { mapAllAndLog, useErrorTable } from './maskErrors.ts';
+import { mapAllAndLog } from './maskErrors.ts';
 import { useMultipartSubscriptions } from './multipartSubscriptions.ts';
+import { createOperations } from './operations.ts';
 import { useUnacceptable } from './unacceptable.ts';
 import { useRequestRules } from '../server/requestRules.ts';
-import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
 
 export const GRAPHQL_PATH = '/graphql';
@@ -86,6 +87,8 @@ export interface Enveloped {
 export interface Pipeline {
   gate: Gate;
   documents: DocumentSource;
+  /** The short way of the requests that most clients send; what it leaves is for `handle`. */
+  post: DirectPost;
   /** Answers a whole HTTP request. */
   handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
   /** For other transports: the steps of one operation. */
@@ -98,10 +101,11 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, dependencies, audit, log } = options;
   const guard = guardOf(options);
+  const operationLog = createOperationLog(log, options.clock);
+  const operations = createOperations({ guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
   const known = createKnownDocuments();
   const gate = createGate(options.rateLimits, options.verifyToken);
-  const operationLog = createOperationLog(log, options.clock);
   priceFields(schema);
   auditMutations(schema);
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
@@ -110,14 +114,12 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     context: ({ caller = null }) => ({ caller, audit, dependencies }),
     maskedErrors: { maskError: toClientError },
     plugins: [
-      useReferenceExecution(),
+      useCpuCharge(options.rateLimits.chargeCpu),
       useGate(gate),
       useRequestRules(),
       useDocuments(documents),
       useSchemaSecrecy(options.introspection),
-      useOperationGuard(guard),
-      useErrorTable(log),
-      operationLog.plugin,
+      ...operations.plugins,
       known.plugin,
       useMultipartSubscriptions(),
       useUnacceptable(),
@@ -133,40 +135,43 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxRequestBodySize: false,
     logging: false,
   });
-  const getEnveloped = (context: TransportContext) =>
-    yoga.getEnveloped({ ...context }) as unknown as Enveloped;
-  const post = createDirectPost({
-    path: GRAPHQL_PATH,
-    gate,
-    documents,
-    known,
-    execute: (operation, context) =>
-      executeDirectly(getEnveloped(context), operation).catch((error: unknown) => {
-        const errors = mapAllAndLog(error, context.requestId, log);
-        operationLog.logRefusal(context, errors);
-        return { errors };
-      }),
-  });
   return {
     gate,
     documents,
+    post: createDirectPost({
+      path: GRAPHQL_PATH,
+      gate,
+      documents,
+      known,
+      execute: ({ document, operationName, variables }, context) => {
+        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } =
+          context;
+        const about = {
+          requestId,
+          clientRequestId,
+          remoteAddress,
+          transport,
+          caller,
+          usages,
+          whenSent,
+          trace,
+        };
+        const contextValue = { ...about, audit, dependencies };
+        const args = { schema, document, operationName, variableValues: variables, contextValue };
+        return operations.execute(args).catch((error: unknown) => {
+          const errors = mapAllAndLog(error, context.requestId, log);
+          operationLog.logRefusal(context, errors);
+          return { errors };
+        });
+      },
+    }),
     async handle(request, response, context) {
-      if (await post(request, response, context)) return;
       await yoga.handle(request, response, context);
     },
-    getEnveloped,
+    getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
     logRefusal: operationLog.logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
   };
-}
-
-/** What yoga does between validation and the answer. */
-async function executeDirectly(
-  { schema, contextFactory, execute }: Enveloped,
-  { document, operationName, variables }: DirectOperation,
-): Promise<ExecutionResult> {
-  const contextValue = await contextFactory();
-  return execute({ schema, document, operationName, variableValues: variables, contextValue });
 }
 
 function guardOf({
@@ -187,22 +192,11 @@ function guardOf({
       mutations: atOnce(limits.maxMutationsInFlight),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),
+    limitAnswer: createAnswerLimits(rateLimits.chargeCpu),
     credentialEnds,
     hideSuggestions: !introspection,
   };
 }
-
-/**
- * Executed by graphql itself: yoga's own executor gives fields in the order in which they became known, and clients
- * may rely on the query's order, as the specification says.
- */
-const useReferenceExecution = (): Plugin => {
-  const subscribe = createSharedSubscribe();
-  return {
-    onExecute: ({ setExecuteFn }) => setExecuteFn(execute),
-    onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
-  };
-};
 
 /** Disables introspection and the suggestions of names, which would disclose the schema. */
 function useSchemaSecrecy(introspection: boolean): Plugin {

@@ -8,7 +8,7 @@ import { gzip } from 'node:zlib';
 import { isLoopback } from '../../lib/privateHost.ts';
 import { tabsScript } from './graphiqlTabs.ts';
 
-export interface GraphiqlOptions {
+interface GraphiqlOptions {
   /** Documents, one tab each, in this order, on the first visit; the user's changes to them are kept. */
   examples: readonly string[];
   /**

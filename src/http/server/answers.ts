@@ -5,19 +5,26 @@ import type { ServerResponse } from 'node:http';
 import type { DomainError, ErrorCode } from '../../lib/errors.ts';
 import { toClientError } from '../graphql/errors.ts';
 
-const SECURITY_HEADERS = {
-  'x-content-type-options': 'nosniff',
-  'x-frame-options': 'DENY',
-  'referrer-policy': 'no-referrer',
-  'cache-control': 'no-store',
-};
+/** Of every answer, as names and values in turns. */
+export const COMMON_HEADERS: readonly string[] = [
+  'x-content-type-options',
+  'nosniff',
+  'x-frame-options',
+  'DENY',
+  'referrer-policy',
+  'no-referrer',
+  'cache-control',
+  'no-store',
+  // But pages have their own: a browser that opens the answer as a document loads and runs nothing.
+  'content-security-policy',
+  "default-src 'none'; frame-ancestors 'none'",
+  'vary',
+  'Accept-Encoding',
+];
 
-/** For everything but pages: a browser that opens the answer as a document loads and runs nothing. */
-const NO_DOCUMENT = "default-src 'none'; frame-ancestors 'none'";
-
-export function setSecurityHeaders(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
-  response.setHeader('content-security-policy', NO_DOCUMENT);
+/** @param headers names and values in turns */
+export function setHeaders(response: ServerResponse, headers: readonly string[]): void {
+  for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
 export function answerJson(response: ServerResponse, status: number, body: unknown): void {

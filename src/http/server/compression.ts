@@ -2,15 +2,15 @@
  * Compresses answers of some size with brotli or gzip, as the client accepts. Streams (SSE, multipart) pass untouched:
  * their events are small, and must leave at once.
  *
- * An answer that mixes a secret with a stranger's text could be guessed by its compressed length (BREACH), by whoever can
- * make the victim's program ask again and again. That needs a credential that browsers send by themselves, and this API
- * has none: no cookies, only an Authorization header that other sites' pages can't set.
+ * An attacker who makes a victim's browser repeat a request can guess a secret in the answer by its compressed length, when
+ * the answer also contains the attacker's text (BREACH). That needs a credential that browsers send by themselves, and this
+ * API has none: no cookies, only an Authorization header that other sites' pages can't set.
  */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from 'node:http';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 
 /** One packet on most networks: below, compression saves nothing. */
-const MIN_BYTES = 1_400;
+export const MIN_COMPRESSED_BYTES = 1_400;
 /** They run on the four threads that Node also reads files and looks up names with. Further answers are sent plain. */
 const MAX_AT_A_TIME = 2;
 /** About as fast as gzip, and a quarter smaller. */
@@ -39,11 +39,10 @@ export function createCompression(): (request: IncomingMessage, response: Server
     else brotliCompress(body, { params: brotliParams(body.length) }, finish);
   };
   return (request, response) => {
-    response.setHeader('vary', 'Accept-Encoding');
     const encoding = encodingFor(request.headers['accept-encoding']);
     if (encoding === null || request.method === 'HEAD') return;
     holdBody(response, (body, end) => {
-      if (body.length < MIN_BYTES) {
+      if (body.length < MIN_COMPRESSED_BYTES) {
         end(body);
         return;
       }

@@ -4,6 +4,8 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
+import type { CountedLog } from '../../lib/countedLog.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
 
@@ -20,26 +22,51 @@ export interface HookDelivery {
   remoteAddress: string;
 }
 
-export type HookHandler = (delivery: HookDelivery) => Promise<void>;
+/** Why a delivery is not believed; nothing when it is. */
+export type HookRefusal = string | null | undefined;
+
+export type HookHandler = (delivery: HookDelivery) => Promise<HookRefusal>;
+
+export interface HookServices {
+  /** Before anything is read. @throws DomainError RATE_LIMITED */
+  admit: (remoteAddress: string) => Promise<void>;
+  /** For what any client can send as often as it likes. */
+  refused: CountedLog;
+  log: Pick<Logger, 'error'>;
+}
 
 export async function answerHook(
   request: IncomingMessage,
   response: ServerResponse,
   handler: HookHandler,
   about: { requestId: string; remoteAddress: string },
-  log: Pick<Logger, 'error' | 'warn'>,
+  { admit, refused, log }: HookServices,
 ): Promise<void> {
+  const { remoteAddress } = about;
+  const path = request.url ?? '';
+  const refuse = (reason: string) => refused.count({ path, remoteAddress, reason });
+  try {
+    await admit(remoteAddress);
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    refuse(error.code);
+    // The body is not read.
+    response.setHeader('connection', 'close');
+    answerNothing(response);
+    return;
+  }
   const body = await readBody(request, MAX_HOOK_BYTES);
   if (body === null) {
-    log.warn(
-      { ...about, path: request.url, maxBytes: MAX_HOOK_BYTES },
-      'a delivery was too large and was dropped',
-    );
+    refuse(`over ${MAX_HOOK_BYTES} bytes`);
     response.setHeader('connection', 'close');
   } else {
-    const handled = handler({ body, headers: request.headers, ...about }).catch((error: unknown) => {
-      log.error({ ...about, path: request.url, err: error }, 'a delivery could not be handled');
-    });
+    const handled = handler({ body, headers: request.headers, ...about }).then(
+      (refusal) => (refusal == null ? undefined : refuse(refusal)),
+      (error: unknown) => {
+        if (error instanceof DomainError) refuse(error.code);
+        else log.error({ ...about, path, err: error }, 'a delivery could not be handled');
+      },
+    );
     const patience = new AbortController();
     await Promise.race([
       handled,
@@ -47,6 +74,10 @@ export async function answerHook(
     ]);
     patience.abort();
   }
+  answerNothing(response);
+}
+
+function answerNothing(response: ServerResponse): void {
   response.writeHead(200, { 'content-length': '0' });
   response.end();
 }

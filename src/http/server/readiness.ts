@@ -21,6 +21,8 @@ const CHECK_TIMEOUT_MS = 3_000;
 export function createReadiness(deps: {
   db: Db;
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
+  /** The invariants that the last reconciliation found broken. */
+  findBroken: () => Promise<readonly string[]>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
@@ -32,16 +34,21 @@ export function createReadiness(deps: {
       const [found] = await Promise.all([describeNetwork(network), network.nextSequences()]);
       return found;
     }),
+    reconciliation: check(async () => {
+      const broken = await deps.findBroken();
+      return broken.length === 0 ? 'ok' : `broken: ${broken.join(', ')}`;
+    }),
     signing: check(async () => {
       const halted = await readHalt(db);
       return halted === null ? 'ok' : `halted: ${halted}`;
     }),
   };
   return async () => {
-    const [ofDatabase, ofNetwork, ofSigning] = await Promise.all([
+    const [ofDatabase, ofNetwork, ofSigning, ofReconciliation] = await Promise.all([
       checks.database(),
       checks.network(),
       checks.signing(),
+      checks.reconciliation(),
     ]);
     const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
     return {
@@ -52,6 +59,8 @@ export function createReadiness(deps: {
         ...channelsOf(network),
         // Purchases and reads go on while signing is halted: told, but it is so for every instance.
         ...(ofDatabase === 'ok' && ofSigning !== 'ok' ? { signing: ofSigning } : {}),
+        // Of the last one: an operator has to look, and no other instance would be better.
+        ...(ofDatabase === 'ok' && ofReconciliation !== 'ok' ? { reconciliation: ofReconciliation } : {}),
       },
     };
   };

@@ -11,16 +11,18 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
+import { createCountedLog } from '../../lib/countedLog.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
-import type { HookHandler } from './hooks.ts';
+import type { HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from '../pages/livePage.ts';
 import { readBody } from '../../lib/readBody.ts';
+import type { DirectExchange } from '../graphql/directPost.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 import { GRAPHQL_PATH } from '../graphql/yoga.ts';
@@ -28,14 +30,14 @@ import { GRAPHQL_PATH } from '../graphql/yoga.ts';
 /** The largest operation with all its variables is under 10 kB. */
 const MAX_GRAPHQL_BODY_BYTES = 100_000;
 
-export interface Exchange {
-  request: IncomingMessage;
-  response: ServerResponse;
+export interface Exchange extends DirectExchange {
   requestId: string;
+  /** The one that the client has sent. */
+  clientRequestId: string | undefined;
   remoteAddress: string;
 }
 
-export type Route = (exchange: Exchange) => Promise<void>;
+type Route = (exchange: Exchange) => Promise<void>;
 
 export interface RouteOptions {
   pipeline: Pipeline;
@@ -62,19 +64,28 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     maxWaiting: MAX_DELIVERIES,
     waitMs: DELIVERY_WAIT_MS,
   });
+  const services: HookServices = {
+    admit: (remoteAddress) => pipeline.gate.admitAddress(remoteAddress, []),
+    refused: createCountedLog(options.log, 'deliveries were refused'),
+    log: options.log,
+  };
   const readiness = keptReadiness(options);
   const routes = new Map<string, Route>([
     ['/', page(pipeline, ({ response }) => answerLivePage(response))],
-    [GRAPHQL_PATH, (exchange) => answerGraphql(exchange, options)],
-    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), options.log)],
-    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), options.log)],
+    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), services)],
+    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), services)],
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
   return async (exchange) => {
     try {
-      const route = routes.get(pathOf(exchange.request)) ?? answerNotFound;
-      await route(exchange);
+      const path = pathOf(exchange.request);
+      if (path === GRAPHQL_PATH) {
+        await answerGraphql(exchange, options);
+        return;
+      }
+      exchange.prepare();
+      await (routes.get(path) ?? answerNotFound)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
@@ -94,13 +105,26 @@ function page({ gate }: Pipeline, answer: Route): Route {
 }
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
-  const { request, response, requestId, remoteAddress } = exchange;
+  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
+  const whenSent = (callback: () => void) => void response.once('close', callback);
+  const context = newContext({
+    requestId,
+    clientRequestId,
+    remoteAddress,
+    transport: 'http' as const,
+    startedAt: clock.now(),
+    whenSent,
+  });
+  // Node enforces a declared length; an undeclared one is counted here.
+  const isLengthKnown =
+    request.headers['transfer-encoding'] === undefined && declaredBytes(request) <= MAX_GRAPHQL_BODY_BYTES;
+  if (isLengthKnown && (await pipeline.post(exchange, context))) return;
+  exchange.prepare();
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
     await page(pipeline, () => graphiql(request, response))(exchange);
     return;
   }
-  // Node enforces a declared length; an undeclared one is counted here.
-  if (request.headers['transfer-encoding'] !== undefined || declaredBytes(request) > MAX_GRAPHQL_BODY_BYTES) {
+  if (!isLengthKnown) {
     const body = await readBody(request, MAX_GRAPHQL_BODY_BYTES);
     if (body === null) {
       response.setHeader('connection', 'close');
@@ -110,18 +134,17 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
     // yoga's adapter takes a body that is already read from here.
     Object.assign(request, { body: body.toString() });
   }
-  const about = { requestId, remoteAddress, transport: 'http' as const, startedAt: clock.now() };
-  await pipeline.handle(request, response, newContext(about));
+  await pipeline.handle(request, response, context);
 }
 
 function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
+function hookRoute(handler: HookHandler, services: HookServices): Route {
   return async ({ request, response, requestId, remoteAddress }) => {
     if (request.method === 'POST') {
-      await answerHook(request, response, handler, { requestId, remoteAddress }, log);
+      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
       return;
     }
     response.setHeader('allow', 'POST');
@@ -129,11 +152,11 @@ function hookRoute(handler: HookHandler, log: RouteOptions['log']): Route {
   };
 }
 
-/** @throws DomainError OVERLOADED, which is logged, when deliveries come faster than they can be handled */
+/** @throws DomainError OVERLOADED, which is counted, when deliveries come faster than they can be handled */
 function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHandler {
   return async (delivery) => {
     const giveBack = await deliveries.take();
-    await handler(delivery).finally(giveBack);
+    return handler(delivery).finally(giveBack);
   };
 }
 
@@ -156,13 +179,11 @@ async function answerNotFound({ response }: Exchange): Promise<void> {
   answerError(response, 404, 'NOT_FOUND', `There is nothing at this address; the API is at ${GRAPHQL_PATH}.`);
 }
 
-function answerFailure(
-  { request, response, requestId }: Exchange,
-  error: unknown,
-  log: RouteOptions['log'],
-): void {
+function answerFailure(exchange: Exchange, error: unknown, log: RouteOptions['log']): void {
+  const { request, response, requestId } = exchange;
   // The client disconnected: not a defect, and no answer is needed.
   if (request.destroyed && !request.complete) return;
+  if (!response.headersSent && !response.hasHeader('x-request-id')) exchange.prepare();
   if (error instanceof DomainError && !response.headersSent) {
     answerRefusal(response, error);
     return;

@@ -10,7 +10,7 @@ import { addressKey } from '../../limits/addressKey.ts';
 import { clientAddressOf } from '../../limits/clientAddress.ts';
 import { createCounters } from '../../limits/counters.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { answerError, answerRefusal, setSecurityHeaders } from './answers.ts';
+import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
 import type { RouteOptions } from './routes.ts';
@@ -27,7 +27,7 @@ const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
 
-/** A request id of a proxy or a client that is safe to print. */
+/** The request id of a proxy or a client, when it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
 
 export interface HttpServerOptions extends PipelineOptions, Omit<RouteOptions, 'pipeline' | 'log' | 'clock'> {
@@ -47,13 +47,13 @@ interface RequestTimeouts {
 }
 
 /** What is open at the moment. */
-export interface Load {
+interface Load {
   unfinishedRequests: number;
   sockets: number;
   subscriptions: number;
 }
 
-export interface HttpServer {
+interface HttpServer {
   /** Resolves with the port in use. @throws EADDRINUSE and the like */
   listen(port: number, host: string): Promise<number>;
   /** Refuses new connections, closes websockets, waits up to `graceMs` for running answers, then closes everything. */
@@ -63,7 +63,11 @@ export interface HttpServer {
 
 /** A proxy may decide by one of them, and what stands behind it by the other. */
 function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
-  return rawHeaders.filter((name, at) => at % 2 === 0 && name.toLowerCase() === 'host').length > 1;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) {
+    if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
+  }
+  return hosts > 1;
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -90,19 +94,33 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const remoteAddress = remoteAddressOf(request);
     const finish = unfinished.open(addressKey(remoteAddress));
     running.add(response);
-    response.once('close', () => {
+    response.on('close', () => {
       finish?.();
       running.delete(response);
     });
-    const requestId = requestIdOf(request) ?? options.newRequestId();
-    response.setHeader('x-request-id', requestId);
-    if (isClosing) response.setHeader('connection', 'close');
-    setSecurityHeaders(response);
-    compressAnswer(request, response);
+    // Never the client's: two requests could have one, and a log that is searched by it could be misled.
+    const requestId = options.newRequestId();
+    const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
+    if (isClosing) headers.push('connection', 'close');
+    const exchange = {
+      request,
+      response,
+      requestId,
+      clientRequestId: clientRequestIdOf(request),
+      remoteAddress,
+      headers,
+      prepare() {
+        setHeaders(response, headers);
+        compressAnswer(request, response);
+      },
+    };
+    if (finish !== null && !hasTwoHosts(request)) {
+      void route(exchange);
+      return;
+    }
+    exchange.prepare();
     if (finish === null) answerRefusal(response, overloaded());
-    else if (hasTwoHosts(request))
-      answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
-    else void route({ request, response, requestId, remoteAddress });
+    else answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
@@ -172,7 +190,7 @@ function isSameOrigin(origin: string, host: string | undefined): boolean {
   return URL.canParse(origin) && new URL(origin).host === host;
 }
 
-function requestIdOf(request: IncomingMessage): string | undefined {
+function clientRequestIdOf(request: IncomingMessage): string | undefined {
   const given = request.headers['x-request-id'];
   return typeof given === 'string' && REQUEST_ID.test(given) ? given : undefined;
 }

@@ -7,7 +7,7 @@
  */
 import { MessageType, parseMessage } from 'graphql-ws';
 
-export type HandleMessage = (data: string) => Promise<void>;
+type HandleMessage = (data: string) => Promise<void>;
 
 interface Run {
   /** The client wants no more of it; it may still be ending. */

@@ -8,7 +8,7 @@ import type { Server } from 'node:http';
 import type { Socket } from 'node:net';
 
 /** A client may read nothing of its pending output for this long. */
-export const SOCKET_STALL_MS = 30_000;
+const SOCKET_STALL_MS = 30_000;
 
 /** Checks per stall time: a stalled connection ends at most this fraction late. */
 const SWEEPS_PER_STALL = 4;

@@ -28,7 +28,7 @@ import { toWireError } from '../graphql/errors.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { mapAllAndLog } from '../graphql/maskErrors.ts';
 import { separateReusedIds } from './reusedIds.ts';
-import { limitMessages } from './messageLimit.ts';
+import { createMessageLimit, type AdmitMessage } from './messageLimit.ts';
 import { refuseForNow } from '../server/refuseUpgrade.ts';
 import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
 import { sendEvents } from './sentEvents.ts';
@@ -54,7 +54,7 @@ const TOO_MANY = 4429;
 const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
-export interface WebsocketOptions {
+interface WebsocketOptions {
   pipeline: Pipeline;
   credentialEnds: CredentialEnds;
   limits: Limits;
@@ -64,7 +64,7 @@ export interface WebsocketOptions {
   remoteAddressOf: (request: IncomingMessage) => string;
 }
 
-export interface WebsocketServer {
+interface WebsocketServer {
   /** Takes a connection whose path and origin are checked. */
   upgrade(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Closes every socket with 1001; resolves when all are closed, or after `graceMs`. */
@@ -81,6 +81,8 @@ interface Peer {
   /** Resolves when the message has left the process. */
   send: (message: string) => Promise<void>;
   messagesInWork: number;
+  /** What waits for the answer to an operation to be sent, by the operation's id. */
+  unsent: Map<string, () => void>;
   unwatchCredential: () => void;
 }
 
@@ -94,9 +96,16 @@ interface Run {
 type PeerContext = SocketContext<Record<string, unknown>, Peer>;
 
 export function createWebsocketServer(options: WebsocketOptions): WebsocketServer {
-  const sockets = new WebSocketServer({ noServer: true, maxPayload: MAX_MESSAGE_BYTES, handleProtocols });
+  const sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: MAX_MESSAGE_BYTES,
+    handleProtocols,
+    // One message of each socket in a turn of the event loop: what a socket sends at once, others need not wait for.
+    allowSynchronousEvents: false,
+  });
   const protocol = createProtocol(options);
   const open = createCounters(options.limits.maxConnections, options.limits.maxSocketsPerAddress);
+  const limitMessages = createMessageLimit(options.limits.rates.addressPerMinute, () => performance.now());
   const accept = (socket: WebSocket, request: IncomingMessage, remoteAddress: string) => {
     const peer: Peer = {
       socket,
@@ -105,9 +114,11 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       caller: null,
       send: async () => undefined,
       messagesInWork: 0,
+      unsent: new Map(),
       unwatchCredential: () => undefined,
     };
-    serve(peer, request, protocol, options.log);
+    const admitMessage = limitMessages(socket, addressKey(remoteAddress));
+    serve(peer, { request, protocol, admitMessage, log: options.log });
   };
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const remoteAddress = options.remoteAddressOf(request);
@@ -196,7 +207,8 @@ function createProtocol(options: WebsocketOptions) {
       }
       const { caller, remoteAddress } = peer;
       const about = { requestId: newRequestId(), remoteAddress, caller, transport: 'websocket' as const };
-      const context = newContext({ ...about, startedAt: clock.now() });
+      const whenSent = (callback: () => void) => void peer.unsent.set(id, callback);
+      const context = newContext({ ...about, startedAt: clock.now(), whenSent });
       const refuse = (errors: readonly GraphQLError[]) => {
         pipeline.logRefusal(context, errors);
         return errors;
@@ -212,14 +224,29 @@ function createProtocol(options: WebsocketOptions) {
       result.errors === undefined ? undefined : { ...result, errors: result.errors.map(toWireError) },
     onError: (_context: PeerContext, _id, _payload, errors) =>
       errors.flatMap((error) => mapAllAndLog(error, newRequestId(), log)).map(toWireError),
-    onClose: ({ extra: peer }) => peer.unwatchCredential(),
+    onComplete: ({ extra: peer }, id) => {
+      peer.unsent.get(id)?.();
+      peer.unsent.delete(id);
+    },
+    onClose: ({ extra: peer }) => {
+      peer.unwatchCredential();
+      for (const callback of peer.unsent.values()) callback();
+      peer.unsent.clear();
+    },
   });
 }
 
 type Protocol = ReturnType<typeof createProtocol>;
 
+interface Served {
+  request: IncomingMessage;
+  protocol: Protocol;
+  admitMessage: AdmitMessage;
+  log: ErrorLog;
+}
+
 /** Connects one websocket to the protocol. */
-function serve(peer: Peer, request: IncomingMessage, protocol: Protocol, log: ErrorLog): void {
+function serve(peer: Peer, { request, protocol, admitMessage, log }: Served): void {
   const { socket } = peer;
   const fail = (error: unknown) => {
     log.error({ err: error, remoteAddress: peer.remoteAddress }, 'a websocket failed because of a defect');
@@ -245,13 +272,14 @@ function serve(peer: Peer, request: IncomingMessage, protocol: Protocol, log: Er
       close: (code, reason) => socket.close(code, closeReason(reason ?? '')),
       onMessage: (handle) => {
         const separated = separateReusedIds(socket, handle);
-        socket.on('message', (data: Buffer) => work(separated, data));
+        socket.on('message', (data: Buffer) => {
+          if (admitMessage()) work(separated, data);
+        });
       },
     },
     peer,
   );
   limitUnread(socket, request);
-  limitMessages(socket);
   // Protocol errors of a client (an oversized message, a bad frame) end its socket; ws sends the close code.
   socket.on('error', () => undefined);
 }

@@ -1,6 +1,7 @@
 /**
  * Runs an indexer over a store of events: its REST interface on loopback, and its deliveries.
  */
+import { timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { BodyShape } from './deliveryBodies.ts';
@@ -12,6 +13,8 @@ import type { IndexerStore } from './store.ts';
 
 export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes'> {
   store: IndexerStore;
+  /** What a client has to send as its bearer token; null for an indexer that anyone may ask. */
+  token: string | null;
   /** Called for failed deliveries and failed requests. */
   onError: (message: string, error: unknown) => void;
   /** The deployed indexers' shape by default. */
@@ -51,6 +54,10 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
+      if (!isAllowed(request, options.token)) {
+        writeAnswer(response, { status: 401, body: { error: 'The bearer token is missing or wrong' } });
+        return;
+      }
       writeAnswer(response, await answerRequest(store, request));
     } catch (error) {
       onError('The indexer failed to answer a request', error);
@@ -71,6 +78,14 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
     await dispatcher.stop();
     throw error;
   }
+}
+
+/** Every user of this machine reaches loopback. */
+function isAllowed(request: IncomingMessage, token: string | null): boolean {
+  if (token === null) return true;
+  const expected = Buffer.from(`Bearer ${token}`);
+  const given = Buffer.from(request.headers.authorization ?? '');
+  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 async function listen(server: Server): Promise<string> {

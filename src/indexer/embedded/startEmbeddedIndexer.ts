@@ -1,30 +1,38 @@
 /**
  * The embedded indexer: watches the embedded network, with the REST interface and deliveries of a deployed one.
  *
- * It listens on loopback only. Every instance of the server runs one; they share registrations and claims through the
- * database, so any of them can be asked.
+ * It listens on loopback only, and answers the server beside it alone: its token is in that process's memory. Every
+ * instance of the server runs one; they share registrations and claims through the database.
  */
 import { sql } from 'drizzle-orm';
 import type { Clock } from '../../lib/clock.ts';
 import type { DatabaseHandle } from '../../db/connection.ts';
 import { EVENTS_CHANNEL } from '../../ledger/network/embedded/landing.ts';
 import { claimDeliveries, readEvents } from './eventLog.ts';
+import { hex } from './hex.ts';
 import { addRegistration, listRegistrations, removeRegistration } from './registrations.ts';
 import { serveIndexer } from './serveIndexer.ts';
 import type { IndexerOptions, RunningIndexer } from './serveIndexer.ts';
 
-export interface EmbeddedIndexerOptions extends Omit<IndexerOptions, 'store' | 'onNews'> {
+export interface EmbeddedIndexerOptions extends Omit<IndexerOptions, 'store' | 'onNews' | 'token'> {
   handle: Pick<DatabaseHandle, 'db' | 'listen'>;
   clock: Clock;
 }
 
-export type EmbeddedIndexer = RunningIndexer;
+export interface EmbeddedIndexer extends RunningIndexer {
+  /** For `createIndexerClient`. */
+  token: string;
+}
+
+const TOKEN_BYTES = 32;
 
 export async function startEmbeddedIndexer(options: EmbeddedIndexerOptions): Promise<EmbeddedIndexer> {
   const { handle, clock, ...rest } = options;
   const { db } = handle;
-  return serveIndexer({
+  const token = hex(rest.randomBytes(TOKEN_BYTES));
+  const running = await serveIndexer({
     ...rest,
+    token,
     onNews: (wake) => handle.listen(EVENTS_CHANNEL, wake, wake),
     store: {
       addRegistration: (wanted) => addRegistration({ db, clock, randomBytes: rest.randomBytes }, wanted),
@@ -35,4 +43,5 @@ export async function startEmbeddedIndexer(options: EmbeddedIndexerOptions): Pro
       check: async () => void (await db.execute(sql`SELECT 1`)),
     },
   });
+  return { ...running, token };
 }

@@ -6,14 +6,15 @@
 import { sql } from 'drizzle-orm';
 import type { AuditRow } from '../../db/auditRows.ts';
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
+import type { Batcher } from '../../lib/batches.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
-import { createBatcher, type Batcher } from './batcher.ts';
+import { createBookingBatcher } from './batcher.ts';
 import { encodeBookings, type BookingKey, type BookingRow, type EncodableBooking } from './bookingCodec.ts';
 import type { Posting } from './posting.ts';
 
 export type { BookingKey } from './bookingCodec.ts';
 
-export interface Booking {
+interface Booking {
   posting: Posting;
   /** Stands for the posting's `referenceId`. Reserved if it is posted; a refusal leaves it free. */
   key: BookingKey;
@@ -29,7 +30,7 @@ interface PriceOfTonne {
   priceCurrency: string | null;
 }
 
-export type BookingOutcome =
+type BookingOutcome =
   | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
   /**
    * The key was used before with the same input, for this subject: the booking's own when it was posted by a commit whose
@@ -73,17 +74,15 @@ export function createBooks(deps: {
   ids: IdSource;
 }): Books {
   const { handle, ids } = deps;
-  const now = () => deps.clock.now();
   const lane = <Item extends Booking>(
     commit: (items: readonly Item[], at: Date, writerId: string) => Promise<BookingOutcome[]>,
   ) => {
     // Each lane counts its own entries of the audit log, so that lanes don't wait for each other.
     const writerId = ids.next();
-    return createBatcher<Item, BookingOutcome>({
-      commit: (items, at) => commit(items, at, writerId),
-      keyOf: ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
-      now,
-    });
+    return createBookingBatcher<Item, BookingOutcome>(
+      (items) => commit(items, deps.clock.now(), writerId),
+      ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
+    );
   };
 
   const plain = lane<Booking>(async (bookings, at, writerId) => {
@@ -116,8 +115,8 @@ export function createBooks(deps: {
   };
 
   return {
-    post: (booking) => plain.add(booking),
-    postWith: (rider, booking, row) => laneWith(rider).add({ ...booking, row: row as object }),
+    post: (booking) => plain.submit(booking),
+    postWith: (rider, booking, row) => laneWith(rider).submit({ ...booking, row: row as object }),
   };
 }
 

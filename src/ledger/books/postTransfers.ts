@@ -10,13 +10,13 @@ import type { Tx } from '../../db/connection.ts';
 import { encodeBookings, type BookingRow } from './bookingCodec.ts';
 import type { Posting } from './posting.ts';
 
-export type PostingResult =
+type PostingResult =
   | { ok: true }
   /** Refused: the debited account holds only `available` tonnes. */
   | { ok: false; available: bigint };
 
 /** Accounts stay locked while a batch is written: some 10 ms with this many. Callers split larger batches. */
-export const MAX_POSTINGS_PER_BATCH = 500;
+const MAX_POSTINGS_PER_BATCH = 500;
 
 /** Call it at most once per transaction: locks are ordered within one call only. */
 export async function postTransfers(

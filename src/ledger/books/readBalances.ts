@@ -1,11 +1,10 @@
 /**
- * Reads the books: a project's position, and a buyer's balances and statement.
+ * Reads the books: a project's position, and a buyer's balances.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { countRows, keysetOf, MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
-import { accounts, entries, projects } from '../../db/tables/index.ts';
-import type { TransferKind } from './posting.ts';
+import { countRows, keysetOf, type KeysetPage } from '../../db/keyset.ts';
+import { accounts, projects } from '../../db/tables/index.ts';
 
 /** Whole tonnes of one project by account kind. `issued` is what the mint brought in. */
 export interface ProjectPosition {
@@ -76,53 +75,4 @@ export async function readBuyerBalances(
 /** MAX_COUNTED at most. */
 export function countBuyerBalances(db: Db, buyerId: string): Promise<number> {
   return countRows(db, accounts, and(eq(accounts.kind, 'buyer'), eq(accounts.ownerId, buyerId)));
-}
-
-export interface StatementEntry {
-  version: bigint;
-  kind: TransferKind;
-  referenceId: string;
-  amountTonnes: bigint;
-  balanceBeforeTonnes: bigint;
-  balanceAfterTonnes: bigint;
-  postedAt: Date;
-}
-
-/** A buyer's entries for one project, oldest first; the cursor is the entry's version. */
-export async function readStatement(
-  db: Db,
-  buyerId: string,
-  projectId: string,
-  page: KeysetPage<bigint>,
-): Promise<StatementEntry[]> {
-  const keys = keysetOf(entries.version, page);
-  // A constant to the planner, so that it merges the two indexes in the order of versions and reads one page.
-  const account = sql`(SELECT ${accounts.id} FROM ${accounts} WHERE ${and(
-    eq(accounts.projectId, projectId),
-    eq(accounts.kind, 'buyer'),
-    eq(accounts.ownerId, buyerId),
-  )})`;
-  return db
-    .select({
-      version: entries.version,
-      kind: entries.kind,
-      referenceId: entries.referenceId,
-      amountTonnes: entries.amount,
-      balanceBeforeTonnes: entries.balanceBefore,
-      balanceAfterTonnes: entries.balanceAfter,
-      postedAt: entries.createdAt,
-    })
-    .from(entries)
-    .where(and(sql`${entries.accountId} = ${account}`, keys.where))
-    .orderBy(keys.orderBy)
-    .limit(page.limit);
-}
-
-/** The number of a buyer's entries for one project, MAX_COUNTED at most: versions have no gaps. */
-export async function countEntries(db: Db, buyerId: string, projectId: string): Promise<number> {
-  const [account] = await db
-    .select({ version: accounts.version })
-    .from(accounts)
-    .where(and(eq(accounts.projectId, projectId), eq(accounts.kind, 'buyer'), eq(accounts.ownerId, buyerId)));
-  return Math.min(Number(account?.version ?? 0n), MAX_COUNTED);
 }

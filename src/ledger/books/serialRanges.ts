@@ -10,7 +10,7 @@ import type { Db } from '../../db/connection.ts';
 import { accounts, transfers } from '../../db/tables/index.ts';
 
 /** Both ends included; the first tonne of a project is number 1. */
-export interface SerialRange {
+interface SerialRange {
   first: bigint;
   last: bigint;
 }

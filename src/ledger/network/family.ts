@@ -58,7 +58,7 @@ export interface CreatedNetwork {
   checkIdentity: CheckIdentity | null;
 }
 
-export interface NetworkDeps {
+interface NetworkDeps {
   /** The platform's database; null when it could not be opened, which `ledger:check` goes on without. */
   handle: DatabaseHandle | null;
   /** What was final before this process began. */

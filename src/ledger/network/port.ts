@@ -4,7 +4,7 @@
  * Glossary
  *   network      the ledger network that tokens live on (not the platform's books)
  *   custody      what the platform's one signer holds on the network; `custodyAddress` is that signer
- *   base units   integers of 10^-18 tonne CO2e or kilogram; every amount in this file is in base units
+ *   base units   integers of 10^-18 tonne CO2e or kilogram; every amount that crosses the port is in base units
  *   call         one contract invocation, described without any network's own types
  *   draft        a call that passed the network's simulation and can be signed
  *   slot         a sequence slot: the signing account and the sequence that a signature uses up
@@ -21,275 +21,40 @@
  *
  * Where each account's transactions are numbered, the caller assigns the numbers:
  * each slot belongs to one call at a time, and is free again only when that call is proved dead.
+ *
+ * This file is the port's door: what the port speaks of lies in port/, by subject, and is imported from here.
  */
-
-export type Address = string;
-export type TransactionHash = string;
-export type BaseUnits = bigint;
-/** Seconds since 1970-01-01T00:00:00Z by the network's own clock. */
-export type UnixSeconds = bigint;
-/** `0x` and 64 lower-case hexadecimal digits. */
-export type Hash32 = string;
-
-export interface CarbonCreditMetadata {
-  creditType: string;
-  verificationBodyRef: string;
-  vintageYear: number;
-  /** Base units. */
-  quantityCO2e: BaseUnits;
-  projectLocation: string;
-  projectType: string;
-  verificationDocHash: Hash32;
-  lastUpdated: UnixSeconds;
-}
-
-export interface CommodityMetadata {
-  commodityType: string;
-  /** Whole kilograms, not base units. */
-  quantityKg: bigint;
-  gradeClassification: string;
-  warehouseId: string;
-  warehouseLocation: string;
-  depositDate: UnixSeconds;
-  expiryDate: UnixSeconds;
-  inspectionReportHash: Hash32;
-  /** Whole US dollars multiplied by 10^18. */
-  valuationUSD: bigint;
-  harvestSeason: string;
-  lastUpdated: UnixSeconds;
-}
-
-interface DeployCall {
-  /** Makes the deploy repeatable without a second token: a factory accepts each salt once. */
-  salt: Hash32;
-  name: string;
-  symbol: string;
-  /** The readable asset id; adapters hash it as their network wants. */
-  assetId: string;
-  countryCode: string;
-}
-
-/** One contract invocation by the custody signer. */
-export type NetworkCall =
-  | ({ kind: 'deployCarbonCredit'; metadata: CarbonCreditMetadata } & DeployCall)
-  | ({ kind: 'deployCommodityReceipt'; metadata: CommodityMetadata } & DeployCall)
-  | { kind: 'mint'; tokenAddress: Address; to: Address; amount: BaseUnits }
-  | { kind: 'retire'; tokenAddress: Address; amount: BaseUnits; beneficiary: string; note: string }
-  | { kind: 'markExpired'; tokenAddress: Address }
-  | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
-  /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedApproval`. */
-  | { kind: 'approve'; tokenAddress: Address; amount: BaseUnits }
-  | { kind: 'initiateOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
-  | { kind: 'confirmOffRampSettlement'; sessionId: string }
-  | { kind: 'refundOffRamp'; sessionId: string };
-
-export type NetworkCallKind = NetworkCall['kind'];
-
-/** A call that a holder may sign; the platform only prepares and submits it. */
-export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'approve' | 'initiateOffRamp' }>;
-
-/** How a network numbers what its accounts send. */
-export interface SigningOrder {
-  /** Accounts that may sign, in no order: custody itself, or channels in its place. */
-  readonly accounts: readonly Address[];
-  /** Configured to sign, but missing on the network when last read: not in `accounts` until they exist. */
-  readonly missing?: readonly Address[] | undefined;
-  /** How many transactions of one account may be open at a time; further ones wait. */
-  readonly maxOpenPerAccount: number;
-}
-
-export type NextSequences = ReadonlyMap<Address, bigint>;
-
-/** The account that signs, and the number in its order that the transaction uses up. */
-export interface SequenceSlot {
-  source: Address;
-  sequence: bigint;
-}
-
-/** A call that the network would accept in its present state. */
-export interface Draft {
-  /** No I/O: runs under the caller's row lock. `slot` is null where there is no order. */
-  sign(slot: SequenceSlot | null): Promise<PreparedTransaction>;
-}
-
-/** Signed bytes ready to be committed and then sent. */
-export interface PreparedTransaction {
-  hash: TransactionHash;
-  signedBytes: Uint8Array;
-  /** The account whose sequence (if the network has one) the transaction uses. */
-  source: Address;
-  /** Sequence or nonce of `source`; null on networks without an order per account. */
-  sequence: bigint | null;
-  /**
-   * After this moment of the network's clock the bytes can't land; null where only another use of the nonce makes them
-   * dead.
-   */
-  validUntil: UnixSeconds | null;
-  /** The latest ledger when the transaction was built: history must reach back to here to prove it dead. */
-  preparedAtLedger: bigint;
-}
-
-/** A node's answer to a broadcast: a hint, never a decision. */
-export type BroadcastAnswer =
-  { status: 'accepted' } | { status: 'refused'; reason: string } | { status: 'unknown'; reason: string };
-
-/** Why the network refused a call, finally. */
-export type RefusalReason =
-  | 'INSUFFICIENT_BALANCE'
-  | 'ZERO_AMOUNT'
-  | 'PAUSED'
-  | 'UNAUTHORIZED'
-  | 'SALT_ALREADY_USED'
-  | 'REFERENCE_ALREADY_USED'
-  | 'WRONG_STATUS'
-  | 'INSUFFICIENT_ALLOWANCE'
-  | 'WRONG_TEMPLATE'
-  | 'CONTRACT_NOT_FOUND'
-  | 'NOT_EXPIRED'
-  | 'NOT_AS_PREPARED'
-  /** The contract accepts only accounts that its verifier knows. */
-  | 'NOT_VERIFIED'
-  /** A factory charges more for a deployment than the operator allows: an operator decides, so the call is kept. */
-  | 'FEE_ABOVE_CAP'
-  /** Signed but dead, and only the holder could sign it again. */
-  | 'EXPIRED'
-  | 'OTHER';
-
-export interface Refusal {
-  reason: RefusalReason;
-  /** For people; names the problem, with values. */
-  message: string;
-}
-
-/** The result of a landed call, by kind of call. */
-export type CallResult =
-  | { kind: 'deployed'; contractAddress: Address }
-  | { kind: 'retired'; retirementIndex: number }
-  | { kind: 'done' };
-
-/** An attempt as the database stores it. */
-export type SentTransaction = Pick<
+import type { HolderCall, NetworkCall } from './port/calls.ts';
+import type { Continuity, NetworkStatus } from './port/history.ts';
+import type {
+  CarbonTotals,
+  ExpiryAnswer,
+  OffRampDeposit,
+  RetirementCountAnswer,
+  RetirementPage,
+  SettlementContract,
+  TokenTemplate,
+  WantedTransaction,
+} from './port/tokens.ts';
+import type {
+  BroadcastAnswer,
+  Draft,
+  NextSequences,
+  Outcome,
   PreparedTransaction,
-  'hash' | 'source' | 'sequence' | 'validUntil' | 'preparedAtLedger'
-> &
-  /** Reveal what else the bytes authorised, where they contain something that is valid outside their transaction. */
-  Partial<Pick<PreparedTransaction, 'signedBytes'>>;
+  SentTransaction,
+  SigningOrder,
+  UnsignedTransaction,
+} from './port/transactions.ts';
+import type { Address, BaseUnits, Hash32, TransactionHash } from './port/units.ts';
 
-/** What the network says about an attempt. */
-export type Outcome =
-  /** Not landed finally, and still able to. */
-  | { status: 'pending' }
-  | { status: 'succeeded'; ledger: bigint; closedAt: UnixSeconds; result: CallResult }
-  /** Landed and refused by the contract: final, without effect. */
-  | { status: 'refused'; ledger: bigint; refusal: Refusal }
-  /**
-   * Proved unable to have an effect, now or later, for a reason that is not the contract's: a new attempt is safe. It
-   * never landed, or landed without effect because of the network's own limits (fees, gas, footprint).
-   */
-  | {
-      status: 'dead';
-      proof: string;
-      /**
-       * Set when it landed and was charged without effect: the cause, as a constant phrase, so that repeated deaths of
-       * one cause are recognised. Each is charged.
-       */
-      cause?: string;
-      /** Set when another transaction used its slot: that one, or null when it is unknown. */
-      usedBy?: TransactionHash | null;
-    }
-  /** The network no longer has the history that would decide it. */
-  | { status: 'undeterminable'; reason: string };
-
-export interface NetworkStatus {
-  /** The latest closed (and final) ledger. */
-  ledger: bigint;
-  closedAt: UnixSeconds;
-  /** The oldest ledger whose transactions can still be looked up. */
-  oldestLedger: bigint;
-}
-
-/** A final ledger, by its number and, where ledgers have one, by its hash. */
-export interface FinalLedger {
-  ledger: bigint;
-  hash: string | null;
-}
-
-/** Whether the network still has the history that this platform has seen as final. */
-export type Continuity =
-  | { status: 'whole' }
-  /** What was final is gone: the same numbers are other ledgers now. */
-  | { status: 'rewritten'; message: string };
-
-/** An immutable record that the token keeps of one retirement. */
-export interface RetirementRecord {
-  index: number;
-  retiredBy: Address;
-  amount: BaseUnits;
-  timestamp: UnixSeconds;
-  beneficiary: string;
-  note: string;
-}
-
-/** A record whose transaction is asked for. */
-export interface WantedTransaction extends Pick<RetirementRecord, 'index' | 'timestamp'> {
-  /** Hashes from other sources, in any form: where to look, never believed. */
-  hints: readonly string[];
-}
-
-export interface CarbonTotals {
-  totalSupply: BaseUnits;
-  totalRetired: BaseUnits;
-  totalRetirements: number;
-}
-
-/** `totals` and `records` belong to one moment of the network. */
-export interface RetirementPage {
-  totals: CarbonTotals;
-  /** Ascending by index, without gaps, from the index asked for. */
-  records: RetirementRecord[];
-}
-
-export type TokenTemplate = 'carbon-credit' | 'commodity';
-
-export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
-
-export type RetirementCountAnswer =
-  | { tokenAddress: Address; totalRetirements: number }
-  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
-
-export type ExpiryAnswer =
-  | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
-  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
-
-export interface OffRampDeposit {
-  depositor: Address;
-  tokenAddress: Address;
-  amount: BaseUnits;
-  status: 'PENDING' | 'SETTLED' | 'REFUNDED' | 'RECORDED';
-  initiatedAt: UnixSeconds;
-}
-
-/** What a holder's wallet signs, in the form that the network's wallets take. */
-export interface UnsignedTransaction {
-  /** `stellar-xdr`: base64 envelope. `evm-call`: JSON of chainId, from, to, data, value, nonce, gas and fees. */
-  format: 'embedded-payload' | 'stellar-xdr' | 'evm-call';
-  payload: string;
-  holder: Address;
-  /** After this moment of the network's clock it can't land any more; null where it does not expire. */
-  validUntil: UnixSeconds | null;
-}
-
-export interface SettlementContract {
-  address: Address;
-  /** Null when neither the contract nor an event of its factory tells. */
-  treasury: Address | null;
-  paused: boolean;
-}
-
-/** At most this many retirement records in one read: Stellar's limit for ledger entries in one call. */
-export const MAX_RECORDS_PER_READ = 200;
-/** At most this many tokens in one batched read, for the same reason. */
-export const MAX_TOKENS_PER_READ = 200;
+export type * from './port/calls.ts';
+export * from './port/errors.ts';
+export type * from './port/history.ts';
+export { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ } from './port/readLimits.ts';
+export type * from './port/tokens.ts';
+export type * from './port/transactions.ts';
+export type * from './port/units.ts';
 
 export interface LedgerNetwork {
   /** The configured name: `embedded`, `ledger-testnet`, … */
@@ -380,46 +145,4 @@ export interface LedgerNetwork {
   readonly depositsNeedApproval: boolean;
   /** Whether a deposit would be accepted now, a missing approval aside. @throws NetworkRefusal when not. */
   checkDeposit(call: Extract<NetworkCall, { kind: 'initiateOffRamp' }>, depositor: Address): Promise<void>;
-}
-
-/** The network (or its contract) refused, finally. */
-export class NetworkRefusal extends Error {
-  override readonly name = 'NetworkRefusal';
-  readonly reason: RefusalReason;
-
-  constructor(refusal: Refusal) {
-    super(refusal.message);
-    this.reason = refusal.reason;
-  }
-}
-
-/** The network did not answer: nothing is known. */
-export class NetworkUnavailable extends Error {
-  override readonly name: string = 'NetworkUnavailable';
-}
-
-/** Custody can't pay for the call: nothing is signed until it is funded. */
-export class SignerShortOfFunds extends NetworkUnavailable {
-  override readonly name = 'SignerShortOfFunds';
-}
-
-/**
- * The node does not have the final ledger that this platform has seen: it is behind, or the network was rolled back.
- */
-export class NetworkBehind extends NetworkUnavailable {
-  override readonly name = 'NetworkBehind';
-
-  constructor(numbers: { told: bigint; seen: bigint }) {
-    super(
-      `The node's final block is ${numbers.told}, but this platform has seen ${numbers.seen}: the node is behind, or ` +
-        'the chain was rolled back',
-    );
-  }
-}
-
-/**
- * Another ledger has replaced one that was final: signing stops until an operator, or a proof, accepts that history.
- */
-export class ChainRewritten extends NetworkUnavailable {
-  override readonly name = 'ChainRewritten';
 }

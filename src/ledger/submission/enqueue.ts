@@ -9,7 +9,7 @@ import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
 import type { Signer, SubjectType } from './effects.ts';
 
-export interface NewIntent {
+interface NewIntent {
   subjectType: SubjectType;
   subjectId: string;
   call: NetworkCall;

@@ -64,7 +64,7 @@ export const takesUpSlot = and(
     AND ${submissions.state} = 'NEEDS_REVIEW')`,
 );
 
-export interface SigningState {
+interface SigningState {
   /**
    * Null when signing is not halted. One account's unknown history may concern any call, so a halt covers all
    * accounts.

@@ -4,7 +4,7 @@
 import type { LedgerNetwork, Outcome } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 
-export interface SlotOutcome {
+interface SlotOutcome {
   /** The attempt that the outcome is about: the one that landed, if one did. */
   attempt: Attempt;
   outcome: Outcome;

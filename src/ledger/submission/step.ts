@@ -44,7 +44,7 @@ const LOOKS_PER_SENDING = 4;
  * What a step achieved: `settled` (or another instance's), `progress` (step again now), `waiting` for the network (ask
  * again later), `no-slot` (nothing was signed; wait for others to finish).
  */
-export type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
+type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
 
 export async function step(
   deps: SubmissionDependencies,

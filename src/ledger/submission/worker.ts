@@ -14,8 +14,12 @@ import { step } from './step.ts';
 import { createStepBatches, type StepBatches } from './stepBatches.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
-/** On networks with sequences, where each step asks a node a few questions. */
-const MAX_CONCURRENT_STEPS = 12;
+/**
+ * On networks with sequences, where each step asks a node a few questions: as many as there are transactions that can be
+ * open, so that each of them is asked about in time, but no more than a node answers side by side.
+ */
+const FEWEST_CONCURRENT_STEPS = 12;
+const MOST_CONCURRENT_STEPS = 64;
 /** Without sequences nothing limits how many are open, and what they do at the same time is done together. */
 const MAX_CONCURRENT_UNORDERED_STEPS = 512;
 /**
@@ -50,13 +54,19 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     name: 'submissions',
     changeSignal: deps.subjects,
     signalKey: NEW_SUBMISSION,
-    maxConcurrent: deps.network.signingOrder ? MAX_CONCURRENT_STEPS : MAX_CONCURRENT_UNORDERED_STEPS,
+    maxConcurrent: concurrentSteps(deps.network),
     leases,
     claim: (limit) => claimInOrder(deps, leases, limit),
     process: (submission) => processSubmission(deps, batches, submission),
     ...(deps.network.signingOrder ? { idlePollMs: IDLE_POLL_MS } : {}),
     log: deps.log,
   });
+}
+
+function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): number {
+  if (signingOrder === null) return MAX_CONCURRENT_UNORDERED_STEPS;
+  const slots = signingOrder.accounts.length * signingOrder.maxOpenPerAccount;
+  return Math.min(Math.max(slots, FEWEST_CONCURRENT_STEPS), MOST_CONCURRENT_STEPS);
 }
 
 /**

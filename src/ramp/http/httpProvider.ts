@@ -28,7 +28,7 @@ import {
   type RampSession,
 } from '../port.ts';
 
-export interface HttpProviderOptions {
+interface HttpProviderOptions {
   /** Base address, with or without a path. */
   url: string;
   apiKey: string;

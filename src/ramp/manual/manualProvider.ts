@@ -13,7 +13,7 @@ import type { Logger } from '../../lib/logger.ts';
 import { SESSION_ID_PATTERN, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
-export interface ManualProviderOptions extends ManualPrices {
+interface ManualProviderOptions extends ManualPrices {
   db: Db;
   clock: Clock;
   random: (size: number) => Uint8Array;
@@ -32,7 +32,7 @@ export interface ManualControls {
   setStatus(sessionId: string, status: RampStatus): Promise<RampSession>;
 }
 
-export type ManualProvider = RampProvider & ManualControls;
+type ManualProvider = RampProvider & ManualControls;
 
 /** Enough that a session's id can't be guessed. */
 const SESSION_ID_BYTES = 24;

@@ -8,6 +8,7 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I1',
     query: `SELECT format('project %s sums to %s, not zero', project_id, sum(balance)) AS message
       FROM accounts GROUP BY project_id HAVING sum(balance) <> 0`,
+    incremental: 'WHOLE',
   },
   {
     invariant: 'I1',
@@ -20,6 +21,16 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
         a.id, a.balance, a.version, count(e.*), coalesce(sum(e.amount), 0)) AS message
       FROM accounts a LEFT JOIN entries e ON e.account_id = a.id
       GROUP BY a.id HAVING a.balance <> coalesce(sum(e.amount), 0) OR a.version <> count(e.*)`,
+    incremental: {
+      query: `SELECT format('account %s has a balance of %s at version %s, its last entry is number %s with %s',
+        a.id, a.balance, a.version, coalesce(e.version, 0), coalesce(e.balance_after, 0)) AS message
+      FROM accounts a
+      LEFT JOIN LATERAL (SELECT version, balance_after FROM entries WHERE account_id = a.id
+        ORDER BY version DESC LIMIT 1) AS e ON true
+      WHERE (a.balance, a.version) IS DISTINCT FROM (coalesce(e.balance_after, 0), coalesce(e.version, 0))
+        AND a.id IN (SELECT id FROM changed_accounts
+          UNION SELECT debit_account_id FROM changed_transfers UNION SELECT credit_account_id FROM changed_transfers)`,
+    },
   },
   {
     invariant: 'I1',
@@ -28,6 +39,19 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
       FROM (SELECT *, row_number() OVER history AS place, lag(balance_after, 1, 0::bigint) OVER history AS ends_at
         FROM entries WINDOW history AS (PARTITION BY account_id ORDER BY version)) AS e
       WHERE version <> place OR balance_before <> ends_at OR balance_after <> balance_before + amount`,
+    incremental: {
+      query: `SELECT format('entry %s of account %s goes from %s by %s to %s, between entries that end at %s and begin at %s',
+        e.version, e.account_id, e.balance_after - e.amount, e.amount, e.balance_after,
+        before.balance_after, after.balance_before) AS message
+      FROM (SELECT side.* FROM changed_transfers t CROSS JOIN LATERAL (VALUES
+          (t.debit_account_id, t.debit_version, -t.amount, t.debit_balance),
+          (t.credit_account_id, t.credit_version, t.amount, t.credit_balance)) AS side (account_id, version, amount, balance_after)) AS e
+      LEFT JOIN entries before ON before.account_id = e.account_id AND before.version = e.version - 1
+      LEFT JOIN entries after ON after.account_id = e.account_id AND after.version = e.version + 1
+      WHERE e.version < 1 OR (e.version = 1) <> (before.version IS NULL)
+        OR coalesce(before.balance_after, 0) <> e.balance_after - e.amount OR after.balance_before <> e.balance_after
+        OR (SELECT count(*) FROM entries same WHERE same.account_id = e.account_id AND same.version = e.version) <> 1`,
+    },
   },
   {
     invariant: 'I1',
@@ -55,5 +79,6 @@ export const BOOKS_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I1',
     query: `SELECT format('account %s belongs to project %s, which is missing', a.id, a.project_id) AS message
       FROM accounts a LEFT JOIN projects p ON p.id = a.project_id WHERE p.id IS NULL`,
+    incremental: 'WHOLE',
   },
 ];

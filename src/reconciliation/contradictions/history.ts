@@ -34,14 +34,40 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I14',
-    query: `SELECT format('process %s wrote %s entries of the audit log, of which %s are there, up to number %s', w.id,
-        w.entries, count(e.id), coalesce(max(e.number), 0)) AS message
+    query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s', w.id,
+        w.entries, w.pruned, count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
-      GROUP BY w.id HAVING w.entries <> count(e.id) OR w.entries <> coalesce(max(e.number), 0)`,
+      GROUP BY w.id HAVING w.entries - w.pruned <> count(e.id) OR w.entries <> coalesce(max(e.number), w.pruned)`,
+    incremental: {
+      query: `SELECT format('process %s wrote %s entries of the audit log, the last of which is number %s', w.id, w.entries,
+        coalesce(last.number, w.pruned)) AS message
+      FROM audit_writers w
+      LEFT JOIN LATERAL (SELECT max(number) AS number FROM audit_entries WHERE writer_id = w.id) AS last ON true
+      WHERE w.entries <> coalesce(last.number, w.pruned)
+      UNION ALL SELECT format('entry %s of the audit log is number %s of process %s, and there is none before it', e.id, e.number,
+        e.writer_id)
+      FROM changed_audit_entries e
+      JOIN audit_writers w ON w.id = e.writer_id
+        WHERE e.number <> w.pruned + 1 AND NOT EXISTS (SELECT 1 FROM audit_entries before
+        WHERE before.writer_id = e.writer_id AND before.number = e.number - 1)`,
+    },
+  },
+  {
+    invariant: 'I14',
+    query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', w.id, w.pruned,
+        coalesce(sum(p.to_number - p.from_number + 1), 0)) AS message
+      FROM audit_writers w LEFT JOIN audit_prunings p ON p.writer_id = w.id
+      GROUP BY w.id HAVING w.pruned <> coalesce(sum(p.to_number - p.from_number + 1), 0)`,
+    incremental: 'WHOLE',
   },
   {
     invariant: 'I14',
     query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
       FROM audit_entries e LEFT JOIN audit_writers w ON w.id = e.writer_id WHERE w.id IS NULL`,
+    incremental: {
+      query: `SELECT format('entry %s of the audit log was written by process %s, which is missing', e.id, e.writer_id) AS message
+      FROM changed_audit_entries e
+      WHERE NOT EXISTS (SELECT 1 FROM audit_writers w WHERE w.id = e.writer_id)`,
+    },
   },
 ];

@@ -4,6 +4,9 @@
  */
 import type { Contradiction } from './contradiction.ts';
 
+const hashOf = (text: string) => `encode(sha256(convert_to(${text}, 'UTF8')), 'hex')`;
+const BUYER_AND_TOKEN = `'["buyerId","string",', to_json(a.owner_id), '],["tokenAddress","string",', to_json(p.token_address), ']'`;
+
 export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I11',
@@ -32,15 +35,11 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       JOIN idempotency_keys k ON k.subject_id = t.id AND k.operation = 'purchase'
       LEFT JOIN accounts a ON a.id = t.credit_account_id
       LEFT JOIN projects p ON p.id = t.project_id
-      CROSS JOIN LATERAL (VALUES
-        (format('[["amountCO2e","bigint","%s"],["buyerId","string",%s],["tokenAddress","string",%s]]',
-          t.amount, to_json(a.owner_id), to_json(p.token_address))),
-        (format('[["amount","string","%s"],["amountCO2e","bigint","%s"],["buyerId","string",%s],["currency","string","%s"],["tokenAddress","string",%s]]',
-          trim_scale(t.unit_price), t.amount, to_json(a.owner_id), t.price_currency, to_json(p.token_address)))
-      ) AS asked (input)
       WHERE t.kind = 'purchase'
-      GROUP BY t.id, a.owner_id, k.key, k.input_hash
-      HAVING NOT bool_or(k.input_hash = encode(sha256(convert_to(asked.input, 'UTF8')), 'hex'))`,
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amountCO2e","bigint","', t.amount, '"],', ${BUYER_AND_TOKEN}, ']')`)}
+        AND k.input_hash IS DISTINCT FROM ${hashOf(`concat('[["amount","string","', trim_scale(t.unit_price), '"],["amountCO2e","bigint","', t.amount,
+          '"],["buyerId","string",', to_json(a.owner_id), '],["currency","string","', t.price_currency,
+          '"],["tokenAddress","string",', to_json(p.token_address), ']]')`)}`,
   },
   {
     invariant: 'I11',

@@ -31,5 +31,6 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I6',
     query: `SELECT format('asset %s has %s live projects', asset_key, count(*)) AS message
       FROM projects WHERE state <> 'REFUSED' GROUP BY asset_key HAVING count(*) > 1`,
+    incremental: 'WHOLE',
   },
 ];

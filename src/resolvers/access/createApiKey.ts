@@ -16,7 +16,7 @@ import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 const MAX_LIFETIME_DAYS = 400;
 const MIN_LIFETIME_SECONDS = 60;
 
-export interface CreateApiKeyInput {
+interface CreateApiKeyInput {
   name: string;
   subject: string;
   roles: readonly Role[];

@@ -1,10 +1,12 @@
 /**
  * Lists API keys, newest first: what they may do and whether they still can, never the keys.
  */
-import { and, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
+import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
+import type { Role } from '../../identity/roles.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 const NEWEST_FIRST = {
@@ -14,9 +16,16 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export interface ApiKeyFilter {
-  subject?: string | null | undefined;
+interface ApiKeyFilter {
+  subjects?: readonly string[] | null | undefined;
+  /** Keys that have one of these roles, perhaps beside others. */
+  roles?: readonly Role[] | null | undefined;
   isActive?: boolean | null | undefined;
+  /** Unix seconds; the end of a range is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  expiresFrom?: bigint | null | undefined;
+  expiresUntil?: bigint | null | undefined;
 }
 
 export async function listApiKeys(
@@ -37,11 +46,19 @@ export function countApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): Promise<n
   return countRows(deps.db, apiKeys, matching(filter));
 }
 
-function matching({ subject, isActive }: ApiKeyFilter): SQL | undefined {
+function matching(filter: ApiKeyFilter): SQL | undefined {
+  const { subjects, roles, isActive } = filter;
   return and(
-    subject == null ? undefined : eq(apiKeys.subject, subject),
+    isAmong(apiKeys.subject, subjects),
+    roles == null ? undefined : hasOneOf(roles),
     isActive == null ? undefined : activity(isActive),
+    isWithin(apiKeys.createdAt, filter.from, filter.until),
+    isWithin(apiKeys.expiresAt, filter.expiresFrom, filter.expiresUntil),
   );
+}
+
+function hasOneOf(roles: readonly Role[]): SQL {
+  return roles.length === 0 ? sql`false` : arrayOverlaps(apiKeys.roles, [...roles]);
 }
 
 function activity(isActive: boolean) {

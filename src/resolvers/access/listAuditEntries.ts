@@ -1,20 +1,9 @@
 /**
  * Lists the audit log, newest first: who changed what, when, from where, and with what outcome.
  */
-import {
-  and,
-  arrayContains,
-  eq,
-  gte,
-  inArray,
-  isNotNull,
-  isNull,
-  lt,
-  notInArray,
-  or,
-  sql,
-} from 'drizzle-orm';
+import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
+import { isAmong, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -29,18 +18,18 @@ const NEWEST_FIRST = {
 } as const;
 
 /** A stored outcome that is neither OK nor DRY_RUN is an error code. */
-export type AuditOutcome = 'OK' | 'DRY_RUN' | 'FAILED';
+type AuditOutcome = 'OK' | 'DRY_RUN' | 'FAILED';
 
-export interface AuditFilter {
-  callerSubject?: string | null | undefined;
-  apiKeyId?: string | null | undefined;
-  field?: string | null | undefined;
+interface AuditFilter {
+  callerSubjects?: readonly string[] | null | undefined;
+  apiKeyIds?: readonly string[] | null | undefined;
+  fields?: readonly string[] | null | undefined;
   outcomes?: readonly AuditOutcome[] | null | undefined;
   errorCodes?: readonly ErrorCode[] | null | undefined;
   /** Entries that have no outcome, or only those that have one. */
   isUnfinished?: boolean | null | undefined;
-  subjectId?: string | null | undefined;
-  requestId?: string | null | undefined;
+  subjectIds?: readonly string[] | null | undefined;
+  requestIds?: readonly string[] | null | undefined;
   /** Unix seconds; from is included, until is not. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
@@ -60,45 +49,38 @@ export async function listAuditEntries(
     .limit(page.limit);
 }
 
+export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {
+  const [entry] = await deps.db.select().from(auditEntries).where(eq(auditEntries.id, id));
+  return entry ?? null;
+}
+
 export function countAuditEntries(deps: Needs<'db'>, filter: AuditFilter): Promise<number> {
   return countRows(deps.db, auditEntries, and(...conditions(filter)));
 }
 
 function conditions(filter: AuditFilter) {
-  const {
-    callerSubject,
-    apiKeyId,
-    field,
-    outcomes,
-    errorCodes,
-    isUnfinished,
-    subjectId,
-    requestId,
-    from,
-    until,
-  } = filter;
+  const { outcomes, isUnfinished, subjectIds } = filter;
   return [
-    callerSubject == null ? undefined : eq(auditEntries.callerSubject, callerSubject),
-    apiKeyId == null ? undefined : eq(auditEntries.apiKeyId, apiKeyId),
-    field == null ? undefined : eq(auditEntries.field, field),
+    isAmong(auditEntries.callerSubject, filter.callerSubjects),
+    isAmong(auditEntries.apiKeyId, filter.apiKeyIds),
+    isAmong(auditEntries.field, filter.fields),
     outcomes == null ? undefined : or(sql`false`, ...outcomes.map(hasOutcome)),
-    errorCodes == null ? undefined : inArray(auditEntries.outcome, [...errorCodes]),
+    isAmong(auditEntries.outcome, filter.errorCodes),
     isUnfinished == null ? undefined : (isUnfinished ? isNull : isNotNull)(auditEntries.outcome),
-    subjectId == null ? undefined : arrayContains(auditEntries.subjectIds, [subjectId]),
-    requestId == null ? undefined : eq(auditEntries.requestId, requestId),
-    from == null ? undefined : gte(auditEntries.startedAt, momentOf(from)),
-    until == null ? undefined : lt(auditEntries.startedAt, momentOf(until)),
+    subjectIds == null ? undefined : namesOneOf(subjectIds),
+    isAmong(auditEntries.requestId, filter.requestIds),
+    isWithin(auditEntries.startedAt, filter.from, filter.until),
   ];
+}
+
+function namesOneOf(subjectIds: readonly string[]) {
+  return subjectIds.length === 0 ? sql`false` : arrayOverlaps(auditEntries.subjectIds, [...subjectIds]);
 }
 
 function hasOutcome(outcome: AuditOutcome) {
   return outcome === 'FAILED'
     ? notInArray(auditEntries.outcome, ['OK', 'DRY_RUN'])
     : eq(auditEntries.outcome, outcome);
-}
-
-function momentOf(unixSeconds: bigint): Date {
-  return new Date(Number(unixSeconds) * 1000);
 }
 
 export function auditCursor(entry: AuditEntry): KeysetCursor {

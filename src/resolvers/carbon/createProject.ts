@@ -22,9 +22,9 @@ import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
 type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'subjects' | 'mutationWaitMs'>;
 
-export const CARBON_TOKEN_SYMBOL = 'CARB';
+const CARBON_TOKEN_SYMBOL = 'CARB';
 
-export interface CreateProjectInput {
+interface CreateProjectInput {
   creditType: string;
   verificationBodyRef: string;
   vintageYear: number;

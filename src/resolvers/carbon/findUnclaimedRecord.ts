@@ -32,7 +32,7 @@ export interface UnclaimedRecord {
  * @param submissionId of the burn itself
  * @returns the lowest, or null. @throws NetworkUnavailable also while it may be the record of a burn that is under way
  */
-export type FindUnclaimedRecord = (call: RetireCall, submissionId: string) => Promise<UnclaimedRecord | null>;
+type FindUnclaimedRecord = (call: RetireCall, submissionId: string) => Promise<UnclaimedRecord | null>;
 
 type RetireCall = Extract<NetworkCall, { kind: 'retire' }>;
 

@@ -10,7 +10,7 @@ import { requireProjectByToken } from './findProject.ts';
 /** The cursor before the first record: following after it replays everything. */
 export const FEED_START = '0';
 
-export interface FollowOptions {
+interface FollowOptions {
   filter: FeedFilter;
   /** A cursor of an earlier event, FEED_START, or null for "from now on". */
   after: string | null;

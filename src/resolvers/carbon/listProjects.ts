@@ -1,20 +1,27 @@
 /**
  * Lists projects: filtered, sorted, a page at a time.
  */
-import { and, eq, sql, type SQL } from 'drizzle-orm';
+import { and, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetOrder, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Project } from './findProject.ts';
 
-export interface ProjectFilter {
-  countryCode?: string | null | undefined;
-  vintageYear?: number | null | undefined;
-  projectType?: string | null | undefined;
-  creditType?: string | null | undefined;
-  state?: Project['state'] | null | undefined;
-  /** Only projects with unsold credits. */
-  available?: boolean | null | undefined;
+interface ProjectFilter {
+  countryCodes?: readonly string[] | null | undefined;
+  vintageYears?: readonly number[] | null | undefined;
+  projectTypes?: readonly string[] | null | undefined;
+  creditTypes?: readonly string[] | null | undefined;
+  states?: readonly Project['state'][] | null | undefined;
+  /** Open, with unsold credits. */
+  isBuyable?: boolean | null | undefined;
+  minUnsoldTonnes?: bigint | null | undefined;
+  minQuantityCO2e?: bigint | null | undefined;
+  maxQuantityCO2e?: bigint | null | undefined;
+  /** When it was submitted, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
 }
 
 const ORDERS = {
@@ -47,16 +54,20 @@ export function countProjects(deps: Needs<'db'>, filter: ProjectFilter): Promise
 }
 
 function matching(filter: ProjectFilter): SQL | undefined {
-  const { countryCode, vintageYear, projectType, creditType, state, available } = filter;
-  const unsold = sql`EXISTS (SELECT 1 FROM ${accounts} a
-    WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance > 0)`;
+  const { isBuyable, minUnsoldTonnes } = filter;
+  const unsold = (min: bigint) => sql`EXISTS (SELECT 1 FROM ${accounts} a
+    WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
+  const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
   return and(
-    countryCode == null ? undefined : eq(projects.countryCode, countryCode),
-    vintageYear == null ? undefined : eq(projects.vintageYear, vintageYear),
-    projectType == null ? undefined : eq(projects.projectType, projectType),
-    creditType == null ? undefined : eq(projects.creditType, creditType),
-    state == null ? undefined : eq(projects.state, state),
-    available == null ? undefined : available ? unsold : sql`NOT ${unsold}`,
+    isAmong(projects.countryCode, filter.countryCodes),
+    isAmong(projects.vintageYear, filter.vintageYears),
+    isAmong(projects.projectType, filter.projectTypes),
+    isAmong(projects.creditType, filter.creditTypes),
+    isAmong(projects.state, filter.states),
+    isBuyable == null ? undefined : isBuyable ? buyable : sql`NOT ${buyable}`,
+    minUnsoldTonnes == null ? undefined : unsold(minUnsoldTonnes),
+    isBetween(projects.quantityTonnes, filter.minQuantityCO2e, filter.maxQuantityCO2e),
+    isWithin(projects.createdAt, filter.from, filter.until),
   );
 }
 

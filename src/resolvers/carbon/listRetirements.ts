@@ -1,17 +1,26 @@
 /**
  * Lists the platform's retirements, newest first: a buyer's own, or all of them for operators.
  */
-import { and, eq, type SQL } from 'drizzle-orm';
+import { and, inArray, type SQL } from 'drizzle-orm';
+import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
-import { retirements } from '../../db/tables/index.ts';
+import { projects, retirements } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Retirement } from './findRetirement.ts';
+import { matchingProjects } from './recordFilter.ts';
 
-export interface RetirementFilter {
-  buyerId?: string | null | undefined;
-  projectId?: string | null | undefined;
-  state?: Retirement['state'] | null | undefined;
+interface RetirementFilter {
+  buyerIds?: readonly string[] | null | undefined;
+  tokenAddresses?: readonly string[] | null | undefined;
+  states?: readonly Retirement['state'][] | null | undefined;
+  /** When they were requested, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  minTonnes?: bigint | null | undefined;
+  maxTonnes?: bigint | null | undefined;
 }
+
+type ListNeeds = Needs<'db' | 'network'>;
 
 const NEWEST_FIRST = {
   column: retirements.requestedAt,
@@ -21,7 +30,7 @@ const NEWEST_FIRST = {
 } as const;
 
 export async function listRetirements(
-  deps: Needs<'db'>,
+  deps: ListNeeds,
   filter: RetirementFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Retirement[]> {
@@ -29,20 +38,24 @@ export async function listRetirements(
   return deps.db
     .select()
     .from(retirements)
-    .where(and(where, matching(filter)))
+    .where(and(where, matching(deps, filter)))
     .orderBy(...orderBy)
     .limit(page.limit);
 }
 
-export function countRetirements(deps: Needs<'db'>, filter: RetirementFilter): Promise<number> {
-  return countRows(deps.db, retirements, matching(filter));
+export function countRetirements(deps: ListNeeds, filter: RetirementFilter): Promise<number> {
+  return countRows(deps.db, retirements, matching(deps, filter));
 }
 
-function matching({ buyerId, projectId, state }: RetirementFilter): SQL | undefined {
+function matching(deps: ListNeeds, filter: RetirementFilter): SQL | undefined {
+  const { buyerIds, tokenAddresses, states, from, until, minTonnes, maxTonnes } = filter;
+  const meant = matchingProjects(deps, { tokenAddresses });
   return and(
-    buyerId == null ? undefined : eq(retirements.buyerId, buyerId),
-    projectId == null ? undefined : eq(retirements.projectId, projectId),
-    state == null ? undefined : eq(retirements.state, state),
+    isAmong(retirements.buyerId, buyerIds),
+    meant && inArray(retirements.projectId, deps.db.select({ id: projects.id }).from(projects).where(meant)),
+    isAmong(retirements.state, states),
+    isWithin(retirements.requestedAt, from, until),
+    isBetween(retirements.amountTonnes, minTonnes, maxTonnes),
   );
 }
 

@@ -66,7 +66,7 @@ export function priceOf(row: { unitPrice: string | null; priceCurrency: string |
   return { amount: canonicalDecimal(row.unitPrice), currency: row.priceCurrency };
 }
 
-export interface NewPrice {
+interface NewPrice {
   id: string;
   projectId: string;
   price: Price;

@@ -14,7 +14,7 @@ import { findPurchase } from './findPurchase.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { canonicalPrice, isSamePrice, priceOf, readPrices, type Price } from './projectPrices.ts';
 
-export interface PurchaseInput {
+interface PurchaseInput {
   buyerId: string;
   tokenAddress: string;
   /** Whole tonnes. */

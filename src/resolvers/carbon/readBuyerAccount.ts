@@ -1,18 +1,34 @@
 /**
- * Reads a buyer's balances and statement from the books.
+ * Reads a buyer's balances, statement and purchases from the books.
  */
 import type { KeysetPage } from '../../db/keyset.ts';
+import { countBuyerBalances, readBuyerBalances, type BuyerBalance } from '../../ledger/books/readBalances.ts';
 import {
-  countBuyerBalances,
-  countEntries,
-  readBuyerBalances,
+  countStatement as countEntries,
   readStatement,
-} from '../../ledger/books/readBalances.ts';
-import type { BuyerBalance, StatementEntry } from '../../ledger/books/readBalances.ts';
+  type StatementCursor,
+  type StatementEntry,
+  type StatementSelection,
+} from '../../ledger/books/readStatement.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { requireProjectByToken } from './findProject.ts';
+import type { Purchase } from './purchase.ts';
+import { matchingProjects } from './recordFilter.ts';
 
-export type { BuyerBalance, StatementEntry };
+export type { BuyerBalance, StatementCursor, StatementEntry };
+
+/** An unknown token has no entries. */
+export interface StatementFilter {
+  tokenAddresses?: readonly string[] | null | undefined;
+  /** In Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+}
+
+export interface ListedPurchase extends Purchase {
+  cursor: StatementCursor;
+}
+
+type StatementNeeds = Needs<'db' | 'network'>;
 
 /** In the order of the tokens' addresses; the cursor is the address. */
 export function listBalances(
@@ -27,23 +43,57 @@ export function countBalances(deps: Needs<'db'>, buyerId: string): Promise<numbe
   return countBuyerBalances(deps.db, buyerId);
 }
 
-/** Oldest first; the cursor is the entry's version. @throws DomainError NOT_FOUND for an unknown token */
-export async function listStatement(
-  deps: Needs<'db' | 'network'>,
+/** Oldest first. */
+export function listStatement(
+  deps: StatementNeeds,
   buyerId: string,
-  tokenAddress: string,
-  page: KeysetPage<bigint>,
+  filter: StatementFilter,
+  page: KeysetPage<StatementCursor>,
 ): Promise<StatementEntry[]> {
-  const project = await requireProjectByToken(deps, tokenAddress);
-  return readStatement(deps.db, buyerId, project.id, page);
+  return readStatement(deps.db, selectionOf(deps, buyerId, filter), 'asc', page);
 }
 
-/** @throws DomainError NOT_FOUND for an unknown token */
-export async function countStatement(
-  deps: Needs<'db' | 'network'>,
+export function countStatement(
+  deps: StatementNeeds,
   buyerId: string,
-  tokenAddress: string,
+  filter: StatementFilter,
 ): Promise<number> {
-  const project = await requireProjectByToken(deps, tokenAddress);
-  return countEntries(deps.db, buyerId, project.id);
+  return countEntries(deps.db, selectionOf(deps, buyerId, filter));
+}
+
+/** Newest first. */
+export async function listPurchases(
+  deps: StatementNeeds,
+  buyerId: string,
+  filter: StatementFilter,
+  page: KeysetPage<StatementCursor>,
+): Promise<ListedPurchase[]> {
+  const selection = { ...selectionOf(deps, buyerId, filter), isOfPurchases: true };
+  const entries = await readStatement(deps.db, selection, 'desc', page);
+  return entries.map(({ id, projectId, amountTonnes, unitPrice, priceCurrency, postedAt, cursor }) => ({
+    id,
+    projectId,
+    buyerId,
+    amountTonnes,
+    unitPrice,
+    priceCurrency,
+    createdAt: postedAt,
+    cursor,
+  }));
+}
+
+export function countPurchases(
+  deps: StatementNeeds,
+  buyerId: string,
+  filter: StatementFilter,
+): Promise<number> {
+  return countEntries(deps.db, { ...selectionOf(deps, buyerId, filter), isOfPurchases: true });
+}
+
+function selectionOf(
+  deps: StatementNeeds,
+  buyerId: string,
+  { tokenAddresses, from, until }: StatementFilter,
+): StatementSelection {
+  return { buyerId, projects: matchingProjects(deps, { tokenAddresses }), from, until };
 }

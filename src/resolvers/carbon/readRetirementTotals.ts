@@ -84,9 +84,9 @@ export function totalsCursor({ groupBy, key, amount }: RetirementTotal): TotalsC
   return { value: groupBy === 'DAY' ? key : amount.toString(), key };
 }
 
-/** When the day of a total began, in Unix seconds. */
-export function startOfDay(total: RetirementTotal): bigint {
-  return BigInt(total.key) * DAY_SECONDS;
+/** The day of a total, in UTC, as YYYY-MM-DD. */
+export function calendarDay({ key }: RetirementTotal): string {
+  return new Date(Number(BigInt(key) * DAY_SECONDS) * 1000).toISOString().slice(0, 10);
 }
 
 /** The rows to add up, each with its group's key as text. */

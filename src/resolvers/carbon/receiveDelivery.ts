@@ -19,7 +19,7 @@ export interface Delivery {
 }
 
 /** For the log; the sender never sees it. */
-export type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'kept-until-registered' | 'unverified';
+type DeliveryOutcome = 'accepted' | 'not-a-retirement' | 'kept-until-registered' | 'unverified';
 
 /** Deliveries signed with a replaced secret may still arrive for this long. */
 const REPLACED_SECRET_GRACE_SECONDS = 5 * 60;

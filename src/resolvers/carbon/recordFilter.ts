@@ -6,7 +6,7 @@ import { projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 /** Of each member that is given, a record must match one of the values; an empty list matches none. */
-export interface ProjectSelection {
+interface ProjectSelection {
   projectIds?: readonly string[] | null | undefined;
   tokenAddresses?: readonly string[] | null | undefined;
   countryCodes?: readonly string[] | null | undefined;

@@ -24,6 +24,7 @@ import { findRetirement, type Retirement } from './findRetirement.ts';
 import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
+import { insufficientBalance } from './insufficientBalance.ts';
 import { checkPurpose, NO_PURPOSE, type RetirementPurpose } from './retirementPurpose.ts';
 
 type HoldNeeds = Needs<'books' | 'network' | 'ids'>;
@@ -123,7 +124,7 @@ export async function rehearseRetirement(
     const id = deps.ids.next();
     const posting = holdPosting({ id: deps.ids.next(), projectId, amount, retirementId: id, buyerId });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
-    if (!result?.ok) throw insufficientBalance(input, result?.available ?? 0n);
+    if (!result?.ok) throw shortOf(input, result?.available ?? 0n);
     await HOLDS.write(tx, [{ ...rowOf(id, tokenAddress, input), projectId }], deps);
     return readDryRun(tx, { projectId, buyerId, tonnes: amount });
   });
@@ -162,7 +163,7 @@ async function hold(
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':
-      throw insufficientBalance(input, booked.available);
+      throw shortOf(input, booked.available);
     case 'PRICE_CHANGED':
       throw new Error(`hold ${id} was compared with a price`);
     case 'NO_PROJECT':
@@ -170,15 +171,7 @@ async function hold(
   }
 }
 
-function insufficientBalance(input: RetireInput, available: bigint): DomainError {
-  return new DomainError(
-    'INSUFFICIENT_BALANCE',
-    `${input.amountCO2e} tonnes were to be retired, but buyer ${input.buyerId} holds ${available} of token ` +
-      `${input.tokenAddress}.`,
-    {
-      field: 'input.amountCO2e',
-      requested: input.amountCO2e.toString(),
-      available: available.toString(),
-    },
-  );
+function shortOf({ buyerId, tokenAddress, amountCO2e }: RetireInput, available: bigint): DomainError {
+  const holder = `buyer ${buyerId}`;
+  return insufficientBalance({ verb: 'retired', holder, tokenAddress, requested: amountCO2e, available });
 }

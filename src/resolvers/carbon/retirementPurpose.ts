@@ -1,5 +1,5 @@
 /**
- * For whom and what a retirement is, beyond the token's record: kept by the platform, and shown to everyone beside the
+ * For whom and what a retirement is, beyond the token's record: kept by the platform, and shown publicly beside the
  * record.
  */
 import type { retirements } from '../../db/tables/index.ts';

@@ -7,7 +7,7 @@ import { reserveKey } from '../core/idempotency.ts';
 import { findProjectById, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 
-export interface SetProjectPriceInput {
+interface SetProjectPriceInput {
   projectId: string;
   pricePerTonne: Price;
   idempotencyKey: string;

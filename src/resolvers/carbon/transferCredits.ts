@@ -13,8 +13,9 @@ import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { findCreditTransfer, type CreditTransfer } from './findCreditTransfer.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
+import { insufficientBalance } from './insufficientBalance.ts';
 
-export interface TransferCreditsInput {
+interface TransferCreditsInput {
   fromBuyerId: string;
   toBuyerId: string;
   tokenAddress: string;
@@ -83,7 +84,7 @@ export async function transferCredits(
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':
-      throw insufficientBalance(input, booked.available);
+      throw shortOf(input, booked.available);
     case 'PRICE_CHANGED':
       throw new Error(`credit transfer ${id} was compared with a price`);
     case 'NO_PROJECT':
@@ -110,7 +111,7 @@ export async function rehearseTransfer(
       amount,
     });
     const [result] = await postTransfers(tx, [posting], deps.clock.now());
-    if (!result?.ok) throw insufficientBalance(input, result?.available ?? 0n);
+    if (!result?.ok) throw shortOf(input, result?.available ?? 0n);
     await CREDIT_TRANSFERS.write(tx, [{ ...sides, id, projectId, amountTonnes: amount, memo }], deps);
     return readDryRun(tx, { projectId, buyerId: fromBuyerId, tonnes: amount });
   });
@@ -123,15 +124,10 @@ function requireTwoBuyers({ fromBuyerId, toBuyerId }: TransferCreditsInput): voi
   });
 }
 
-function insufficientBalance(input: TransferCreditsInput, available: bigint): DomainError {
-  return new DomainError(
-    'INSUFFICIENT_BALANCE',
-    `${input.amountCO2e} tonnes were to be transferred, but buyer ${input.fromBuyerId} holds ${available} of token ` +
-      `${input.tokenAddress}.`,
-    {
-      field: 'input.amountCO2e',
-      requested: input.amountCO2e.toString(),
-      available: available.toString(),
-    },
-  );
+function shortOf(
+  { fromBuyerId, tokenAddress, amountCO2e }: TransferCreditsInput,
+  available: bigint,
+): DomainError {
+  const holder = `buyer ${fromBuyerId}`;
+  return insufficientBalance({ verb: 'transferred', holder, tokenAddress, requested: amountCO2e, available });
 }

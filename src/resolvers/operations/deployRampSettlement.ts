@@ -21,7 +21,7 @@ type DeployNeeds = Needs<keyof RecordNeeds | 'subjects' | 'mutationWaitMs'>;
 
 export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
-export interface DeployRampSettlementInput {
+interface DeployRampSettlementInput {
   /** Where confirmed deposits go; `defaultTreasury` when left out. */
   treasury?: string | null | undefined;
   idempotencyKey: string;

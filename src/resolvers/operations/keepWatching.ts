@@ -8,7 +8,7 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { findLiveRegistration, replaceVanished, type WatchNeeds } from './watchRetirements.ts';
 
-export interface RegistrationKeeper {
+interface RegistrationKeeper {
   start(): void;
   stop(): Promise<void>;
   /** Checks once. @throws DomainError INDEXER_UNAVAILABLE */

@@ -2,8 +2,10 @@
  * Lists submissions for operators.
  */
 import { and, eq, type SQL } from 'drizzle-orm';
+import { isAmong, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
+import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -14,8 +16,13 @@ const OLDEST_FIRST = {
   direction: 'asc',
 } as const;
 
-export interface SubmissionFilter {
-  state?: Submission['state'] | null | undefined;
+interface SubmissionFilter {
+  states?: readonly Submission['state'][] | null | undefined;
+  calls?: readonly NetworkCallKind[] | null | undefined;
+  reviewCauses?: readonly NonNullable<Submission['reviewCause']>[] | null | undefined;
+  /** When their intent was committed, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
 }
 
 export async function listSubmissions(
@@ -36,8 +43,13 @@ export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): P
   return countRows(deps.db, submissions, matching(filter));
 }
 
-function matching({ state }: SubmissionFilter): SQL | undefined {
-  return state == null ? undefined : eq(submissions.state, state);
+function matching({ states, calls, reviewCauses, from, until }: SubmissionFilter): SQL | undefined {
+  return and(
+    isAmong(submissions.state, states),
+    isAmong(submissions.kind, calls),
+    isAmong(submissions.reviewCause, reviewCauses),
+    isWithin(submissions.createdAt, from, until),
+  );
 }
 
 export async function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {

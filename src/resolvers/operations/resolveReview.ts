@@ -7,7 +7,7 @@ import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findSubmission } from './listSubmissions.ts';
 
-export const REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
+const REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
 
 /** @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable */

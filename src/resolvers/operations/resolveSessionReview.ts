@@ -37,7 +37,7 @@ const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
 export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
 
-export interface SessionReviewInput {
+interface SessionReviewInput {
   /** Our reference of the session. */
   offRampSessionId: string;
   decision: SessionReviewDecision;
@@ -187,8 +187,8 @@ async function retry(
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
   const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
   const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
-  const signUntil = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
-  const values = isToBeSigned ? { closedAt: null, signUntil } : { closedAt: null };
+  const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
+  const values = isToBeSigned ? { closedAt: null, signatureDueAt } : { closedAt: null };
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
 }
 

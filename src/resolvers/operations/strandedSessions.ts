@@ -14,7 +14,7 @@ import { WAITING_FOR_PROVIDER } from '../warehouse/offRamp/transitions.ts';
 /** Operators are reminded as often as this. */
 const LOOK_INTERVAL_MS = 10 * 60_000;
 
-export interface Stranded {
+interface Stranded {
   providerName: string;
   sessions: number;
   oldest: Date | null;
@@ -31,7 +31,7 @@ export function whereStranded({ ramp }: Needs<'ramp'>) {
   );
 }
 
-export async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
+async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
   const { providerName, createdAt } = offRampSessions;
   return deps.db
     .select({ providerName, sessions: count(), oldest: min(createdAt) })

@@ -12,7 +12,7 @@ import type { SubjectTransaction } from '../carbon/findRetirement.ts';
 type HolderActRow = typeof holderActs.$inferSelect;
 
 /** EXPIRED: signed, and can no longer land. An act that was never submitted stays PREPARED. */
-export type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
+type HolderActState = 'PREPARED' | 'SUBMITTED' | 'LANDED' | 'REFUSED' | 'EXPIRED' | 'NEEDS_REVIEW';
 
 export interface HolderAct extends Pick<
   HolderActRow,

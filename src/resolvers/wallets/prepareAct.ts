@@ -10,9 +10,9 @@ import type { Address, HolderCall } from '../../ledger/network/port.ts';
 import { encodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-export type PreparedAct = Omit<typeof holderActs.$inferInsert, 'createdAt'>;
+type PreparedAct = Omit<typeof holderActs.$inferInsert, 'createdAt'>;
 
-export interface ActPlan {
+interface ActPlan {
   call: HolderCall;
   holder: Address;
   /** The caller's subject. */

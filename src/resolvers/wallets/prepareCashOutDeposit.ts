@@ -11,7 +11,8 @@
  */
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
-import { beginCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
+import type { Quote } from '../../ramp/port.ts';
+import { beginCashOut, rehearseCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
 import {
   approvalCall,
   depositCall,
@@ -58,6 +59,15 @@ export async function prepareCashOutDeposit(
     waitWhile: BEING_OPENED,
   });
   return { session, act: await nextAct(deps, session, caller.subject) };
+}
+
+/** Makes every check, and changes nothing. @throws as prepareCashOutDeposit, but no IDEMPOTENCY_CONFLICT */
+export function rehearseCashOutDeposit(
+  deps: Parameters<typeof rehearseCashOut>[0],
+  caller: ReceiptCaller,
+  { holder, ...input }: PrepareCashOutDepositInput,
+): Promise<Quote> {
+  return rehearseCashOut(deps, caller, { input, holder: requireHolder(deps, holder) });
 }
 
 async function nextAct(

@@ -4,11 +4,11 @@
  *
  *   checks ─▶ unsigned transaction, stored ─▶ (signed by the wallet) ─▶ submitSigned
  */
-import { DomainError } from '../../lib/errors.ts';
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../ledger/units.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findHolderAct, type HolderAct } from './findHolderAct.ts';
 import { requireProjectByToken } from '../carbon/findProject.ts';
+import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 
@@ -79,9 +79,5 @@ async function requireBalance(
   const balance = await deps.network.balanceOf(tokenAddress, holder);
   if (balance >= toBaseUnits(tonnes)) return;
   const available = balance / BASE_UNITS_PER_WHOLE;
-  throw new DomainError(
-    'INSUFFICIENT_BALANCE',
-    `${tonnes} tonnes were to be retired, but ${holder} holds ${available} whole tonnes of token ${tokenAddress}.`,
-    { field: 'input.amountCO2e', requested: tonnes.toString(), available: available.toString() },
-  );
+  throw insufficientBalance({ verb: 'retired', holder, tokenAddress, requested: tonnes, available });
 }

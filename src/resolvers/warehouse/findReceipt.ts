@@ -5,7 +5,6 @@ import { eq, inArray } from 'drizzle-orm';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubjectKind } from '../core/subjectFollower.ts';
 
 export type Receipt = typeof receipts.$inferSelect;
 /** A receipt whose token is deployed. */
@@ -34,13 +33,6 @@ export async function findReceiptsByIds(
     .where(inArray(receipts.id, [...ids]));
   return new Map(rows.map((receipt) => [receipt.id, receipt]));
 }
-
-/** Receipts, as they are followed. */
-export const FOLLOWED_RECEIPTS: SubjectKind<Receipt> = {
-  readMany: (db, ids) => findReceiptsByIds({ db }, ids),
-  isFinal: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
-  hidden: [],
-};
 
 export async function findReceiptByToken(
   deps: Finder,

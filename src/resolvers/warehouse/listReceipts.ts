@@ -1,9 +1,10 @@
 /**
  * Lists warehouse receipts, newest first.
  */
-import { and, eq, inArray, lt, or, sql, type SQL } from 'drizzle-orm';
+import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
-import { receipts } from '../../db/tables/index.ts';
+import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Receipt } from './findReceipt.ts';
 
@@ -12,18 +13,33 @@ export interface ReceiptSight {
   /** Receipts of this farmer; null for no farmer's. */
   farmerId: string | null;
   warehouseIds: readonly string[];
+  /** Receipts that are pledged to this lender; null for no lender's. */
+  lenderId: string | null;
 }
 
-export interface ReceiptFilter {
+interface ReceiptFilter {
   /** Null sees all. */
   visibleTo?: ReceiptSight | null | undefined;
-  farmerId?: string | null | undefined;
-  farmerAddress?: string | null | undefined;
-  warehouseId?: string | null | undefined;
-  state?: Receipt['state'] | null | undefined;
-  /** Unix seconds: receipts whose expiry date is earlier. */
-  expiringBefore?: bigint | null | undefined;
+  tokenAddresses?: readonly string[] | null | undefined;
+  farmerIds?: readonly string[] | null | undefined;
+  farmerAddresses?: readonly string[] | null | undefined;
+  warehouseIds?: readonly string[] | null | undefined;
+  /** Of the open pledge. */
+  lenderIds?: readonly string[] | null | undefined;
+  isPledged?: boolean | null | undefined;
+  commodityTypes?: readonly string[] | null | undefined;
+  states?: readonly Receipt['state'][] | null | undefined;
+  minQuantityKg?: bigint | null | undefined;
+  maxQuantityKg?: bigint | null | undefined;
+  /** When the deposit was confirmed, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  /** By their expiry date. */
+  expiresFrom?: bigint | null | undefined;
+  expiresUntil?: bigint | null | undefined;
 }
+
+type ListNeeds = Needs<'db' | 'network'>;
 
 const NEWEST_FIRST = {
   column: receipts.createdAt,
@@ -33,7 +49,7 @@ const NEWEST_FIRST = {
 } as const;
 
 export async function listReceipts(
-  deps: Needs<'db'>,
+  deps: ListNeeds,
   filter: ReceiptFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Receipt[]> {
@@ -41,32 +57,55 @@ export async function listReceipts(
   return deps.db
     .select()
     .from(receipts)
-    .where(and(where, matching(filter)))
+    .where(and(where, matching(deps, filter)))
     .orderBy(...orderBy)
     .limit(page.limit);
 }
 
-export function countReceipts(deps: Needs<'db'>, filter: ReceiptFilter): Promise<number> {
-  return countRows(deps.db, receipts, matching(filter));
+export function countReceipts(deps: ListNeeds, filter: ReceiptFilter): Promise<number> {
+  return countRows(deps.db, receipts, matching(deps, filter));
 }
 
-function matching(filter: ReceiptFilter): SQL | undefined {
-  const { visibleTo, farmerId, farmerAddress, warehouseId, state, expiringBefore } = filter;
+function matching(deps: ListNeeds, filter: ReceiptFilter): SQL | undefined {
+  const { visibleTo, isPledged, lenderIds, expiresFrom, expiresUntil } = filter;
+  const spelled = (addresses: readonly string[] | null | undefined) =>
+    addresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
   return and(
-    visibleTo == null ? undefined : withinSight(visibleTo),
-    farmerId == null ? undefined : eq(receipts.farmerId, farmerId),
-    farmerAddress == null ? undefined : eq(receipts.farmerAddress, farmerAddress),
-    warehouseId == null ? undefined : eq(receipts.warehouseId, warehouseId),
-    state == null ? undefined : eq(receipts.state, state),
-    expiringBefore == null ? undefined : lt(receipts.expiryDate, expiringBefore),
+    visibleTo == null ? undefined : withinSight(deps, visibleTo),
+    isAmong(receipts.tokenAddress, spelled(filter.tokenAddresses)),
+    isAmong(receipts.farmerId, filter.farmerIds),
+    isAmong(receipts.farmerAddress, spelled(filter.farmerAddresses)),
+    isAmong(receipts.warehouseId, filter.warehouseIds),
+    lenderIds == null ? undefined : pledgedTo(deps, lenderIds),
+    isPledged == null ? undefined : (isPledged ? exists : notExists)(openPledge(deps)),
+    isAmong(receipts.commodityType, filter.commodityTypes),
+    isAmong(receipts.state, filter.states),
+    isBetween(receipts.quantityKg, filter.minQuantityKg, filter.maxQuantityKg),
+    isWithin(receipts.createdAt, filter.from, filter.until),
+    expiresFrom == null ? undefined : gte(receipts.expiryDate, expiresFrom),
+    expiresUntil == null ? undefined : lt(receipts.expiryDate, expiresUntil),
   );
 }
 
-function withinSight({ farmerId, warehouseIds }: ReceiptSight): SQL | undefined {
+function withinSight(deps: ListNeeds, { farmerId, warehouseIds, lenderId }: ReceiptSight): SQL | undefined {
   return or(
     farmerId === null ? sql`false` : eq(receipts.farmerId, farmerId),
     warehouseIds.length === 0 ? sql`false` : inArray(receipts.warehouseId, [...warehouseIds]),
+    lenderId === null ? sql`false` : pledgedTo(deps, [lenderId]),
   );
+}
+
+/** By the lender: its open pledges are fewer than the receipts. */
+function pledgedTo({ db }: ListNeeds, lenderIds: readonly string[]): SQL {
+  const held = and(isAmong(receiptPledges.lenderId, lenderIds), isNull(receiptPledges.releasedAt));
+  return inArray(receipts.id, db.select({ id: receiptPledges.receiptId }).from(receiptPledges).where(held));
+}
+
+function openPledge({ db }: ListNeeds) {
+  return db
+    .select({ one: sql`1` })
+    .from(receiptPledges)
+    .where(and(eq(receiptPledges.receiptId, receipts.id), isNull(receiptPledges.releasedAt)));
 }
 
 export function receiptCursor(receipt: Receipt): KeysetCursor {

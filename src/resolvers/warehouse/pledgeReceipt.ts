@@ -22,7 +22,7 @@ import {
 
 export interface PledgeReceiptInput {
   receiptTokenAddress: string;
-  holderName: string;
+  lenderName: string;
   /** The subject of the lender's token, who may then release the pledge. */
   lenderId?: string | null | undefined;
   reference: string;
@@ -35,7 +35,7 @@ export interface PledgeReceiptInput {
  * IDEMPOTENCY_CONFLICT
  */
 export async function pledgeReceipt(
-  deps: Needs<'db' | 'network' | 'ids'>,
+  deps: Needs<'db' | 'network' | 'ids' | 'subjects'>,
   caller: ReceiptCaller,
   { idempotencyKey: key, ...input }: PledgeReceiptInput,
 ): Promise<ReceiptPledge> {
@@ -58,7 +58,7 @@ export async function pledgeReceipt(
     await tx.insert(receiptPledges).values({
       id,
       receiptId: receipt.id,
-      holderName: input.holderName,
+      lenderName: input.lenderName,
       lenderId,
       reference: input.reference,
       pledgedBy: caller.subject,
@@ -66,6 +66,7 @@ export async function pledgeReceipt(
     });
     return id;
   });
+  deps.subjects.notify(receipt.id);
   return requirePledge(deps, pledgeId);
 }
 

@@ -16,7 +16,7 @@ import {
   type TokenizedReceipt,
 } from './findReceipt.ts';
 
-export interface ReleasePledgeInput {
+interface ReleasePledgeInput {
   receiptTokenAddress: string;
   /** Of the pledge: a request that is late must not release the next one. */
   reference: string;
@@ -30,7 +30,7 @@ export interface ReleasePledgeInput {
  * another reference), IDEMPOTENCY_CONFLICT
  */
 export async function releasePledge(
-  deps: Needs<'db' | 'network'>,
+  deps: Needs<'db' | 'network' | 'subjects'>,
   caller: ReceiptCaller,
   { receiptTokenAddress, reference, idempotencyKey: key }: ReleasePledgeInput,
 ): Promise<ReceiptPledge> {
@@ -59,6 +59,7 @@ export async function releasePledge(
       .where(eq(receiptPledges.id, id));
     return id;
   });
+  deps.subjects.notify(receipt.id);
   return requirePledge(deps, pledgeId);
 }
 

@@ -7,9 +7,9 @@ import { ROLES, type Role } from '../../identity/roles.ts';
 import { apiKeyCursor, countApiKeys, findApiKey, listApiKeys } from '../../resolvers/access/listApiKeys.ts';
 import { forRoles } from '../core/access.ts';
 import { isAdmin } from '../core/caller.ts';
+import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
-import { buyerId } from '../core/text.ts';
 
 const ROLE_MEANINGS: Readonly<Record<Role, string>> = {
   admin: 'May do everything.',
@@ -82,12 +82,20 @@ builder.node(ApiKeyRef, {
 });
 
 const ApiKeyFilterInput = builder.inputType('ApiKeyFilter', {
-  description: 'API keys must match all of these.',
+  description: `An API key ${FILTER_RULE}`,
   fields: (t) => ({
-    subject: t.string({ validate: { schema: buyerId }, description: 'Only keys of this subject.' }),
+    subjects: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of one of these subjects'),
+    }),
+    roles: t.field({ type: [RoleEnum], description: 'With one of these roles, perhaps beside others.' }),
     active: t.boolean({
       description: 'true: only keys that are neither expired nor revoked; false: only the others.',
     }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Created') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Created') }),
+    expiresFrom: t.field({ type: 'UnixTime', description: fromTime('That expire') }),
+    expiresUntil: t.field({ type: 'UnixTime', description: untilTime('That expire') }),
   }),
 });
 
@@ -99,9 +107,10 @@ builder.queryField('apiKeys', (t) =>
       ...forRoles(['admin'], 'API keys, newest first, a page at a time.'),
       type: ApiKeyRef,
       nullable: true,
-      args: { filter: t.arg({ type: ApiKeyFilterInput, description: 'Which API keys.' }) },
+      args: { filter: t.arg({ type: ApiKeyFilterInput, description: 'Which API keys; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
-        const filter = { subject: args.filter?.subject, isActive: args.filter?.active };
+        const { active, ...rest } = args.filter ?? {};
+        const filter = { ...rest, isActive: active };
         return pageOf(args, cursors, {
           list: (page) => listApiKeys(dependencies, filter, page),
           cursorOf: apiKeyCursor,

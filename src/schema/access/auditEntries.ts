@@ -7,16 +7,26 @@ import type { Role } from '../../identity/roles.ts';
 import {
   auditCursor,
   countAuditEntries,
+  findAuditEntry,
   listAuditEntries,
   type AuditEntry,
 } from '../../resolvers/access/listAuditEntries.ts';
 import { forRoles } from '../core/access.ts';
+import { isOperator } from '../core/caller.ts';
 import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
+import {
+  FILTER_RULE,
+  filterList,
+  fromTime,
+  keywordList,
+  oneOf,
+  subjectList,
+  untilTime,
+} from '../core/filters.ts';
 import { encodeGlobalId } from '../core/globalIds.ts';
-import { buyerId, keyword } from '../core/text.ts';
 
 const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
   description: 'How a mutation ended.',
@@ -27,12 +37,16 @@ const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
   },
 });
 
-const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry').implement({
+const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry');
+
+builder.node(AuditEntryRef, {
   description:
-    'One mutation field of one request. The entry is written before the field runs, and never changed or removed; its ' +
-    'outcome is added once.',
+    'One mutation field of one request. The entry is written before the field runs, or with its effect, and never changed or ' +
+    'removed; its outcome is added once. Visible to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { caller, dependencies }) =>
+    isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
-    id: t.exposeString('id', { description: 'The UUID of the entry.' }),
     field: t.exposeString('field', { description: 'The mutation: createProject, retire, …' }),
     callerSubject: t.exposeString('callerSubject', {
       nullable: true,
@@ -84,26 +98,39 @@ const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry').implement({
 });
 
 const AuditFilterInput = builder.inputType('AuditFilter', {
-  description: 'Entries must match all of these.',
+  description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
-    callerSubject: t.string({ validate: { schema: buyerId }, description: 'Only entries of this caller.' }),
-    apiKeyId: t.globalID({ for: ApiKeyRef, description: 'Only entries of this API key.' }),
-    field: t.string({ validate: { schema: keyword }, description: 'Only entries of this mutation.' }),
-    outcomes: t.field({ type: [AuditOutcomeEnum], description: 'Only entries with one of these outcomes.' }),
-    errorCodes: t.field({
-      type: [ErrorCodeEnum],
-      description: 'Only entries that FAILED with one of these codes.',
+    callerSubjects: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of one of these callers'),
     }),
+    apiKeyIds: t.globalIDList({
+      for: ApiKeyRef,
+      validate: { schema: filterList() },
+      description: oneOf('Made with one of these API keys'),
+    }),
+    fields: t.stringList({
+      validate: { schema: keywordList },
+      description: oneOf('Of one of these mutations, such as "retire"'),
+    }),
+    outcomes: t.field({ type: [AuditOutcomeEnum], description: 'With one of these outcomes.' }),
+    errorCodes: t.field({ type: [ErrorCodeEnum], description: 'FAILED with one of these codes.' }),
     unfinished: t.boolean({
       description: 'true: only entries without an outcome; false: only those with one.',
     }),
-    subjectId: t.string({
-      validate: { schema: keyword },
-      description: 'Only entries that name this UUID, address or buyerId.',
+    subjectIds: t.stringList({
+      validate: { schema: keywordList },
+      description: oneOf(
+        "That name one of these UUIDs, addresses or buyerIds. What a buyer did without naming a `buyerId` is found by the buyer's " +
+          '`callerSubjects`',
+      ),
     }),
-    requestId: t.string({ validate: { schema: keyword }, description: 'Only entries of this request.' }),
-    from: t.field({ type: 'UnixTime', description: 'Only entries from this time on, in Unix seconds.' }),
-    until: t.field({ type: 'UnixTime', description: 'Only entries before this time, in Unix seconds.' }),
+    requestIds: t.stringList({
+      validate: { schema: keywordList },
+      description: oneOf('Of one of these requests'),
+    }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
   }),
 });
 
@@ -118,10 +145,10 @@ builder.queryField('auditEntries', (t) =>
       ),
       type: AuditEntryRef,
       nullable: true,
-      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries.' }) },
+      args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
-        const { unfinished, apiKeyId, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isUnfinished: unfinished, apiKeyId: apiKeyId?.id };
+        const { unfinished, apiKeyIds, ...rest } = args.filter ?? {};
+        const filter = { ...rest, isUnfinished: unfinished, apiKeyIds: apiKeyIds?.map(({ id }) => id) };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),
           cursorOf: auditCursor,

@@ -7,7 +7,7 @@ import { ApiKeyRef, RoleEnum } from './apiKey.ts';
 import { requireCaller } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { buyerId, idempotencyKey, idList, label, roleList } from '../core/text.ts';
+import { buyerId, idList, label, roleList } from '../core/text.ts';
 
 const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
   description: 'The rights and expiry of the new key. They are fixed: for other rights, create another key.',
@@ -39,9 +39,8 @@ const CreateApiKeyInput = builder.inputType('CreateApiKeyInput', {
       description: 'When it expires, in Unix seconds: at most 400 days from now.',
     }),
     idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: `${IDEMPOTENCY_KEY} The repeated answer has the API key without the key itself.`,
+      ...IDEMPOTENCY_KEY,
+      description: `${IDEMPOTENCY_KEY.description} The repeated answer has the API key without the key itself.`,
     }),
   }),
 });

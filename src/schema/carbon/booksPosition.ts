@@ -8,8 +8,15 @@ export const BooksPositionRef = builder.objectRef<ProjectPosition>('BooksPositio
   description:
     "A project's tonnes by account of the platform's books: issued = inventory + heldByBuyers + retiring + retired.",
   fields: (t) => ({
-    issued: t.expose('issued', { type: 'Tonnes', description: 'Whole tonnes CO2e that were minted.' }),
-    inventory: t.expose('inventory', { type: 'Tonnes', description: 'Whole tonnes CO2e that are unsold.' }),
+    issued: t.expose('issued', {
+      type: 'Tonnes',
+      description:
+        'Whole tonnes CO2e that were minted: 0 until the project is OPEN, then its `quantityCO2e`.',
+    }),
+    inventory: t.expose('inventory', {
+      type: 'Tonnes',
+      description: 'Whole tonnes CO2e that are unsold. For buyers it is `Project.unsoldTonnes`.',
+    }),
     heldByBuyers: t.expose('heldByBuyers', {
       type: 'Tonnes',
       description: 'Whole tonnes CO2e that buyers own.',

@@ -13,7 +13,7 @@ import { builder } from '../core/builder.ts';
 import { MoneyInput } from '../core/money.ts';
 import { ProjectRef } from './project.ts';
 import { PRICE_LIMITS } from './setProjectPrice.ts';
-import { idempotencyKey, label, vintageYear } from '../core/text.ts';
+import { label, vintageYear } from '../core/text.ts';
 
 const CreateProjectInput = builder.inputType('CreateProjectInput', {
   description:
@@ -59,11 +59,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
       type: MoneyInput,
       description: `The price of a tonne from the beginning. ${PRICE_LIMITS} Without effect when the project exists already.`,
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -74,11 +70,13 @@ const CreateProjectPayload = builder.objectRef<Project>('CreateProjectPayload').
     tokenAddress: t.expose('tokenAddress', {
       type: 'Address',
       nullable: true,
-      description: "The token's address; null while the network has not deployed it.",
+      description:
+        "The token's address, the same as `project { tokenAddress }`; null while the network has not deployed it.",
     }),
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the transaction that deploys the token; null while none is signed.',
+      description:
+        'The hash of the transaction that deploys the token; null while none is signed. Those of the mint too, with their states, are in `project { transactions }`.',
       resolve: async ({ id }, _args, { dependencies }) =>
         hashOf(await readTransactions(dependencies, id), 'deployCarbonCredit'),
     }),

@@ -14,8 +14,8 @@ builder.objectFields(ProjectRef, (t) => ({
     type: RegistryRef,
     nullable: true,
     description:
-      "Its token's public retirement history, read from the token now; null until the token is deployed. Errors: " +
-      'LEDGER_UNAVAILABLE.',
+      "Its token's public retirement history, read from the token now, as by the query `registry`; null until the token is " +
+      'deployed. Errors: LEDGER_UNAVAILABLE.',
     resolve: ({ tokenAddress }, _args, { dependencies }) =>
       tokenAddress === null ? null : readRegistry(dependencies, tokenAddress),
   }),
@@ -31,7 +31,7 @@ builder.objectField(RetirementRef, 'record', (t) =>
     type: RetirementRecordRef,
     nullable: true,
     description:
-      "Its public record, as the project's token has it: the fact. The fields beside it are what the platform asked for. Null " +
+      "Its public record, as the project's token has it: the fact. The fields beside it are what the platform asked for, and are there before. Null " +
       'until it is RETIRED, and for the moment until the feed has read it.',
     resolve: async ({ projectId, recordIndex }, _args, context) => {
       if (recordIndex === null) return null;

@@ -7,14 +7,6 @@ import { MoneyRef } from '../core/money.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
-/** The description of every `dryRun` input. */
-export const DRY_RUN =
-  'True to make every check and change nothing: the answer tells what would be, or the error that there would be. The ' +
-  '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.';
-
-/** The description of every payload's `dryRun`. */
-export const DRY_RUN_ANSWER = 'What would be; null unless `dryRun` was asked for.';
-
 export const DryRunRef = builder.objectRef<DryRun>('DryRun').implement({
   description: "What a mutation would do to a buyer's credits. Nothing was changed.",
   fields: (t) => ({

@@ -16,6 +16,7 @@ import type { Context } from '../core/context.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
 type PlatformContext = Context<Dependencies>;
 
@@ -90,7 +91,7 @@ builder.node(ProjectRef, {
     }),
     unsoldTonnes: t.field({
       type: 'Tonnes',
-      description: 'Whole tonnes CO2e that can be purchased now.',
+      description: 'Whole tonnes CO2e that can be purchased now: what `books { inventory }` shows.',
       resolve: async ({ id }, _args, context) => (await positionOfProject(context, id)).inventory,
     }),
     pricePerTonne: t.field({
@@ -130,13 +131,7 @@ builder.queryField('project', (t) =>
     ...forPublic('A project by the address of its token; null when no project has a token there.'),
     type: ProjectRef,
     nullable: true,
-    args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The token's address on the ledger network.",
-      }),
-    },
+    args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => findProjectByToken(dependencies, tokenAddress),
   }),
 );

@@ -4,29 +4,44 @@
 import { countProjects, listProjects, projectCursor } from '../../resolvers/carbon/listProjects.ts';
 import type { ProjectOrder } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
+import { FILTER_RULE, filterList, fromTime, labelList, oneOf, untilTime } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
-import { label } from '../core/text.ts';
 
 const ProjectFilterInput = builder.inputType('ProjectFilter', {
-  description: 'Projects must match all of these.',
+  description: `A project ${FILTER_RULE}`,
   fields: (t) => ({
-    countryCode: t.field({
-      type: 'CountryCode',
-      description: 'Only in this country: ISO 3166-1 alpha-2, in upper case.',
+    countryCodes: t.field({
+      type: ['CountryCode'],
+      validate: { schema: filterList<string>() },
+      description: oneOf('In one of these countries'),
     }),
-    vintageYear: t.int({ description: 'Only of this vintage year.' }),
-    projectType: t.string({
-      validate: { schema: label },
-      description: 'Only of this kind of project; the spelling must match exactly.',
+    vintageYears: t.intList({
+      validate: { schema: filterList<number>() },
+      description: oneOf('Of one of these vintage years'),
     }),
-    creditType: t.string({
-      validate: { schema: label },
-      description: 'Only of this kind of credit; the spelling must match exactly.',
+    projectTypes: t.stringList({
+      validate: { schema: labelList },
+      description: oneOf('Of one of these kinds of project, in exactly this spelling'),
     }),
-    state: t.field({ type: ProjectStateEnum, description: 'Only in this state.' }),
-    available: t.boolean({ description: 'true: only with unsold tonnes; false: only without.' }),
+    creditTypes: t.stringList({
+      validate: { schema: labelList },
+      description: oneOf('Of one of these kinds of credit, in exactly this spelling'),
+    }),
+    states: t.field({ type: [ProjectStateEnum], description: 'In one of these states.' }),
+    buyable: t.boolean({
+      description:
+        'true: only those whose credits can be purchased now, as `Project.buyable`; false: only the others.',
+    }),
+    minUnsoldTonnes: t.field({
+      type: 'Tonnes',
+      description: 'With at least so many tonnes that are unsold: what one purchase can get.',
+    }),
+    minQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at least so many verified tonnes CO2e.' }),
+    maxQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at most so many verified tonnes CO2e.' }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Submitted') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Submitted') }),
   }),
 });
 
@@ -65,7 +80,8 @@ builder.queryField('projects', (t) =>
       },
       resolve: (_root, args, { dependencies }) => {
         const order = args.orderBy ?? 'NEWEST';
-        const filter = args.filter ?? {};
+        const { buyable, ...rest } = args.filter ?? {};
+        const filter = { ...rest, isBuyable: buyable };
         return pageOf(args, CURSORS[order], {
           list: (page) => listProjects(dependencies, filter, order, page),
           cursorOf: (project) => projectCursor(order, project),

@@ -7,15 +7,16 @@ import { findPurchase } from '../../resolvers/carbon/findPurchase.ts';
 import { purchase, rehearsePurchase } from '../../resolvers/carbon/purchase.ts';
 import type { Purchase } from '../../resolvers/carbon/purchase.ts';
 import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
-import { forBuyerOrOperator } from '../core/access.ts';
+import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
-import { buyerId, idempotencyKey } from '../core/text.ts';
+import { buyerId } from '../core/text.ts';
 
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
@@ -59,11 +60,7 @@ builder.node(PurchaseRef, {
 const PurchaseInput = builder.inputType('PurchaseInput', {
   description: 'What a buyer buys.',
   fields: (t) => ({
-    buyerId: t.string({
-      required: true,
-      validate: { schema: buyerId },
-      description: "The buyer: the subject of the buyer's token.",
-    }),
+    buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
     tokenAddress: t.field({
       type: 'Address',
       required: true,
@@ -76,12 +73,8 @@ const PurchaseInput = builder.inputType('PurchaseInput', {
         'The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). ' +
         'Left out, the purchase is booked at the price in force.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -105,7 +98,7 @@ const PurchasePayload = builder.objectRef<Answer>('PurchasePayload').implement({
 builder.mutationField('purchase', (t) =>
   t.field({
     ...forBuyerOrOperator(
-      (args: { input: { buyerId: string } }) => args.input.buyerId,
+      (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
       "Sells unsold credits to a buyer, in the platform's books only, without a network transaction. Errors: " +
         'NOT_FOUND, INSUFFICIENT_SUPPLY, PRICE_CHANGED, IDEMPOTENCY_CONFLICT.',
     ),
@@ -118,7 +111,8 @@ builder.mutationField('purchase', (t) =>
       isEntryWithEffect: true,
     },
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
-      const { dryRun, ...request } = input;
+      const { dryRun, buyerId: named, ...rest } = input;
+      const request = { ...rest, buyerId: named ?? subjectOf(caller) };
       if (dryRun === true) return { purchase: null, dryRun: await rehearsePurchase(dependencies, request) };
       return { purchase: await purchase(dependencies, subjectOf(caller), request, entry), dryRun: null };
     },

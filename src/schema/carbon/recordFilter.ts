@@ -3,24 +3,25 @@
  */
 import type { RecordFilter } from '../../resolvers/carbon/recordFilter.ts';
 import { builder } from '../core/builder.ts';
-import { beneficiaryList, filterList } from '../core/text.ts';
+import { FILTER_RULE, filterList, fromTime, oneOf, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { beneficiaryList } from '../core/text.ts';
 import { ProjectRef } from './project.ts';
 
 const BENEFICIARIES = {
   validate: { schema: beneficiaryList },
-  description: 'Of one of these beneficiaries, at most 20; the spelling must match exactly.',
+  description: 'Of one of these beneficiaries, at most 20, in exactly this spelling.',
 } as const;
 const COUNTRY_CODES = {
   validate: { schema: filterList<string>() },
-  description: 'Of a project in one of these countries, at most 100.',
+  description: oneOf('Of a project in one of these countries'),
 } as const;
 const VINTAGE_YEARS = {
   validate: { schema: filterList<number>() },
-  description: 'Of a project of one of these vintage years, at most 100.',
+  description: oneOf('Of a project of one of these vintage years'),
 } as const;
 
 export const RetirementFeedFilterInput = builder.inputType('RetirementFeedFilter', {
-  description: 'Retirements must match all of these. The cursors of the feed are the same with every filter.',
+  description: `A retirement ${FILTER_RULE} The cursors of the feed are the same with every filter.`,
   fields: (t) => ({
     beneficiaries: t.stringList(BENEFICIARIES),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
@@ -29,26 +30,19 @@ export const RetirementFeedFilterInput = builder.inputType('RetirementFeedFilter
 });
 
 export const RetirementRecordFilterInput = builder.inputType('RetirementRecordFilter', {
-  description: 'Retirement records must match all of these.',
+  description: `A retirement record ${FILTER_RULE}`,
   fields: (t) => ({
     beneficiaries: t.stringList(BENEFICIARIES),
     projectIds: t.globalIDList({
       for: ProjectRef,
       validate: { schema: filterList() },
-      description: 'Of one of these projects, at most 100.',
+      description: oneOf('Of one of these projects'),
     }),
-    tokenAddresses: t.field({
-      type: ['Address'],
-      validate: { schema: filterList<string>() },
-      description: 'Of the project with one of these tokens, at most 100.',
-    }),
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     countryCodes: t.field({ type: ['CountryCode'], ...COUNTRY_CODES }),
     vintageYears: t.intList(VINTAGE_YEARS),
-    from: t.field({
-      type: 'UnixTime',
-      description: "Burned at this time by the network's clock or later, in Unix seconds.",
-    }),
-    until: t.field({ type: 'UnixTime', description: 'Burned before this time, in Unix seconds.' }),
+    from: t.field({ type: 'UnixTime', description: fromTime("Burned, by the network's clock,") }),
+    until: t.field({ type: 'UnixTime', description: untilTime("Burned, by the network's clock,") }),
   }),
 });
 

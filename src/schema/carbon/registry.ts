@@ -12,13 +12,14 @@ import { MAX_COUNTED } from '../../db/keyset.ts';
 import { forPublic } from '../core/access.ts';
 import { cursorValues, pageOf, valueCursors } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
+import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 import { ProjectRef } from './project.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
 
 const cursors = valueCursors('records', cursorValues.integer.transform(Number));
 
 export const RegistryRef = builder.objectRef<Registry>('Registry').implement({
-  description: "A token's public retirement history, read from the token.",
+  description: "A token's public retirement history, read from the token: what is final on the network now.",
   fields: (t) => ({
     tokenAddress: t.field({
       type: 'Address',
@@ -37,20 +38,22 @@ export const RegistryRef = builder.objectRef<Registry>('Registry').implement({
       resolve: ({ totals }) => totals.totalSupply,
     }),
     totalRetirements: t.int({
-      description: 'The number of records.',
+      description:
+        'The number of records, as the token counts them; `recordsConnection { totalCount }` ends at a limit.',
       resolve: ({ totals }) => totals.totalRetirements,
     }),
     records: t.field({
       type: [RetirementRecordRef],
       description:
-        `Every record, in ascending order of index. RESULT_TOO_LARGE for more than ${MAX_REGISTRY_RECORDS}: then ` +
-        'page through `recordsConnection`.',
+        `Every record, in ascending order of index, in one answer: for short lists. RESULT_TOO_LARGE for more than ` +
+        `${MAX_REGISTRY_RECORDS}: programs page through \`recordsConnection\`, which has the same records.`,
       resolve: (registry, _args, { dependencies }) => readAllRecords(dependencies, registry),
     }),
     recordsConnection: t.connection(
       {
         type: RetirementRecordRef,
-        description: 'The records, in ascending order of index, a page at a time.',
+        description:
+          'The same records as `records`, in ascending order of index, a page at a time: however many there are.',
         resolve: (registry, args, { dependencies }) =>
           pageOf(args, cursors, {
             list: (page) => readRecords(dependencies, registry, page),
@@ -72,13 +75,7 @@ builder.queryField('registry', (t) =>
     ),
     type: RegistryRef,
     nullable: true,
-    args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The token's address on the ledger network.",
-      }),
-    },
+    args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: (_root, { tokenAddress }, { dependencies }) => readRegistry(dependencies, tokenAddress),
   }),
 );

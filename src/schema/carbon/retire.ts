@@ -5,24 +5,21 @@ import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { rehearseRetirement, retire } from '../../resolvers/carbon/retire.ts';
-import { forBuyerOrOperator } from '../core/access.ts';
+import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementPeriodInput, RetirementReasonEnum } from './retirementPurpose.ts';
-import { beneficiary, beneficiaryId, buyerId, idempotencyKey, note } from '../core/text.ts';
+import { beneficiary, beneficiaryId, buyerId, note } from '../core/text.ts';
 
 const RetireInput = builder.inputType('RetireInput', {
   description: 'The credits to retire, and the beneficiary.',
   fields: (t) => ({
-    buyerId: t.string({
-      required: true,
-      validate: { schema: buyerId },
-      description: "The buyer: the subject of the buyer's token.",
-    }),
+    buyerId: t.string({ validate: { schema: buyerId }, description: OWN_BUYER_ID }),
     buyerName: t.string({
       required: true,
       validate: { schema: beneficiary },
@@ -56,12 +53,8 @@ const RetireInput = builder.inputType('RetireInput', {
       type: RetirementPeriodInput,
       description: 'The time whose emissions they stand for. Public.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: `${DRY_RUN} The network is not asked.` }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean({ ...DRY_RUN, description: `${DRY_RUN.description} The network is not asked.` }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -77,7 +70,8 @@ const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
   fields: (t) => ({
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the burn; null while none is signed, and for a dry run.',
+      description:
+        'The hash of the burn, the same as `retirement { txHash }`; null while none is signed, and for a dry run.',
       resolve: async ({ retirement }, _args, { dependencies }) =>
         retirement &&
         (retirement.txHash ?? hashOf(await readTransactions(dependencies, retirement.id), 'retire')),
@@ -95,7 +89,7 @@ const RetirePayload = builder.objectRef<Answer>('RetirePayload').implement({
 builder.mutationField('retire', (t) =>
   t.field({
     ...forBuyerOrOperator(
-      (args: { input: { buyerId: string } }) => args.input.buyerId,
+      (args: { input: { buyerId?: string | null | undefined } }) => args.input.buyerId,
       "Retires a buyer's credits: holds them in the books, burns them on the network, and waits for the outcome up to a " +
         'limit. Errors: BAD_USER_INPUT, NOT_FOUND, INSUFFICIENT_BALANCE (nothing is burned), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED (the ' +
         'credits are returned).',
@@ -110,7 +104,7 @@ builder.mutationField('retire', (t) =>
       isEntryWithEffect: true,
     },
     resolve: async (_root, { input }, { caller, dependencies, entry }): Promise<Answer> => {
-      const { dryRun, beneficiaryId: id, jurisdiction, reason, period, ...rest } = input;
+      const { dryRun, buyerId: named, beneficiaryId: id, jurisdiction, reason, period, ...rest } = input;
       const purpose = {
         beneficiaryId: id ?? null,
         jurisdiction: jurisdiction ?? null,
@@ -118,7 +112,7 @@ builder.mutationField('retire', (t) =>
         periodFrom: period?.from ?? null,
         periodUntil: period?.until ?? null,
       };
-      const request = { ...rest, purpose };
+      const request = { ...rest, buyerId: named ?? subjectOf(caller), purpose };
       if (dryRun === true)
         return { retirement: null, dryRun: await rehearseRetirement(dependencies, request) };
       return { retirement: await retire(dependencies, subjectOf(caller), request, entry), dryRun: null };

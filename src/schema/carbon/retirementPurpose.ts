@@ -1,5 +1,5 @@
 /**
- * For whom and what credits were retired, and their serial numbers: on the platform's retirements, and for everyone on the
+ * For whom and what credits were retired, and their serial numbers: on the platform's retirements, and publicly on the
  * token's records that belong to one.
  */
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';

@@ -30,12 +30,13 @@ builder.node(RetirementRecordRef, {
     }),
     amount: t.expose('amount', {
       type: 'BaseUnits',
-      description: 'The burned amount, in base units (10^18 are a tonne).',
+      description:
+        'The burned amount in base units (10^18 are a tonne), as the token has it: for comparing with the network. To show it, use `tonnes`.',
     }),
     tonnes: t.field({
       type: 'Decimal',
       description:
-        'The burned amount, in tonnes CO2e; with decimals only when a holder burned part of a tonne.',
+        'The same as `amount`, in tonnes CO2e; with decimals only when a holder burned part of a tonne.',
       resolve: ({ amount }) => decimalTonnes(amount),
     }),
     timestamp: t.expose('timestamp', {

@@ -12,7 +12,7 @@ import { cursorValues, pageOf, tupleCursors } from '../core/paging.ts';
 import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
 import { RetirementRecordConnection, RetirementRecordEdge, RetirementRecordRef } from './retirementRecord.ts';
 
-const cursors = tupleCursors<RecordCursor>('retirementRecords', {
+const cursors = tupleCursors<RecordCursor, [string, string]>('retirementRecords', {
   parts: [cursorValues.bigint, cursorValues.bigint],
   split: ({ timestamp, position }) => [String(timestamp), String(position)],
   join: ([timestamp, position]) => ({ timestamp: BigInt(timestamp), position: BigInt(position) }),

@@ -3,10 +3,10 @@
  */
 import { z } from 'zod';
 import {
+  calendarDay,
   countRetirementTotals,
   readRetirementTotals,
   RETIREMENT_GROUPS,
-  startOfDay,
   totalsCursor,
   type RetirementGroup,
   type RetirementTotal,
@@ -34,10 +34,10 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
     'What was retired in one group. One of `day`, `project`, `countryCode` and `vintageYear` names it.',
   fields: (t) => ({
     day: t.field({
-      type: 'UnixTime',
+      type: 'Date',
       nullable: true,
-      description: 'By DAY: the beginning of the day in UTC, in Unix seconds.',
-      resolve: (total) => (total.groupBy === 'DAY' ? startOfDay(total) : null),
+      description: 'By DAY: the day in UTC.',
+      resolve: (total) => (total.groupBy === 'DAY' ? calendarDay(total) : null),
     }),
     project: t.field({
       type: ProjectRef,
@@ -66,7 +66,7 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
 });
 
 const cursorsOf = (groupBy: RetirementGroup) =>
-  tupleCursors<TotalsCursor>(`retirementTotals:${groupBy}`, {
+  tupleCursors<TotalsCursor, [string, string]>(`retirementTotals:${groupBy}`, {
     parts: [z.string().regex(/^-?\d{1,78}$/), z.string().regex(/^[\w-]{1,36}$/)],
     split: ({ value, key }) => [value, key],
     join: ([value, key]) => ({ value, key }),

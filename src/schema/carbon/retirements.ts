@@ -1,27 +1,41 @@
 /**
  * retirements: a buyer's own, or all of them for operators.
  */
-import { requireProjectByToken } from '../../resolvers/carbon/findProject.ts';
+import type { Caller } from '../../identity/roles.ts';
 import {
   countRetirements,
   listRetirements,
   retirementCursor,
 } from '../../resolvers/carbon/listRetirements.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
+import { FILTER_RULE, fromTime, oneOf, PROJECT_TOKENS, subjectList, untilTime } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementRef, RetirementStateEnum } from './retirement.ts';
-import { buyerId } from '../core/text.ts';
+
+/** The first buyer who is not the caller. */
+function otherThan(
+  caller: Caller | null,
+  buyerIds: readonly string[] | null | undefined,
+): string | undefined {
+  return buyerIds?.find((id) => id !== caller?.subject);
+}
 
 const RetirementFilterInput = builder.inputType('RetirementFilter', {
-  description: 'Retirements must match all of these.',
+  description: `A retirement ${FILTER_RULE}`,
   fields: (t) => ({
-    buyerId: t.string({
-      validate: { schema: buyerId },
-      description: "Only of this buyer. A buyer's token sees its own retirements only.",
+    buyerIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf(
+        "Of one of these buyers; without it, a buyer's token sees its own, and an operator's all. A buyer's token may name itself alone",
+      ),
     }),
-    tokenAddress: t.field({ type: 'Address', description: 'Only of the project with this token.' }),
-    state: t.field({ type: RetirementStateEnum, description: 'Only in this state.' }),
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
+    minTonnes: t.field({ type: 'Tonnes', description: 'Of at least so many tonnes CO2e.' }),
+    maxTonnes: t.field({ type: 'Tonnes', description: 'Of at most so many tonnes CO2e.' }),
   }),
 });
 
@@ -34,22 +48,16 @@ builder.queryField('retirements', (t) =>
         'Retirements, newest first, a page at a time.\n\nNeeds a token with role operator (or admin), which sees all; or with ' +
         'role buyer, which sees those of its subject.',
       authScopes: (_root, { filter }, { caller }) => ({
-        $any: { role: ['operator'], buyer: filter?.buyerId ?? caller?.subject ?? '' },
+        $any: { role: ['operator'], buyer: otherThan(caller, filter?.buyerIds) ?? caller?.subject ?? '' },
       }),
       type: RetirementRef,
       nullable: true,
       args: { filter: t.arg({ type: RetirementFilterInput, description: 'Which retirements.' }) },
-      resolve: async (_root, args, { caller, dependencies }) => {
-        const { tokenAddress, state, buyerId: asked } = args.filter ?? {};
-        const project =
-          tokenAddress == null
-            ? null
-            : await requireProjectByToken(dependencies, tokenAddress, 'filter.tokenAddress');
-        const filter = {
-          state,
-          projectId: project?.id,
-          buyerId: isOperator(caller) ? asked : subjectOf(caller),
-        };
+      resolve: (_root, args, { caller, dependencies }) => {
+        // A list without anyone is no caller's: it stays empty.
+        const own =
+          isOperator(caller) || args.filter?.buyerIds != null ? {} : { buyerIds: [subjectOf(caller)] };
+        const filter = { ...args.filter, ...own };
         return pageOf(args, cursors, {
           list: (page) => listRetirements(dependencies, filter, page),
           cursorOf: retirementCursor,

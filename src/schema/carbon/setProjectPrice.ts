@@ -8,7 +8,6 @@ import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { MoneyInput } from '../core/money.ts';
-import { idempotencyKey } from '../core/text.ts';
 import { ProjectRef } from './project.ts';
 
 /** Of every price in an input. */
@@ -23,11 +22,7 @@ const SetProjectPriceInput = builder.inputType('SetProjectPriceInput', {
       required: true,
       description: `The price of a tonne CO2e. ${PRICE_LIMITS}`,
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

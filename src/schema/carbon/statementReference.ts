@@ -8,7 +8,7 @@ import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
-import { StatementEntryRef } from './buyerAccount.ts';
+import { StatementEntryRef } from './statement.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRef } from './retirement.ts';

@@ -4,19 +4,21 @@
 import type { DryRun } from '../../resolvers/carbon/dryRun.ts';
 import type { CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
 import { rehearseTransfer, transferCredits } from '../../resolvers/carbon/transferCredits.ts';
+import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { buyerId, idempotencyKey, memo } from '../core/text.ts';
+import { buyerId, memo } from '../core/text.ts';
 import { CreditTransferRef } from './creditTransfer.ts';
-import { DRY_RUN, DRY_RUN_ANSWER, DryRunRef } from './dryRun.ts';
+import { DryRunRef } from './dryRun.ts';
 
 const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   description: 'Which credits move, from whom, and to whom.',
   fields: (t) => ({
     fromBuyerId: t.string({
       validate: { schema: buyerId },
-      description: "The buyer whose credits they are: the caller's own subject when left out.",
+      description: `${OWN_BUYER_ID} The credits are this buyer's before.`,
     }),
     toBuyerId: t.string({
       required: true,
@@ -35,12 +37,8 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
       validate: { schema: memo },
       description: 'What it is for, shown to both buyers and to operators: 1 to 512 bytes of UTF-8.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -63,14 +61,13 @@ const TransferCreditsPayload = builder.objectRef<Answer>('TransferCreditsPayload
 
 builder.mutationField('transferCredits', (t) =>
   t.field({
-    description:
+    ...forBuyerOrOperator(
+      (args: { input: { fromBuyerId?: string | null | undefined } }) => args.input.fromBuyerId,
       "Moves credits from one buyer to another, at once and in the platform's books only, without a network transaction; " +
-      'both statements show it. It is never undone: the buyer who got them may transfer them back. Errors: BAD_USER_INPUT ' +
-      '(to itself), NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT.\n\nNeeds a token with role buyer whose subject ' +
-      'equals the fromBuyerId, or with role operator (or admin).',
-    authScopes: (_root, { input }, { caller }) => ({
-      $any: { role: ['operator'], buyer: input.fromBuyerId ?? caller?.subject ?? '' },
-    }),
+        'both statements show it. It is never undone: the buyer who got them may transfer them back. Errors: BAD_USER_INPUT ' +
+        '(to itself), NOT_FOUND, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT.',
+      'fromBuyerId',
+    ),
     type: TransferCreditsPayload,
     nullable: true,
     args: { input: t.arg({ type: TransferCreditsInput, required: true, description: 'What moves.' }) },

@@ -27,16 +27,18 @@ export function forRoles(roles: readonly Role[], description: string): Restricte
 }
 
 /** Of every `buyerId` that may be left out. */
-export const OWN_BUYER_ID = "The buyer: the subject of the buyer's token. Yourself when omitted.";
+export const OWN_BUYER_ID =
+  "The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer.";
 
 /** For fields whose arguments name a buyer, or none: then the caller, as a buyer. */
 export function forBuyerOrOperator<Args>(
   buyerIdOf: (args: Args) => string | null | undefined,
   description: string,
+  buyerIdName = 'buyerId',
 ) {
   return {
     description:
-      `${description}\n\nNeeds a token with role buyer whose subject equals the buyerId, ` +
+      `${description}\n\nNeeds a token with role buyer whose subject equals the ${buyerIdName}, ` +
       'or with role operator (or admin).',
     authScopes: (_parent: unknown, args: Args, { caller }: { caller: Caller | null }) => {
       const buyerId = buyerIdOf(args);

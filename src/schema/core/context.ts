@@ -18,5 +18,7 @@ export interface Context<Dependencies> {
    * a mutation run one after the other.
    */
   entry?: OpenEntry;
+  /** Of the same field: called when the caller may use it and its input is valid, before it runs. */
+  startEntry?: () => Promise<void>;
   dependencies: Dependencies;
 }

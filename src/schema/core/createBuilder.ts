@@ -9,15 +9,18 @@ import RelayPlugin from '@pothos/plugin-relay';
 import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import ZodPlugin from '@pothos/plugin-zod';
 import { MAX_COUNTED } from '../../db/keyset.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { AuthScopes } from './auth.ts';
 import { scopesOf, unauthorized } from './auth.ts';
 import { badUserInput } from './badInput.ts';
 import type { Context } from './context.ts';
-import { decodeGlobalId, encodeGlobalId } from './globalIds.ts';
+import globalIdInputs from './globalIdInputs.ts';
+import { encodeGlobalId, readGlobalId } from './globalIds.ts';
 import recordedInput from './recordedInput.ts';
 import { relayDescriptions } from './relayDescriptions.ts';
 import type { ScalarTypes } from './scalars.ts';
 import { scalars } from './scalars.ts';
+import { showValue } from './showValue.ts';
 
 /** A fresh builder with the scalars registered and no fields yet. */
 export function createBuilder<Dependencies>() {
@@ -31,7 +34,7 @@ export function createBuilder<Dependencies>() {
     DefaultEdgesNullability: false;
     DefaultNodeNullability: false;
   }>({
-    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, recordedInput],
+    plugins: [ScopeAuthPlugin, ZodPlugin, RelayPlugin, globalIdInputs, recordedInput],
     defaultFieldNullability: false,
     scopeAuth: {
       // A subscription is checked once, when it starts: the socket ends with the token that opened it.
@@ -42,7 +45,7 @@ export function createBuilder<Dependencies>() {
         unauthorized(context.caller, info.fieldName, result.failure),
     },
     zod: { validationError: (error, args) => badUserInput(error, args) },
-    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: decodeGlobalId },
+    relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: checkedGlobalId },
   });
   builder.scalarType('Address', scalars.Address);
   builder.scalarType('CountryCode', scalars.CountryCode);
@@ -66,4 +69,11 @@ export function createBuilder<Dependencies>() {
     }),
   );
   return builder;
+}
+
+/** `globalIdInputs` names the path of a wrong one; this holds where it does not look. @throws DomainError BAD_USER_INPUT */
+function checkedGlobalId(globalId: string): { typename: string; id: string } {
+  const parts = readGlobalId(globalId);
+  if (parts !== undefined) return parts;
+  throw new DomainError('BAD_USER_INPUT', `${showValue(globalId)} is not an id that this server gave out.`);
 }

@@ -40,7 +40,7 @@ query CreatedProject {
 }`,
   `# 2. What is for sale? (A tokenAddress can be copied from here, too.)
 query Projects {
-  projects(first: 10, filter: { available: true }) {
+  projects(first: 10, filter: { buyable: true }) {
     edges {
       node {
         tokenAddress
@@ -266,7 +266,7 @@ query OffRampSessions {
           status
           observedAt
         }
-        networkHistory {
+        transactions {
           call
           state
           txHash
@@ -291,7 +291,7 @@ mutation PrepareCashOutDeposit {
     session {
       id
       state
-      signUntil
+      signatureDueAt
       payout {
         amount
         currency
@@ -304,7 +304,7 @@ mutation PrepareCashOutDeposit {
       unsigned {
         format
         payload
-        validUntil
+        expiresAt
       }
     }
   }
@@ -326,7 +326,7 @@ mutation PrepareRetirement {
       unsigned {
         format
         payload
-        validUntil
+        expiresAt
       }
     }
   }

@@ -1,13 +1,12 @@
 /**
  * Opaque global ids: base64url of `Type:id`, so that they can be put in an address unescaped.
  */
-import { DomainError } from '../../lib/errors.ts';
 import { SUBJECT_PATTERN } from '../../identity/roles.ts';
-import { showValue } from './showValue.ts';
 
 /** The types that have a UUID of their own. */
 const UUID_TYPES = [
   'ApiKey',
+  'AuditEntry',
   'CreditTransfer',
   'OffRampSession',
   'ExpiryRun',
@@ -30,13 +29,14 @@ const LOCAL_IDS = {
   RetirementRecord: /^[0-9A-Za-z][0-9A-Za-z._-]{0,127}:(0|[1-9][0-9]{0,8})$/,
 };
 
-export type NodeType = keyof typeof LOCAL_IDS;
+type NodeType = keyof typeof LOCAL_IDS;
 export const NODE_TYPES = Object.keys(LOCAL_IDS) as readonly NodeType[];
 
-/** Undefined for what is no global id. */
-function partsOf(globalId: string): { typename: NodeType; id: string } | undefined {
+/** Undefined for what `encodeGlobalId` did not make. */
+export function readGlobalId(globalId: string): { typename: NodeType; id: string } | undefined {
   const text = Buffer.from(globalId, 'base64url').toString();
   const end = text.indexOf(':');
+  if (end === -1) return undefined;
   const typename = NODE_TYPES.find((type) => type === text.slice(0, end));
   const id = text.slice(end + 1);
   const isOurs =
@@ -46,24 +46,4 @@ function partsOf(globalId: string): { typename: NodeType; id: string } | undefin
 
 export function encodeGlobalId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString('base64url');
-}
-
-/** For inputs that take another name of the same thing as well. */
-export function isGlobalId(text: string, typename: NodeType): boolean {
-  return partsOf(text)?.typename === typename;
-}
-
-/** @throws DomainError BAD_USER_INPUT when the text was not made by `encodeGlobalId` */
-export function decodeGlobalId(globalId: string): { typename: string; id: string } {
-  const parts = partsOf(globalId);
-  if (parts === undefined) {
-    throw new DomainError(
-      'BAD_USER_INPUT',
-      `${showValue(globalId)} is not an id that this server gave out.`,
-      {
-        field: 'id',
-      },
-    );
-  }
-  return parts;
 }

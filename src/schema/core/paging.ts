@@ -17,14 +17,14 @@ export function listNames<Name extends string>(name: Name) {
 }
 
 /** How a list's cursors are written and read. */
-export interface CursorCodec<Cursor> {
+interface CursorCodec<Cursor> {
   encode: (cursor: Cursor) => string;
   /** Undefined for what `encode` did not make. */
   decode: (text: string) => Cursor | undefined;
 }
 
 /** Where the pages of a list come from. */
-export interface PageSource<Item, Cursor> {
+interface PageSource<Item, Cursor> {
   list: (page: KeysetPage<Cursor>) => Promise<Item[]>;
   cursorOf: (item: Item) => Cursor;
   /** Items on all pages, MAX_COUNTED at most; asked for only when `totalCount` is selected. */
@@ -108,20 +108,20 @@ export function valueCursors<Cursor>(list: string, value: z.ZodType<Cursor, stri
 }
 
 /** Cursors of lists ordered by several values, each as text. */
-export function tupleCursors<Cursor>(
+export function tupleCursors<Cursor, Parts extends string[]>(
   list: string,
   form: {
-    parts: readonly [z.ZodType<string>, z.ZodType<string>];
-    split: (cursor: Cursor) => [string, string];
-    join: (parts: [string, string]) => Cursor;
+    parts: { [At in keyof Parts]: z.ZodType<string> };
+    split: (cursor: Cursor) => Parts;
+    join: (parts: Parts) => Cursor;
   },
 ): CursorCodec<Cursor> {
-  const shape = z.tuple([z.literal(list), ...form.parts]);
+  const shape = z.tuple([z.literal(list), ...form.parts] as [z.ZodType<string>, ...z.ZodType<string>[]]);
   return {
     encode: (cursor) => encode([list, ...form.split(cursor)]),
     decode: (text) => {
       const read = shape.safeParse(decode(text));
-      return read.success ? form.join([read.data[1], read.data[2]]) : undefined;
+      return read.success ? form.join(read.data.slice(1) as unknown as Parts) : undefined;
     },
   };
 }

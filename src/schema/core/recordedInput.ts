@@ -12,7 +12,14 @@ import SchemaBuilder, {
   type SchemaTypes,
   type TypeParam,
 } from '@pothos/core';
-import { getNamedType, isInputObjectType, type GraphQLField, type GraphQLSchema } from 'graphql';
+import {
+  getNamedType,
+  isInputObjectType,
+  type GraphQLField,
+  type GraphQLFieldResolver,
+  type GraphQLSchema,
+} from 'graphql';
+import type { Context } from './context.ts';
 
 /** Names of arguments, and of the fields of arguments that are input objects. What these hold is not looked into. */
 export interface RecordedInput {
@@ -61,6 +68,18 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     if (config.kind !== 'Mutation') return config;
     const { recordedInput } = config.pothosOptions;
     return { ...config, extensions: { ...config.extensions, [PLUGIN]: recordedInput } };
+  }
+
+  /** The last of the plugins around a resolver: scopes and input have been checked. */
+  override wrapResolve(
+    resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
+    { kind }: PothosOutputFieldConfig<Types>,
+  ): GraphQLFieldResolver<unknown, Types['Context'], object> {
+    if (kind !== 'Mutation') return resolve;
+    return async (parent, args, context, info) => {
+      await (context as Context<unknown>).startEntry?.();
+      return resolve(parent, args, context, info);
+    };
   }
 
   override afterBuild(schema: GraphQLSchema): GraphQLSchema {

@@ -27,7 +27,7 @@ export type ScalarTypes = {
 };
 
 /** How one scalar is printed, and read from JSON variables and from literals in a document. */
-export interface ScalarDefinition<T> {
+interface ScalarDefinition<T> {
   description: string;
   /** A standard, or the section of this project's own documentation: the SDL shows it as `@specifiedBy`. */
   specifiedByURL: string;
@@ -61,7 +61,7 @@ function documented(scalar: string): string {
  * A scalar for whole units (tonnes, kilograms), 1 to 2^63-1. Read from a JSON integer that a double holds
  * exactly, from an integer literal of any size, or from a decimal string; printed as a decimal string.
  */
-export function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
+function wholeUnits(name: string, unit: string): ScalarDefinition<bigint> {
   const expected = `a whole number of ${unit} from 1 to ${MAX_WHOLE_UNITS}, as a JSON integer or a decimal string`;
   const read = (text: string, shown: string, node?: ValueNode) => {
     const amount = DECIMAL_INTEGER.test(text) ? BigInt(text) : 0n;

@@ -8,7 +8,7 @@ import type { Context } from './context.ts';
 import { endableStream } from './endableStream.ts';
 import { notFound } from './notFound.ts';
 
-export interface FollowedSubject<Subject extends { id: string }> {
+interface FollowedSubject<Subject extends { id: string }> {
   kind: SubjectKind<Subject>;
   find(dependencies: Dependencies, id: string): Promise<Subject | null>;
   maySee(caller: Caller | null, subject: Subject): boolean;
@@ -29,5 +29,18 @@ export async function updatesOf<Subject extends { id: string }>(
 ): Promise<AsyncIterableIterator<Subject>> {
   const subject = await find(dependencies, id);
   if (subject === null || !maySee(caller, subject)) throw notFound(noun);
-  return endableStream(async (signal) => dependencies.subjectFollower.follow(kind, subject, signal));
+  return endableStream(async (signal) =>
+    whileSeen(dependencies.subjectFollower.follow(kind, subject, signal), (now) => maySee(caller, now)),
+  );
+}
+
+/** A caller may lose sight of what it follows: a lender, of a receipt that is no longer pledged. */
+async function* whileSeen<Subject>(
+  subjects: AsyncIterable<Subject>,
+  isSeen: (subject: Subject) => boolean,
+): AsyncGenerator<Subject, void, void> {
+  for await (const subject of subjects) {
+    if (!isSeen(subject)) return;
+    yield subject;
+  }
 }

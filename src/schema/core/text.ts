@@ -117,11 +117,6 @@ export const beneficiaryList = z
   )
   .max(20, { error: 'must be at most 20 beneficiaries' });
 
-/** A list of values that a filter lets through. */
-export function filterList<Value>(): z.ZodType<Value[], Value[]> {
-  return z.array(z.custom<Value>()).max(100, { error: 'must be at most 100 values' });
-}
-
 /** Of one key. */
 export const roleList = z
   .array(z.enum(ROLES))

@@ -8,7 +8,6 @@ import { forRoles } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
-import { idempotencyKey } from '../core/text.ts';
 
 const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput', {
   description: 'The settlement contract to deploy.',
@@ -17,11 +16,7 @@ const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput',
       type: 'Address',
       description: "The address that receives confirmed deposits. Defaults to the platform's treasury.",
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 

@@ -2,7 +2,7 @@
  * reconciliation: compares one project's books with its token, for operators.
  */
 import type { Reconciliation } from '../../reconciliation/reconcileProject.ts';
-import type { Finding, NotProved, Verdict } from '../../reconciliation/verdicts.ts';
+import { INVARIANTS, type Finding, type NotProved, type Verdict } from '../../reconciliation/verdicts.ts';
 import { reconcile } from '../../resolvers/operations/reconcile.ts';
 import { forRoles } from '../core/access.ts';
 import { BooksPositionRef } from '../carbon/booksPosition.ts';
@@ -33,7 +33,7 @@ const FindingRef = builder.objectRef<Finding>('Finding').implement({
   description: 'A violation of an invariant, with its evidence.',
   fields: (t) => ({
     invariant: t.exposeString('invariant', {
-      description: 'The invariant: I1 to I14, see docs/invariants.md.',
+      description: `The invariant: I1 to ${Object.keys(INVARIANTS).at(-1)}, see docs/invariants.md.`,
     }),
     message: t.exposeString('message', { description: 'What disagrees, as text.' }),
   }),

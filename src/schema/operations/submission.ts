@@ -13,6 +13,7 @@ import {
 } from '../../resolvers/operations/listSubmissions.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
+import { FILTER_RULE, fromTime, untilTime } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
@@ -125,8 +126,9 @@ builder.node(SubmissionRef, {
     }),
     dueAt: t.field({
       type: 'UnixTime',
-      description: 'When its next step is due, in Unix seconds; without meaning once it is settled.',
-      resolve: ({ dueAt }) => unixSeconds(dueAt),
+      nullable: true,
+      description: 'When its next step is due, in Unix seconds; null unless it is PENDING.',
+      resolve: ({ dueAt, state }) => (state === 'PENDING' ? unixSeconds(dueAt) : null),
     }),
     createdAt: t.field({
       type: 'UnixTime',
@@ -148,8 +150,17 @@ builder.node(SubmissionRef, {
 });
 
 const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
-  description: 'Submissions must match all of these.',
-  fields: (t) => ({ state: t.field({ type: SubmissionStateEnum, description: 'Only in this state.' }) }),
+  description: `A submission ${FILTER_RULE}`,
+  fields: (t) => ({
+    states: t.field({ type: [SubmissionStateEnum], description: 'In one of these states.' }),
+    calls: t.field({ type: [ContractCallEnum], description: 'For one of these contract calls.' }),
+    reviewCauses: t.field({
+      type: [ReviewCauseEnum],
+      description: 'In NEEDS_REVIEW for one of these reasons.',
+    }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Committed') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Committed') }),
+  }),
 });
 
 const cursors = keysetCursors('submissions', cursorValues.moment);

@@ -32,7 +32,7 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
 const HolderActStateEnum = builder.enumType('HolderActState', {
   description: 'Its state.',
   values: {
-    PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.validUntil`.' },
+    PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.expiresAt`.' },
     SUBMITTED: { description: 'Signed, and being processed in the background.' },
     LANDED: { description: 'Final, with its effect.' },
     REFUSED: { description: 'Final, without effect: the contract refused it.' },
@@ -71,7 +71,7 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
   fields: (t) => ({
     format: t.expose('format', { type: UnsignedFormatEnum, description: 'The format of the payload.' }),
     payload: t.exposeString('payload', { description: 'The transaction in that format.' }),
-    validUntil: t.expose('validUntil', {
+    expiresAt: t.expose('validUntil', {
       type: 'UnixTime',
       nullable: true,
       description:
@@ -137,7 +137,7 @@ builder.node(HolderActRef, {
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted.',
+        'The hash of the transaction that landed, or else of the latest one signed. Null until one was submitted. All of them, with their states, are in `transactions`.',
       resolve: async (act, _args, { dependencies }) =>
         act.submission?.txHash ?? (await readActTransactions(dependencies, act)).at(-1)?.txHash ?? null,
     }),

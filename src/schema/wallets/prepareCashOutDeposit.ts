@@ -1,17 +1,22 @@
 /**
  * prepareCashOutDeposit: prepares a deposit for a holder's wallet to sign.
  */
-import { prepareCashOutDeposit } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
+import type { Quote } from '../../ramp/port.ts';
+import {
+  prepareCashOutDeposit,
+  rehearseCashOutDeposit,
+} from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import type { PreparedCashOut } from '../../resolvers/wallets/prepareCashOutDeposit.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
+import { OffRampQuoteRef } from '../warehouse/offRampQuote.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { HolderActRef } from './holderAct.ts';
 import { offRampSessionFields } from '../warehouse/offRampSessionFields.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { payoutAccountOf } from '../warehouse/payoutAccount.ts';
 import { builder } from '../core/builder.ts';
-import { idempotencyKey } from '../core/text.ts';
 
 const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput', {
   description: "The holder's tokens to cash out, and the payout account.",
@@ -22,34 +27,41 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
       required: true,
       description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
     }),
+    dryRun: t.boolean(DRY_RUN),
     idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: `${IDEMPOTENCY_KEY} The answer is the same off-ramp session, with what is to be signed for it by now.`,
+      ...IDEMPOTENCY_KEY,
+      description: `${IDEMPOTENCY_KEY.description} The answer is the same off-ramp session, with what is to be signed for it by now.`,
     }),
   }),
 });
 
-const PrepareCashOutDepositPayload = builder
-  .objectRef<PreparedCashOut>('PrepareCashOutDepositPayload')
-  .implement({
-    description: 'The off-ramp session, and what to sign for it.',
-    fields: (t) => ({
-      session: t.expose('session', {
-        type: OffRampSessionRef,
-        description:
-          'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signUntil`, or OPENING still; or further.',
-      }),
-      act: t.expose('act', {
-        type: HolderActRef,
-        nullable: true,
-        description:
-          'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
-          'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
-          'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further.',
-      }),
+type Answer = (PreparedCashOut & { dryRun: null }) | { session: null; act: null; dryRun: Quote };
+
+const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDepositPayload').implement({
+  description: 'The off-ramp session, and what to sign for it; or what it would pay.',
+  fields: (t) => ({
+    session: t.expose('session', {
+      type: OffRampSessionRef,
+      nullable: true,
+      description:
+        'The off-ramp session, with its frozen quote: AWAITING_SIGNATURE until `signatureDueAt`, or OPENING still; or ' +
+        'further. Null for a dry run.',
     }),
-  });
+    dryRun: t.expose('dryRun', {
+      type: OffRampQuoteRef,
+      nullable: true,
+      description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
+    }),
+    act: t.expose('act', {
+      type: HolderActRef,
+      nullable: true,
+      description:
+        'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
+        'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
+        'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further. And for a dry run.',
+    }),
+  }),
+});
 
 builder.mutationField('prepareCashOutDeposit', (t) =>
   t.field({
@@ -58,7 +70,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) held at an address of their " +
         "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
         'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
-        'in place of an expired one. Without a deposit by `signUntil` the session is closed, and what is ' +
+        'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +
         'deposited after that is refunded. Errors: NOT_FOUND, BAD_USER_INPUT, RECEIPT_EXPIRED, CONFLICT (no ' +
         'settlement contract, the receipt is not active, too many unsigned, or too late), INSUFFICIENT_BALANCE ' +
         '(the holder has too little), RAMP_REJECTED, RAMP_UNAVAILABLE, LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
@@ -74,14 +86,15 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
     },
     recordedInput: {
       subjects: ['receiptTokenAddress', 'holder'],
-      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'idempotencyKey'],
+      shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: ['payoutAccount'],
     },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      prepareCashOutDeposit(
-        dependencies,
-        { subject: subjectOf(caller), isOperator: isOperator(caller) },
-        { ...input, payoutAccount: payoutAccountOf(input.payoutAccount) },
-      ),
+    resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
+      const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
+      const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
+      return dryRun === true
+        ? { session: null, act: null, dryRun: await rehearseCashOutDeposit(dependencies, by, input) }
+        : { ...(await prepareCashOutDeposit(dependencies, by, input)), dryRun: null };
+    },
   }),
 );

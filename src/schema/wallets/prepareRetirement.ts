@@ -8,7 +8,7 @@ import { subjectOf } from '../core/caller.ts';
 import { HolderActRef } from './holderAct.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { builder } from '../core/builder.ts';
-import { beneficiary, idempotencyKey, note } from '../core/text.ts';
+import { beneficiary, note } from '../core/text.ts';
 
 const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
   description: "The holder's credits to retire, and the beneficiary.",
@@ -39,9 +39,8 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
       description: 'A remark on the public record: at most 1024 bytes of UTF-8; may be empty.',
     }),
     idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: `${IDEMPOTENCY_KEY} After an act has EXPIRED, prepare another with a new key.`,
+      ...IDEMPOTENCY_KEY,
+      description: `${IDEMPOTENCY_KEY.description} After an act has EXPIRED, prepare another with a new key.`,
     }),
   }),
 });

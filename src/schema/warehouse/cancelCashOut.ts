@@ -6,9 +6,9 @@ import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRa
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { decodeGlobalId, isGlobalId } from '../core/globalIds.ts';
+import { readGlobalId } from '../core/globalIds.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { idempotencyKey, sessionId } from '../core/text.ts';
+import { sessionId } from '../core/text.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
 const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
@@ -21,11 +21,7 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
         "The ramp provider's id of the session, as `cashOut` returns it, or the session's `id`, which it has before it is " +
         'open at the provider.',
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -57,16 +53,17 @@ builder.mutationField('cancelCashOut', (t) =>
       input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
     },
     recordedInput: { subjects: ['sessionId'], shown: ['idempotencyKey'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      cancelCashOut(
+    resolve: (_root, { input }, { caller, dependencies }) => {
+      const named = readGlobalId(input.sessionId);
+      return cancelCashOut(
         dependencies,
         { subject: subjectOf(caller), isOperator: isOperator(caller) },
         {
-          session: isGlobalId(input.sessionId, 'OffRampSession')
-            ? { id: decodeGlobalId(input.sessionId).id }
-            : { providerSessionId: input.sessionId },
+          session:
+            named?.typename === 'OffRampSession' ? { id: named.id } : { providerSessionId: input.sessionId },
           idempotencyKey: input.idempotencyKey,
         },
-      ),
+      );
+    },
   }),
 );

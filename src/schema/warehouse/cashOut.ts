@@ -8,7 +8,7 @@ import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRa
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { OffRampQuoteRef } from './offRampQuote.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 import { offRampSessionFields } from './offRampSessionFields.ts';
@@ -16,18 +16,13 @@ import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { payoutAccountOf } from './payoutAccount.ts';
 import { builder } from '../core/builder.ts';
-import { idempotencyKey } from '../core/text.ts';
 
 const CashOutInput = builder.inputType('CashOutInput', {
   description: 'The tokens to cash out, and the payout account.',
   fields: (t) => ({
     ...offRampSessionFields(t),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -90,7 +85,7 @@ builder.mutationField('cashOut', (t) =>
       const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
       const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
-        ? { session: null, dryRun: await rehearseCashOut(dependencies, by, input) }
+        ? { session: null, dryRun: await rehearseCashOut(dependencies, by, { input, holder: null }) }
         : { session: await cashOut(dependencies, by, input), dryRun: null };
     },
   }),

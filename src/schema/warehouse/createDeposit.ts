@@ -1,7 +1,6 @@
 /**
  * createDeposit: issues a receipt token for a confirmed deposit.
  */
-import { DRY_RUN, DRY_RUN_ANSWER } from '../carbon/dryRun.ts';
 import {
   createDeposit,
   rehearseDeposit,
@@ -11,11 +10,12 @@ import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
 import { subjectOf } from '../core/caller.ts';
+import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef } from './receipt.ts';
-import { farmerId, idempotencyKey, label, optionalLabel, warehouseId } from '../core/text.ts';
+import { farmerId, label, optionalLabel, warehouseId } from '../core/text.ts';
 
 const CreateDepositInput = builder.inputType('CreateDepositInput', {
   description: 'A deposit as confirmed by the warehouse. Texts: at most 128 bytes of UTF-8 each.',
@@ -74,12 +74,8 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
       type: 'Hash32',
       description: 'Hash of the inspection report; all zero by default.',
     }),
-    dryRun: t.boolean({ defaultValue: false, description: DRY_RUN }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    dryRun: t.boolean(DRY_RUN),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -120,7 +116,7 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the transaction that deploys the token; null while none is signed, and for a dry run.',
+        'The hash of the transaction that deploys the token; null while none is signed, and for a dry run. Those of the mint too, with their states, are in `receipt { transactions }`.',
       resolve: async ({ receipt }, _args, { dependencies }) =>
         receipt &&
         (receipt.deployTxHash ??

@@ -24,7 +24,7 @@ export const OffRampStateEnum = builder.enumType('OffRampState', {
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
     AWAITING_SIGNATURE: {
-      description: "Open at the provider; the holder's wallet must sign the deposit by `signUntil`.",
+      description: "Open at the provider; the holder's wallet must sign the deposit by `signatureDueAt`.",
     },
     DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
     AWAITING_PAYOUT: { description: 'The tokens are in custody; the provider pays.' },
@@ -174,12 +174,12 @@ builder.node(OffRampSessionRef, {
       type: 'Address',
       description: 'The address whose tokens are deposited, and that receives a refund.',
     }),
-    signUntil: t.field({
+    signatureDueAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description:
         "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
-      resolve: ({ signUntil }) => (signUntil === null ? null : unixSeconds(signUntil)),
+      resolve: ({ signatureDueAt }) => (signatureDueAt === null ? null : unixSeconds(signatureDueAt)),
     }),
     payout: t.field({
       type: MoneyRef,
@@ -212,11 +212,13 @@ builder.node(OffRampSessionRef, {
     }),
     depositTxHash: t.exposeString('depositTxHash', {
       nullable: true,
-      description: 'The hash of the deposit into custody; null until it landed.',
+      description:
+        'The hash of the deposit into custody; null until it landed. Tries before that are in `transactions`.',
     }),
     resolutionTxHash: t.exposeString('resolutionTxHash', {
       nullable: true,
-      description: 'The hash of the release to the treasury or of the refund; null until it landed.',
+      description:
+        'The hash of the release to the treasury or of the refund; null until it landed. Tries before that are in `transactions`.',
     }),
     refusalMessage: t.exposeString('refusalMessage', {
       nullable: true,
@@ -234,9 +236,10 @@ builder.node(OffRampSessionRef, {
       description: "The provider's observed statuses, oldest first.",
       resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
     }),
-    networkHistory: t.field({
+    transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every signed transaction of it, oldest first.',
+      description:
+        'Every signed transaction of it with its state, oldest first. Those that its holder signed are in `holderActs`.',
       resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
     }),
     reviews: t.field({

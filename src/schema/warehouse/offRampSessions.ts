@@ -1,7 +1,6 @@
 /**
  * offRampSessions: a farmer's own, or all of them for operators.
  */
-import { findReceiptByToken } from '../../resolvers/warehouse/findReceipt.ts';
 import {
   countOffRampSessions,
   offRampSessionCursor,
@@ -9,19 +8,32 @@ import {
 } from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
+import { FILTER_RULE, filterList, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
 import { OffRampSessionRef, OffRampStateEnum } from './offRampSession.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 
 const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
-  description: 'Only off-ramp sessions that have all of these.',
+  description: `An off-ramp session ${FILTER_RULE}`,
   fields: (t) => ({
-    receiptTokenAddress: t.field({ type: 'Address', description: 'Only of the receipt with this token.' }),
-    state: t.field({ type: OffRampStateEnum, description: 'Only in this state.' }),
+    receiptTokenAddresses: t.field({
+      type: ['Address'],
+      validate: { schema: filterList<string>() },
+      description: oneOf('Of the receipt with one of these tokens'),
+    }),
+    farmerIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of a receipt of one of the farmers with these subjects'),
+    }),
+    states: t.field({ type: [OffRampStateEnum], description: 'In one of these states.' }),
     stranded: t.boolean({
       description:
         'true: only those that wait for a ramp provider other than the configured one; false: only the others.',
     }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
+    minTokenAmount: t.field({ type: 'Kilograms', description: 'Of at least so many kilograms.' }),
+    maxTokenAmount: t.field({ type: 'Kilograms', description: 'Of at most so many kilograms.' }),
   }),
 });
 
@@ -32,24 +44,23 @@ builder.queryField('offRampSessions', (t) =>
     {
       ...forRoles(
         ['farmer', 'operator'],
-        'Cash-outs, newest first, a page at a time. Farmers see their own, operators all. A receipt that does not exist has ' +
-          "none, like one of another farmer's.",
+        'Off-ramp sessions, newest first, a page at a time. Farmers see their own, operators all. A receipt that does not ' +
+          "exist has none, like one of another farmer's.",
       ),
       type: OffRampSessionRef,
       nullable: true,
-      args: { filter: t.arg({ type: OffRampSessionFilterInput, description: 'Which off-ramp sessions.' }) },
-      resolve: async (_root, args, { caller, dependencies }) => {
-        const { receiptTokenAddress, state, stranded } = args.filter ?? {};
-        const receipt =
-          receiptTokenAddress == null ? null : await findReceiptByToken(dependencies, receiptTokenAddress);
-        const visibleTo = isOperator(caller) ? null : subjectOf(caller);
-        const filter = { visibleTo, state, stranded, receiptId: receipt?.id };
-        // Telling the two apart would tell a farmer which receipts others have.
-        const isUnknown = receiptTokenAddress != null && receipt === null;
+      args: {
+        filter: t.arg({
+          type: OffRampSessionFilterInput,
+          description: 'Which off-ramp sessions; all that the caller sees when omitted.',
+        }),
+      },
+      resolve: (_root, args, { caller, dependencies }) => {
+        const filter = { ...args.filter, visibleTo: isOperator(caller) ? null : subjectOf(caller) };
         return pageOf(args, cursors, {
-          list: async (page) => (isUnknown ? [] : listOffRampSessions(dependencies, filter, page)),
+          list: (page) => listOffRampSessions(dependencies, filter, page),
           cursorOf: offRampSessionCursor,
-          count: async () => (isUnknown ? 0 : countOffRampSessions(dependencies, filter)),
+          count: () => countOffRampSessions(dependencies, filter),
         });
       },
     },

@@ -8,7 +8,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { idempotencyKey, label, lenderId } from '../core/text.ts';
+import { label, lenderId } from '../core/text.ts';
 import { ReceiptPledgeRef } from './receiptPledge.ts';
 
 const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
@@ -19,7 +19,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
       required: true,
       description: "The address of the receipt's token.",
     }),
-    holderName: t.string({
+    lenderName: t.string({
       required: true,
       validate: { schema: label },
       description: "The lender's name, who holds the pledge.",
@@ -34,11 +34,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
       validate: { schema: label },
       description: "The lender's reference of the loan.",
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -55,11 +51,7 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
       validate: { schema: label },
       description: "The pledge's reference: a request that comes late never releases the next pledge.",
     }),
-    idempotencyKey: t.string({
-      required: true,
-      validate: { schema: idempotencyKey },
-      description: IDEMPOTENCY_KEY,
-    }),
+    idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
 });
 
@@ -89,7 +81,7 @@ builder.mutationField('pledgeReceipt', (t) =>
     recordedInput: {
       subjects: ['receiptTokenAddress', 'lenderId'],
       shown: ['reference', 'idempotencyKey'],
-      hidden: ['holderName'],
+      hidden: ['lenderName'],
     },
     resolve: (_root, { input }, { caller, dependencies }) =>
       pledgeReceipt(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),

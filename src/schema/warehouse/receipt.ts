@@ -19,6 +19,7 @@ import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
 type PlatformContext = Context<Dependencies>;
 
@@ -56,10 +57,17 @@ export function isLenderOf(caller: Caller | null, { lenderId }: ReceiptPledge): 
 }
 
 /** Its lender sees it as well, while it is pledged. */
+export function maySeePledged(
+  caller: Caller | null,
+  receipt: Receipt & { lien: ReceiptPledge | null },
+): boolean {
+  return maySeeReceipt(caller, receipt) || (receipt.lien !== null && isLenderOf(caller, receipt.lien));
+}
+
 async function mayLookAt({ caller, dependencies }: PlatformContext, receipt: Receipt): Promise<boolean> {
   if (maySeeReceipt(caller, receipt)) return true;
-  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id);
-  return lien !== undefined && isLenderOf(caller, lien);
+  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id) ?? null;
+  return maySeePledged(caller, { ...receipt, lien });
 }
 
 builder.node(ReceiptRef, {
@@ -171,13 +179,7 @@ builder.queryField('receipt', (t) =>
     ),
     type: ReceiptRef,
     nullable: true,
-    args: {
-      tokenAddress: t.arg({
-        type: 'Address',
-        required: true,
-        description: "The token's address on the ledger network.",
-      }),
-    },
+    args: { tokenAddress: t.arg(TOKEN_ADDRESS) },
     resolve: async (_root, { tokenAddress }, context) => {
       const found = await findReceiptByToken(context.dependencies, tokenAddress);
       return found !== null && (await mayLookAt(context, found)) ? found : null;

@@ -41,7 +41,7 @@ builder.node(ReceiptPledgeRef, {
       description: 'The receipt.',
       resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
     }),
-    holder: t.exposeString('holderName', { description: "The lender's name." }),
+    lenderName: t.exposeString('lenderName', { description: "The lender's name." }),
     lenderId: t.exposeString('lenderId', {
       nullable: true,
       description: "The subject of the lender's token, who may release it; null when only operators may.",

@@ -1,30 +1,35 @@
 /**
  * receiptUpdated: a warehouse receipt as it changes.
  */
-import { FOLLOWED_RECEIPTS, findReceiptById, type Receipt } from '../../resolvers/warehouse/findReceipt.ts';
+import {
+  findFollowedReceipt,
+  FOLLOWED_RECEIPTS,
+  type FollowedReceipt,
+} from '../../resolvers/warehouse/followReceipt.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
-import { maySeeReceipt, ReceiptRef } from './receipt.ts';
+import { maySeePledged, ReceiptRef } from './receipt.ts';
 
 const followed = {
   kind: FOLLOWED_RECEIPTS,
-  find: findReceiptById,
-  maySee: maySeeReceipt,
+  find: findFollowedReceipt,
+  maySee: maySeePledged,
   noun: 'receipt',
 };
 
 builder.subscriptionField('receiptUpdated', (t) =>
   t.field({
     ...forRoles(
-      ['farmer', 'warehouse', 'operator'],
-      `A warehouse receipt. ${UPDATES}EXPIRED or REFUSED. NOT_FOUND when the caller may see none by that id.`,
+      ['farmer', 'warehouse', 'lender', 'operator'],
+      `A warehouse receipt, with its \`lien\`. ${UPDATES}EXPIRED or REFUSED; for a lender, also when the pledge is released. ` +
+        'NOT_FOUND when the caller may see none by that id.',
     ),
     type: ReceiptRef,
     args: {
       id: t.arg.globalID({ for: ReceiptRef, required: true, description: 'The `id` of the receipt.' }),
     },
     subscribe: (_root, args, context) => updatesOf(followed, args, context),
-    resolve: (receipt: Receipt) => receipt,
+    resolve: (receipt: FollowedReceipt) => receipt,
   }),
 );

@@ -6,31 +6,56 @@ import type { ReceiptSight } from '../../resolvers/warehouse/listReceipts.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
+import {
+  FILTER_RULE,
+  filterList,
+  fromTime,
+  labelList,
+  oneOf,
+  subjectList,
+  untilTime,
+} from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ReceiptRef, ReceiptStateEnum } from './receipt.ts';
-import { farmerId, warehouseId } from '../core/text.ts';
 
 const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
-  description: 'Receipts must match all of these.',
+  description: `A receipt ${FILTER_RULE}`,
   fields: (t) => ({
-    farmerId: t.string({
-      validate: { schema: farmerId },
-      description: 'Only of the farmer with this subject.',
+    tokenAddresses: t.field({
+      type: ['Address'],
+      validate: { schema: filterList<string>() },
+      description: oneOf('With one of these tokens'),
     }),
-    farmerAddress: t.field({
-      type: 'Address',
-      description: "Only minted to this address, in the network's spelling.",
+    farmerIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of one of the farmers with these subjects'),
     }),
-    warehouseId: t.string({
-      validate: { schema: warehouseId },
-      description: 'Only stored in this warehouse.',
+    farmerAddresses: t.field({
+      type: ['Address'],
+      validate: { schema: filterList<string>() },
+      description: oneOf('Minted to one of these addresses'),
     }),
-    state: t.field({ type: ReceiptStateEnum, description: 'Only in this state.' }),
-    expiringBefore: t.field({
-      type: 'UnixTime',
-      description: 'Only with an expiry date before this time, in Unix seconds.',
+    warehouseIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Stored in one of these warehouses'),
     }),
+    lenderIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Pledged now to one of the lenders with these subjects'),
+    }),
+    pledged: t.boolean({ description: 'true: only those that are pledged now; false: only the free ones.' }),
+    commodityTypes: t.stringList({
+      validate: { schema: labelList },
+      description: oneOf('Of one of these commodities, in exactly this spelling'),
+    }),
+    states: t.field({ type: [ReceiptStateEnum], description: 'In one of these states.' }),
+    minQuantityKg: t.field({ type: 'Kilograms', description: 'Of at least so many kilograms.' }),
+    maxQuantityKg: t.field({ type: 'Kilograms', description: 'Of at most so many kilograms.' }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Confirmed') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Confirmed') }),
+    expiresFrom: t.field({ type: 'UnixTime', description: fromTime('With an `expiryDate`') }),
+    expiresUntil: t.field({ type: 'UnixTime', description: untilTime('With an `expiryDate`') }),
   }),
 });
 
@@ -43,6 +68,7 @@ function sightOf(caller: Caller | null): ReceiptSight | null {
   return {
     farmerId: roles.includes('farmer') ? subjectOf(caller) : null,
     warehouseIds: roles.includes('warehouse') ? (caller?.warehouseIds ?? []) : [],
+    lenderId: roles.includes('lender') ? subjectOf(caller) : null,
   };
 }
 
@@ -50,15 +76,21 @@ builder.queryField('receipts', (t) =>
   t.connection(
     {
       ...forRoles(
-        ['farmer', 'warehouse', 'operator'],
+        ['farmer', 'warehouse', 'lender', 'operator'],
         'Warehouse receipts, newest first, a page at a time. Farmers see their own, warehouses those that they store, ' +
-          'operators all.',
+          'lenders those that are pledged to them now, operators all.',
       ),
       type: ReceiptRef,
       nullable: true,
-      args: { filter: t.arg({ type: ReceiptFilterInput, description: 'Which receipts.' }) },
+      args: {
+        filter: t.arg({
+          type: ReceiptFilterInput,
+          description: 'Which receipts; all that the caller sees when omitted.',
+        }),
+      },
       resolve: (_root, args, { caller, dependencies }) => {
-        const filter = { ...args.filter, visibleTo: sightOf(caller) };
+        const { pledged, ...rest } = args.filter ?? {};
+        const filter = { ...rest, isPledged: pledged, visibleTo: sightOf(caller) };
         return pageOf(args, cursors, {
           list: (page) => listReceipts(dependencies, filter, page),
           cursorOf: receiptCursor,

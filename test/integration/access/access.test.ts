@@ -7,14 +7,14 @@ import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/identity/roles.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { schema } from '../../../src/schema/index.ts';
 import type { AccessRule, Belongings } from '../../support/http/accessTable.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { makeBelongings, MUTATIONS, OWNER, QUERIES, SUBSCRIPTIONS } from '../../support/http/accessTable.ts';
 import { askOver, codesOf, TRANSPORTS, type Transport } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
-const limits = defaultLimits();
+const limits = testLimits();
 // Every field is tried with every bad credential.
 const patient = { ...limits, rates: { ...limits.rates, failedLoginsPerMinute: 100_000 } };
 
@@ -159,7 +159,7 @@ describe("another subject's", () => {
       'retirements, by a filter',
       'buyer',
       () => ({
-        query: `{ retirements(first: 1, filter: { buyerId: "${OWNER}" }) { edges { node { id } } } }`,
+        query: `{ retirements(first: 1, filter: { buyerIds: ["${OWNER}"] }) { edges { node { id } } } }`,
       }),
       'FORBIDDEN',
     ],
@@ -194,6 +194,8 @@ describe("another subject's", () => {
       'NOT_FOUND',
     ],
     ['receipt', 'warehouse', () => tableQuestion('receipt'), null],
+    ['receipt', 'lender', () => tableQuestion('receipt'), null],
+    ['receipt, by its node', 'lender', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['receipt, by its node', 'warehouse', () => ({ query: node, variables: { id: own.receiptId } }), null],
     ['warehouse, to deposit in', 'warehouse', () => tableQuestion('createDeposit'), 'FORBIDDEN'],
     // The right name with the wrong role is another caller.

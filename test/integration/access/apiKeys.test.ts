@@ -103,7 +103,7 @@ describe('an API key', () => {
     const subject = `client-${randomUUID()}`;
     const { key, apiKey } = await makeKey({ subject });
     const list = `query ($subject: String!, $active: Boolean) {
-      apiKeys(first: 10, filter: { subject: $subject, active: $active }) { edges { node { id lastUsedAt } } } }`;
+      apiKeys(first: 10, filter: { subjects: [$subject], active: $active }) { edges { node { id lastUsedAt } } } }`;
     const unused = await market.send(list, { subject, active: true }, admin);
     expect(unused.data).toEqual({ apiKeys: { edges: [{ node: { id: apiKey.id, lastUsedAt: null } }] } });
     await askOver('http', market.url, { query: '{ __typename }', bearer: key });

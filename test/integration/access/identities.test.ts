@@ -45,6 +45,45 @@ it("without a buyerId the account is the caller's own, and no operator's", async
   }
 });
 
+it("without a buyerId a buyer trades and retires on the buyer's own account, and an operator on none", async () => {
+  const { market, tokens } = example;
+  const trades = {
+    purchase: ['PurchaseInput', 'purchase { buyerId tonnes }', {}],
+    retire: ['RetireInput', 'retirement { buyerId tonnes }', { buyerName: 'Own Ltd' }],
+    transferCredits: [
+      'TransferCreditsInput',
+      'creditTransfer { fromBuyerId tonnes }',
+      { toBuyerId: 'globex' },
+    ],
+  } as const;
+  const own = { role: 'buyer', subject: 'own' } as const;
+  for (const [name, [type, selection, more]] of Object.entries(trades)) {
+    const mutation = `mutation ($input: ${type}!) { ${name}(input: $input) { ${selection} } }`;
+    const amountCO2e = name === 'purchase' ? 3 : 1;
+    const input = { tokenAddress: tokens[2], amountCO2e, ...more, idempotencyKey: 'own account' };
+    const { data, errors } = await market.send<Record<string, Record<string, Record<string, string>>>>(
+      mutation,
+      { input },
+      own,
+    );
+    expect(errors).toEqual([]);
+    expect(Object.values(data?.[name] ?? {})[0]).toEqual({
+      [name === 'transferCredits' ? 'fromBuyerId' : 'buyerId']: 'own',
+      tonnes: String(amountCO2e),
+    });
+    // The omitted buyer and the named one are the same input.
+    const buyer = { [name === 'transferCredits' ? 'fromBuyerId' : 'buyerId']: 'own' };
+    expect((await market.send(mutation, { input: { ...input, ...buyer } }, own)).data).toEqual(data);
+    for (const [caller, code] of [
+      [callers.operator, 'FORBIDDEN'],
+      [null, 'UNAUTHENTICATED'],
+    ] as const) {
+      const refused = await market.send(mutation, { input }, caller);
+      expect(refused.errors[0]?.extensions.code).toBe(code);
+    }
+  }
+});
+
 it('the viewer is who the token says', async () => {
   const { market } = example;
   const query = '{ viewer { subject roles warehouseIds account { buyerId } } }';
@@ -57,7 +96,7 @@ it('the viewer is who the token says', async () => {
   expect(await market.send(query)).toMatchObject({ data: { viewer: null }, errors: [] });
 });
 
-it('a retirement leads to its public record, which everyone finds again', async () => {
+it('a retirement leads to its public record, which anonymous readers find again', async () => {
   const { market, retirementId, tokens } = example;
   interface Led {
     retirement: { txHash: string; record: { id: string; index: number } | null };

@@ -131,7 +131,7 @@ describe('a token is refused, each way with its reason', () => {
       async () => (await token(['buyer'])).replace(/\.[^.]+\./, `.${base64url(claims())}.`),
       /signature/,
     ],
-    ['for another audience', () => token(['operator'], { audience: 'someone-else' }), /another audience/],
+    ['for another audience', () => token(['operator'], { audience: 'another-service' }), /another audience/],
     ['by another issuer', () => token(['operator'], { issuer: 'https://evil.test' }), /another issuer/],
     ['alg none', () => unsigned({ alg: 'none' }, claims()), /not accepted|well-formed/],
     ['alg none with a signature', () => unsigned({ alg: 'none' }, claims(), 'AAAA'), /not accepted/],
@@ -178,6 +178,33 @@ describe('a secret', () => {
     await expect(
       signToken({ ...short, subject: 'acme', roles: ['buyer'], expiresInSeconds: 1 }),
     ).rejects.toThrow('at least 32');
+  });
+});
+
+describe('a lifetime', () => {
+  const nowSeconds = 1_800_000_000;
+  const verify = createTokenVerifier({
+    ...IDENTITY,
+    maxLifetimeSeconds: 3_600,
+    now: () => new Date(nowSeconds * 1000),
+  });
+  const signed = (times: { iat?: number; exp: number }) =>
+    new SignJWT({ iss: IDENTITY.issuer, aud: IDENTITY.audience, sub: 'acme', roles: ['buyer'], ...times })
+      .setProtectedHeader({ alg: 'HS256' })
+      .sign(new TextEncoder().encode(IDENTITY.secret));
+
+  it.each([
+    ['issued long ago', { iat: nowSeconds - 86_400, exp: nowSeconds + 60 }],
+    ['that ends late', { iat: nowSeconds, exp: nowSeconds + 86_400 }],
+    ['without a time of issue', { exp: nowSeconds + 86_400 }],
+    ['issued in the future', { iat: nowSeconds + 86_000, exp: nowSeconds + 86_400 }],
+  ])('over the limit is refused: a token %s', async (_what, times) => {
+    await expect(verify(await signed(times))).rejects.toThrow(/at most 3600 s are accepted/);
+  });
+
+  it('within the limit is accepted', async () => {
+    const token = await signed({ iat: nowSeconds - 60, exp: nowSeconds + 3_500 });
+    await expect(verify(token)).resolves.toMatchObject({ subject: 'acme' });
   });
 });
 

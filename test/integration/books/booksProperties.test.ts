@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { reconcileBooks } from '../../../src/reconciliation/reconcileBooks.ts';
+import { findBookContradictions } from '../../support/reconciliation/bookFindings.ts';
 import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
@@ -87,7 +87,7 @@ it('keeps every invariant through random interleavings', { timeout: 300_000 }, a
     ),
     { numRuns: RUNS },
   );
-  expect(await reconcileBooks(database.handle.db)).toEqual([]);
+  expect(await findBookContradictions(database.handle.db)).toEqual([]);
 });
 
 type Outcome = { kind: 'purchase' | 'retire'; id: string; amount: bigint } | null;

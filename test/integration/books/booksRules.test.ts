@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reconcileBooks } from '../../../src/reconciliation/reconcileBooks.ts';
+import { findBookContradictions } from '../../support/reconciliation/bookFindings.ts';
 import {
   holdPosting,
   issuePosting,
@@ -34,7 +34,7 @@ beforeAll(async () => {
   await post(issuePosting(movement(100n)));
 });
 afterAll(async () => {
-  expect(await reconcileBooks(database.handle.db)).toEqual([]);
+  expect(await findBookContradictions(database.handle.db)).toEqual([]);
   await database.drop();
 });
 
@@ -64,7 +64,7 @@ describe('postTransfers', () => {
     const results = await post(
       purchasePosting({ ...movement(1000n), buyerId: 'late' }),
       purchasePosting({ ...movement(1n), buyerId }),
-      holdPosting({ ...movement(1n), retirementId: randomUUID(), buyerId: 'nobody' }),
+      holdPosting({ ...movement(1n), retirementId: randomUUID(), buyerId: 'no-such-buyer' }),
     );
     expect(results).toEqual([{ ok: false, available: 60n }, { ok: true }, { ok: false, available: 0n }]);
   });

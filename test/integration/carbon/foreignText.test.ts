@@ -91,10 +91,10 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
       eventType: 'retired',
       ledger: 7,
       txHash: 'ab',
-      data: { topics: [own.tokenAddress], value: ['5', 'someone', 0, '7'] },
+      data: { topics: [own.tokenAddress], value: ['5', 'another beneficiary', 0, '7'] },
     };
     const data = {
-      beneficiary: 'someone',
+      beneficiary: 'another beneficiary',
       contract: own.tokenAddress,
       index: 0,
       txHash: 'ab',
@@ -160,23 +160,35 @@ const list = (name: string, type: string, filter: (own: Belongings) => object) =
   variables: (belongings: Belongings) => ({ filter: filter(belongings), after: 'MQ' }),
 });
 const FILTERED = [
-  list('offRampSessions', 'OffRampSessionFilter', ({ receiptTokenAddress }) => ({ receiptTokenAddress })),
-  list('apiKeys', 'ApiKeyFilter', () => ({ subject: 'acme' })),
+  list('offRampSessions', 'OffRampSessionFilter', ({ receiptTokenAddress }) => ({
+    receiptTokenAddresses: [receiptTokenAddress],
+    farmerIds: ['acme'],
+  })),
+  list('apiKeys', 'ApiKeyFilter', () => ({ subjects: ['acme'] })),
   list('auditEntries', 'AuditFilter', ({ receiptId }) => ({
-    apiKeyId: receiptId,
-    callerSubject: 'acme',
-    field: 'retire',
-    outcome: 'OK',
-    requestId: 'x',
-    subjectId: receiptId,
+    apiKeyIds: [receiptId],
+    callerSubjects: ['acme'],
+    fields: ['retire'],
+    requestIds: ['x'],
+    subjectIds: [receiptId],
   })),
-  list('projects', 'ProjectFilter', () => ({ countryCode: 'KE', creditType: 'VCU', projectType: 'REDD+' })),
+  list('projects', 'ProjectFilter', () => ({
+    countryCodes: ['KE'],
+    creditTypes: ['VCU'],
+    projectTypes: ['REDD+'],
+  })),
   list('receipts', 'ReceiptFilter', ({ tokenAddress }) => ({
-    farmerAddress: tokenAddress,
-    farmerId: 'acme',
-    warehouseId: 'acme',
+    tokenAddresses: [tokenAddress],
+    farmerAddresses: [tokenAddress],
+    farmerIds: ['acme'],
+    warehouseIds: ['acme'],
+    lenderIds: ['acme'],
+    commodityTypes: ['Maize'],
   })),
-  list('retirements', 'RetirementFilter', ({ tokenAddress }) => ({ buyerId: 'acme', tokenAddress })),
+  list('retirements', 'RetirementFilter', ({ tokenAddress }) => ({
+    buyerIds: ['acme'],
+    tokenAddresses: [tokenAddress],
+  })),
 ];
 
 /** The value once for each text in it, with another in its place. */

@@ -142,7 +142,7 @@ describe('a purchase', () => {
     const { data } = await market.send<{
       buyerAccount: { statement: { nodes: { pricePerTonne: Money | null; total: Money | null }[] } };
     }>(
-      `query ($t: Address!) { buyerAccount(buyerId: "acme") { statement(tokenAddress: $t, last: 2) {
+      `query ($t: Address!) { buyerAccount(buyerId: "acme") { statement(filter: { tokenAddresses: [$t] }, last: 2) {
         nodes { pricePerTonne ${MONEY} total ${MONEY} } } } }`,
       { t: tokenAddress },
       buyer('acme'),

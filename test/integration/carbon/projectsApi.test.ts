@@ -55,7 +55,7 @@ describe('projects', () => {
     const { data, errors } = await market.send(`{
       all: projects { nodes { vintageYear } totalCount pageInfo { hasNextPage } }
       one: projects(first: 1, orderBy: OLDEST) { nodes { vintageYear } totalCount }
-      brazil: projects(filter: { countryCode: "BR" }) { totalCount }
+      brazil: projects(filter: { countryCodes: ["BR"] }) { totalCount }
     }`);
     expect(errors).toEqual([]);
     expect(data).toEqual({
@@ -70,12 +70,12 @@ describe('projects', () => {
   });
 
   it('are filtered', async () => {
-    expect(vintages(await projects('first: 10, filter: { countryCode: "BR" }'))).toEqual([2020]);
-    expect(vintages(await projects('first: 10, filter: { vintageYear: 2021, available: true }'))).toEqual([
+    expect(vintages(await projects('first: 10, filter: { countryCodes: ["BR"] }'))).toEqual([2020]);
+    expect(vintages(await projects('first: 10, filter: { vintageYears: [2021], buyable: true }'))).toEqual([
       2021,
     ]);
-    expect(vintages(await projects('first: 10, filter: { available: false }'))).toEqual([]);
-    expect(vintages(await projects('first: 10, filter: { projectType: "nothing" }'))).toEqual([]);
+    expect(vintages(await projects('first: 10, filter: { buyable: false }'))).toEqual([]);
+    expect(vintages(await projects('first: 10, filter: { projectTypes: ["nothing"] }'))).toEqual([]);
   });
 
   it.each([

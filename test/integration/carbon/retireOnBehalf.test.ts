@@ -73,7 +73,7 @@ async function recordsOf(): Promise<(Purpose & { index: number; beneficiary: str
 }
 
 describe('a retirement for another', () => {
-  it('says for whom and what, to everyone, and the token keeps the record as it always was', async () => {
+  it('says publicly for whom and what, and the token keeps the record as it always was', async () => {
     const { retirement } = payloadOf(await retire({ amountCO2e: 12, ...CLAIM }));
     expect(retirement).toMatchObject({ ...CLAIM, state: 'RETIRED', recordIndex: 0 });
     const plain = payloadOf(await retire({ amountCO2e: 3 })).retirement;

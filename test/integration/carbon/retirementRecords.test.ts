@@ -128,7 +128,7 @@ describe('retirementRecords', () => {
 });
 
 interface Total {
-  day: number | null;
+  day: string | null;
   project: { id: string } | null;
   countryCode: string | null;
   vintageYear: number | null;
@@ -180,7 +180,8 @@ function addUp(keyOf: (i: number) => unknown, keep: (i: number) => boolean = () 
   return [...sums].map(([key, sum]) => [key, ...sum]);
 }
 
-const dayOf = (i: number) => START + Math.floor(i / 3) * DAY;
+const calendarDay = (unixSeconds: number) => new Date(unixSeconds * 1000).toISOString().slice(0, 10);
+const dayOf = (i: number) => calendarDay(START + Math.floor(i / 3) * DAY);
 const countryOf = (i: number) => (i % 3 === 0 ? 'BR' : 'KE');
 const vintageOf = (i: number) => 2020 + (i % 3);
 const projectOf = (i: number) => projects[i % 3]?.globalId;
@@ -216,7 +217,7 @@ describe('retirementTotals', () => {
       const byKey = (a: unknown[], b: unknown[]) => (String(a[0]) < String(b[0]) ? -1 : 1);
       const totals = await totalsOf(groupBy, filter());
       expect([...totals].sort(byKey), groupBy).toEqual(addUp(keyOf, keep).sort(byKey));
-      const ordered = totals.map(([key, tonnes]) => (groupBy === 'DAY' ? Number(key) : tonnes));
+      const ordered = totals.map(([key, tonnes]) => (groupBy === 'DAY' ? Date.parse(String(key)) : tonnes));
       expect(ordered, groupBy).toEqual([...ordered].sort((a, b) => b - a));
     }
   });
@@ -235,14 +236,14 @@ describe('retirementTotals', () => {
       sql`INSERT INTO signing_accounts (address, next_sequence, halted_because) VALUES ('a', 1, 'rolled back')`,
     );
     await db.execute(sql`UPDATE retirement_records SET timestamp = timestamp + ${20 * DAY} WHERE note = '0'`);
-    const moved = (i: number) => (i === 0 ? START + 20 * DAY : dayOf(i));
+    const moved = (i: number) => (i === 0 ? calendarDay(START + 20 * DAY) : dayOf(i));
     for (const [filter, keep] of [
       [{}, () => true],
       [{ countryCodes: ['BR'] }, (i: number) => i % 3 === 0],
       [{ vintageYears: [2020] }, (i: number) => i % 3 === 0],
       [{ projectIds: [projects[0]?.globalId] }, (i: number) => i % 3 === 0],
     ] as const) {
-      const expected = addUp(moved, keep).sort((a, b) => Number(b[0]) - Number(a[0]));
+      const expected = addUp(moved, keep).sort((a, b) => Date.parse(String(b[0])) - Date.parse(String(a[0])));
       expect(await totalsOf('DAY', filter)).toEqual(expected);
     }
     expect(await totalsOf('VINTAGE')).toEqual(addUp(vintageOf).sort((a, b) => Number(b[1]) - Number(a[1])));

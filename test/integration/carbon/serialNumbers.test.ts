@@ -10,7 +10,7 @@ import { findRetirementOfSerial, readSerialRanges } from '../../../src/ledger/bo
 import { settlePosting } from '../../../src/ledger/books/postings.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
-import { reconcileBooks } from '../../../src/reconciliation/reconcileBooks.ts';
+import { findBookContradictions } from '../../support/reconciliation/bookFindings.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -42,7 +42,7 @@ beforeAll(async () => {
   await platform.start();
 });
 afterAll(async () => {
-  expect(await reconcileBooks(database.handle.db)).toEqual([]);
+  expect(await findBookContradictions(database.handle.db)).toEqual([]);
   await platform.stop();
   await database.drop();
 });

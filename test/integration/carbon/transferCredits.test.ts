@@ -61,7 +61,7 @@ const statementOf = async (buyerId: string) => {
   const { data, errors } = await market.send<{
     buyerAccount: { statement: { edges: { node: Record<string, unknown> }[] } };
   }>(
-    `query ($id: String!, $t: Address!) { buyerAccount(buyerId: $id) { statement(tokenAddress: $t, first: 100) {
+    `query ($id: String!, $t: Address!) { buyerAccount(buyerId: $id) { statement(filter: { tokenAddresses: [$t] }, first: 100) {
       edges { node { kind change balanceAfter reference { ... on Node { id } } counterpartyId } } } } }`,
     { id: buyerId, t: tokenAddress },
     buyer(buyerId),
@@ -150,7 +150,7 @@ describe('a transfer', () => {
     expect(payloadOf(answer).creditTransfer).toMatchObject({ fromBuyerId: 'ann', memo: null });
   });
 
-  it('in both directions at once loses nothing, and nobody goes below zero', async () => {
+  it('in both directions at once loses nothing, and takes no balance below zero', async () => {
     const token = await newToken(market, { quantityCO2e: 100 });
     await buy(market, 'ann', token, 40);
     await buy(market, 'ben', token, 40);

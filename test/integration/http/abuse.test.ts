@@ -5,11 +5,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import type { ErrorCode } from '../../../src/lib/errors.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { askOver, codesOf, TRANSPORTS, type Question } from '../../support/http/askOver.ts';
+import { testLimits } from '../../support/http/httpServer.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
-const limits = defaultLimits();
+const limits = testLimits();
 let market: Marketplace;
 /** As it is in production: introspection is off, and queries more than four fields deep are refused. */
 let closed: Marketplace;
@@ -145,7 +145,7 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'an id of another type in a filter of pages',
     {
       query:
-        '{ auditEntries(first: 1, filter: { apiKeyId: "UHVyY2hhc2U6MDFhMWZkNjMtNjZjZS03ZGI3LTgyZmUtZWFmMWYzZGZmMWRl" }) { edges { cursor } } }',
+        '{ auditEntries(first: 1, filter: { apiKeyIds: ["UHVyY2hhc2U6MDFhMWZkNjMtNjZjZS03ZGI3LTgyZmUtZWFmMWYzZGZmMWRl"] }) { edges { cursor } } }',
     },
     'BAD_USER_INPUT',
   ],
@@ -238,7 +238,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
       { query: '{ projcts(first: 1) { edges { cursor } } }' },
       { query: '{ projects(frst: 1) { edges { cursor } } }' },
       { query: '{ projects(first: 1, filter: { stte: OPEN }) { edges { cursor } } }' },
-      { query: '{ projects(first: 1, filter: { state: OPNE }) { edges { cursor } } }' },
+      { query: '{ projects(first: 1, filter: { states: [OPNE] }) { edges { cursor } } }' },
       { query: variable, variables: { f: { stte: 'OPEN' } } },
       { query: variable, variables: { f: { state: 'OPNE' } } },
       { query: '{ ... on Qery { __typename } }' },

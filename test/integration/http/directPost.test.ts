@@ -9,8 +9,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ANY_DOCUMENT, createDocumentSource } from '../../../src/http/documents/documentSource.ts';
 import { createDirectPost } from '../../../src/http/graphql/directPost.ts';
 import { newContext } from '../../../src/http/graphql/transportContext.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
-import { startServer, token, type TestServer } from '../../support/http/httpServer.ts';
+import { startServer, token, type TestServer, testLimits } from '../../support/http/httpServer.ts';
 
 interface Sent {
   headers?: Record<string, string>;
@@ -117,12 +116,13 @@ const BEYOND = 1_000_000;
 const settings = {
   allowedOrigins: ['https://app.example', 'https://other.example'],
   limits: {
-    ...defaultLimits(),
+    ...testLimits(),
     rates: {
       addressPerMinute: BEYOND,
       callerPerMinute: BEYOND,
       mutationsPerMinute: BEYOND,
       failedLoginsPerMinute: BEYOND,
+      cpuPercentPerAddress: BEYOND,
     },
   },
 };
@@ -156,7 +156,6 @@ function send(url: string, path: string, { headers, body }: Sent): Promise<Got> 
         method: 'POST',
         headers: {
           'content-type': 'application/json',
-          'x-request-id': 'the-same',
           'content-length': Buffer.byteLength(body),
           ...headers,
         },
@@ -179,11 +178,20 @@ function send(url: string, path: string, { headers, body }: Sent): Promise<Got> 
   });
 }
 
-/** What may differ: the date, how the length is told, and the state of a window that began at another moment. */
+/** What may differ: the date, the request's id, how the length is told, and the state of a window that began at another moment. */
 function comparable({ status, headers, body }: Got): Got {
-  const { date: _date, 'content-length': _length, 'transfer-encoding': _encoding, ...rest } = headers;
+  const {
+    date: _date,
+    'content-length': _length,
+    'transfer-encoding': _encoding,
+    'x-request-id': id = 'none',
+    ...rest
+  } = headers;
   const timeless = (text: string) =>
-    text.replaceAll(/([rt])=\d+/g, '$1=…').replaceAll(/try again in \d+ s|"retryAfterSeconds":\d+/g, '…');
+    text
+      .replaceAll(id, '…')
+      .replaceAll(/([rt])=\d+/g, '$1=…')
+      .replaceAll(/try again in \d+ s|"retryAfterSeconds":\d+/g, '…');
   const kept = Object.entries(rest).map(([name, value]) => [
     name,
     name === 'retry-after' ? '…' : timeless(value),
@@ -238,8 +246,8 @@ describe('the same answer both ways', () => {
 
   it('beyond a rate limit', async () => {
     const limits = {
-      ...defaultLimits(),
-      rates: { ...defaultLimits().rates, mutationsPerMinute: 3, callerPerMinute: 8 },
+      ...testLimits(),
+      rates: { ...testLimits().rates, mutationsPerMinute: 3, callerPerMinute: 8 },
     };
     const servers = { direct: await startServer({ limits }), throughYoga: await startServer({ limits }) };
     const headers = { authorization: `Bearer ${await token(['buyer'])}` };
@@ -284,7 +292,8 @@ describe('the short way', () => {
     });
     const server = createServer((request, response) => {
       const about = { requestId: '', remoteAddress: '', transport: 'http' as const, startedAt: new Date() };
-      void post(request, response, newContext(about)).then(
+      const context = newContext({ ...about, whenSent: () => undefined });
+      void post({ request, response, headers: [], prepare: () => undefined }, context).then(
         (isAnswered) => isAnswered || response.end('yoga'),
       );
     });
@@ -333,16 +342,17 @@ describe('the short way', () => {
       [direct, '/graphql'],
       [throughYoga, '/graphql?'],
     ] as const) {
-      const sent = { headers, body: BODIES['a mutation'] ?? '' };
+      const sent = { headers: { ...headers, 'x-request-id': 'the-same' }, body: BODIES['a mutation'] ?? '' };
       await post(server, path, sent);
-      await post(server, path, sent);
+      const answer = await post(server, path, sent);
       const { fields, message } = server.operations.at(-1) ?? {};
-      lines.push({ ...fields, durationMs: 0, message });
+      expect(fields?.['requestId']).toBe(answer.headers['x-request-id']);
+      lines.push({ ...fields, requestId: '', durationMs: 0, message });
     }
     expect(lines[0]).toEqual(lines[1]);
     expect(lines[0]).toMatchObject({
       caller: 'acme',
-      requestId: 'the-same',
+      clientRequestId: 'the-same',
       outcome: 'OK',
       type: 'mutation',
     });

@@ -37,6 +37,7 @@ beforeAll(async () => {
         callerPerMinute: 1_000_000,
         mutationsPerMinute: 1_000_000,
         failedLoginsPerMinute: 1_000_000,
+        cpuPercentPerAddress: 1_000_000,
       },
     },
   });

@@ -53,10 +53,14 @@ async function codeOf(response: Response): Promise<unknown> {
 }
 
 describe('the server', () => {
-  it('names each request, and takes over only ids that are safe to print', async () => {
-    expect(await idFor('abc-123')).toBe('abc-123');
-    expect(await idFor('a b<script>')).toMatch(/^[0-9a-f-]{36}$/);
-    expect(await idFor('x'.repeat(65))).toMatch(/^[0-9a-f-]{36}$/);
+  it("names each request itself, and logs the client's own id beside, where that is safe to print", async () => {
+    const loggedWith = (requestId: string | null) =>
+      server.operations.find(({ fields }) => fields['requestId'] === requestId)?.fields['clientRequestId'];
+    for (const given of ['abc-123', 'abc-123', 'a b<script>', 'x'.repeat(65)]) {
+      const requestId = await idFor(given);
+      expect(requestId).toMatch(/^[0-9a-f-]{36}$/);
+      expect(loggedWith(requestId)).toBe(given === 'abc-123' ? given : undefined);
+    }
   });
 
   it.each(['/graphql?query=%7Bhello%7D', '/nowhere', '/healthz'])(

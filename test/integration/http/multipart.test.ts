@@ -2,8 +2,7 @@
  * Subscriptions as Apollo Client asks for them over HTTP, and what is told to clients that accept no form of an answer.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/limits/limits.ts';
-import { startServer, token, until, type TestServer } from '../../support/http/httpServer.ts';
+import { startServer, token, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';
 
 const ACCEPT = 'multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json';
 
@@ -60,7 +59,7 @@ describe('a subscription over multipart', () => {
 
   it('counts among the open subscriptions, and no longer when the client goes away', async () => {
     const limited = await startServer({
-      limits: { ...defaultLimits(), maxSubscriptions: 1 },
+      limits: { ...testLimits(), maxSubscriptions: 1 },
     });
     const leaving = new AbortController();
     const response = await fetch(`${limited.url}/graphql`, {

@@ -1,5 +1,5 @@
 /**
- * An event is executed and made text once for all that ask the same of it, and for nobody else.
+ * An event is executed and serialised once for all subscribers that ask the same of it, and for no others.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { parse } from 'graphql';

@@ -111,7 +111,7 @@ async function retire(): Promise<string> {
   );
   for (;;) {
     const { data } = await asked.send<{ retirements: { edges: { node: { id: string } }[] } }>(
-      '{ retirements(first: 1, filter: { state: PENDING }) { edges { node { id } } } }',
+      '{ retirements(first: 1, filter: { states: [PENDING] }) { edges { node { id } } } }',
       {},
       acme,
     );

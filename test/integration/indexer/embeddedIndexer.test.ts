@@ -61,8 +61,10 @@ async function receive(answer?: number | null): Promise<WebhookReceiver> {
 }
 
 function clientOf(indexer: EmbeddedIndexer): IndexerClient {
-  return createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
+  return createIndexerClient({ url: indexer.url, token: indexer.token, fetch, timeoutMs: 5_000 });
 }
+
+const bearer = ({ token }: EmbeddedIndexer) => ({ authorization: `Bearer ${token}` });
 
 function eventOf(delivery: Delivered): IndexedEvent {
   return (JSON.parse(delivery.rawBody.toString('utf8')) as { event: IndexedEvent }).event;
@@ -96,10 +98,24 @@ describe('registrations', () => {
     expect((await there.listWebhooks()).map((webhook) => webhook.id)).toEqual([id]);
   });
 
+  it('are those of the server beside it alone: other users of this machine know no token', async () => {
+    const indexer = await start();
+    const { id } = await clientOf(indexer).registerWebhook('http://127.0.0.1:9/hook', ['*']);
+    for (const token of [undefined, '', 'x', `${indexer.token.slice(1)}0`, `${indexer.token}0`]) {
+      const stranger = createIndexerClient({ url: indexer.url, token, fetch, timeoutMs: 5_000 });
+      await expect(stranger.deleteWebhook(id)).rejects.toThrow(/status 401/);
+      await expect(stranger.registerWebhook('http://127.0.0.1:9/theirs', ['*'])).rejects.toThrow(
+        /status 401/,
+      );
+      await expect(stranger.listWebhooks()).rejects.toThrow(/status 401/);
+    }
+    expect((await clientOf(indexer).listWebhooks()).map((webhook) => webhook.id)).toEqual([id]);
+  });
+
   it('refuses what it can’t keep', async () => {
     const indexer = await start();
     const post = async (body: string, type = 'application/json'): Promise<number> => {
-      const headers = { 'content-type': type };
+      const headers = { 'content-type': type, ...bearer(indexer) };
       return (await fetch(`${indexer.url}/webhooks`, { method: 'POST', body, headers })).status;
     };
     const good = JSON.stringify({ url: 'http://127.0.0.1:9/hook', events: ['*'] });
@@ -112,7 +128,7 @@ describe('registrations', () => {
     );
     expect(await post(`{"url":"${'x'.repeat(20_000)}"}`)).toBe(413);
     expect(await post(good, 'text/plain')).toBe(415);
-    expect((await fetch(`${indexer.url}/nothing`)).status).toBe(404);
+    expect((await fetch(`${indexer.url}/nothing`, { headers: bearer(indexer) })).status).toBe(404);
     for (let at = 0; at < 100; at += 1) expect(await post(good)).toBe(201);
     expect(await post(good)).toBe(409);
     await expect(clientOf(indexer).registerWebhook('http://127.0.0.1:9/hook', ['*'])).rejects.toMatchObject({
@@ -218,7 +234,7 @@ describe('deliveries', () => {
     const indexer = await start({ deliveryTimeoutMs: 300 });
     const client = clientOf(indexer);
     for (const { url } of [failing, hanging, good]) await client.registerWebhook(url, ['retired']);
-    await client.registerWebhook('http://127.0.0.1:9/nobody', ['retired']);
+    await client.registerWebhook('http://127.0.0.1:9/closed-port', ['retired']);
     const tokenAddress = await mintedCarbon(network, 10n);
     for (let at = 0; at < 10; at += 1) await land(network, retire(tokenAddress, TONNE));
     await expect.poll(() => good.delivered.length, EVENTUALLY).toBe(10);
@@ -247,8 +263,9 @@ describe('the event log', () => {
   });
 
   it('refuses queries beyond its limits, and takes empty parameters for none', async () => {
-    const { url } = await start();
-    const statusOf = async (query: string): Promise<number> => (await fetch(`${url}/events?${query}`)).status;
+    const indexer = await start();
+    const statusOf = async (query: string): Promise<number> =>
+      (await fetch(`${indexer.url}/events?${query}`, { headers: bearer(indexer) })).status;
     for (const query of [
       'limit=501',
       'limit=0',

@@ -3,18 +3,43 @@
  * clients notice nothing.
  */
 import { describe, expect, it } from 'vitest';
-import { defaultLimits } from '../../../src/limits/limits.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
-import { token, until } from '../../support/http/httpServer.ts';
+import { token, until, testLimits } from '../../support/http/httpServer.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 
 const RETIRE = {
   query: 'mutation { retire(input: { buyerId: "acme", amountCO2e: 5, buyerName: "Acme" }) }',
 };
+
+describe('deliveries', () => {
+  it('beyond the budget of an address are dropped before they are read, and counted in one line', async () => {
+    let handled = 0;
+    const count = async () => void (handled += 1);
+    const server = await serve(rates({ addressPerMinute: 2 }), {
+      hooks: { retirements: count, payoutSettled: count },
+    });
+    for (let i = 0; i < 20; i++) {
+      const path = i % 2 === 0 ? '/api/hooks/retirements' : '/api/webhooks/payout-settled';
+      const response = await fetch(server.url + path, { method: 'POST', body: '{}' });
+      expect([response.status, await response.text()]).toEqual([200, '']);
+    }
+    expect(handled).toBe(2);
+    await expect
+      .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0), {
+        timeout: 10_000,
+      })
+      .toBe(18);
+    expect(server.log.length).toBeLessThan(18);
+    expect(server.log[0]).toMatchObject({
+      message: 'deliveries were refused',
+      fields: { remoteAddress: ['127.0.0.1'], reason: ['RATE_LIMITED'] },
+    });
+  });
+});
 
 describe('requests', () => {
   it.each(TRANSPORTS)(
@@ -130,7 +155,7 @@ describe('bad credentials', () => {
 describe('budgets', () => {
   it('are shared by instances through the database, and survive its absence', async () => {
     const database = await createTestDatabase();
-    const settings = { ...defaultLimits().rates, callerPerMinute: 100 };
+    const settings = { ...testLimits().rates, callerPerMinute: 100 };
     const limits = [1, 2].map(() => createRateLimits(settings, database.handle.db, silentLog));
     const servers = await Promise.all(limits.map((rateLimits) => serve({}, { rateLimits })));
     const bearer = await token(['buyer']);

@@ -45,12 +45,15 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
+const bearer = () => ({ authorization: `Bearer ${indexer.token}` });
+
 function environment(more: Record<string, string> = {}): Record<string, string> {
   return {
     DATA_DIR: folder,
     DATABASE_URL: database.url,
     LEDGER_SECRET_KEY: custodySecretKey,
     INDEXER_URL: indexer.url,
+    INDEXER_TOKEN: indexer.token,
     PUBLIC_URL,
     ...more,
   };
@@ -71,7 +74,11 @@ const verdictsOf = (checks: readonly Check[]) =>
 
 async function register(publicUrl = PUBLIC_URL): Promise<string> {
   const network = await embeddedNetworkOn(database.handle);
-  const platform = await platformOn(database.handle, network, { indexerUrl: indexer.url, publicUrl });
+  const platform = await platformOn(database.handle, network, {
+    indexerUrl: indexer.url,
+    indexerToken: indexer.token,
+    publicUrl,
+  });
   const { webhookId } = await watchRetirements(platform.dependencies);
   await platform.stop();
   return webhookId;
@@ -154,7 +161,7 @@ describe('about the indexer, ledger:check', () => {
 
   it('notices a registration that the indexer has forgotten', async () => {
     const webhookId = await register();
-    await fetch(`${indexer.url}/webhooks/${webhookId}`, { method: 'DELETE' });
+    await fetch(`${indexer.url}/webhooks/${webhookId}`, { method: 'DELETE', headers: bearer() });
     expect(about(await look(), 'registration')?.found).toBe(`${webhookId} is unknown to the indexer`);
   });
 
@@ -169,7 +176,7 @@ describe('about the indexer, ledger:check', () => {
   it('notices registrations that the platform does not know of', async () => {
     await register();
     const url = `${PUBLIC_URL}/api/hooks/retirements`;
-    const headers = { 'content-type': 'application/json' };
+    const headers = { 'content-type': 'application/json', ...bearer() };
     await fetch(`${indexer.url}/webhooks`, {
       method: 'POST',
       headers,

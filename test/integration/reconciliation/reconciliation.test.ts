@@ -9,8 +9,16 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import {
+  findBroken,
+  readLastVerdicts,
+  reconcileAndKeep,
+} from '../../../src/reconciliation/lastReconciliation.ts';
 import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
 import type { Verdict } from '../../../src/reconciliation/verdicts.ts';
+import { reconciliationSchedule } from '../../../src/db/tables/index.ts';
+import { createReadiness } from '../../../src/http/server/readiness.ts';
+import { createReconciliationJob } from '../../../src/jobs/reconciliationJob.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -79,6 +87,49 @@ describe('nothing in the way', () => {
     const { verdicts, findings, notProved } = await reconcileAll(platform.dependencies);
     expect([findings, notProved]).toEqual([[], []]);
     expect(those(verdicts, 'HOLDS')).toHaveLength(14);
+  });
+});
+
+describe('an incremental run', () => {
+  it('begins where everything agreed, keeps what it finds, and leaves the rest to a full one', async () => {
+    const { dependencies } = platform;
+    const run = (isFull: boolean) => reconcileAndKeep(dependencies, { isFull });
+    expect((await run(false)).since).toBeNull();
+    await burn(busy, 'since then');
+    const again = await run(false);
+    expect(again.since).toBeInstanceOf(Date);
+    expect([again.projects, those(again.verdicts, 'HOLDS').length]).toEqual([1, 14]);
+
+    const restorable = await makeRestorable(database);
+    await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE owner_id = 'acme'`);
+    expect(those((await run(false)).verdicts, 'BROKEN')).toContain('I11');
+    const readiness = createReadiness({
+      db: dependencies.db,
+      network,
+      findBroken: () => findBroken(dependencies.db),
+    });
+    expect((await readiness()).checks['reconciliation']).toMatch(/^broken: .*I11/);
+    await restorable.corrupt(`UPDATE accounts SET owner_id = 'acme' WHERE owner_id = 'mallory'`);
+    await restorable.close();
+    expect(those((await run(false)).verdicts, 'BROKEN')).toContain('I11');
+    expect(those((await run(true)).verdicts, 'HOLDS')).toHaveLength(14);
+    expect((await readiness()).checks['reconciliation']).toBeUndefined();
+  });
+
+  it('is done by a job, once for all instances', async () => {
+    const schedule = () => database.handle.db.select().from(reconciliationSchedule);
+    const job = createReconciliationJob(platform.dependencies, { timeZone: 'UTC' });
+    const other = createReconciliationJob(platform.dependencies, { timeZone: 'UTC' });
+    const before = (await readLastVerdicts(database.handle.db)).get('I1');
+    await Promise.all([job.look(), other.look()]);
+    const after = (await readLastVerdicts(database.handle.db)).get('I1');
+    expect(after?.fullyComparedAt?.getTime()).toBeGreaterThan(before?.fullyComparedAt?.getTime() ?? 0);
+    const [due] = await schedule();
+    expect(due?.fullDueAt.getUTCHours()).toBe(3);
+    await job.look();
+    await job.look();
+    expect((await schedule())[0]).toMatchObject({ fullDueAt: due?.fullDueAt });
+    await Promise.all([job.stop(), other.stop()]);
   });
 });
 

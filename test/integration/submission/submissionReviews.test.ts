@@ -138,7 +138,7 @@ describe('a settlement that always fails', () => {
         id: randomUUID(),
         projectId: project.id,
         buyerId: 'acme',
-        beneficiary: 'Somebody else',
+        beneficiary: 'Another beneficiary',
         note: '',
         amountTonnes: 1n,
         state: 'RETIRED',

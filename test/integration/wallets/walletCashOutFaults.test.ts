@@ -313,11 +313,11 @@ describe('the database', () => {
     await rejected(raw`UPDATE holder_acts SET payload = 'x' WHERE id = ${act.id}`, 'fixed');
     await rejected(raw`DELETE FROM holder_acts WHERE id = ${act.id}`, 'append-only');
     await rejected(
-      raw`UPDATE off_ramp_sessions SET depositor = 'CUSTODY', sign_until = NULL WHERE id = ${session.id}`,
+      raw`UPDATE off_ramp_sessions SET depositor = 'CUSTODY', signature_due_at = NULL WHERE id = ${session.id}`,
       'depositor of off_ramp_sessions',
     );
     await rejected(
-      raw`UPDATE off_ramp_sessions SET sign_until = NULL WHERE id = ${session.id}`,
+      raw`UPDATE off_ramp_sessions SET signature_due_at = NULL WHERE id = ${session.id}`,
       'off_ramp_holder_has_time',
     );
     await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));

@@ -19,10 +19,10 @@ const otherFarmer: TestCaller = { role: 'farmer', subject: 'farmer-2' };
 const operator: TestCaller = { role: 'operator', subject: 'ops' };
 
 const ACT = `id kind state holder tokenAddress amount beneficiary note txHash recordIndex message
-  unsigned { format payload validUntil } transactions { state txHash } offRampSession { id }`;
+  unsigned { format payload expiresAt } transactions { state txHash } offRampSession { id }`;
 const PREPARE_RETIREMENT = `mutation ($input: PrepareRetirementInput!) { prepareRetirement(input: $input) { act { ${ACT} } } }`;
 const PREPARE_DEPOSIT = `mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) {
-  session { id sessionId state signUntil depositorAddress } act { ${ACT} } } }`;
+  session { id sessionId state signatureDueAt depositorAddress } act { ${ACT} } } }`;
 const SUBMIT = `mutation ($id: ID!, $signed: String!) { submitSigned(input: { id: $id, signed: $signed }) { act { ${ACT} } } }`;
 
 interface Act {
@@ -30,7 +30,7 @@ interface Act {
   state: string;
   txHash: string | null;
   recordIndex: number | null;
-  unsigned: { format: string; payload: string; validUntil: number | null };
+  unsigned: { format: string; payload: string; expiresAt: number | null };
 }
 
 let market: Marketplace;
@@ -85,7 +85,7 @@ describe('a retirement', () => {
       txHash: null,
       recordIndex: null,
       offRampSession: null,
-      unsigned: { format: 'EMBEDDED_PAYLOAD', validUntil: expect.any(Number) as number },
+      unsigned: { format: 'EMBEDDED_PAYLOAD', expiresAt: expect.any(Number) as number },
     });
 
     // Another buyer knows nothing of it, signed or not.
@@ -156,7 +156,7 @@ describe('a cash-out', () => {
     expect(session).toMatchObject({
       state: 'AWAITING_SIGNATURE',
       depositorAddress: holder.address,
-      signUntil: expect.any(Number) as number,
+      signatureDueAt: expect.any(Number) as number,
     });
     expect(act).toMatchObject({ kind: 'DEPOSIT', beneficiary: null, offRampSession: { id: session?.id } });
     expect((await submit(given(act), otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
@@ -168,14 +168,14 @@ describe('a cash-out', () => {
       operator,
     );
     const query = `query ($id: ID!) { offRampSession(id: $id) {
-      state holderActs { kind state } networkHistory { call state } } }`;
+      state holderActs { kind state } transactions { call state } } }`;
     const read = async () =>
       (await market.send<{ offRampSession: object }>(query, { id: session?.id }, farmer)).data;
     await expect.poll(read, EVENTUALLY).toEqual({
       offRampSession: {
         state: 'SETTLED',
         holderActs: [{ kind: 'DEPOSIT', state: 'LANDED' }],
-        networkHistory: [
+        transactions: [
           { call: 'INITIATE_OFF_RAMP', state: 'LANDED' },
           { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
         ],

@@ -148,7 +148,7 @@ describe('cashOut', () => {
     const page = { limit: 10, inverted: false };
     const own = await listOffRampSessions(
       platform.dependencies,
-      { visibleTo: farmer.subject, receiptId: receipt.id },
+      { visibleTo: farmer.subject, receiptTokenAddresses: [receipt.tokenAddress] },
       page,
     );
     expect(own.map(({ id }) => id)).toEqual([session.id]);

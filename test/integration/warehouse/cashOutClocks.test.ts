@@ -144,13 +144,13 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     const begun = { ...skewed().dependencies, mutationWaitMs: 20_000 };
     const world = { platform: { ...skewed(), dependencies: begun }, network };
     const { session: prepared } = await prepareDeposit(world, holder, depositInputOf(receipt, holder));
-    expect(await msFromNow(prepared.signUntil)).toBeGreaterThan(10 * MINUTE_MS);
-    expect(await msFromNow(prepared.signUntil)).toBeLessThan(20 * MINUTE_MS);
+    expect(await msFromNow(prepared.signatureDueAt)).toBeGreaterThan(10 * MINUTE_MS);
+    expect(await msFromNow(prepared.signatureDueAt)).toBeLessThan(20 * MINUTE_MS);
     // What was given out can land for another while, by the network's clock.
     await network.advanceClock(3600);
     await right.dependencies.db
       .update(offRampSessions)
-      .set({ signUntil: sql`now() - interval '1 second'` })
+      .set({ signatureDueAt: sql`now() - interval '1 second'` })
       .where(eq(offRampSessions.id, prepared.id));
     await stepOffRampSession(skewed().dependencies, await session(prepared.id));
     await reaches(right, prepared.id, 'REFUSED');
@@ -210,7 +210,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       expect(await verifierOf(platform)(key)).toMatchObject({ subject: input.subject });
     }
     const page = { limit: 10, inverted: false };
-    const active = () => listApiKeys(dependencies, { subject: input.subject, isActive: true }, page);
+    const active = () => listApiKeys(dependencies, { subjects: [input.subject], isActive: true }, page);
     expect(await active()).toHaveLength(1);
 
     const ended = await make(right.dependencies);

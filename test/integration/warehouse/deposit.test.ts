@@ -106,7 +106,7 @@ describe('createDeposit', () => {
     expect(new Set(made.map(({ assetId }) => assetId)).size).toBe(12);
     const listed = await listReceipts(
       platform.dependencies,
-      { warehouseId, state: 'ACTIVE' },
+      { warehouseIds: [warehouseId], states: ['ACTIVE'] },
       { limit: 50, inverted: false },
     );
     expect(new Set(listed.map(({ id }) => id))).toEqual(new Set(made.map(({ id }) => id)));

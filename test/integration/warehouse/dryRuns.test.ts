@@ -13,6 +13,7 @@ import {
 import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { activeReceipt, farmer } from '../../support/warehouse.ts';
 
 let market: Marketplace;
@@ -84,12 +85,68 @@ describe('a dry run of cashOut', () => {
     const { tokenAddress: receiptTokenAddress } = pledged;
     const loan = {
       receiptTokenAddress,
-      holderName: 'a bank',
+      lenderName: 'a bank',
       reference: 'loan',
       idempotencyKey: randomUUID(),
     };
     await pledgeReceipt(market.app.dependencies, farmer, loan);
     expect(await refusal({ receiptTokenAddress })).toMatchObject({ code: 'RECEIPT_PLEDGED' });
+  });
+});
+
+describe('a dry run of prepareCashOutDeposit', () => {
+  const holder = createEmbeddedHolder();
+  const send = (overrides: object = {}) =>
+    market.send<{ prepareCashOutDeposit: { dryRun: { payout: object } | null } }>(
+      `mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) {
+        session { state payout { amount currency } } act { kind } dryRun { payout { amount currency } } } }`,
+      {
+        input: {
+          receiptTokenAddress: held.tokenAddress,
+          holder: holder.address,
+          tokenAmount: 100,
+          fiatCurrency: 'KES',
+          countryCode: 'KE',
+          payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
+          idempotencyKey: 'one for all',
+          dryRun: true,
+          ...overrides,
+        },
+      },
+      { role: 'farmer', subject: farmer.subject },
+    );
+  let held: TokenizedReceipt;
+  beforeAll(async () => {
+    held = await activeReceipt(market.app, { farmerAddress: holder.address });
+  });
+
+  it('answers with the quote, and the real one follows with the same key', async () => {
+    const answer = await unchanged(() => send());
+    expect(answer.errors).toEqual([]);
+    expect(answer.data?.prepareCashOutDeposit).toMatchObject({
+      session: null,
+      act: null,
+      dryRun: { payout: { currency: 'KES' } },
+    });
+    const real = await send({ dryRun: false });
+    expect(real.data?.prepareCashOutDeposit).toMatchObject({
+      session: {
+        state: 'AWAITING_SIGNATURE',
+        payout: answer.data?.prepareCashOutDeposit.dryRun?.payout,
+      },
+      act: { kind: 'DEPOSIT' },
+      dryRun: null,
+    });
+  });
+
+  it.each([
+    [{ tokenAmount: 901 }, 'INSUFFICIENT_BALANCE'],
+    [{ holder: 'nowhere' }, 'BAD_USER_INPUT'],
+    [{ receiptTokenAddress: 'nowhere' }, 'NOT_FOUND'],
+    [{ fiatCurrency: 'XAU' }, 'RAMP_REJECTED'],
+  ])('is refused as the real one would be, with %j', async (overrides, code) => {
+    const answer = await unchanged(() => send(overrides));
+    expect(answer.errors[0]?.extensions.code).toBe(code);
   });
 });
 

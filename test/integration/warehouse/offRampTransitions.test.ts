@@ -70,7 +70,7 @@ async function insertSession(
       id: randomUUID(),
       state,
       depositor,
-      signUntil: depositor === 'HOLDER' ? at : null,
+      signatureDueAt: depositor === 'HOLDER' ? at : null,
       receiptId: receipt.id,
       tokenAddress: receipt.tokenAddress,
       tokenAmountKg: 1n,

@@ -39,7 +39,7 @@ const operator = { subject: 'operator-1', isOperator: true };
 function inputOf(receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput> = {}): PledgeReceiptInput {
   return {
     receiptTokenAddress: receipt.tokenAddress,
-    holderName: 'First Bank',
+    lenderName: 'First Bank',
     lenderId: lender.subject,
     reference: 'loan 7',
     idempotencyKey: randomUUID(),
@@ -64,7 +64,7 @@ describe('a pledge', () => {
       code: 'RECEIPT_PLEDGED',
       details: { field: 'input.receiptTokenAddress' },
     });
-    await expect(pledge(receipt, { holderName: 'Second Bank' })).rejects.toMatchObject({
+    await expect(pledge(receipt, { lenderName: 'Second Bank' })).rejects.toMatchObject({
       code: 'RECEIPT_PLEDGED',
     });
     expect(await release(receipt)).toMatchObject({ releasedBy: lender.subject });
@@ -96,7 +96,7 @@ describe('a pledge', () => {
   it('is of one lender, when several are promised it at once', async () => {
     const receipt = await activeReceipt(platform);
     const answers = await Promise.allSettled(
-      Array.from({ length: 5 }, (_, i) => pledge(receipt, { holderName: `Bank ${i}` })),
+      Array.from({ length: 5 }, (_, i) => pledge(receipt, { lenderName: `Bank ${i}` })),
     );
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     for (const answer of answers) {
@@ -121,7 +121,7 @@ describe('a pledge', () => {
     await expect(pledge(receipt)).rejects.toThrow(/all of it has been cashed out/);
   });
 
-  it('is released by nobody but its lender and operators, and under its reference alone', async () => {
+  it('is released by its lender and operators alone, and under its reference alone', async () => {
     const receipt = await activeReceipt(platform);
     await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
     await pledge(receipt, { reference: 'loan 9' });
@@ -146,7 +146,7 @@ describe('the database', () => {
   const values = (receipt: TokenizedReceipt) => ({
     id: randomUUID(),
     receiptId: receipt.id,
-    holderName: 'a bank',
+    lenderName: 'a bank',
     reference: 'x',
     pledgedBy: 'p',
     pledgedAt: new Date(),
@@ -159,7 +159,7 @@ describe('the database', () => {
     const refused = { cause: { code: expect.stringMatching(/^23/) } };
     await expect(db.insert(receiptPledges).values(values(receipt))).rejects.toMatchObject(refused);
     const ofIt = eq(receiptPledges.id, id);
-    await expect(db.update(receiptPledges).set({ holderName: 'b' }).where(ofIt)).rejects.toMatchObject(
+    await expect(db.update(receiptPledges).set({ lenderName: 'b' }).where(ofIt)).rejects.toMatchObject(
       refused,
     );
     await expect(db.delete(receiptPledges).where(ofIt)).rejects.toMatchObject(refused);
@@ -189,7 +189,7 @@ describe('the database', () => {
 });
 
 describe('over the API', () => {
-  const LIEN = `lien { id holder reference pledgedAt pledgedBy lenderId releasedAt }`;
+  const LIEN = `lien { id lenderName reference pledgedAt pledgedBy lenderId releasedAt }`;
   const asFarmer = { role: 'farmer', subject: farmer.subject } as const;
   const asLender = { role: 'lender', subject: lender.subject } as const;
 
@@ -198,22 +198,22 @@ describe('over the API', () => {
     const read = (caller: Parameters<Marketplace['send']>[2]) =>
       market.send<{ receipt: { lien: object | null; pledges: { edges: { node: object }[] } } }>(
         `query ($token: Address!) { receipt(tokenAddress: $token) {
-          ${LIEN} pledges(first: 5) { edges { node { holder releasedBy } } } } }`,
+          ${LIEN} pledges(first: 5) { edges { node { lenderName releasedBy } } } } }`,
         { token: receipt.tokenAddress },
         caller,
       );
     expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
     const { idempotencyKey, ...named } = inputOf(receipt);
-    const pledged = await market.send<{ pledgeReceipt: { pledge: { holder: string } } }>(
-      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { pledge { holder receipt { ${LIEN} } } } }`,
+    const pledged = await market.send<{ pledgeReceipt: { pledge: { lenderName: string } } }>(
+      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { pledge { lenderName receipt { ${LIEN} } } } }`,
       { input: { ...named, idempotencyKey } },
       asFarmer,
     );
     expect(pledged.errors).toEqual([]);
-    expect(pledged.data?.pledgeReceipt.pledge.holder).toBe('First Bank');
+    expect(pledged.data?.pledgeReceipt.pledge.lenderName).toBe('First Bank');
     for (const caller of [asFarmer, asLender]) {
       expect((await read(caller)).data?.receipt.lien).toMatchObject({
-        holder: 'First Bank',
+        lenderName: 'First Bank',
         reference: 'loan 7',
       });
     }
@@ -232,7 +232,54 @@ describe('over the API', () => {
     expect(released.errors).toEqual([]);
     const after = (await read(asFarmer)).data?.receipt;
     expect(after?.lien).toBeNull();
-    expect(after?.pledges.edges).toEqual([{ node: { holder: 'First Bank', releasedBy: lender.subject } }]);
+    expect(after?.pledges.edges).toEqual([
+      { node: { lenderName: 'First Bank', releasedBy: lender.subject } },
+    ]);
     expect((await read(asLender)).data).toEqual({ receipt: null });
+  });
+
+  it('lists to a lender what is pledged to it now, and tells it of each change until the release', async () => {
+    const receipt = await activeReceipt(platform);
+    await activeReceipt(platform);
+    const listed = async (caller: Parameters<Marketplace['send']>[2], filter = {}) => {
+      const { data, errors } = await market.send<{
+        receipts: { nodes: { id: string; tokenAddress: string }[] };
+      }>(
+        'query ($filter: ReceiptFilter) { receipts(filter: $filter) { nodes { id tokenAddress } } }',
+        { filter },
+        caller,
+      );
+      expect(errors).toEqual([]);
+      return data?.receipts.nodes.map(({ tokenAddress }) => tokenAddress);
+    };
+    const newBank = { role: 'lender', subject: `bank-${randomUUID()}` } as const;
+    expect(await listed(newBank)).toEqual([]);
+    await pledge(receipt, { lenderId: newBank.subject });
+    expect(await listed(newBank)).toEqual([receipt.tokenAddress]);
+    expect(await listed({ role: 'lender', subject: 'bank-2' })).toEqual([]);
+    // The right subject with the wrong role is another caller.
+    expect(await listed({ role: 'warehouse', subject: newBank.subject })).toEqual([]);
+    const asOperator = { role: 'operator', subject: 'ops' } as const;
+    expect(await listed(asOperator, { lenderIds: [newBank.subject] })).toEqual([receipt.tokenAddress]);
+    const free = { tokenAddresses: [receipt.tokenAddress], pledged: false };
+    expect(await listed(asOperator, free)).toEqual([]);
+    expect(await listed(asOperator, { ...free, pledged: true })).toEqual([receipt.tokenAddress]);
+
+    const query = 'subscription ($id: ID!) { receiptUpdated(id: $id) { state lien { lenderName } } }';
+    const variables = { id: Buffer.from(`Receipt:${receipt.id}`).toString('base64url') };
+    interface Told {
+      receiptUpdated: { state: string; lien: { lenderName: string } | null };
+    }
+    const [own, theirs] = [asFarmer, newBank].map((caller) =>
+      market.socket(caller).iterate<Told>({ query, variables }),
+    );
+    const told = async (stream = own) => (await stream?.next())?.value as { data: Told } | undefined;
+    const pledged = { data: { receiptUpdated: { state: 'ACTIVE', lien: { lenderName: 'First Bank' } } } };
+    expect([await told(own), await told(theirs)]).toEqual([pledged, pledged]);
+    await release(receipt, { subject: newBank.subject, isOperator: false });
+    expect(await told(own)).toEqual({ data: { receiptUpdated: { state: 'ACTIVE', lien: null } } });
+    expect(await theirs?.next()).toMatchObject({ done: true });
+    expect(await listed(newBank)).toEqual([]);
+    await own?.return?.();
   });
 });

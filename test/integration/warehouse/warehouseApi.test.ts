@@ -46,7 +46,7 @@ const CASH_OUT = `mutation OffRampSession($input: CashOutInput!) {
 
 const SESSION = `query Session($id: ID!) {
   offRampSession(id: $id) {
-    state isExposed providerHistory { status } networkHistory { call state txHash } receipt { tokenAddress }
+    state isExposed providerHistory { status } transactions { call state txHash } receipt { tokenAddress }
   }
 }`;
 
@@ -138,7 +138,7 @@ describe('a receipt over the API', () => {
     expect(await stateOf(session?.id ?? '')).toMatchObject({
       isExposed: false,
       providerHistory: [{ status: 'PENDING' }, { status: 'SETTLED' }],
-      networkHistory: [
+      transactions: [
         { call: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
         { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
       ],
@@ -233,7 +233,7 @@ describe('who may do what', () => {
 
   it("tells another farmer's receipt from one that does not exist in no list of cash-outs", async () => {
     const list =
-      'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddress: $a }) { edges { cursor } } }';
+      'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddresses: [$a] }) { edges { cursor } } }';
     const tokenAddress = await deposited();
     const unknown = marketplace.app.dependencies.network.custodyAddress;
     const answers = await Promise.all(

@@ -204,7 +204,7 @@ describe('the embedded network', () => {
       { ...deployCarbon(), symbol: '\ud800' },
       { ...deployCarbon(), name: 'x'.repeat(20_000) },
       { ...deployCarbon(), salt: '0x12' },
-      { kind: 'mint', tokenAddress, to: 'nobody', amount: 1n },
+      { kind: 'mint', tokenAddress, to: 'no-address', amount: 1n },
       { kind: 'mint', tokenAddress, to: generateSecretKey(randomBytes), amount: 1n },
       { kind: 'mint', tokenAddress, to, amount: 2n ** 127n },
       { kind: 'mint', tokenAddress, to, amount: 2n ** 127n - 1n },

@@ -54,7 +54,7 @@ it('stores the hash of the chain, not of the delivery', async () => {
   const { tokenAddress } = await openProject(market.app, 10n);
   const holder = await world.createHolder();
   await world.transferFromCustody(tokenAddress, holder.address, 3n * TONNE);
-  const call: HolderCall = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Someone', note: '' };
+  const call: HolderCall = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Acme', note: '' };
   const hashes: string[] = [];
   const retireOnce = async () => {
     const unsigned = await network.prepareForHolder(call, holder.address);

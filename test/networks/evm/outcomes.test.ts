@@ -72,7 +72,7 @@ async function signByHand(fields: { nonce: bigint; gas: bigint; data: Hex }): Pr
 }
 
 const retireData = (amount: bigint): Hex =>
-  encodeFunctionData({ abi: carbonTokenAbi, functionName: 'retire', args: [amount, 'someone', 'by hand'] });
+  encodeFunctionData({ abi: carbonTokenAbi, functionName: 'retire', args: [amount, 'Acme', 'by hand'] });
 
 const isAbout = (question: RpcQuestion, hash: string): boolean => question.params[0] === hash;
 

@@ -144,7 +144,7 @@ describe('a holder’s own act', () => {
     const tooMuch: HolderCall = { ...retirement, amount: 1_000n * TONNE };
     const tooMuchRefused = await refusalOf(network.prepareForHolder(tooMuch, address));
     expect(tooMuchRefused.reason).toBe('INSUFFICIENT_BALANCE');
-    expect((await refusalOf(network.prepareForHolder(retirement, 'nobody'))).reason).toBe('OTHER');
+    expect((await refusalOf(network.prepareForHolder(retirement, 'no-address'))).reason).toBe('OTHER');
   });
 });
 

@@ -77,7 +77,7 @@ describe('the settings of a new family', () => {
 
   it.each([
     ['is missing', { TOY_MAKER: '' }, 'TOY_MAKER must be set with LEDGER_NETWORK=toy-box. Who made the toy.'],
-    ['contradicts', { TOY_MAKER: 'nobody' }, 'TOY_MAKER is nobody: a toy has a maker.'],
+    ['contradicts', { TOY_MAKER: 'none' }, 'TOY_MAKER is none: a toy has a maker.'],
     ['is another network’s', { LEDGER_RPC_URL: 'http://x' }, 'LEDGER_RPC_URL is set, but means nothing with'],
     ['is money', { LEDGER_NETWORK: 'toy-shop' }, 'NODE_ENV must be production with LEDGER_NETWORK=toy-shop'],
     ['is its own elsewhere', { LEDGER_NETWORK: 'embedded' }, 'it is for toy networks. Remove it'],

@@ -22,7 +22,7 @@ export const toy = defineFamily({
   secretKey: { pattern: /^S[A-Z2-7]{55}$/, form: 'a key of a toy', shown: 'S… for toys' },
   requiredSettings: () => ['LEDGER_SECRET_KEY', 'TOY_MAKER'],
   findProblems: async ({ values }) =>
-    values.TOY_MAKER === 'nobody' ? ['TOY_MAKER is nobody: a toy has a maker.'] : [],
+    values.TOY_MAKER === 'none' ? ['TOY_MAKER is none: a toy has a maker.'] : [],
   nameOfMoney: ({ network, isProduction }) =>
     network === 'toy-shop' && !isProduction ? 'LEDGER_NETWORK=toy-shop' : null,
   configure: (network, values) => ({

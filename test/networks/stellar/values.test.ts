@@ -140,7 +140,7 @@ describe('calls', () => {
       [{ ...mint, amount: 0n }, 'ZERO_AMOUNT'],
       [{ ...mint, amount: -1n }, 'OTHER'],
       [{ ...mint, amount: 2n ** 127n }, 'OTHER'],
-      [{ ...mint, to: 'nobody' }, 'OTHER'],
+      [{ ...mint, to: 'no-address' }, 'OTHER'],
       [{ ...mint, tokenAddress: custody }, 'CONTRACT_NOT_FOUND'],
       [retire(token, TONNE, 'half a pair \ud83c'), 'OTHER'],
       [{ ...deployCarbon(), salt: '0x12' }, 'OTHER'],

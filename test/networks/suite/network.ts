@@ -12,7 +12,7 @@ import { describeReceipts } from './receipts.ts';
 import { describeSettlement } from './settlement.ts';
 import { describeTransactions } from './transactions.ts';
 
-export interface NetworkUnderTest {
+interface NetworkUnderTest {
   network: LedgerNetwork;
   /** A second adapter of the same signer on the same network, like another process. */
   twin: LedgerNetwork;

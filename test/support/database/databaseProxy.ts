@@ -9,7 +9,7 @@ import { connect as connectTo, createServer, type AddressInfo, type Socket } fro
  * Asked when the server has committed, with the statements since BEGIN, or the one that was sent by itself: true cuts
  * instead of answering.
  */
-export type CommitPlan = (statements: readonly string[]) => boolean;
+type CommitPlan = (statements: readonly string[]) => boolean;
 
 export interface DatabaseProxy {
   /** The database's url, through the proxy. */

@@ -14,7 +14,7 @@ export interface SeededProject {
   tokenAddress: string;
 }
 
-export interface Seed {
+interface Seed {
   projects: readonly { countryCode: string; vintageYear: number }[];
   /** In the feed's order; the note of each is its number. */
   records: readonly { project: number; timestamp: number; tonnes: number; beneficiary: string }[];

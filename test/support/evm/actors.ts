@@ -48,7 +48,7 @@ export const CARBON_METADATA = {
   lastUpdated: 1_700_000_000n,
 } as const;
 
-export interface ContractCall {
+interface ContractCall {
   address: Address;
   abi: Abi;
   functionName: string;

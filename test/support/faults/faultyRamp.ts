@@ -5,7 +5,7 @@
 import { DomainError } from '../../../src/lib/errors.ts';
 import type { RampProvider } from '../../../src/ramp/port.ts';
 
-export type RampFault =
+type RampFault =
   /** The call never reaches the provider. */
   | 'unreachable'
   /** The call takes effect, but its answer is lost. */
@@ -13,7 +13,7 @@ export type RampFault =
   /** The provider says no. */
   | 'rejected';
 
-export type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
+type RampMethod = 'quote' | 'openSession' | 'findSessionByReference' | 'getStatus' | 'closeSession';
 
 /** Asked before each call; null lets it through. */
 export type RampFaultPlan = (method: RampMethod, callNumber: number) => RampFault | null;

@@ -4,7 +4,7 @@
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
 
-export interface RpcMessage {
+interface RpcMessage {
   method?: string;
   params?: Record<string, unknown> | null;
   result?: Record<string, unknown>;

@@ -6,6 +6,7 @@ import { randomBytes, randomUUID } from 'node:crypto';
 import { addressOfSecretKey, generateSecretKey } from '../../../src/lib/strkey.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { expect } from 'vitest';
+import { projectInput } from './creditTrade.ts';
 import type { Marketplace } from './marketplace.ts';
 
 /** What belongs to `acme`, who is buyer, farmer and warehouse by that name. */
@@ -75,7 +76,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
   receipts: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: '{ receipts(first: 1) { edges { node { id } } } }',
   },
   reconciliation: {
@@ -170,9 +171,9 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
-    // Of a receipt that is being cashed out: whoever may is told so, and the receipt stays free for the others.
+    // Of a receipt that is being cashed out: a caller with the role is told so, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
-      input: { receiptTokenAddress, holderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
+      input: { receiptTokenAddress, lenderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),
   },
   prepareCashOutDeposit: {
@@ -286,7 +287,7 @@ export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
     variables: ({ projectId }) => ({ id: projectId }),
   },
   receiptUpdated: {
-    who: ['farmer', 'warehouse', 'operator'],
+    who: ['farmer', 'warehouse', 'lender', 'operator'],
     query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { id } }',
     variables: ({ receiptId }) => ({ id: receiptId }),
   },
@@ -297,18 +298,7 @@ export const SUBSCRIPTIONS: Readonly<Record<string, AccessRule>> = {
   },
 };
 
-function newProject() {
-  return {
-    creditType: 'VCU',
-    verificationBodyRef: `VCS-${randomUUID()}`,
-    vintageYear: 2024,
-    quantityCO2e: 1000,
-    projectLocation: 'Kasigau Corridor',
-    projectType: 'REDD+',
-    countryCode: 'KE',
-    idempotencyKey: randomUUID(),
-  };
-}
+const newProject = () => projectInput({ idempotencyKey: randomUUID() });
 
 function retirementOf(tokenAddress: string, amountCO2e: number) {
   const about = { buyerId: OWNER, buyerName: 'Acme Ltd', note: '' };

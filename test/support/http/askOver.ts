@@ -17,13 +17,13 @@ export interface Question {
   patienceMs?: number;
 }
 
-export interface WireError {
+interface WireError {
   message: string;
   path?: (string | number)[];
   extensions: Record<string, unknown> & { code: string };
 }
 
-export interface Reply {
+interface Reply {
   /** Of HTTP; null over a websocket. */
   status: number | null;
   headers: Headers | null;

@@ -4,8 +4,8 @@
 import { request as httpRequest } from 'node:http';
 import { afterEach } from 'vitest';
 import type { HttpServerOptions } from '../../../src/http/server/server.ts';
-import { defaultLimits, type Limits } from '../../../src/limits/limits.ts';
-import { startServer, type TestServer } from './httpServer.ts';
+import type { Limits } from '../../../src/limits/limits.ts';
+import { startServer, testLimits, type TestServer } from './httpServer.ts';
 
 const servers: TestServer[] = [];
 afterEach(async () => {
@@ -14,13 +14,13 @@ afterEach(async () => {
 
 /** A server that ends with its test. */
 export async function serveWith(limits: Partial<Limits>, overrides: Partial<HttpServerOptions> = {}) {
-  const server = await startServer({ limits: { ...defaultLimits(), ...limits }, ...overrides });
+  const server = await startServer({ limits: { ...testLimits(), ...limits }, ...overrides });
   servers.push(server);
   return { ...server, api: `${server.url}/graphql` };
 }
 
 export function rates(overrides: Partial<Limits['rates']>) {
-  return { rates: { ...defaultLimits().rates, ...overrides } };
+  return { rates: { ...testLimits().rates, ...overrides } };
 }
 
 /** The status that a client at another address of this machine is answered with. */

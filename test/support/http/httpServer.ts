@@ -11,7 +11,7 @@ import { noAuditLog } from '../../../src/identity/auditLog.ts';
 import { endsByExpiry } from '../../../src/identity/credentialEnds.ts';
 import type { Role } from '../../../src/identity/roles.ts';
 import { createTokenVerifier, signToken } from '../../../src/identity/tokens.ts';
-import { defaultLimits } from '../../../src/limits/limits.ts';
+import { defaultLimits, type Limits } from '../../../src/limits/limits.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
@@ -24,13 +24,13 @@ export const IDENTITY = {
 };
 
 /** What a subscription to `ticks` does, seen from the source. */
-export interface TickSource {
+interface TickSource {
   pulls: number;
   /** Resolves when the stream was told to stop. */
   returned: Promise<void>;
 }
 
-export interface TestDependencies {
+interface TestDependencies {
   /** Called for each subscription to `ticks`. */
   onTicks: (source: TickSource) => void;
 }
@@ -51,6 +51,12 @@ export function token(roles: readonly Role[], overrides: Partial<Parameters<type
   });
 }
 
+/** The defaults, without the limit on computing time: how much a test uses depends on the machine. */
+export function testLimits(): Limits {
+  const limits = defaultLimits();
+  return { ...limits, rates: { ...limits.rates, cpuPercentPerAddress: 1_000_000 } };
+}
+
 /** A started server; the caller closes it. */
 export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
   const problems: LoggedLine[] = [];
@@ -66,7 +72,7 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     debug: writeTo(operations),
     isLevelEnabled: () => true,
   } as unknown as HttpServerOptions['log'];
-  const limits = { ...defaultLimits(), ...overrides.limits };
+  const limits = { ...testLimits(), ...overrides.limits };
   const dependencies: TestDependencies = { onTicks: (source) => sources.push(source) };
   const server = createHttpServer({
     schema: testSchema(),

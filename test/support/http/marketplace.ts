@@ -19,6 +19,7 @@ import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn } from '../platform.ts';
 import { warehouseOptions } from '../../../devnet/platform.ts';
+import { testLimits } from './httpServer.ts';
 
 const auth = {
   secret: 'a bearer secret for tests, of more than 32 bytes',
@@ -86,6 +87,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     network: wrapNetwork(network),
     clockControl: network,
     indexerUrl: indexer?.url ?? 'http://127.0.0.1:9',
+    indexerToken: indexer?.token,
     publicUrl: `http://127.0.0.1:${port}`,
     signatureHeaders: ['x-service-signature', 'x-ankara-signature'],
     appSecret: 'an application secret for tests alone',
@@ -96,6 +98,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     mutationWaitMs: 20_000,
     healIntervalMs: 600_000,
     ...warehouseOptions,
+    limits: testLimits(),
     log: silentLog,
     ...overrides,
   });

@@ -23,7 +23,7 @@ import {
   isRequiredInputField,
 } from 'graphql';
 
-export interface RandomOperation {
+interface RandomOperation {
   query: string;
   variables: Record<string, unknown>;
 }

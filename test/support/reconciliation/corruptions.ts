@@ -305,7 +305,7 @@ export const SUBMISSION_CORRUPTIONS: readonly Corruption[] = [
     sql: `UPDATE submissions SET call = jsonb_set(call, '{amount,$integer}', '"1"') WHERE id = ${A_SUCCEEDED}`,
   },
   {
-    name: 'a submission is to mint to someone else',
+    name: 'a submission is to mint to another address',
     invariant: 'I12',
     sql: `UPDATE submissions SET call = jsonb_set(call, '{to}', '"mallory"')
       WHERE kind = 'mint' AND subject_id = (SELECT id FROM projects LIMIT 1)`,
@@ -366,22 +366,22 @@ export const FEED_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a foreign record has another beneficiary',
     invariant: 'I10',
-    sql: `UPDATE retirement_records SET beneficiary = 'Mallory' WHERE beneficiary = 'Someone'`,
+    sql: `UPDATE retirement_records SET beneficiary = 'Mallory' WHERE beneficiary = 'Foreign'`,
   },
   {
     name: 'a foreign record has another amount',
     invariant: 'I10',
-    sql: `UPDATE retirement_records SET amount = amount + 1 WHERE beneficiary = 'Someone'`,
+    sql: `UPDATE retirement_records SET amount = amount + 1 WHERE beneficiary = 'Foreign'`,
   },
   {
     name: 'a foreign record has another time',
     invariant: 'I10',
-    sql: `UPDATE retirement_records SET timestamp = timestamp + 1 WHERE beneficiary = 'Someone'`,
+    sql: `UPDATE retirement_records SET timestamp = timestamp + 1 WHERE beneficiary = 'Foreign'`,
   },
   {
     name: 'a foreign record has another maker',
     invariant: 'I10',
-    sql: `UPDATE retirement_records SET retired_by = 'mallory' WHERE beneficiary = 'Someone'`,
+    sql: `UPDATE retirement_records SET retired_by = 'mallory' WHERE beneficiary = 'Foreign'`,
   },
   {
     name: 'a record names another transaction',
@@ -586,6 +586,12 @@ export const HISTORY_CORRUPTIONS: readonly Corruption[] = [
     name: 'every entry of a process in the audit log is deleted',
     invariant: 'I14',
     sql: `DELETE FROM audit_entries WHERE writer_id = (SELECT writer_id FROM audit_entries WHERE number = 5)`,
+  },
+  {
+    name: 'an entry of the audit log is deleted as if it were pruned',
+    invariant: 'I14',
+    sql: `WITH gone AS (DELETE FROM audit_entries WHERE number = 1)
+      UPDATE audit_writers SET pruned = 1`,
   },
   {
     name: 'an entry of the audit log is forged',

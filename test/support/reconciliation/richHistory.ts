@@ -63,7 +63,7 @@ export async function createRichHistory(): Promise<TestDatabase> {
   await network.transfer(second.tokenAddress, holder.address, toBaseUnits(20n));
   await network
     .createSigner(holder.secretKey)
-    .retire({ tokenAddress: second.tokenAddress, amount: toBaseUnits(2n), beneficiary: 'Someone', note: '' });
+    .retire({ tokenAddress: second.tokenAddress, amount: toBaseUnits(2n), beneficiary: 'Foreign', note: '' });
   const act = await prepareRetirement(dependencies, 'acme', retirementInput(second.tokenAddress, holder));
   await signAndSubmit({ platform }, holder, act);
 

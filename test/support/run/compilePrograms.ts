@@ -10,7 +10,7 @@ import { build, type Plugin } from 'esbuild';
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 
 /** By their paths from the root of the project. */
-export const PROGRAMS = [
+const PROGRAMS = [
   'src/main.ts',
   'src/cli/ledgerChannels.ts',
   'src/cli/ledgerCheck.ts',

@@ -8,7 +8,7 @@ import type { SorobanTestbed } from './testbed.ts';
 /** Makes of an entry as simulated what is sent. */
 export type SignEntry = (entry: xdr.SorobanAuthorizationEntry) => Promise<xdr.SorobanAuthorizationEntry>;
 
-export interface Call {
+interface Call {
   contract: string;
   name: string;
   args: xdr.ScVal[];

@@ -16,7 +16,7 @@ import type { Transaction, xdr } from '@stellar/stellar-sdk';
 import type { StellarDevnet } from '../../../devnet/stellar/startStellarDevnet.ts';
 import { address, bytes32, i128, string, struct, u32, u64, VOID } from './values.ts';
 
-export type Success = rpc.Api.SimulateTransactionSuccessResponse;
+type Success = rpc.Api.SimulateTransactionSuccessResponse;
 
 export interface TestClient {
   server: rpc.Server;
@@ -112,7 +112,7 @@ async function signEntry(
   if (entry.credentials().switch().name !== 'sorobanCredentialsAddress') return entry;
   const raw = entry.credentials().address().address().accountId().ed25519();
   const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
-  if (!signer) throw new Error('Nobody here can sign for an authorisation that is needed');
+  if (!signer) throw new Error('No given key can sign for an authorisation that is needed');
   const until = devnet.controls.latest().sequence + SIGNATURE_LEDGERS;
   return authorizeEntry(entry, signer, until, devnet.passphrase);
 }

@@ -7,7 +7,7 @@ import { address, i128 } from './values.ts';
 import { retireArguments } from './testbed.ts';
 import type { SorobanTestbed } from './testbed.ts';
 
-export interface Change {
+interface Change {
   /** The whole fee, resources included. */
   fee?: string;
   sequence?: bigint;

@@ -12,7 +12,7 @@ import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
 import { embeddedNetworkOn, platformOn } from '../platform.ts';
 import type { WalletWorld } from './walletWorld.ts';
 
-export interface EmbeddedHolder extends Holder {
+interface EmbeddedHolder extends Holder {
   secretKey: string;
 }
 

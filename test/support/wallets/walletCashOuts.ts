@@ -47,8 +47,8 @@ export async function prepareDeposit(
 export async function letSigningTimePass({ platform }: WalletWorld): Promise<void> {
   await platform.dependencies.db
     .update(offRampSessions)
-    .set({ signUntil: sql`now() - interval '105 minutes'` })
-    .where(isNotNull(offRampSessions.signUntil));
+    .set({ signatureDueAt: sql`now() - interval '105 minutes'` })
+    .where(isNotNull(offRampSessions.signatureDueAt));
 }
 
 export function describeWalletCashOuts(inWorld: InWorld): void {

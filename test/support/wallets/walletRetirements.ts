@@ -56,13 +56,13 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       const registry = await readRegistry(dependencies, project.tokenAddress);
       return registry === null ? [] : readAllRecords(dependencies, registry);
     };
-    const auditFindings = async () => (await reconcileAll(inWorld().platform.dependencies)).findings;
+    const reconciliationFindings = async () => (await reconcileAll(inWorld().platform.dependencies)).findings;
 
     it('burn what the holder has, by the holder, and touch no books', async () => {
       const { platform, network } = inWorld();
       const { db } = platform.dependencies;
       const books = await readPositions(db, [project.id]);
-      const findings = await auditFindings();
+      const findings = await reconciliationFindings();
       const before = await network.balanceOf(project.tokenAddress, holder.address);
 
       const act = await prepare();
@@ -80,8 +80,8 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       });
       await expect.poll(async () => (await record())?.txHash, EVENTUALLY).toBe(landed.submission?.txHash);
       expect(await readPositions(db, [project.id])).toEqual(books);
-      // Giving the holder credits past the product is all that the audit has to say.
-      expect(await auditFindings()).toEqual(findings);
+      // Giving the holder credits past the product is all that the reconciliation finds.
+      expect(await reconciliationFindings()).toEqual(findings);
     });
 
     it('happen once, however often the same bytes come back', async () => {
@@ -136,7 +136,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
         code: 'INSUFFICIENT_BALANCE',
         details: { available: '0' },
       });
-      for (const wrong of [network.custodyAddress, 'nobody']) {
+      for (const wrong of [network.custodyAddress, 'no-address']) {
         await expect(prepare({ holder: wrong })).rejects.toMatchObject({
           code: 'BAD_USER_INPUT',
           details: { field: 'input.holder' },

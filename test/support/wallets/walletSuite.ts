@@ -21,7 +21,7 @@ export function describeWallets(name: string, make: () => Promise<WalletWorld>):
     afterAll(() => made?.stop());
 
     describeWalletCashOuts(inWorld);
-    // Last: giving a holder credits past the product is what no audit can explain.
+    // Last: giving a holder credits past the product is what no reconciliation can explain.
     describeWalletRetirements(inWorld);
   });
 }

@@ -1,5 +1,5 @@
 /** Batches: what waits shares the next one, and one bad item fails alone. */
-import { expect, it } from 'vitest';
+import { expect, it, onTestFinished, vi } from 'vitest';
 import { createBatcher } from '../../../src/lib/batches.ts';
 
 const limits = { maxItems: 4, maxWaiting: 6 };
@@ -67,4 +67,47 @@ it('does not divide on what is the matter of all', async () => {
   const settled = await Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
   expect(settled.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
   expect(runs).toBe(1);
+});
+
+it('items of one key never share a batch, and keep their order', async () => {
+  const batches: string[][] = [];
+  const batcher = createBatcher<string, string>({
+    ...limits,
+    keyOf: (item) => item.slice(0, 1),
+    run: async (items) => {
+      batches.push(items);
+      return items;
+    },
+  });
+  await Promise.all(['a1', 'a2', 'b1', 'a3', 'b2'].map((item) => batcher.submit(item)));
+  expect(batches).toEqual([['a1', 'b1'], ['a2', 'b2'], ['a3']]);
+});
+
+it('what has waited too long is rejected, and a batch without items is never run', async () => {
+  vi.useFakeTimers({ toFake: ['performance'] });
+  onTestFinished(() => void vi.useRealTimers());
+  const batches: number[][] = [];
+  let end: () => void = () => {};
+  const batcher = createBatcher<number, number>({
+    ...limits,
+    maxWaitMs: 1_000,
+    overloaded: (count) => new Error(`overloaded by ${count}`),
+    run: async (items) => {
+      batches.push(items);
+      if (batches.length === 1) await new Promise<void>((resolve) => (end = resolve));
+      return items;
+    },
+  });
+  const first = batcher.submit(0);
+  await expect.poll(() => batches.length).toBe(1);
+  const late = Promise.allSettled([1, 2].map((item) => batcher.submit(item)));
+  vi.advanceTimersByTime(1_001);
+  end();
+  expect(await first).toBe(0);
+  const reason = new Error('overloaded by 2');
+  expect(await late).toEqual([
+    { status: 'rejected', reason },
+    { status: 'rejected', reason },
+  ]);
+  expect(batches).toEqual([[0]]);
 });

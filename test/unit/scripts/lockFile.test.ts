@@ -95,7 +95,7 @@ it('guesses nothing: a name that tells no platform is an error that names the pa
 });
 
 it('tells of entries that name a registry', async () => {
-  const file = await write({ '': {}, 'node_modules/a': { resolved: 'https://registry.example/a.tgz' } });
+  const file = await write({ '': {}, 'node_modules/a': { resolved: 'https://packages.example/a.tgz' } });
   const { exitCode, stderr } = await run(file, '--check');
   expect(exitCode).toBe(1);
   expect(stderr).toContain('node_modules/a');

@@ -29,8 +29,8 @@ export type ProjectState =
 export type PurchaseInput = {
   /** Whole tonnes CO2e. */
   amountCO2e: number | string;
-  /** The buyer: the subject of the buyer's token. */
-  buyerId: string;
+  /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
+  buyerId?: string | null | undefined;
   /** True to make every check and change nothing: the answer tells what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. */
   dryRun?: boolean | null | undefined;
   /** The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). Left out, the purchase is booked at the price in force. */
@@ -47,8 +47,8 @@ export type RetireInput = {
   amountCO2e: number | string;
   /** The beneficiary's id in a public register, such as an LEI or a company number: 1 to 128 bytes of UTF-8. Public. */
   beneficiaryId?: string | null | undefined;
-  /** The buyer: the subject of the buyer's token. */
-  buyerId: string;
+  /** The buyer: the subject of the buyer's token. When omitted, the caller, who then needs role buyer. */
+  buyerId?: string | null | undefined;
   /** The beneficiary on the public record: a text label, not an address. 1 to 256 bytes of UTF-8, without control or bidirectional characters. */
   buyerName: string;
   /** True to make every check and change nothing: the answer tells what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
@@ -127,6 +127,7 @@ export type RetirementStateQueryVariables = Exact<{
 
 export type RetirementStateQuery = { node:
     | { __typename: 'ApiKey' }
+    | { __typename: 'AuditEntry' }
     | { __typename: 'BuyerAccount' }
     | { __typename: 'CreditTransfer' }
     | { __typename: 'ExpiryRun' }

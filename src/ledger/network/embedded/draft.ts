@@ -78,7 +78,7 @@ export interface EmbeddedSigner {
   }): Promise<TransactionHash>;
 }
 
-export interface LandedCall {
+interface LandedCall {
   hash: TransactionHash;
   result: CallResult;
 }

@@ -6,7 +6,7 @@ import { systemClock } from '../../../lib/clock.ts';
 import { defineFamily } from '../family.ts';
 import { findContractProblems, findKeyProblems, STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 
-export interface EmbeddedLedger {
+interface EmbeddedLedger {
   family: 'embedded';
   /** The custody signer's `S…` seed. */
   secretKey: string;

@@ -4,7 +4,8 @@
 import { and, eq, gte, inArray, lt, sql } from 'drizzle-orm';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db } from '../../../db/connection.ts';
-import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal } from '../port.ts';
+import { NetworkRefusal } from '../port.ts';
+import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
   CarbonTotals,
@@ -20,7 +21,7 @@ import { hashText } from './addresses.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 
-export type ContractReads = Pick<
+type ContractReads = Pick<
   LedgerNetwork,
   | 'tokenAt'
   | 'carbonTotals'
@@ -42,7 +43,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   }
 
   async function findTokens(addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
-    requireAtMost(addresses.length, MAX_TOKENS_PER_READ, 'tokens');
+    requireTokenCount(addresses.length);
     if (addresses.length === 0) return new Map();
     const rows = await db
       .select()
@@ -127,10 +128,7 @@ async function readRecords(
   fromIndex: number,
   limit: number,
 ): Promise<RetirementPage> {
-  requireAtMost(limit, MAX_RECORDS_PER_READ, 'records');
-  if (!Number.isSafeInteger(fromIndex) || fromIndex < 0) {
-    throw new RangeError(`Retirement records are indexed from 0, not from ${fromIndex}`);
-  }
+  requireRecordRange(fromIndex, limit);
   const rows = await db
     .select({ token: tokens, record: retirements })
     .from(tokens)
@@ -180,10 +178,4 @@ function templateOrRefusal(
 
 function notFound(address: Address): NetworkRefusal {
   return new NetworkRefusal({ reason: 'CONTRACT_NOT_FOUND', message: `No token stands at ${address}` });
-}
-
-function requireAtMost(count: number, max: number, what: string): void {
-  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
-    throw new RangeError(`${count} ${what} asked for in one read; at most ${max}`);
-  }
 }

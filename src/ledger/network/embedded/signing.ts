@@ -34,7 +34,7 @@ export interface SignedTransaction {
 
 const SIGNATURE_BYTES = 64;
 /** Longest payload: metadata and texts of a call take a few kilobytes, and a ledger must stay small. */
-export const MAX_PAYLOAD_BYTES = 16_384;
+const MAX_PAYLOAD_BYTES = 16_384;
 
 const envelopeSchema = z.strictObject({
   networkId: z.string().max(128),

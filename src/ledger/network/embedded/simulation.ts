@@ -13,7 +13,7 @@ import { loadState } from './worldStore.ts';
 /** As if `source` had sent it. @throws NetworkRefusal when the contracts would refuse it */
 export type Simulate = (source: Address, call: Invocation) => Promise<Simulated>;
 
-export interface Simulated {
+interface Simulated {
   invocation: Invocation;
   latest: ClosedLedger;
 }

@@ -48,13 +48,13 @@ export interface OffRampState extends Readonly<OffRampDeposit> {
   readonly providerRef: string;
 }
 
-export interface BalanceState {
+interface BalanceState {
   readonly tokenAddress: Address;
   readonly holder: Address;
   readonly amount: bigint;
 }
 
-export type RetirementState = RetirementRecord & { readonly tokenAddress: Address };
+type RetirementState = RetirementRecord & { readonly tokenAddress: Address };
 
 /** The state that must be loaded before a batch is executed. */
 export interface WorldKeys {

@@ -7,6 +7,7 @@ import { formatEther, formatGwei, maxUint256 } from 'viem';
 import { lookAt, right, worse, wrong, type Check } from '../check.ts';
 import { SignerShortOfFunds } from '../port.ts';
 import type { NetworkCall } from '../port.ts';
+import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { MULTICALL3_ADDRESS } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { readDeploymentFee } from './deploymentFee.ts';
@@ -21,7 +22,6 @@ import type { JsonRpc } from './jsonRpc.ts';
 import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { ask } from './node.ts';
-import { ZERO_HASH } from '../../units.ts';
 import { createSigner } from './signing.ts';
 import type { Signer } from './signing.ts';
 import { refusalAt, simulationOf } from './simulation.ts';
@@ -168,7 +168,7 @@ async function lookAtSettlementFactory(looking: Looking): Promise<Check> {
   if (settlementFactory === null) return right('settlement factory', 'none is configured');
   const call: NetworkCall = {
     kind: 'deployRampSettlement',
-    salt: ZERO_HASH,
+    salt: TRIAL_HASH,
     treasury: looking.signer.address,
   };
   return tryDeploy(looking, call, () =>
@@ -193,23 +193,3 @@ async function lookAtRoles({ rpc, contracts, signer }: Looking): Promise<Check> 
   }
   return right('settlement roles', 'custody may confirm and refund deposits');
 }
-
-/** Simulated only. */
-const TRIAL_DEPLOY: NetworkCall = {
-  kind: 'deployCarbonCredit',
-  salt: ZERO_HASH,
-  name: 'Trial',
-  symbol: 'TRIAL',
-  assetId: 'trial',
-  countryCode: 'XX',
-  metadata: {
-    creditType: 'trial',
-    verificationBodyRef: 'trial',
-    vintageYear: 2024,
-    quantityCO2e: 1n,
-    projectLocation: 'nowhere',
-    projectType: 'trial',
-    verificationDocHash: ZERO_HASH,
-    lastUpdated: 0n,
-  },
-};

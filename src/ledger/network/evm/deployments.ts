@@ -17,7 +17,7 @@ import type { LogSearch } from './logSearch.ts';
 import { ask } from './node.ts';
 import type { Block, Log } from './node.ts';
 
-export interface DeployedToken {
+interface DeployedToken {
   tokenAddress: Address;
   template: TokenTemplate;
   assetIdHash: Hash32;

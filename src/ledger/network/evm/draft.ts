@@ -19,7 +19,7 @@ import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
 
-export interface DraftDeps {
+interface DraftDeps {
   rpc: JsonRpc;
   finality: Finality;
   contracts: ContractAddresses;
@@ -33,7 +33,7 @@ export interface DraftDeps {
 export type EstimateDeps = Pick<DraftDeps, 'rpc' | 'finality' | 'contracts' | 'maxDeploymentFee'>;
 
 /** What the call needs to land, by the latest block. */
-export interface Estimate {
+interface Estimate {
   simulation: Simulation;
   latest: Block;
   /** How many transactions of the sender have landed: the next nonce. */

@@ -13,7 +13,7 @@ import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
 
-export type RevertCause =
+type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
   /** Not the contract's doing, as far as can be told: signing again is harmless. */
   | { kind: 'passing'; cause: 'out of gas' | 'reverted without a reason'; problem: string };

@@ -51,7 +51,7 @@ export type AnswersTo<Questions extends readonly Question<unknown>[]> = {
 };
 
 /** Public nodes accept at least 50 questions in a batch. */
-export const MAX_BATCH = 50;
+const MAX_BATCH = 50;
 /** For a node without batches: as many connections as browsers open. */
 const MAX_SINGLES_AT_ONCE = 6;
 /** Batches of one list under way at once: enough to hide latency, few enough for a node's rate limit. */

@@ -35,7 +35,6 @@ const blockTransactionsSchema = z.object({
   /** Some chains have their own kinds of transactions, without a nonce. */
   transactions: z.array(z.object({ hash, from: address, nonce: quantity.optional() })),
 });
-export type BlockTransactions = z.infer<typeof blockTransactionsSchema>;
 
 const logSchema = z.object({
   address,

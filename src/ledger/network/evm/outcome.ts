@@ -7,7 +7,7 @@
  *   no receipt, nonce unused at the final block ──▶ pending
  *   no receipt, nonce used at the final block:
  *       another transaction is found in the chain with that nonce ──▶ dead
- *       this one is found ──▶ not decided: the node denied a receipt that exists
+ *       this one is found ──▶ not decided: the node showed no receipt, but there is one
  *       none is found ──▶ pending: the node contradicts itself
  *       history too old to tell ──▶ undeterminable
  *
@@ -26,7 +26,7 @@ import type { Receipt, Transaction } from './node.ts';
 import { isSame, resultOf } from './results.ts';
 import { explainRevert } from './failures.ts';
 
-export interface OutcomeDeps {
+interface OutcomeDeps {
   rpc: JsonRpc;
   finality: Finality;
   contracts: ContractAddresses;

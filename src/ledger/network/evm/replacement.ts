@@ -20,7 +20,7 @@ import type { Signer, Unsigned } from './signing.ts';
 const PATIENCE_BLOCKS = 3n;
 const REFUSED_FOR_ITS_FEE = /underpriced|fee too low|gas price too low|less than block base fee|base fee/i;
 
-export interface ReplacementDeps {
+interface ReplacementDeps {
   rpc: JsonRpc;
   signer: Signer;
   /** Wei per gas. */

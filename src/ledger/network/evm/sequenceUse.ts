@@ -8,7 +8,7 @@ import type { Address, Hash } from 'viem';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 
-export interface NonceUse {
+interface NonceUse {
   hash: Hash;
   block: bigint;
 }

@@ -4,6 +4,7 @@
 import { z } from 'zod';
 import { setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import type { OwnSettings, ValuesOf } from '../family.ts';
+import { configureNode, type NodeLedger } from '../nodeLedger.ts';
 
 const WEI_PER_GWEI_DIGITS = 9;
 const WEI_PER_COIN_DIGITS = 18;
@@ -67,18 +68,10 @@ export const EVM_SETTINGS = {
   ),
 } as const satisfies OwnSettings;
 
-export type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
+type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
 
-export interface EvmLedger {
+export interface EvmLedger extends NodeLedger {
   family: 'evm';
-  name: string;
-  /** May hold a provider's key: never shown whole. */
-  rpcUrl: string;
-  secretKey: string;
-  factoryAddress: string;
-  settlementFactoryAddress: string | undefined;
-  settlementAddress: string | undefined;
-  requestTimeoutMs: number;
   chainId: number;
   finality: 'finalized' | { confirmations: number };
   maxFeePerGasCap: bigint;
@@ -89,14 +82,8 @@ export interface EvmLedger {
 
 export function configureEvm(network: string, values: EvmValues): EvmLedger {
   return {
+    ...configureNode(network, values),
     family: 'evm',
-    name: network,
-    rpcUrl: values.LEDGER_RPC_URL ?? '',
-    secretKey: values.LEDGER_SECRET_KEY ?? '',
-    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
-    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
-    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
-    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
     chainId: values.LEDGER_CHAIN_ID ?? 0,
     finality: values.LEDGER_FINALITY,
     maxFeePerGasCap: values.LEDGER_MAX_FEE_GWEI,

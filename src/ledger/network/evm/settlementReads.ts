@@ -22,7 +22,7 @@ import type { BlockReference } from './node.ts';
 import { revertOf } from './refusals.ts';
 import { refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 
-export interface SettlementReadDeps {
+interface SettlementReadDeps {
   rpc: JsonRpc;
   finality: Finality;
   contracts: ContractAddresses;
@@ -30,7 +30,7 @@ export interface SettlementReadDeps {
   deployments: Deployments;
 }
 
-export type SettlementReads = Pick<LedgerNetwork, 'settlementContract' | 'offRampDeposit' | 'checkDeposit'>;
+type SettlementReads = Pick<LedgerNetwork, 'settlementContract' | 'offRampDeposit' | 'checkDeposit'>;
 
 type DepositCall = Extract<NetworkCall, { kind: 'initiateOffRamp' }>;
 

@@ -39,15 +39,6 @@ export function createSigner(secretKey: string, chainId: number): Signer {
   };
 }
 
-/** The address of a private key; null when the key is invalid. */
-export function addressOfSecretKey(secretKey: string): Address | null {
-  try {
-    return accountOf(secretKey).address;
-  } catch {
-    return null;
-  }
-}
-
 export function hexOf(signedBytes: Uint8Array): Hex {
   return bytesToHex(signedBytes);
 }

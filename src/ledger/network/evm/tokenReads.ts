@@ -7,7 +7,8 @@
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
 import { storableText } from '../foreignText.ts';
-import { MAX_RECORDS_PER_READ, MAX_TOKENS_PER_READ, NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { requireRecordRange, requireTokenCount } from '../port/readLimits.ts';
 import type {
   CarbonTotals,
   ExpiryAnswer,
@@ -23,7 +24,7 @@ import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import { VanishedBlock } from './finality.ts';
 import type { Finality, Pin } from './finality.ts';
 
-export type TokenReads = Pick<
+type TokenReads = Pick<
   LedgerNetwork,
   'carbonTotals' | 'retirementRecords' | 'retirementCountsOf' | 'totalSupply' | 'balanceOf' | 'expiryOf'
 >;
@@ -74,7 +75,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     texts: readonly string[],
     view: View<T>,
   ): Promise<{ tokenAddress: string; read: T | Problem }[]> {
-    requireAtMost(texts.length, MAX_TOKENS_PER_READ, 'tokens');
+    requireTokenCount(texts.length);
     if (texts.length === 0) return [];
     const addresses = texts.map(normalizeAddress);
     const tokens = addresses.filter((address) => address !== null);
@@ -118,10 +119,7 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
       return finality.onFinalBlock((pin) => readOne(pin, token, TOTALS));
     },
     async retirementRecords(address, fromIndex, limit) {
-      requireAtMost(limit, MAX_RECORDS_PER_READ, 'records');
-      if (!Number.isSafeInteger(fromIndex) || fromIndex < 0) {
-        throw new RangeError(`Retirement records are indexed from 0, not from ${fromIndex}`);
-      }
+      requireRecordRange(fromIndex, limit);
       const token = requireAddress(address);
       return finality.onFinalBlock((pin) => readPage(pin, token, fromIndex, limit));
     },
@@ -290,10 +288,4 @@ function statusOf(number: number): ReceiptStatus {
   const status = STATUSES[number];
   if (status === undefined) throw new Error(`no status: ${number}`);
   return status;
-}
-
-function requireAtMost(count: number, max: number, what: string): void {
-  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
-    throw new RangeError(`${count} ${what} asked for in one read; at most ${max}`);
-  }
 }

@@ -8,14 +8,14 @@ import { accountKey } from './addresses.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
-export interface AccountState {
+interface AccountState {
   sequence: bigint;
   balanceStroops: bigint;
   /** The ledger in which `sequence` was used; null when the account does not record it. */
   usedInLedger: bigint | null;
 }
 
-export interface AccountStates {
+interface AccountStates {
   latestLedger: bigint;
   /** Accounts that do not exist on the network are missing. */
   byAddress: ReadonlyMap<Address, AccountState>;
@@ -46,7 +46,7 @@ function usedInLedgerOf(entry: xdr.AccountEntry): bigint | null {
   return second?.switch() === 3 ? BigInt(second.v3().seqLedger()) : null;
 }
 
-export interface SigningAccounts {
+interface SigningAccounts {
   order: SigningOrder;
   /** The next sequence of each account that exists. @throws NetworkUnavailable when none of them exists */
   nextSequences(): Promise<NextSequences>;

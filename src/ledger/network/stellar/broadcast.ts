@@ -8,7 +8,7 @@ import { notShown } from './fees.ts';
 import type { StellarNode } from './node.ts';
 import { preparedFrom } from './signing.ts';
 
-export interface BroadcastDeps {
+interface BroadcastDeps {
   node: StellarNode;
   passphrase: string;
 }
@@ -53,7 +53,7 @@ function openBytes(signedBytes: Uint8Array, passphrase: string): Transaction | F
   }
 }
 
-export interface ReplacementDeps extends BroadcastDeps {
+interface ReplacementDeps extends BroadcastDeps {
   /** Pays for the higher fee. */
   custody: Keypair;
   maxInclusionFeeStroops: bigint;

@@ -99,7 +99,7 @@ export function hostFunctionOf({ contract, functionName, args }: Invocation): xd
 }
 
 /** The contract that a call is made on. @throws NetworkRefusal CONTRACT_NOT_FOUND */
-export function requireToken(address: string): Address {
+function requireToken(address: string): Address {
   if (!isContract(address)) throw refusal('CONTRACT_NOT_FOUND', `No token stands at ${address}`);
   return address;
 }

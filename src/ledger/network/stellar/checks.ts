@@ -2,11 +2,11 @@
  * The checks of `npm run ledger:check` for a Stellar network: contracts, roles, and for how many writes the lumens are
  * enough.
  */
-import { createHash } from 'node:crypto';
 import type { NetworkCall } from '../port.ts';
 import { lookAt, right, worse, wrong } from '../check.ts';
 import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
+import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
 import { readChannels, showXlm } from './channels.ts';
 import { simulateCall } from './draft.ts';
@@ -133,26 +133,3 @@ function describeBalance(stroops: bigint): string {
 function writesOf(stroops: bigint): bigint {
   return stroops <= RESERVE_STROOPS ? 0n : (stroops - RESERVE_STROOPS) / STROOPS_PER_WRITE;
 }
-
-/** A salt that no asset has, and a hash that no document has. */
-const TRIAL_HASH = `0x${createHash('sha256').update('a trial that is never sent').digest('hex')}`;
-
-/** Simulated only. */
-const TRIAL_DEPLOY: NetworkCall = {
-  kind: 'deployCarbonCredit',
-  salt: TRIAL_HASH,
-  name: 'Trial',
-  symbol: 'TRIAL',
-  assetId: 'trial',
-  countryCode: 'XX',
-  metadata: {
-    creditType: 'trial',
-    verificationBodyRef: 'trial',
-    vintageYear: 2024,
-    quantityCO2e: 1n,
-    projectLocation: 'nowhere',
-    projectType: 'trial',
-    verificationDocHash: TRIAL_HASH,
-    lastUpdated: 0n,
-  },
-};

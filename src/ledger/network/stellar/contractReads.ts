@@ -19,7 +19,7 @@ import { plain } from './scvals.ts';
 export type Answer<T> = { ok: true; value: T; ledger: bigint } | { ok: false; error: HostError };
 
 /** The simulation failed without an explanation; repeating it may fail for ever. */
-export class UnreadableFailure extends NetworkUnavailable {}
+class UnreadableFailure extends NetworkUnavailable {}
 
 /** Null for an unreadable failure. @throws any other error */
 export function untold(error: unknown): null {
@@ -28,7 +28,7 @@ export function untold(error: unknown): null {
 }
 
 /** A fact, and where contracts usually keep it. */
-export interface Fact {
+interface Fact {
   getters: readonly string[];
   /** The name of its storage key. */
   stored: string;

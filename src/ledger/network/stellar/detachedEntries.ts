@@ -22,7 +22,7 @@ export interface DetachedDeps {
   resourceSettings: ReadResourceSettings;
 }
 
-export interface Detached {
+interface Detached {
   credentials: readonly xdr.SorobanAddressCredentials[];
   preparedAtLedger: bigint;
 }

@@ -48,7 +48,7 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
 const LEAST_LEDGER_SECONDS = 4n;
 const LEDGERS_TO_SPARE = 2n;
 /** A successful simulation of a call that may be signed. */
-export interface SimulatedCall {
+interface SimulatedCall {
   invocation: Invocation;
   auth: xdr.SorobanAuthorizationEntry[];
   form: AuthorisationForm;

@@ -45,7 +45,7 @@ const MIN_BYTES_OF_PLACES = 11_264;
 /** How many other calls of the same kind may land first, and what each leaves behind. */
 export type Others = { kind: 'deploys'; count: number } | OtherRetirements;
 
-export interface OtherRetirements {
+interface OtherRetirements {
   kind: 'retirements';
   token: Address;
   count: number;

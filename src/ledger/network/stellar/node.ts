@@ -37,7 +37,7 @@ const METHOD_NOT_FOUND = -32_601;
 /** The node never supports this method. */
 export class MethodMissing extends NetworkUnavailable {}
 
-export interface TransactionPage {
+interface TransactionPage {
   transactions: {
     ledger: bigint;
     closedAt: bigint | null;
@@ -48,25 +48,25 @@ export interface TransactionPage {
   cursor: string | null;
 }
 
-export interface SendAnswer {
+interface SendAnswer {
   status: 'PENDING' | 'DUPLICATE' | 'TRY_AGAIN_LATER' | 'ERROR';
   /** The result code of an ERROR. */
   errorCode: string | null;
 }
 
-export interface LedgerEntries {
+interface LedgerEntries {
   latestLedger: bigint;
   /** By the base64 XDR of their keys; entries that do not exist are missing. */
   byKey: Map<string, xdr.LedgerEntryData>;
 }
 
-export interface InclusionFees {
+interface InclusionFees {
   /** The fee that nine of ten did not exceed. */
   usualStroops: bigint;
   highestStroops: bigint;
 }
 
-export interface FactoryEvent {
+interface FactoryEvent {
   topics: xdr.ScVal[];
   value: xdr.ScVal;
   txHash: string | null;

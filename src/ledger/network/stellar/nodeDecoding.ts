@@ -16,7 +16,7 @@ export interface LedgerState {
 
 export type TransactionAnswer = LedgerState & (MissingTransaction | LandedTransaction);
 
-export interface MissingTransaction {
+interface MissingTransaction {
   status: 'NOT_FOUND';
 }
 

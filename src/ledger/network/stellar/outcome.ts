@@ -36,7 +36,7 @@ import type { SigningKeys } from './signing.ts';
 /** With time bounds and a sequence, as all that are made here. */
 type Bounded = SentTransaction & { validUntil: bigint; sequence: bigint };
 
-export interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
+interface OutcomeDeps extends FailureDeps, DetachedDeps, SearchDeps {
   keys: SigningKeys;
 }
 

@@ -6,19 +6,19 @@
  */
 import { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
-import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../port.ts';
+import { NetworkUnavailable } from '../port.ts';
+import { requireRecordRange } from '../port/readLimits.ts';
 import type { Address, CarbonTotals, RetirementPage, RetirementRecord } from '../port.ts';
 import { retirementKeys } from './addresses.ts';
 import { showError } from './hostErrors.ts';
 import type { StellarNode } from './node.ts';
 import { retirementOf } from './scvals.ts';
-import { requireAtMost } from './tokenReads.ts';
 import type { TokenReads } from './tokenReads.ts';
 
 /** Records missing among the entries are read one by one, this many at a time. */
 const MAX_CONCURRENT_RECORDS = 16;
 
-export interface RecordDeps {
+interface RecordDeps {
   node: StellarNode;
   tokens: TokenReads;
 }
@@ -29,10 +29,7 @@ export async function readRecords(
   fromIndex: number,
   limit: number,
 ): Promise<RetirementPage> {
-  requireAtMost(limit, MAX_RECORDS_PER_READ, 'records');
-  if (!Number.isSafeInteger(fromIndex) || fromIndex < 0) {
-    throw new RangeError(`Retirement records are indexed from 0, not from ${fromIndex}`);
-  }
+  requireRecordRange(fromIndex, limit);
   const { totals, ledger } = await deps.tokens.carbonTotals(token);
   const indexes = indexesOf(totals, fromIndex, limit);
   if (indexes.length === 0) return { totals, records: [] };

@@ -96,7 +96,7 @@ export function asAddress(value: unknown, what: string): Address {
   return address;
 }
 
-export function asText(value: unknown, what: string): string {
+function asText(value: unknown, what: string): string {
   if (typeof value === 'string') return storableText(value);
   // Text that is not UTF-8 arrives as bytes; it is shown as far as it can be read.
   if (value instanceof Uint8Array) return storableText(Buffer.from(value).toString('utf8'));
@@ -138,7 +138,7 @@ export function plain(value: xdr.ScVal): unknown {
 }
 
 /** What a token stores of one retirement. */
-export interface StoredRetirement {
+interface StoredRetirement {
   retiredBy: Address;
   amount: BaseUnits;
   timestamp: UnixSeconds;

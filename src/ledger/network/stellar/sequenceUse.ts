@@ -8,13 +8,13 @@ import { accountOf, innerEnvelope } from './results.ts';
 import { MethodMissing } from './node.ts';
 import type { StellarNode } from './node.ts';
 
-export interface SequenceUser {
+interface SequenceUser {
   ledger: bigint;
   innerHash: string;
   outerHash: string;
 }
 
-export type Searched =
+type Searched =
   | { status: 'found'; user: SequenceUser }
   /** Everything was searched, without a match. */
   | { status: 'unused' }

@@ -3,6 +3,7 @@
  */
 import { list, setting, text, wholeNumber } from '../../../lib/settingRules.ts';
 import type { OwnSettings, ValuesOf } from '../family.ts';
+import { configureNode, type NodeLedger } from '../nodeLedger.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 
 /** Their sequences are read in one question, which holds 200 accounts. Each channel writes every five seconds. */
@@ -12,9 +13,9 @@ const TESTNET_PASSPHRASE = 'Test SDF Network ; September 2015';
 export const MAINNET_PASSPHRASE = 'Public Global Stellar Network ; September 2015';
 export const TESTNET_RPC_URL = 'https://soroban-testnet.stellar.org';
 
-export type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
+type StellarNetworkName = 'ledger-testnet' | 'stellar-testnet' | 'stellar-mainnet' | 'stellar';
 
-/** The mainnet has no node that is open to everyone; the last one is any network, by its url and passphrase. */
+/** The mainnet has no public node; the last one is any network, by its url and passphrase. */
 export const STELLAR_NETWORKS: Readonly<
   Record<StellarNetworkName, { passphrase?: string; rpcUrl?: string }>
 > = {
@@ -53,18 +54,10 @@ export const STELLAR_SETTINGS = {
   ),
 } as const satisfies OwnSettings;
 
-export type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
+type StellarValues = ValuesOf<typeof STELLAR_SETTINGS>;
 
-export interface StellarLedger {
+export interface StellarLedger extends NodeLedger {
   family: 'stellar';
-  name: string;
-  /** May hold a provider's key: never shown whole. */
-  rpcUrl: string;
-  secretKey: string;
-  factoryAddress: string;
-  settlementFactoryAddress: string | undefined;
-  settlementAddress: string | undefined;
-  requestTimeoutMs: number;
   passphrase: string;
   channelSecretKeys: readonly string[];
   maxInclusionFeeStroops: number;
@@ -78,14 +71,8 @@ export function knownOf(network: string): { passphrase?: string; rpcUrl?: string
 export function configureStellar(network: string, values: StellarValues): StellarLedger {
   const known = knownOf(network);
   return {
+    ...configureNode(network, { ...values, LEDGER_RPC_URL: values.LEDGER_RPC_URL ?? known.rpcUrl }),
     family: 'stellar',
-    name: network,
-    rpcUrl: values.LEDGER_RPC_URL ?? known.rpcUrl ?? '',
-    secretKey: values.LEDGER_SECRET_KEY ?? '',
-    factoryAddress: values.LEDGER_FACTORY_ADDRESS ?? '',
-    settlementFactoryAddress: values.LEDGER_SETTLEMENT_FACTORY_ADDRESS,
-    settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
-    requestTimeoutMs: values.LEDGER_TIMEOUT_MS,
     passphrase: values.LEDGER_PASSPHRASE ?? known.passphrase ?? '',
     channelSecretKeys: values.LEDGER_CHANNEL_SECRET_KEYS ?? [],
     maxInclusionFeeStroops: values.LEDGER_MAX_INCLUSION_FEE_STROOPS,

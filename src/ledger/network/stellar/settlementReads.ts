@@ -23,7 +23,7 @@ const DEPOSIT_STATUSES: Record<string, OffRampDeposit['status']> = {
 /** What a contract may answer, instead of nothing, for an unused reference. */
 const NO_DEPOSIT = 'None';
 
-export interface SettlementReads {
+interface SettlementReads {
   settlementContract(): Promise<SettlementContract | null>;
   offRampDeposit(sessionId: string): Promise<OffRampDeposit | null>;
 }

@@ -14,7 +14,7 @@ export interface SigningKeys {
   sources: ReadonlyMap<string, Keypair>;
 }
 
-export interface TransactionPlan {
+interface TransactionPlan {
   operation: xdr.Operation;
   resources: Resources;
   inclusionFeeStroops: bigint;

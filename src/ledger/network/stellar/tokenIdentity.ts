@@ -17,7 +17,7 @@ import { asHash32, asList, plain } from './scvals.ts';
 /** A node searches some 10,000 ledgers per question; a week has 120,000. */
 const MAX_EVENT_PAGES = 100;
 
-export interface IdentityDeps {
+interface IdentityDeps {
   node: StellarNode;
   reads: ContractReads;
   factoryAddress: Address;

@@ -3,7 +3,8 @@
  */
 import type { xdr } from '@stellar/stellar-sdk';
 import pLimit from 'p-limit';
-import { MAX_TOKENS_PER_READ, NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { requireTokenCount } from '../port/readLimits.ts';
 import type {
   Address,
   BaseUnits,
@@ -125,7 +126,7 @@ async function eachToken<T>(
   tokens: readonly Address[],
   read: (token: Address) => Promise<T>,
 ): Promise<(T | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable })[]> {
-  requireAtMost(tokens.length, MAX_TOKENS_PER_READ, 'tokens');
+  requireTokenCount(tokens.length);
   const limitConcurrency = pLimit(MAX_CONCURRENT_READS);
   return Promise.all(
     tokens.map((tokenAddress) =>
@@ -140,10 +141,4 @@ function errorOfToken(error: unknown): NetworkRefusal | NetworkUnavailable {
   if (error instanceof NetworkRefusal || error instanceof NetworkUnavailable) return error;
   if (error instanceof UnexpectedValue) return new NetworkUnavailable(error.message, { cause: error });
   throw error;
-}
-
-export function requireAtMost(count: number, max: number, what: string): void {
-  if (!Number.isSafeInteger(count) || count < 0 || count > max) {
-    throw new RangeError(`${count} ${what} asked for in one read; at most ${max}`);
-  }
 }

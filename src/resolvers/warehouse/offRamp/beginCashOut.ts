@@ -40,7 +40,7 @@ export interface CashOutInput {
   idempotencyKey: string;
 }
 
-export interface OffRampSessionOrder {
+interface OffRampSessionOrder {
   /** Keys belong to their operation. */
   operation: 'cashOut' | 'prepareCashOutDeposit';
   input: CashOutInput;
@@ -103,7 +103,7 @@ async function begin(
     farmerId: receipt.farmerId,
     settlementAddress: settlement.address,
     depositor: holder === null ? 'CUSTODY' : 'HOLDER',
-    signUntil: holder === null ? null : quote.expiresAt,
+    signatureDueAt: holder === null ? null : quote.expiresAt,
   } as const;
   return deps.db.transaction(async (tx) => {
     const createdAt = await readDatabaseTime(tx);
@@ -116,16 +116,20 @@ async function begin(
   });
 }
 
-/** Makes every check of a cash-out from custody, and changes nothing. @throws as beginCashOut, but no IDEMPOTENCY_CONFLICT */
+/**
+ * Makes every check of a cash-out from custody, or by a holder, and changes nothing.
+ * @throws as beginCashOut, but no IDEMPOTENCY_CONFLICT
+ */
 export async function rehearseCashOut(
   deps: BeginNeeds,
   caller: ReceiptCaller,
-  input: CashOutInput,
+  { input, holder }: Pick<OffRampSessionOrder, 'input' | 'holder'>,
 ): Promise<Quote> {
   const receipt = await requireOwnReceipt(deps, caller, input.receiptTokenAddress);
-  const { plan, balance, quote } = await planCashOut(deps, receipt, input, null);
+  const { plan, balance, quote } = await planCashOut(deps, receipt, input, holder);
   return rehearse(deps.db, async (tx) => {
     await requireLeft(tx, deps, receipt, plan, balance);
+    if (holder !== null) await requireFewUnsigned(tx, holder);
     return quote;
   });
 }

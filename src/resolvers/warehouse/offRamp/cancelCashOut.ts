@@ -26,7 +26,7 @@ import {
 import { lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
-export interface CancelCashOutInput {
+interface CancelCashOutInput {
   /** By our reference, or by the provider's id, which a session has once it is open there. */
   session: { id: string } | { providerSessionId: string };
   idempotencyKey: string;

@@ -5,7 +5,7 @@
  *          ─▶ opened at the provider ─▶ deposited ─▶ the provider pays, or not ─▶ released, or refunded
  *
  * What follows the stored intent is in stepOffRampSession.ts (the provider) and settlementEffects.ts (the network), and
- * goes on whether anyone waits or not. Receipts at the farmer's own address: prepareCashOutDeposit.ts.
+ * goes on whether or not a client waits. Receipts at the farmer's own address: prepareCashOutDeposit.ts.
  */
 import { beginCashOut, type BeginCashOutNeeds, type CashOutInput } from './beginCashOut.ts';
 import type { ReceiptCaller } from '../findReceipt.ts';

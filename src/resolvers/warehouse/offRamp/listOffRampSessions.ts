@@ -1,22 +1,30 @@
 /**
  * Lists off-ramp sessions, newest first: a farmer's own, or all of them for operators.
  */
-import { and, eq, or, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, or, sql, type SQL } from 'drizzle-orm';
+import { isAmong, isBetween, isWithin } from '../../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
-import { offRampSessions } from '../../../db/tables/index.ts';
+import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 import { whereStranded } from '../../operations/strandedSessions.ts';
 
-type Lister = Needs<'db' | 'ramp'>;
+type Lister = Needs<'db' | 'network' | 'ramp'>;
 
-export interface OffRampSessionFilter {
+interface OffRampSessionFilter {
   /** Sessions that this subject asked for, or that were asked for on this farmer's behalf. */
   visibleTo?: string | null | undefined;
-  receiptId?: string | null | undefined;
-  state?: OffRampState | null | undefined;
+  receiptTokenAddresses?: readonly string[] | null | undefined;
+  farmerIds?: readonly string[] | null | undefined;
+  states?: readonly OffRampState[] | null | undefined;
   /** Those that wait for another ramp provider than the one in use. */
   stranded?: boolean | null | undefined;
+  /** When they were requested, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  /** In whole kilograms. */
+  minTokenAmount?: bigint | null | undefined;
+  maxTokenAmount?: bigint | null | undefined;
 }
 
 const NEWEST_FIRST = {
@@ -45,15 +53,27 @@ export function countOffRampSessions(deps: Lister, filter: OffRampSessionFilter)
 }
 
 function matching(deps: Lister, filter: OffRampSessionFilter): SQL | undefined {
-  const { visibleTo, receiptId, state, stranded } = filter;
+  const { visibleTo, receiptTokenAddresses, stranded } = filter;
+  const addresses = receiptTokenAddresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
   return and(
     visibleTo == null
       ? undefined
       : or(eq(offRampSessions.requestedBy, visibleTo), eq(offRampSessions.farmerId, visibleTo)),
-    receiptId == null ? undefined : eq(offRampSessions.receiptId, receiptId),
-    state == null ? undefined : eq(offRampSessions.state, state),
+    addresses === undefined ? undefined : ofReceipts(deps, addresses),
+    isAmong(offRampSessions.farmerId, filter.farmerIds),
+    isAmong(offRampSessions.state, filter.states),
     stranded == null ? undefined : sql`(${whereStranded(deps)}) = ${stranded}`,
+    isWithin(offRampSessions.createdAt, filter.from, filter.until),
+    isBetween(offRampSessions.tokenAmountKg, filter.minTokenAmount, filter.maxTokenAmount),
   );
+}
+
+function ofReceipts({ db }: Lister, addresses: readonly string[]): SQL {
+  const meant = db
+    .select({ id: receipts.id })
+    .from(receipts)
+    .where(isAmong(receipts.tokenAddress, addresses));
+  return inArray(offRampSessions.receiptId, meant);
 }
 
 export function offRampSessionCursor(session: OffRampSession): KeysetCursor {

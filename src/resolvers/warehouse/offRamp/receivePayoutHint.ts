@@ -9,7 +9,7 @@ import type { Needs } from '../../core/dependencies.ts';
 import { findOffRampSessionAtProvider } from './findOffRampSession.ts';
 
 /** What became of a hint; for the log, never for the sender. */
-export type HintOutcome = 'noted' | 'unknown-session';
+type HintOutcome = 'noted' | 'unknown-session';
 
 /**
  * Many hints become one look. A hint that comes early, before the deposit is final, is remembered by the status

@@ -42,7 +42,7 @@ const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
 /** for a year. After that, only a request that names the session makes it due. */
 const LATE_LOOKS_MS = 365 * 24 * 60 * 60_000;
 
-export interface Circumstances {
+interface Circumstances {
   /** Looks that found nothing new, one after the other. */
   fruitlessSteps: number;
   sinceDepositedMs: number;

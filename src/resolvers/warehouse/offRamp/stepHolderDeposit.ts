@@ -162,14 +162,14 @@ export async function lookSoon(deps: Needs<'db' | 'subjects'>, session: OffRampS
 }
 
 /** How long ago the time for the signature ended; negative while it lasts. */
-async function millisecondsPast(deps: Needs<'db'>, { signUntil }: OffRampSession): Promise<number> {
-  return signUntil === null ? 0 : (await readDatabaseTime(deps.db)).getTime() - signUntil.getTime();
+async function millisecondsPast(deps: Needs<'db'>, { signatureDueAt }: OffRampSession): Promise<number> {
+  return signatureDueAt === null ? 0 : (await readDatabaseTime(deps.db)).getTime() - signatureDueAt.getTime();
 }
 
 /** Whether the holder's signature is still waited for. */
 export async function isSignatureAwaited(deps: Needs<'db'>, session: OffRampSession): Promise<boolean> {
-  const { state, signUntil } = session;
-  if (state !== 'AWAITING_SIGNATURE' || signUntil === null) return false;
+  const { state, signatureDueAt } = session;
+  if (state !== 'AWAITING_SIGNATURE' || signatureDueAt === null) return false;
   return (await millisecondsPast(deps, session)) <= 0;
 }
 

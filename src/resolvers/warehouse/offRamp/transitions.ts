@@ -61,7 +61,7 @@ export interface Facts {
  * deposit: the tokens are to go to the settlement contract, by custody's key.
  * release: the tokens are to leave it, as `resolution` says.
  */
-export type OffRampEffect = 'deposit' | 'release';
+type OffRampEffect = 'deposit' | 'release';
 
 export interface Transition {
   depositor: Depositor | 'ANY';

@@ -40,7 +40,7 @@ const retire = (amount: bigint, beneficiary: string) =>
 
 it('delivers a retirement once, signed, positional, with the record’s index', async () => {
   const { custody, token, devnet } = testbed;
-  await retire(1n, 'before anybody listened');
+  await retire(1n, 'before any webhook was registered');
   const { secret } = await client.registerWebhook(receiver.url, ['retired']);
   await retire(2n, 'Ada');
   await expect.poll(() => receiver.delivered, EVENTUALLY).toHaveLength(1);

@@ -115,8 +115,8 @@ describe('a simulation', () => {
 
   it('tells that there is no contract, and no such function', async () => {
     const { client, token } = testbed;
-    const nobody = deployedAddress('elsewhere', Keypair.random().publicKey(), SALT);
-    await expect(client.read(nobody, 'balance')).rejects.toThrow('Error(Storage, MissingValue)');
+    const noContract = deployedAddress('elsewhere', Keypair.random().publicKey(), SALT);
+    await expect(client.read(noContract, 'balance')).rejects.toThrow('Error(Storage, MissingValue)');
     await expect(client.read(token, 'explode')).rejects.toThrow('Error(WasmVm, MissingValue)');
   });
 

@@ -131,7 +131,7 @@ describe('a transaction is refused', () => {
   it.each([
     ['signed for another network', () => [holder.keys], Networks.PUBLIC, 'txBadAuth'],
     ['signed by another key', () => [Keypair.random()], undefined, 'txBadAuth'],
-    ['signed by nobody', () => [], undefined, 'txBadAuth'],
+    ['without a signature', () => [], undefined, 'txBadAuth'],
     ['signed by one too many', () => [holder.keys, Keypair.random()], undefined, 'txBadAuthExtra'],
   ])('that is %s', async (_, signers, passphrase, code) => {
     const original = await holder.retirement();
@@ -188,7 +188,7 @@ describe('a transaction is refused', () => {
   });
 
   it('of an account that is not there, or that can’t pay', async () => {
-    const nobody = Keypair.random();
+    const noAccount = Keypair.random();
     const payment = (source: Keypair, sequence: string, fee: string) => {
       const built = new TransactionBuilder(new Account(source.publicKey(), sequence), {
         fee,
@@ -200,7 +200,7 @@ describe('a transaction is refused', () => {
       built.sign(source);
       return built;
     };
-    expect(await holder.send(payment(nobody, '1', '100'))).toBe('txNoAccount');
+    expect(await holder.send(payment(noAccount, '1', '100'))).toBe('txNoAccount');
     const poor = Keypair.random();
     testbed.devnet.fund(poor.publicKey(), 10_000_100n);
     const sequence = String(await sequenceOf(testbed, poor));

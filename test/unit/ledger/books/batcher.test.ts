@@ -3,17 +3,15 @@
  */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
-import { createBatcher, MAX_ITEMS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
+import { createBookingBatcher, MAX_BOOKINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
 import { overloaded } from '../../../../src/lib/concurrencyLimit.ts';
-
-const at = new Date('2026-01-01T00:00:00Z');
 
 /** Commits what `fail` does not refuse; the batches that were tried are in `tried`. */
 function batcherWith(fail: (items: readonly string[], attempt: number) => Error | null = () => null) {
   const tried: string[][] = [];
   const committed: string[] = [];
-  const batcher = createBatcher<string, string>({
-    async commit(items) {
+  const batcher = createBookingBatcher<string, string>(
+    async (items) => {
       tried.push([...items]);
       await Promise.resolve();
       const error = fail(items, tried.length);
@@ -21,9 +19,8 @@ function batcherWith(fail: (items: readonly string[], attempt: number) => Error 
       committed.push(...items);
       return items.map((item) => `done ${item}`);
     },
-    keyOf: (item) => item.split('/')[0] ?? '',
-    now: () => at,
-  });
+    (item) => item.split('/')[0] ?? '',
+  );
   return { batcher, tried, committed };
 }
 
@@ -37,9 +34,9 @@ const outcomes = async (answers: Promise<string>[]) =>
 describe('a batch', () => {
   it('is what arrived while the one before was committed, and answers each item', async () => {
     const { batcher, tried } = batcherWith();
-    const first = ['a', 'b'].map((item) => batcher.add(item));
+    const first = ['a', 'b'].map((item) => batcher.submit(item));
     expect(await Promise.all(first)).toEqual(['done a', 'done b']);
-    expect(await Promise.all(['c', 'd', 'e'].map((item) => batcher.add(item)))).toEqual([
+    expect(await Promise.all(['c', 'd', 'e'].map((item) => batcher.submit(item)))).toEqual([
       'done c',
       'done d',
       'done e',
@@ -52,17 +49,17 @@ describe('a batch', () => {
 
   it('holds one item of each key, and the next of that key comes in the next one', async () => {
     const { batcher, tried } = batcherWith();
-    await Promise.all(['a/1', 'a/2', 'b/1', 'a/3'].map((item) => batcher.add(item)));
+    await Promise.all(['a/1', 'a/2', 'b/1', 'a/3'].map((item) => batcher.submit(item)));
     expect(tried).toEqual([['a/1', 'b/1'], ['a/2'], ['a/3']]);
   });
 
   it('is bounded, and so is what waits for it', async () => {
     const { batcher, tried } = batcherWith();
-    const answers = Array.from({ length: 10_050 }, (_, i) => batcher.add(`item ${i}`));
+    const answers = Array.from({ length: 10_050 }, (_, i) => batcher.submit(`item ${i}`));
     const done = await outcomes(answers);
     expect(done.filter((outcome) => outcome === 'rejected')).toHaveLength(50);
     await expect(answers.at(-1)).rejects.toMatchObject({ code: 'OVERLOADED' });
-    expect(Math.max(...tried.map((batch) => batch.length))).toBe(MAX_ITEMS_PER_BATCH);
+    expect(Math.max(...tried.map((batch) => batch.length))).toBe(MAX_BOOKINGS_PER_BATCH);
   });
 });
 
@@ -70,7 +67,7 @@ describe('a batch that fails', () => {
   it('because of one item is halved until that item stands alone', async () => {
     const { batcher, committed } = batcherWith((items) => (items.includes('bad') ? refusal('23505') : null));
     const items = ['a', 'b', 'bad', 'c', 'd', 'e', 'f'];
-    const done = await outcomes(items.map((item) => batcher.add(item)));
+    const done = await outcomes(items.map((item) => batcher.submit(item)));
     expect(done).toEqual(items.map((item) => (item === 'bad' ? 'rejected' : `done ${item}`)));
     expect(committed.toSorted()).toEqual(items.filter((item) => item !== 'bad').toSorted());
   });
@@ -80,7 +77,7 @@ describe('a batch that fails', () => {
     ['by a deadlock', refusal('40P01')],
   ])('%s is sent again as it was', async (_name, error) => {
     const { batcher, tried } = batcherWith((_items, attempt) => (attempt === 1 ? error : null));
-    expect(await outcomes(['a', 'b'].map((item) => batcher.add(item)))).toEqual(['done a', 'done b']);
+    expect(await outcomes(['a', 'b'].map((item) => batcher.submit(item)))).toEqual(['done a', 'done b']);
     expect(tried).toEqual([
       ['a', 'b'],
       ['a', 'b'],
@@ -93,12 +90,12 @@ describe('a batch that fails', () => {
     ['because no connection is free', overloaded(), 1],
   ])('%s is given up as a whole', async (_name, error, attempts) => {
     const { batcher, tried } = batcherWith(() => error);
-    expect(await outcomes(['a', 'b', 'c'].map((item) => batcher.add(item)))).toEqual(
+    expect(await outcomes(['a', 'b', 'c'].map((item) => batcher.submit(item)))).toEqual(
       Array(3).fill('rejected'),
     );
     expect(tried).toHaveLength(attempts);
     // And does not stop what comes next.
-    expect(await outcomes([batcher.add('d')])).toEqual(['rejected']);
+    expect(await outcomes([batcher.submit('d')])).toEqual(['rejected']);
     expect(tried.at(-1)).toEqual(['d']);
   });
 });

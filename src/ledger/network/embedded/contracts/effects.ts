@@ -20,7 +20,7 @@ export interface ContractEvent {
   data: { topics: readonly string[]; value: EventValue };
 }
 
-export type EventValue = string | readonly (string | number)[];
+type EventValue = string | readonly (string | number)[];
 
 export interface Effects {
   result: CallResult;

@@ -1,0 +1,16 @@
+/**
+ * The process of a stranger: `attacker.ts <number of the attack> <url>`, until it is killed.
+ */
+import { ATTACKS } from './attacks.ts';
+
+const [at, url] = process.argv.slice(2);
+const attack = ATTACKS[Number(at)];
+if (attack === undefined || url === undefined)
+  throw new Error('usage: attacker.ts <number of the attack> <url>');
+const ending = new AbortController();
+process.once('SIGTERM', () => {
+  ending.abort();
+  setTimeout(() => process.exit(0), 500);
+});
+await attack.run(url, ending.signal);
+process.exit(0);

@@ -1,0 +1,113 @@
+/**
+ * What a stranger does to the server, from this process, until `signal` aborts.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { getIntrospectionQuery } from 'graphql';
+import { WebSocket } from 'ws';
+
+export interface Attack {
+  name: string;
+  run(url: string, signal: AbortSignal): Promise<void>;
+}
+
+/** A refused client comes again; without a pause it would measure itself. */
+const AGAIN_AFTER_MS = 50;
+const SENDERS = 8;
+
+const subscribe = (id: number, query: string) =>
+  JSON.stringify({ id: String(id), type: 'subscribe', payload: { query } });
+
+export const ATTACKS: readonly Attack[] = [
+  { name: 'nothing', run: async (_url, signal) => aborted(signal) },
+  socketFlood('10,000 subscribe messages at once, again and again', (socket) => {
+    for (let i = 0; i < 10_000; i++) socket.send(subscribe(i, 'subscription { retirementFeed { index } }'));
+  }),
+  socketFlood('1,500 pings a second', async (socket, signal) => {
+    while (!signal.aborted && socket.readyState === socket.OPEN) {
+      for (let i = 0; i < 150; i++) socket.ping();
+      await delay(100);
+    }
+  }),
+  socketFlood('a hundred subscriptions, never read', async (socket, signal) => {
+    for (let i = 0; i < 100; i++) socket.send(subscribe(i, 'subscription { retirementFeed { index } }'));
+    socket.pause();
+    await aborted(signal);
+  }),
+  requestFlood('documents that are new each time', (i) => {
+    const fields = Array.from({ length: 48 }, (_, k) => `a${i}_${k}: ledgerNetwork { name }`);
+    return `query q${i} { ${fields.join(' ')} }`;
+  }),
+  requestFlood('48 nested introspections in one document', (i) => {
+    const nested = '__schema { types { fields { type { fields { type { fields { type { name } } } } } } } }';
+    return `query q${i} { ${Array.from({ length: 48 }, (_, k) => `a${k}: ${nested}`).join(' ')} }`;
+  }),
+  requestFlood("the tools' introspection, again and again", () => getIntrospectionQuery()),
+  requestFlood('fifty mutations without a token in each request', () => {
+    const input = '{ buyerId: "acme", tokenAddress: "x", amountCO2e: 1, idempotencyKey: "k" }';
+    return `mutation { ${Array.from({ length: 50 }, (_, k) => `a${k}: purchase(input: ${input}) { purchase { id } }`).join(' ')} }`;
+  }),
+  {
+    name: 'forged deliveries to the hooks',
+    run: (url, signal) =>
+      endlessly(signal, async () => {
+        const headers = { 'x-service-signature': `sha256=${'0'.repeat(64)}` };
+        const body = 'x'.repeat(200_000);
+        await read(new URL('/api/hooks/retirements', url), { method: 'POST', headers, body, signal });
+      }),
+  },
+];
+
+function socketFlood(
+  name: string,
+  flood: (socket: WebSocket, signal: AbortSignal) => void | Promise<void>,
+): Attack {
+  const once = (url: string, signal: AbortSignal) =>
+    new Promise<void>((resolve) => {
+      const socket = new WebSocket(url.replace(/^http/, 'ws'), 'graphql-transport-ws');
+      const end = () => socket.terminate();
+      signal.addEventListener('abort', end, { once: true });
+      socket.on('error', () => undefined);
+      socket.once('close', () => {
+        signal.removeEventListener('abort', end);
+        resolve();
+      });
+      socket.once('open', () => {
+        socket.send('{"type":"connection_init"}');
+        void flood(socket, signal);
+      });
+    });
+  return { name, run: (url, signal) => endlessly(signal, () => once(url, signal), 1) };
+}
+
+function requestFlood(name: string, queryOf: (i: number) => string): Attack {
+  return {
+    name,
+    run(url, signal) {
+      let sent = 0;
+      return endlessly(signal, async () => {
+        const body = JSON.stringify({ query: queryOf(sent++) });
+        await read(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
+      });
+    },
+  };
+}
+
+async function read(url: string | URL, init: RequestInit): Promise<void> {
+  const response = await fetch(url, init);
+  await response.arrayBuffer();
+  if (!response.ok) await delay(AGAIN_AFTER_MS);
+}
+
+async function endlessly(signal: AbortSignal, step: () => Promise<void>, senders = SENDERS): Promise<void> {
+  const sender = async () => {
+    while (!signal.aborted) await step().catch(() => delay(AGAIN_AFTER_MS));
+  };
+  await Promise.all(Array.from({ length: senders }, sender));
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}

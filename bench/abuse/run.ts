@@ -1,0 +1,158 @@
+/**
+ * `npm run bench -- abuse`: each attack for some seconds on a server with its default limits, in a process of its own,
+ * while an innocent client at another address asks. A table: attack, memory, processor, and the client's latencies.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { Agent, request } from 'node:http';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { freePort } from '../../src/db/embedded/freePort.ts';
+import { openEmbeddedPostgres } from '../../src/db/embedded/embeddedPostgres.ts';
+import { cpuMsOf, residentMbOf, startServer, type ServerProcess } from '../processes.ts';
+import { createSecrets, productEnvironment } from '../product.ts';
+import { ATTACKS } from './attacks.ts';
+
+/** Between two questions of the innocent client, which is no load by itself. */
+const ASK_EVERY_MS = 10;
+const SAMPLE_MS = 100;
+/** A server that does not answer for this long has failed the client. */
+const PATIENCE_MS = 10_000;
+/** Time for the attacker's process to begin, and for the last attack's budgets to fill again. */
+const BEGIN_MS = 1_000;
+const REST_MS = 3_000;
+
+export interface AbuseRow {
+  attack: string;
+  memoryMb: number;
+  cpuPercent: number;
+  p50Ms: number;
+  p99Ms: number;
+  maxMs: number;
+  failed: number;
+}
+
+export async function runAbuse({
+  seconds,
+  say,
+}: {
+  seconds: number;
+  say: (text: string) => void;
+}): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), 'bench-abuse-'));
+  say('making a PostgreSQL database');
+  const cluster = await openEmbeddedPostgres({ dataDir: folder, password: randomBytes(16).toString('hex') });
+  try {
+    const server = await startServer({
+      program: 'src/main.ts',
+      env: defaultLimitsOf(
+        productEnvironment({
+          secrets: createSecrets(randomBytes),
+          databaseUrl: cluster.url,
+          database: 'abuse',
+          folder,
+        }),
+      ),
+      port: await freePort(),
+      readyPath: '/readyz',
+      logFile: join(folder, 'product.log'),
+    });
+    try {
+      // The first answers are compiled while they are made.
+      await watch(server, seconds);
+      const rows: AbuseRow[] = [];
+      for (const [at, { name }] of ATTACKS.entries()) {
+        say(`attack: ${name}`);
+        rows.push({ attack: name, ...(await measure(server, at, seconds)) });
+        await delay(REST_MS);
+      }
+      process.stdout.write(tableOf(rows));
+    } finally {
+      await server.stop();
+    }
+  } finally {
+    await cluster.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Of the product's environment for speed, without what lifts the limits: those are measured. */
+function defaultLimitsOf(env: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !/^(RATE_LIMIT|MAX)_/.test(name)));
+}
+
+async function measure(
+  server: ServerProcess,
+  attack: number,
+  seconds: number,
+): Promise<Omit<AbuseRow, 'attack'>> {
+  const attacker = spawn(
+    process.execPath,
+    ['--import', 'tsx', 'bench/abuse/attacker.ts', String(attack), `${server.url}/graphql`],
+    { stdio: 'ignore' },
+  );
+  const ended = new Promise((resolve) => attacker.once('exit', resolve));
+  try {
+    await delay(BEGIN_MS);
+    return await watch(server, seconds);
+  } finally {
+    attacker.kill('SIGTERM');
+    await ended;
+  }
+}
+
+async function watch(server: ServerProcess, seconds: number): Promise<Omit<AbuseRow, 'attack'>> {
+  const latencies: number[] = [];
+  let failed = 0;
+  let memoryMb = 0;
+  const cpuBefore = await cpuMsOf(server);
+  const startedMs = performance.now();
+  const sampler = setInterval(() => {
+    void residentMbOf(server).then((mb) => (memoryMb = Math.max(memoryMb, mb)));
+  }, SAMPLE_MS);
+  const agent = new Agent({ keepAlive: true, localAddress: '127.0.0.2' });
+  while (performance.now() - startedMs < seconds * 1000) {
+    const askedMs = performance.now();
+    const isAnswered = await ask(server.url, agent);
+    if (isAnswered) latencies.push(performance.now() - askedMs);
+    else failed += 1;
+    await delay(ASK_EVERY_MS);
+  }
+  clearInterval(sampler);
+  agent.destroy();
+  const cpuPercent = ((await cpuMsOf(server)) - cpuBefore) / ((performance.now() - startedMs) / 100);
+  latencies.sort((a, b) => a - b);
+  const at = (share: number) =>
+    latencies[Math.min(Math.floor(latencies.length * share), latencies.length - 1)] ?? NaN;
+  return { memoryMb, cpuPercent, p50Ms: at(0.5), p99Ms: at(0.99), maxMs: at(1), failed };
+}
+
+function ask(url: string, agent: Agent): Promise<boolean> {
+  const body = JSON.stringify({ query: '{ projects(first: 5) { nodes { id } } }' });
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  return new Promise((resolve) => {
+    const asked = request(
+      `${url}/graphql`,
+      { method: 'POST', agent, headers, timeout: PATIENCE_MS },
+      (response) => {
+        response.resume();
+        response.once('end', () => resolve(response.statusCode === 200));
+      },
+    );
+    asked.once('timeout', () => asked.destroy());
+    asked.once('error', () => resolve(false));
+    asked.end(body);
+  });
+}
+
+export function tableOf(rows: readonly AbuseRow[]): string {
+  const idle = rows[0]?.p99Ms ?? NaN;
+  const head =
+    '| Attack | Memory | CPU | p50 | p99 | p99 ÷ idle | max | failed |\n|---|---|---|---|---|---|---|---|\n';
+  const line = (row: AbuseRow) =>
+    `| ${row.attack} | ${row.memoryMb.toFixed(0)} MB | ${row.cpuPercent.toFixed(0)} % | ${row.p50Ms.toFixed(1)} ms | ` +
+    `${row.p99Ms.toFixed(1)} ms | ${(row.p99Ms / idle).toFixed(1)} | ${row.maxMs.toFixed(1)} ms | ${row.failed} |\n`;
+  return head + rows.map(line).join('');
+}

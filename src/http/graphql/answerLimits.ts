@@ -1,0 +1,34 @@
+/**
+ * What answers may take: each one a number of bytes, those of an address computing time, and all that are being sent
+ * a part of the memory. A client that reads slowly holds its answer until it has read it.
+ */
+import type { ExecutionResult } from 'graphql';
+import { overloaded } from '../../lib/concurrencyLimit.ts';
+import { addressKey } from '../../limits/addressKey.ts';
+import { measureAnswer } from '../../limits/answerBytes.ts';
+import { createCounters } from '../../limits/counters.ts';
+import type { ChargeCpu } from './chargeCpu.ts';
+import type { TransportContext } from './transportContext.ts';
+
+/** Smaller answers are bounded by the number of connections. */
+const LARGE_BYTES = 256 * 1024;
+/** Large answers that are being made and sent; as text alone, one takes as much again while it is written. */
+const MAX_SENDING_BYTES = 256 * 1024 * 1024;
+const MAX_SENDING_BYTES_PER_ADDRESS = 64 * 1024 * 1024;
+/** Executing and writing a megabyte takes about 50 ms. */
+const BYTES_PER_MS = 20 * 1024;
+
+/** @throws DomainError OPERATION_TOO_LARGE, OVERLOADED */
+export type LimitAnswer = (result: ExecutionResult, context: TransportContext) => void;
+
+export function createAnswerLimits(charge: ChargeCpu): LimitAnswer {
+  const sending = createCounters(MAX_SENDING_BYTES, MAX_SENDING_BYTES_PER_ADDRESS);
+  return ({ data }, context) => {
+    const bytes = measureAnswer(data);
+    charge(context.remoteAddress, bytes / BYTES_PER_MS);
+    if (bytes < LARGE_BYTES) return;
+    const sent = sending.open(addressKey(context.remoteAddress), bytes);
+    if (sent === null) throw overloaded();
+    context.whenSent(sent);
+  };
+}

@@ -1,0 +1,51 @@
+/**
+ * Executes queries and mutations by the rules that all transports share:
+ *
+ *   guard ─▶ graphql ─▶ errors by the table ─▶ a line in the log
+ *
+ * Executed by graphql itself: yoga's own executor gives fields in the order in which they became known, and clients may
+ * rely on the query's order, as the specification says.
+ */
+import type { ExecutionArgs, ExecutionResult } from 'graphql';
+import { execute } from 'graphql';
+import type { Plugin } from 'graphql-yoga';
+import type { Context } from '../../schema/core/context.ts';
+import { runGuarded, useOperationGuard, type OperationGuard } from './guardOperations.ts';
+import type { OperationLog } from './logOperations.ts';
+import { mapResult, useErrorTable, type ErrorLog } from './maskErrors.ts';
+import { createSharedSubscribe } from './sharedEvents.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export interface Operations {
+  /** Of a validated document, with what `contextOf` makes as its context. */
+  execute(args: ExecutionArgs): Promise<ExecutionResult>;
+  /** For envelop: the same, and subscriptions. */
+  plugins: Plugin<object, TransportContext>[];
+}
+
+export function createOperations(options: {
+  guard: OperationGuard;
+  operationLog: OperationLog;
+  log: ErrorLog;
+}): Operations {
+  const { guard, operationLog, log } = options;
+  const executeByRules = async (args: ExecutionArgs): Promise<ExecutionResult> => {
+    const { requestId } = args.contextValue as TransportContext & Context<unknown>;
+    const result = mapResult(await runGuarded(guard, args, execute), requestId, log);
+    operationLog.logResult(args, result);
+    return result;
+  };
+  const subscribe = createSharedSubscribe();
+  return {
+    execute: executeByRules,
+    plugins: [
+      {
+        onExecute: ({ setExecuteFn }) => setExecuteFn(executeByRules),
+        onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
+      },
+      useOperationGuard(guard),
+      useErrorTable(log),
+      operationLog.plugin,
+    ],
+  };
+}

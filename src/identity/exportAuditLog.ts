@@ -1,0 +1,71 @@
+/**
+ * Moves old entries of the audit log to a file: each process's entries from its first one on, without a gap, so that what
+ * is left still proves its completeness.
+ *
+ *   entries before the day ─▶ lines, on the disk ─▶ removed, with the number and digest of the lines kept
+ */
+import { createHash } from 'node:crypto';
+import { open, type FileHandle } from 'node:fs/promises';
+import { sql } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+
+/** Memory and lock time of one step; an entry has some hundred bytes. */
+const ENTRIES_PER_STEP = 5_000;
+
+export interface AuditExport {
+  db: Db;
+  before: Date;
+  /** Must not exist. */
+  path: string;
+  /** Without it the entries stay. */
+  prune: boolean;
+}
+
+interface Line {
+  number: string;
+  line: string;
+}
+
+/** @returns how many entries the file has */
+export async function exportAuditLog({ db, before, path, prune }: AuditExport): Promise<number> {
+  const file = await open(path, 'wx', 0o600);
+  let entries = 0;
+  try {
+    const writers = await db.execute<{ id: string; pruned: string }>(
+      sql`SELECT id, pruned::text FROM audit_writers WHERE pruned < entries ORDER BY id`,
+    );
+    for (const writer of writers) {
+      let done = BigInt(writer.pruned);
+      for (;;) {
+        const lines = await nextLines(db, writer.id, done, before);
+        const last = lines.at(-1);
+        if (last === undefined) break;
+        const digest = await write(file, lines);
+        done = BigInt(last.number);
+        if (prune) await db.execute(sql`SELECT prune_audit_entries(${writer.id}, ${last.number}, ${digest})`);
+        entries += lines.length;
+      }
+    }
+  } finally {
+    await file.close();
+  }
+  return entries;
+}
+
+/** Up to the first one that is too young, or whose outcome is not known yet. */
+function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promise<Line[]> {
+  return db.execute<{ number: string; line: string }>(sql`
+    SELECT number::text, to_jsonb(e)::text AS line FROM audit_entries e
+    WHERE writer_id = ${writerId} AND number > ${done.toString()} AND number < coalesce((
+      SELECT min(number) FROM audit_entries k
+      WHERE k.writer_id = ${writerId} AND k.number > ${done.toString()}
+        AND (k.outcome IS NULL OR k.started_at >= ${before.toISOString()})), 9223372036854775807)
+    ORDER BY number LIMIT ${ENTRIES_PER_STEP}`);
+}
+
+async function write(file: FileHandle, lines: readonly Line[]): Promise<Buffer> {
+  const text = lines.map(({ line }) => `${line}\n`).join('');
+  await file.appendFile(text);
+  await file.sync();
+  return createHash('sha256').update(text).digest();
+}

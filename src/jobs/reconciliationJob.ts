@@ -1,0 +1,87 @@
+/**
+ * Reconciles by itself: what has changed every few minutes, and everything once a night. Of several instances the first that looks takes the
+ * run; one that dies with it leaves it due again.
+ */
+import { sql } from 'drizzle-orm';
+import { reconciliationSchedule } from '../db/tables/index.ts';
+import { messageOf } from '../lib/errors.ts';
+import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+
+type JobNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'feed' | 'ramp' | 'clock' | 'log'>;
+
+export interface ReconciliationJob {
+  start(): void;
+  /** Resolves when a run under way has ended. */
+  stop(): Promise<void>;
+  /** Runs what is due. For tests; the timer does the same. */
+  look(): Promise<void>;
+}
+
+/** How often an instance asks whether a run is due. */
+const LOOK_MS = 60_000;
+/** Between two runs that compare what has changed. */
+const EVERY_SECONDS = 300;
+/** A night's run that was not finished is due again after this long. */
+const FULL_RETRY_SECONDS = 3600;
+/** An hour after the expiry job, which makes work for it. */
+const FULL_HOUR = 3;
+
+export function createReconciliationJob(
+  deps: JobNeeds,
+  { timeZone }: { timeZone: string },
+): ReconciliationJob {
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> | null = null;
+
+  async function look(): Promise<void> {
+    try {
+      if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
+        await run(deps, true);
+        await deps.db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at =
+          (date_trunc('day', now() AT TIME ZONE ${timeZone}) + interval '1 day' + make_interval(hours => ${FULL_HOUR})) AT TIME ZONE ${timeZone}`);
+      } else if (await take(deps, 'due_at', EVERY_SECONDS)) await run(deps, false);
+    } catch (error) {
+      deps.log.warn({ error: messageOf(error) }, 'reconciliation not finished');
+    }
+  }
+
+  function lookOnce(): Promise<void> {
+    underWay ??= look().finally(() => (underWay = null));
+    return underWay;
+  }
+
+  return {
+    start() {
+      timer = setInterval(() => void lookOnce(), LOOK_MS);
+    },
+    async stop() {
+      clearInterval(timer);
+      await underWay;
+    },
+    look: lookOnce,
+  };
+}
+
+/** @returns whether this instance is the one that runs it */
+async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAfterSeconds: number) {
+  const name = sql.identifier(column);
+  const taken = await db.execute(sql`UPDATE ${reconciliationSchedule}
+    SET ${name} = now() + make_interval(secs => ${againAfterSeconds}) WHERE ${name} <= now() RETURNING 1`);
+  return taken.length > 0;
+}
+
+async function run(deps: JobNeeds, isFull: boolean): Promise<void> {
+  const { verdicts, since } = await reconcileAndKeep(deps, { isFull });
+  const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');
+  const notProved = verdicts
+    .filter(({ verdict }) => verdict === 'NOT_PROVED')
+    .map(({ invariant }) => invariant);
+  if (broken.length === 0) deps.log.info({ since, notProved }, 'reconciled');
+  for (const { invariant, promise, findings } of broken) {
+    deps.log.error(
+      { invariant, promise, findings: findings.map(({ message }) => message) },
+      'an invariant is broken',
+    );
+  }
+}

@@ -1,0 +1,178 @@
+/**
+ * Reads what moved a buyer's credits, of all projects together, in the order of time.
+ *
+ * A page is merged from the pages of the buyer's accounts, each read from an index in its order: its cost grows with the
+ * number of projects that the buyer ever bought from, and not with the number of transfers.
+ */
+import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
+import { isWithin } from '../../db/conditions.ts';
+import type { Db } from '../../db/connection.ts';
+import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
+import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
+import type { TransferKind } from './posting.ts';
+
+export interface StatementEntry {
+  /** The transfer. */
+  id: string;
+  projectId: string;
+  accountId: bigint;
+  /** Position in the account's history, from 1 without gaps. */
+  version: bigint;
+  kind: TransferKind;
+  referenceId: string;
+  /** Negative when they left the account. */
+  amountTonnes: bigint;
+  balanceBeforeTonnes: bigint;
+  balanceAfterTonnes: bigint;
+  unitPrice: string | null;
+  priceCurrency: string | null;
+  postedAt: Date;
+  cursor: StatementCursor;
+}
+
+/** Where an entry stands among all of its buyer's: entries of one moment are ordered by account and version. */
+export interface StatementCursor {
+  /** ISO 8601 with microseconds. */
+  postedAt: string;
+  accountId: string;
+  version: string;
+}
+
+export interface StatementSelection {
+  buyerId: string;
+  /** Only of these projects; a condition on `projects`. */
+  projects?: SQL | undefined;
+  /** In Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+  /** Only what the buyer purchased. */
+  isOfPurchases?: boolean;
+}
+
+interface Row extends Record<string, unknown> {
+  id: string;
+  project_id: string;
+  account_id: string;
+  version: string;
+  kind: TransferKind;
+  reference_id: string;
+  amount: string;
+  balance: string;
+  unit_price: string | null;
+  price_currency: string | null;
+  posted_at: string;
+}
+
+/** In the direction of the order, or against it when the page is inverted. */
+export async function readStatement(
+  db: Db,
+  selection: StatementSelection,
+  order: 'asc' | 'desc',
+  page: KeysetPage<StatementCursor>,
+): Promise<StatementEntry[]> {
+  const isAscending = (order === 'asc') !== page.inverted;
+  const direction = sql.raw(isAscending ? 'ASC' : 'DESC');
+  const beyond = [
+    page.after && isBeyond(page.after, order === 'asc'),
+    page.before && isBeyond(page.before, order === 'desc'),
+  ];
+  const read = (side: Side) => sql`(SELECT ${transfers.id}, ${side.version} AS version, ${transfers.kind},
+      ${transfers.referenceId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.unitPrice},
+      ${transfers.priceCurrency}, ${transfers.createdAt}
+    FROM ${transfers} WHERE ${and(ofSide(side, selection), ...beyond.map((condition) => condition?.(side)))}
+    ORDER BY ${transfers.createdAt} ${direction}, ${side.version} ${direction} LIMIT ${page.limit})`;
+  const rows = await db.execute<Row>(sql`
+    SELECT e.id, ${accounts.projectId}, ${accounts.id}::text AS account_id, e.version::text, e.kind, e.reference_id,
+      e.amount::text, e.balance::text, e.unit_price::text, e.price_currency,
+      to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS posted_at
+    FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
+    WHERE ${ofBuyer(db, selection)}
+    ORDER BY e.created_at ${direction}, ${accounts.id} ${direction}, e.version ${direction} LIMIT ${page.limit}`);
+  return rows.map(entryOf);
+}
+
+/** MAX_COUNTED at most. */
+export async function countStatement(db: Db, selection: StatementSelection): Promise<number> {
+  const read = (side: Side) =>
+    sql`(SELECT FROM ${transfers} WHERE ${ofSide(side, selection)} LIMIT ${MAX_COUNTED})`;
+  const [row] = await db.execute<{ count: number }>(sql`
+    SELECT count(*)::int AS count FROM (SELECT FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
+      WHERE ${ofBuyer(db, selection)} LIMIT ${MAX_COUNTED}) AS counted`);
+  return row?.count ?? 0;
+}
+
+/** A transfer as it looks from one of its accounts. */
+interface Side {
+  account: SQL;
+  version: SQL;
+  amount: SQL;
+  balance: SQL;
+  /** As the index of this side has it. */
+  isOfBuyer: SQL;
+}
+
+const DEBIT: Side = {
+  account: sql`${transfers.debitAccountId}`,
+  version: sql`${transfers.debitVersion}`,
+  amount: sql`-${transfers.amount}`,
+  balance: sql`${transfers.debitBalance}`,
+  isOfBuyer: BUYER_DEBITED,
+};
+const CREDIT: Side = {
+  account: sql`${transfers.creditAccountId}`,
+  version: sql`${transfers.creditVersion}`,
+  amount: sql`${transfers.amount}`,
+  balance: sql`${transfers.creditBalance}`,
+  isOfBuyer: BUYER_CREDITED,
+};
+
+function bothSides({ isOfPurchases }: StatementSelection, read: (side: Side) => SQL): SQL {
+  return isOfPurchases === true ? read(CREDIT) : sql`${read(DEBIT)} UNION ALL ${read(CREDIT)}`;
+}
+
+function ofBuyer(db: Db, { buyerId, projects: meant }: StatementSelection): SQL | undefined {
+  return and(
+    eq(accounts.kind, 'buyer'),
+    eq(accounts.ownerId, buyerId),
+    meant && inArray(accounts.projectId, db.select({ id: projects.id }).from(projects).where(meant)),
+  );
+}
+
+function ofSide(side: Side, { isOfPurchases, from, until }: StatementSelection): SQL | undefined {
+  return and(
+    sql`${side.account} = ${accounts.id}`,
+    side.isOfBuyer,
+    isOfPurchases === true ? eq(transfers.kind, 'purchase') : undefined,
+    isWithin(transfers.createdAt, from, until),
+  );
+}
+
+/** By the moment first, which the index can seek. */
+function isBeyond({ postedAt, accountId, version }: StatementCursor, upwards: boolean): (side: Side) => SQL {
+  const [from, beyond] = upwards ? [sql.raw('>='), sql.raw('>')] : [sql.raw('<='), sql.raw('<')];
+  const moment = sql`${postedAt}::timestamptz`;
+  return (
+    side,
+  ) => sql`(${transfers.createdAt} ${from} ${moment} AND (${transfers.createdAt}, ${side.account}, ${side.version})
+    ${beyond} (${moment}, ${accountId}::bigint, ${version}::bigint))`;
+}
+
+function entryOf(row: Row): StatementEntry {
+  const { account_id: accountId, version, posted_at: postedAt } = row;
+  const [amount, balance] = [BigInt(row.amount), BigInt(row.balance)];
+  return {
+    id: row.id,
+    projectId: row.project_id,
+    accountId: BigInt(accountId),
+    version: BigInt(version),
+    kind: row.kind,
+    referenceId: row.reference_id,
+    amountTonnes: amount,
+    balanceBeforeTonnes: balance - amount,
+    balanceAfterTonnes: balance,
+    unitPrice: row.unit_price,
+    priceCurrency: row.price_currency,
+    postedAt: new Date(postedAt),
+    cursor: { postedAt, accountId, version },
+  };
+}

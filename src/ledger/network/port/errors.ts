@@ -1,0 +1,73 @@
+/**
+ * How a network fails: a refusal is its word and final; everything else leaves open what happened.
+ */
+
+/** Why the network refused a call, finally. */
+export type RefusalReason =
+  | 'INSUFFICIENT_BALANCE'
+  | 'ZERO_AMOUNT'
+  | 'PAUSED'
+  | 'UNAUTHORIZED'
+  | 'SALT_ALREADY_USED'
+  | 'REFERENCE_ALREADY_USED'
+  | 'WRONG_STATUS'
+  | 'INSUFFICIENT_ALLOWANCE'
+  | 'WRONG_TEMPLATE'
+  | 'CONTRACT_NOT_FOUND'
+  | 'NOT_EXPIRED'
+  | 'NOT_AS_PREPARED'
+  /** The contract accepts only accounts that its verifier knows. */
+  | 'NOT_VERIFIED'
+  /** A factory charges more for a deployment than the operator allows: an operator decides, so the call is kept. */
+  | 'FEE_ABOVE_CAP'
+  /** Signed but dead, and only the holder could sign it again. */
+  | 'EXPIRED'
+  | 'OTHER';
+
+export interface Refusal {
+  reason: RefusalReason;
+  /** For people; names the problem, with values. */
+  message: string;
+}
+
+/** The network (or its contract) refused, finally. */
+export class NetworkRefusal extends Error {
+  override readonly name = 'NetworkRefusal';
+  readonly reason: RefusalReason;
+
+  constructor(refusal: Refusal) {
+    super(refusal.message);
+    this.reason = refusal.reason;
+  }
+}
+
+/** The network did not answer: nothing is known. */
+export class NetworkUnavailable extends Error {
+  override readonly name: string = 'NetworkUnavailable';
+}
+
+/** Custody can't pay for the call: nothing is signed until it is funded. */
+export class SignerShortOfFunds extends NetworkUnavailable {
+  override readonly name = 'SignerShortOfFunds';
+}
+
+/**
+ * The node does not have the final ledger that this platform has seen: it is behind, or the network was rolled back.
+ */
+export class NetworkBehind extends NetworkUnavailable {
+  override readonly name = 'NetworkBehind';
+
+  constructor(numbers: { told: bigint; seen: bigint }) {
+    super(
+      `The node's final block is ${numbers.told}, but this platform has seen ${numbers.seen}: the node is behind, or ` +
+        'the chain was rolled back',
+    );
+  }
+}
+
+/**
+ * Another ledger has replaced one that was final: signing stops until an operator, or a proof, accepts that history.
+ */
+export class ChainRewritten extends NetworkUnavailable {
+  override readonly name = 'ChainRewritten';
+}

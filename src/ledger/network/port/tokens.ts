@@ -1,0 +1,61 @@
+/**
+ * What is read of tokens and of the settlement contract, as of the network's final state.
+ */
+import type { NetworkRefusal, NetworkUnavailable } from './errors.ts';
+import type { Address, BaseUnits, UnixSeconds } from './units.ts';
+
+/** An immutable record that the token keeps of one retirement. */
+export interface RetirementRecord {
+  index: number;
+  retiredBy: Address;
+  amount: BaseUnits;
+  timestamp: UnixSeconds;
+  beneficiary: string;
+  note: string;
+}
+
+/** A record whose transaction is asked for. */
+export interface WantedTransaction extends Pick<RetirementRecord, 'index' | 'timestamp'> {
+  /** Hashes from other sources, in any form: where to look, never believed. */
+  hints: readonly string[];
+}
+
+export interface CarbonTotals {
+  totalSupply: BaseUnits;
+  totalRetired: BaseUnits;
+  totalRetirements: number;
+}
+
+/** `totals` and `records` belong to one moment of the network. */
+export interface RetirementPage {
+  totals: CarbonTotals;
+  /** Ascending by index, without gaps, from the index asked for. */
+  records: RetirementRecord[];
+}
+
+export type TokenTemplate = 'carbon-credit' | 'commodity';
+
+export type ReceiptStatus = 'DRAFT' | 'ACTIVE' | 'SUSPENDED' | 'REDEEMED' | 'EXPIRED';
+
+export type RetirementCountAnswer =
+  | { tokenAddress: Address; totalRetirements: number }
+  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+
+export type ExpiryAnswer =
+  | { tokenAddress: Address; isExpired: boolean; status: ReceiptStatus }
+  | { tokenAddress: Address; error: NetworkRefusal | NetworkUnavailable };
+
+export interface OffRampDeposit {
+  depositor: Address;
+  tokenAddress: Address;
+  amount: BaseUnits;
+  status: 'PENDING' | 'SETTLED' | 'REFUNDED' | 'RECORDED';
+  initiatedAt: UnixSeconds;
+}
+
+export interface SettlementContract {
+  address: Address;
+  /** Null when neither the contract nor an event of its factory tells. */
+  treasury: Address | null;
+  paused: boolean;
+}

@@ -1,0 +1,49 @@
+/**
+ * One log line a second for what strangers can cause as often as they like: the first at once, what follows counted.
+ */
+import type { Logger } from './logger.ts';
+
+export interface CountedLog {
+  /** @param about short texts; a line names the first values of each, and counts all. */
+  count(about: Readonly<Record<string, string>>): void;
+  /** Logs what is counted and not yet logged. */
+  stop(): void;
+}
+
+const INTERVAL_MS = 1_000;
+/** Of one name in one line. */
+const MAX_VALUES = 10;
+
+export function createCountedLog(log: Pick<Logger, 'warn'>, message: string): CountedLog {
+  let counted = 0;
+  let total = 0;
+  let values = new Map<string, Set<string>>();
+  let timer: NodeJS.Timeout | null = null;
+  const write = () => {
+    const named = Object.fromEntries([...values].map(([name, seen]) => [name, [...seen]]));
+    log.warn({ ...named, count: counted, total }, message);
+    counted = 0;
+    values = new Map();
+    timer = setTimeout(rest, INTERVAL_MS).unref();
+  };
+  const rest = () => {
+    timer = null;
+    if (counted > 0) write();
+  };
+  return {
+    count(about) {
+      counted += 1;
+      total += 1;
+      for (const [name, value] of Object.entries(about)) {
+        const seen = values.get(name) ?? new Set();
+        if (seen.size < MAX_VALUES) seen.add(value);
+        values.set(name, seen);
+      }
+      if (timer === null) write();
+    },
+    stop() {
+      if (timer !== null) clearTimeout(timer);
+      rest();
+    },
+  };
+}

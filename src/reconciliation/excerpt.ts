@@ -1,0 +1,265 @@
+/**
+ * The rows that an incremental reconciliation looks at: those that changed since a position, and all that belongs to the same
+ * subjects (a retirement's transfers, submission, attempts, key, record and project, for example).
+ *
+ * A position is a transaction id. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
+ * position, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.
+ * What a deletion leaves behind is not seen by it.
+ *
+ * The excerpt lies in temporary tables with the names of the real ones, which they hide for the rest of the
+ * transaction: the same queries then run on it.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+
+export interface Position {
+  /** Of the PostgreSQL cluster that counts the transactions: a copy made by pg_restore counts others. */
+  cluster: string;
+  /** All transactions before this one are over. */
+  transaction: string;
+}
+
+/** Subjects that changed, for what is compared outside of the database. */
+export interface ChangedSubjects {
+  subjects: number;
+  /** With the index of the first of their token's records to be read again; null when none has changed. */
+  projects: ReadonlyMap<string, number | null>;
+  receiptIds: readonly string[];
+  offRampSessionIds: readonly string[];
+  submissionIds: readonly string[];
+}
+
+/** More than these take about as long as everything. */
+const MAX_SUBJECTS = 200_000;
+/** The network is asked about the newest of them alone (reconcileAttempts.ts). */
+const MAX_ATTEMPTS = 1_000;
+/** Transaction ids are compared in a circle of 2^32; a position half of it ago would be in the future. */
+const MAX_AGE = 1_500_000_000;
+
+const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
+
+/** Read before anything that is compared: what changes during the run is then looked at by the next one. */
+export async function readPosition(db: Pick<Db, 'execute'>): Promise<Position> {
+  const [row] = await db.execute<{ cluster: string; transaction: string }>(sql`
+    SELECT system_identifier::text AS cluster, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction
+    FROM pg_control_system()`);
+  if (!row) throw new Error('pg_control_system has no row');
+  return row;
+}
+
+/**
+ * Copies the rows that changed since into temporary tables, `changed_…`.
+ * @returns false when the position tells nothing about this database
+ */
+export async function collectChanges(tx: Tx, position: Position): Promise<boolean> {
+  const [row] = await tx.execute<{ cluster: string; ahead: string; age: number }>(sql`
+    SELECT system_identifier::text AS cluster, age(${position.transaction}::xid8::xid) AS age,
+      (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${position.transaction}::numeric)::text AS ahead
+    FROM pg_control_system()`);
+  const ahead = Number(row?.ahead ?? -1);
+  if (!row || row.cluster !== position.cluster || ahead < 0 || ahead > MAX_AGE) return false;
+  await run(
+    tx,
+    CHANGING_TABLES.flatMap((table) => [
+      `CREATE TEMPORARY TABLE changed_${table} ON COMMIT DROP AS
+        SELECT t.* FROM ${table} t WHERE age(t.xmin) <= ${row.age}`,
+      `ANALYZE changed_${table}`,
+    ]),
+  );
+  return true;
+}
+
+/**
+ * Makes the excerpt of what has changed, and hides the real tables behind it.
+ * @returns null when too much has changed: then everything is to be compared
+ */
+export async function makeExcerpt(tx: Tx): Promise<ChangedSubjects | null> {
+  await run(tx, [
+    'CREATE TEMPORARY TABLE touched (id uuid NOT NULL) ON COMMIT DROP',
+    ...touch(CHANGED_SUBJECTS),
+  ]);
+  const [count] = await tx.execute<{ subjects: number }>(sql`SELECT count(*)::int AS subjects FROM touched`);
+  const subjects = count?.subjects ?? 0;
+  if (subjects > MAX_SUBJECTS) return null;
+  const views = await tx.execute<{ name: string; definition: string }>(sql`
+    SELECT name, pg_get_viewdef(name::regclass) AS definition FROM unnest(ARRAY['entries', 'purchases']) AS name`);
+  await run(tx, [
+    ...RELATED_SUBJECTS.flatMap(touch),
+    ...EXCERPTS.flatMap(([table, rows]) => [
+      `CREATE TEMPORARY TABLE excerpt_${table} ON COMMIT DROP AS ${rows}`,
+      // Queries that group by it name further columns, which depend on it.
+      ...(HAVE_IDS.has(table) ? [`ALTER TABLE excerpt_${table} ADD PRIMARY KEY (id)`] : []),
+      `ANALYZE excerpt_${table}`,
+    ]),
+  ]);
+  const changed = await readChanged(tx);
+  await run(tx, [
+    ...EXCERPTS.map(([table]) => `ALTER TABLE pg_temp.excerpt_${table} RENAME TO ${table}`),
+    // The real views would go on to show the real tables. They end with the tables that they show.
+    ...views.map(({ name, definition }) => `CREATE TEMPORARY VIEW ${name} AS ${definition}`),
+  ]);
+  return { subjects, ...changed };
+}
+
+function touch(queries: readonly string[]): string[] {
+  return [
+    `INSERT INTO touched SELECT id FROM (${queries.join(' UNION ')}) AS found (id)
+      WHERE id IS NOT NULL EXCEPT SELECT id FROM touched`,
+    'ANALYZE touched',
+  ];
+}
+
+/** In one round trip. */
+function run(tx: Tx, statements: readonly string[]) {
+  return tx.execute(sql.raw(statements.map((statement) => statement.replace(/;\s*$/, '')).join(';\n')));
+}
+
+/** Every table with rows of subjects, and those that count them. */
+export const CHANGING_TABLES = [
+  'accounts',
+  'api_keys',
+  'attempts',
+  'audit_entries',
+  'credit_transfers',
+  'holder_acts',
+  'idempotency_keys',
+  'manual_ramp_sessions',
+  'off_ramp_provider_statuses',
+  'off_ramp_reviews',
+  'off_ramp_sessions',
+  'project_prices',
+  'projects',
+  'receipt_pledges',
+  'receipts',
+  'retirement_records',
+  'retirement_totals',
+  'retirements',
+  'settlement_deployments',
+  'submissions',
+  'transfers',
+] as const;
+
+/** Of rows that changed, and of calls under way: what they can still change is compared each time. */
+const CHANGED_SUBJECTS: readonly string[] = [
+  'SELECT id FROM changed_transfers',
+  'SELECT reference_id FROM changed_transfers',
+  'SELECT project_id FROM changed_transfers',
+  'SELECT project_id FROM changed_retirement_records',
+  `SELECT r.id FROM changed_retirement_records f JOIN retirements r ON r.project_id = f.project_id AND r.record_index = f.index`,
+  `SELECT h.id FROM changed_retirement_records f JOIN holder_acts h ON h.project_id = f.project_id AND h.record_index = f.index`,
+  'SELECT project_id FROM changed_accounts',
+  `SELECT e.reference_id FROM changed_accounts t CROSS JOIN LATERAL (
+      SELECT reference_id FROM entries WHERE account_id = t.id ORDER BY version DESC LIMIT 1) AS e`,
+  'SELECT id FROM changed_retirements',
+  'SELECT id FROM changed_credit_transfers',
+  'SELECT subject_id FROM changed_submissions',
+  `SELECT subject_id FROM submissions WHERE state = 'PENDING' UNION ALL SELECT subject_id FROM submissions WHERE state = 'NEEDS_REVIEW'`,
+  `SELECT s.subject_id FROM changed_attempts t JOIN submissions s ON s.id = t.submission_id`,
+  'SELECT subject_id FROM changed_idempotency_keys',
+  'SELECT id FROM changed_projects',
+  'SELECT project_id FROM changed_project_prices',
+  'SELECT id FROM changed_receipts',
+  'SELECT id FROM changed_receipt_pledges',
+  'SELECT id FROM changed_off_ramp_sessions',
+  'SELECT s.id FROM changed_manual_ramp_sessions m JOIN off_ramp_sessions s ON s.id::text = m.reference',
+  `SELECT id FROM off_ramp_sessions WHERE state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED')`,
+  'SELECT session_id FROM changed_off_ramp_provider_statuses',
+  'SELECT session_id FROM changed_off_ramp_reviews',
+  'SELECT id FROM changed_holder_acts',
+  'SELECT id FROM changed_api_keys',
+  'SELECT id FROM changed_settlement_deployments',
+];
+
+/** What the queries look up from those subjects, in the order in which one leads to the next. */
+const RELATED_SUBJECTS: readonly (readonly string[])[] = [
+  [
+    `SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`,
+    `SELECT id FROM off_ramp_sessions WHERE ${isTouched('receipt_id')}`,
+  ],
+  [
+    `SELECT id FROM holder_acts WHERE ${isTouched('off_ramp_session_id')}`,
+    `SELECT receipt_id FROM off_ramp_sessions WHERE ${isTouched('id')}`,
+  ],
+  [
+    `SELECT project_id FROM transfers WHERE ${isTouched('id')}`,
+    `SELECT project_id FROM transfers WHERE kind <> 'purchase' AND ${isTouched('reference_id')}`,
+    ...['retirements', 'credit_transfers', 'holder_acts'].map(
+      (table) => `SELECT project_id FROM ${table} WHERE ${isTouched('id')}`,
+    ),
+  ],
+  [`SELECT id FROM project_prices WHERE ${isTouched('project_id')}`],
+];
+
+const SUBJECT_TABLES = [
+  'projects',
+  'project_prices',
+  'retirements',
+  'credit_transfers',
+  'receipts',
+  'receipt_pledges',
+  'off_ramp_sessions',
+  'holder_acts',
+  'api_keys',
+  'settlement_deployments',
+];
+const HAVE_IDS: ReadonlySet<string> = new Set([...SUBJECT_TABLES, 'transfers', 'accounts', 'submissions']);
+
+/** Each excerpt's rows, from the real tables and the excerpts before it. */
+const EXCERPTS: readonly [table: string, rows: string][] = [
+  ...SUBJECT_TABLES.map((table): [string, string] => [
+    table,
+    `SELECT * FROM ${table} WHERE ${isTouched('id')}`,
+  ]),
+  [
+    'transfers',
+    `SELECT * FROM changed_transfers UNION SELECT * FROM transfers WHERE ${isTouched('id')}
+        UNION SELECT * FROM transfers WHERE kind <> 'purchase' AND ${isTouched('reference_id')}`,
+  ],
+  [
+    'accounts',
+    `SELECT * FROM accounts WHERE id IN (SELECT id FROM changed_accounts
+        UNION SELECT debit_account_id FROM excerpt_transfers UNION SELECT credit_account_id FROM excerpt_transfers)`,
+  ],
+  ['submissions', `SELECT * FROM submissions WHERE ${isTouched('subject_id')}`],
+  [
+    'attempts',
+    `SELECT * FROM changed_attempts UNION
+        SELECT * FROM attempts WHERE submission_id IN (SELECT id FROM excerpt_submissions)`,
+  ],
+  [
+    'retirement_records',
+    `SELECT * FROM changed_retirement_records UNION SELECT r.* FROM retirement_records r
+        JOIN excerpt_projects p ON p.token_address = r.token_address
+        JOIN (SELECT project_id, record_index FROM excerpt_retirements
+          UNION SELECT project_id, record_index FROM excerpt_holder_acts) AS c ON c.project_id = p.id AND c.record_index = r.index`,
+  ],
+  ['idempotency_keys', `SELECT * FROM idempotency_keys WHERE ${isTouched('subject_id')}`],
+];
+
+/** Before the excerpt hides the real tables. */
+async function readChanged(tx: Tx) {
+  const projects = await tx.execute<{ id: string; first: number | null }>(
+    sql.raw(`
+    SELECT p.id, min(c.index) AS first FROM excerpt_projects p
+    LEFT JOIN (SELECT project_id, index FROM changed_retirement_records
+      UNION ALL SELECT project_id, record_index FROM excerpt_retirements
+      UNION ALL SELECT project_id, record_index FROM excerpt_holder_acts) AS c ON c.project_id = p.id
+    WHERE p.token_address IS NOT NULL GROUP BY p.id ORDER BY p.id`),
+  );
+  const idsOf = async (query: string) => {
+    const rows = await tx.execute<{ id: string }>(sql.raw(query));
+    return rows.map(({ id }) => id);
+  };
+  return {
+    projects: new Map(projects.map(({ id, first }) => [id, first])),
+    receiptIds: await idsOf(
+      `SELECT id FROM excerpt_receipts WHERE state IN ('ACTIVE', 'EXPIRED') ORDER BY id`,
+    ),
+    offRampSessionIds: await idsOf(
+      'SELECT id FROM excerpt_off_ramp_sessions WHERE provider_session_id IS NOT NULL ORDER BY id',
+    ),
+    submissionIds: await idsOf(
+      `SELECT submission_id AS id FROM excerpt_attempts WHERE state = 'LANDED' ORDER BY created_at DESC LIMIT ${MAX_ATTEMPTS}`,
+    ),
+  };
+}

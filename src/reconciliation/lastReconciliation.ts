@@ -1,0 +1,160 @@
+/**
+ * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
+ * what is known; a full one compares everything, and its verdicts replace the earlier ones.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
+import type { Clock } from '../lib/clock.ts';
+import { readPosition, type Position } from './excerpt.ts';
+import {
+  reconcileAll,
+  reconcileChanged,
+  type ReconcileAllDependencies,
+  type ReconciliationReport,
+} from './reconcileAll.ts';
+import { INVARIANTS, type Invariant, type NotProved, type Verdict } from './verdicts.ts';
+
+export type LastVerdict = typeof reconciledInvariants.$inferSelect;
+
+export interface KeptReconciliation extends ReconciliationReport {
+  /** From when on changes were compared; null when everything was. */
+  since: Date | null;
+}
+
+const MAX_FINDINGS = 50;
+
+/** These end by a change of the rows that they are about, which the next incremental run then compares. Others do not. */
+const ENDS_WITH_A_CHANGE: ReadonlySet<NotProved['obstacle']> = new Set([
+  'UNDER_WAY',
+  'UNDER_REVIEW',
+  'NOT_TOLD',
+]);
+
+/**
+ * An incremental run is a full one where no earlier run tells from where on.
+ * @throws NetworkUnavailable; the verdicts are then those of the run before
+ */
+export async function reconcileAndKeep(
+  deps: ReconcileAllDependencies & { clock: Clock },
+  { isFull, onProgress }: { isFull: boolean; onProgress?: (done: number) => void },
+): Promise<KeptReconciliation> {
+  const last = await readLastVerdicts(deps.db);
+  const position = await readPosition(deps.db);
+  const start = isFull ? null : findStart(last);
+  const changed = start && (await reconcileChanged(deps, start));
+  const report = changed ?? (await reconcileAll(deps, onProgress));
+  const since = changed ? (start?.agreedAt ?? null) : null;
+  const rows = await deps.db.transaction(async (tx) => {
+    // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
+    await tx.select().from(reconciliationSchedule).for('update');
+    const now = await readLastVerdicts(tx);
+    const run = { position, isFull: since === null, at: deps.clock.now() };
+    const kept = report.verdicts.map((verdict) => {
+      const { invariant } = verdict;
+      const isAlone = last.get(invariant)?.comparedAt.getTime() === now.get(invariant)?.comparedAt.getTime();
+      return rowOf(verdict, { ...run, last: now.get(invariant), isAlone });
+    });
+    await keep(tx, kept);
+    return kept;
+  });
+  return { ...report, verdicts: report.verdicts.map((verdict, i) => withKept(verdict, rows[i])), since };
+}
+
+export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<ReadonlyMap<string, LastVerdict>> {
+  const rows = await db.select().from(reconciledInvariants);
+  return new Map(rows.map((row) => [row.invariant, row]));
+}
+
+/** The invariants whose last verdict is that. */
+export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
+  const last = await readLastVerdicts(db);
+  return [...last.values()]
+    .flatMap(({ invariant, verdict }) => (verdict === 'BROKEN' ? [invariant] : []))
+    .sort();
+}
+
+/**
+ * The earliest position of the invariants that are not broken: those wait for a full run, and hold up no other.
+ * Null when one never agreed.
+ */
+function findStart(last: ReadonlyMap<string, LastVerdict>): (Position & { agreedAt: Date }) | null {
+  const positions: (Position & { agreedAt: Date })[] = [];
+  for (const invariant of Object.keys(INVARIANTS)) {
+    const row = last.get(invariant);
+    if (row?.verdict === 'BROKEN') continue;
+    if (!row?.cluster || !row.transaction || !row.agreedAt) return null;
+    positions.push({ cluster: row.cluster, transaction: row.transaction, agreedAt: row.agreedAt });
+  }
+  const [first, ...others] = positions;
+  if (first === undefined) return null;
+  if (others.some(({ cluster }) => cluster !== first.cluster)) return null;
+  return others.reduce((a, b) => (BigInt(b.transaction) < BigInt(a.transaction) ? b : a), first);
+}
+
+interface Run {
+  last: LastVerdict | undefined;
+  position: Position;
+  isFull: boolean;
+  /** No other run has kept a verdict since this one began. */
+  isAlone: boolean;
+  at: Date;
+}
+
+function rowOf(verdict: Verdict, { last, position, isFull, isAlone, at }: Run): LastVerdict {
+  const known = !(isFull && isAlone) && last?.verdict === 'BROKEN' ? last.findings : [];
+  const findings = [...new Set([...known, ...verdict.findings.map(({ message }) => message)])].slice(
+    0,
+    MAX_FINDINGS,
+  );
+  const isBroken = findings.length > 0;
+  const agrees = !isBroken && verdict.notProved.every(({ obstacle }) => ENDS_WITH_A_CHANGE.has(obstacle));
+  return {
+    invariant: verdict.invariant,
+    verdict: isBroken ? 'BROKEN' : verdict.verdict,
+    findings,
+    obstacles: verdict.notProved
+      .map(({ obstacle, message }) => `${obstacle}: ${message}`)
+      .slice(0, MAX_FINDINGS),
+    cluster: agrees ? position.cluster : (last?.cluster ?? null),
+    transaction: agrees ? position.transaction : (last?.transaction ?? null),
+    agreedAt: agrees ? at : (last?.agreedAt ?? null),
+    comparedAt: at,
+    fullyComparedAt: isFull ? at : (last?.fullyComparedAt ?? null),
+  };
+}
+
+/** What was found before, too. */
+function withKept(verdict: Verdict, row: LastVerdict | undefined): Verdict {
+  if (row === undefined || row.findings.length === verdict.findings.length) return verdict;
+  const invariant = verdict.invariant satisfies Invariant;
+  return {
+    ...verdict,
+    verdict: row.verdict,
+    findings: row.findings.map((message) => ({ invariant, message })),
+  };
+}
+
+async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {
+  const columns = [
+    'verdict',
+    'findings',
+    'obstacles',
+    'cluster',
+    'transaction',
+    'agreed_at',
+    'compared_at',
+    'fully_compared_at',
+  ];
+  await tx
+    .insert(reconciledInvariants)
+    .values([...rows])
+    .onConflictDoUpdate({
+      target: reconciledInvariants.invariant,
+      set: Object.fromEntries(columns.map((column) => [camelCase(column), sql.raw(`excluded.${column}`)])),
+    });
+}
+
+function camelCase(column: string): string {
+  return column.replace(/_([a-z])/g, (_match, letter: string) => letter.toUpperCase());
+}

@@ -1,0 +1,25 @@
+/**
+ * INSUFFICIENT_BALANCE of what moves credits: one message, whether the books or the network hold them.
+ */
+import { DomainError } from '../../lib/errors.ts';
+
+interface Shortage {
+  /** What was to be done with the credits. */
+  verb: 'retired' | 'transferred';
+  /** As the message names it, such as `buyer acme`. */
+  holder: string;
+  tokenAddress: string;
+  /** Whole tonnes. */
+  requested: bigint;
+  /** Whole tonnes. */
+  available: bigint;
+}
+
+export function insufficientBalance(shortage: Shortage): DomainError {
+  const { verb, holder, tokenAddress, requested, available } = shortage;
+  return new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${requested} tonnes were to be ${verb}, but ${holder} holds ${available} whole tonnes of token ${tokenAddress}.`,
+    { field: 'input.amountCO2e', requested: requested.toString(), available: available.toString() },
+  );
+}

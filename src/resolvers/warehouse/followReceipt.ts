@@ -1,0 +1,25 @@
+/**
+ * Receipts as they are followed: with their lien, which changes without the receipt's row.
+ */
+import type { Db } from '../../db/connection.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { SubjectKind } from '../core/subjectFollower.ts';
+import { findLiens, type ReceiptPledge } from './findPledge.ts';
+import { findReceiptsByIds, type Receipt } from './findReceipt.ts';
+
+export type FollowedReceipt = Receipt & { lien: ReceiptPledge | null };
+
+export const FOLLOWED_RECEIPTS: SubjectKind<FollowedReceipt> = {
+  readMany,
+  isFinal: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
+  hidden: [],
+};
+
+export async function findFollowedReceipt({ db }: Needs<'db'>, id: string): Promise<FollowedReceipt | null> {
+  return (await readMany(db, [id])).get(id) ?? null;
+}
+
+async function readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, FollowedReceipt>> {
+  const [receipts, liens] = await Promise.all([findReceiptsByIds({ db }, ids), findLiens({ db }, ids)]);
+  return new Map([...receipts].map(([id, receipt]) => [id, { ...receipt, lien: liens.get(id) ?? null }]));
+}

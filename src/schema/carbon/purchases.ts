@@ -1,0 +1,42 @@
+/**
+ * A buyer's purchases.
+ */
+import { countPurchases, listPurchases } from '../../resolvers/carbon/readBuyerAccount.ts';
+import { builder } from '../core/builder.ts';
+import { FILTER_RULE, fromTime, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { listNames, pageOf } from '../core/paging.ts';
+import { BuyerAccountRef } from './buyerAccount.ts';
+import { PurchaseRef } from './purchase.ts';
+import { transferCursors } from './statement.ts';
+
+const PurchaseFilterInput = builder.inputType('PurchaseFilter', {
+  description: `A purchase ${FILTER_RULE}`,
+  fields: (t) => ({
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Booked') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Booked') }),
+  }),
+});
+
+const cursors = transferCursors('purchases');
+
+builder.objectField(BuyerAccountRef, 'purchases', (t) =>
+  t.connection(
+    {
+      type: PurchaseRef,
+      description:
+        'What the buyer bought, newest first, a page at a time. Together with what else moved the balances, it is in the ' +
+        '`statement`.',
+      args: {
+        filter: t.arg({ type: PurchaseFilterInput, description: 'Which purchases; all when omitted.' }),
+      },
+      resolve: ({ buyerId }, args, { dependencies }) =>
+        pageOf(args, cursors, {
+          list: (page) => listPurchases(dependencies, buyerId, args.filter ?? {}, page),
+          cursorOf: ({ cursor }) => cursor,
+          count: () => countPurchases(dependencies, buyerId, args.filter ?? {}),
+        }),
+    },
+    ...listNames('Purchase'),
+  ),
+);

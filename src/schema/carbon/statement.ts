@@ -1,0 +1,111 @@
+/**
+ * A buyer's statement: every change of its balances.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import {
+  countStatement,
+  listStatement,
+  type StatementCursor,
+  type StatementEntry,
+} from '../../resolvers/carbon/readBuyerAccount.ts';
+import { builder } from '../core/builder.ts';
+import { FILTER_RULE, fromTime, PROJECT_TOKENS, untilTime } from '../core/filters.ts';
+import { cursorValues, listNames, pageOf, tupleCursors } from '../core/paging.ts';
+import { BuyerAccountRef } from './buyerAccount.ts';
+import { projectOf, ProjectRef } from './project.ts';
+
+/** Of a list of one buyer's transfers. */
+export const transferCursors = (list: string) =>
+  tupleCursors<StatementCursor, [string, string, string]>(list, {
+    parts: [cursorValues.moment, cursorValues.bigint, cursorValues.bigint],
+    split: ({ postedAt, accountId, version }) => [postedAt, accountId, version],
+    join: ([postedAt, accountId, version]) => ({ postedAt, accountId, version }),
+  });
+const cursors = transferCursors('statement');
+
+const StatementEntryKind = builder.enumType('StatementEntryKind', {
+  description: "Why a buyer's balance changed.",
+  values: {
+    PURCHASE: { value: 'purchase', description: 'The buyer purchased credits.' },
+    RETIREMENT_HOLD: { value: 'retirement_hold', description: 'Credits were held for a retirement.' },
+    RETIREMENT_RETURN: {
+      value: 'retirement_return',
+      description: 'The network refused the burn, and the credits were returned.',
+    },
+    TRANSFER: {
+      value: 'credit_transfer',
+      description: 'Credits came from another buyer, or went to one: `change` tells which.',
+    },
+  } as const,
+});
+
+export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEntry').implement({
+  description: "One change of a buyer's balance in the platform's double-entry books; it is never changed.",
+  fields: (t) => ({
+    project: t.field({
+      type: ProjectRef,
+      description: 'The project whose credits moved.',
+      resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
+    }),
+    version: t.string({
+      description:
+        "Its position in the history of the buyer's balance of this project's credits, from 1 without gaps, as a decimal string.",
+      resolve: ({ version }) => version.toString(),
+    }),
+    kind: t.field({ type: StatementEntryKind, description: 'Why the balance changed.', resolve: kindOf }),
+    change: t.string({
+      description: 'Whole tonnes CO2e as a decimal string, negative when they left the balance.',
+      resolve: ({ amountTonnes }) => amountTonnes.toString(),
+    }),
+    balanceBefore: t.expose('balanceBeforeTonnes', {
+      type: 'Tonnes',
+      description: "The balance of this project's credits before, in whole tonnes CO2e.",
+    }),
+    balanceAfter: t.expose('balanceAfterTonnes', {
+      type: 'Tonnes',
+      description: "The balance of this project's credits after, in whole tonnes CO2e.",
+    }),
+    postedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was booked, in Unix seconds.',
+      resolve: ({ postedAt }) => unixSeconds(postedAt),
+    }),
+  }),
+});
+
+/** Never those of accounts that are no buyer's. */
+function kindOf({ kind }: StatementEntry) {
+  if (kind === 'issue' || kind === 'retirement_settle') {
+    throw new Error(`a buyer's account has an entry of kind ${kind}`);
+  }
+  return kind;
+}
+
+const StatementFilterInput = builder.inputType('StatementFilter', {
+  description: `An entry ${FILTER_RULE}`,
+  fields: (t) => ({
+    tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Booked') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Booked') }),
+  }),
+});
+
+builder.objectField(BuyerAccountRef, 'statement', (t) =>
+  t.connection(
+    {
+      type: StatementEntryRef,
+      description:
+        "Every change of the buyer's balances, of all projects together, oldest first, a page at a time.",
+      args: {
+        filter: t.arg({ type: StatementFilterInput, description: 'Which entries; all when omitted.' }),
+      },
+      resolve: ({ buyerId }, args, { dependencies }) =>
+        pageOf(args, cursors, {
+          list: (page) => listStatement(dependencies, buyerId, args.filter ?? {}, page),
+          cursorOf: ({ cursor }) => cursor,
+          count: () => countStatement(dependencies, buyerId, args.filter ?? {}),
+        }),
+    },
+    ...listNames('StatementEntry'),
+  ),
+);

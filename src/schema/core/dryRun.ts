@@ -1,0 +1,13 @@
+/**
+ * What `dryRun` means, in every mutation that has it. The input: `dryRun: t.boolean(DRY_RUN)`.
+ */
+
+export const DRY_RUN = {
+  defaultValue: false,
+  description:
+    'True to make every check and change nothing: the answer tells what would be, or the error that there would be. The ' +
+    '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.',
+} as const;
+
+/** The description of every payload's `dryRun`. */
+export const DRY_RUN_ANSWER = 'What would be; null unless `dryRun` was asked for.';

@@ -1,0 +1,48 @@
+/**
+ * The form of every list's filter, stated once: plural members take lists, times are from … until, amounts min … max.
+ */
+import { z } from 'zod';
+import { buyerId, keyword, label, type TextRule } from './text.ts';
+
+const MAX_VALUES = 100;
+const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
+
+/** Of each filter input, after what it selects. */
+export const FILTER_RULE =
+  'must match every member that is given: of a list, one of its values (an empty list matches nothing).';
+
+/** A list of values that a filter lets through. */
+export function filterList<Value>(): z.ZodType<Value[], Value[]> {
+  return z.array(z.custom<Value>()).max(MAX_VALUES, TOO_MANY);
+}
+
+function textList(rule: TextRule): z.ZodType<string[], string[]> {
+  return z.array(rule).max(MAX_VALUES, TOO_MANY);
+}
+
+/** Subjects of tokens: of buyers, farmers, lenders, callers; and ids of warehouses. */
+export const subjectList = textList(buyerId);
+/** Kinds and types, whose spelling must match. */
+export const labelList = textList(label);
+/** Codes, names of fields, ids. */
+export const keywordList = textList(keyword);
+
+/** The description of a list of values. */
+export function oneOf(what: string): string {
+  return `${what}, at most ${MAX_VALUES}.`;
+}
+
+/** The descriptions of a range of times. */
+export function fromTime(what: string): string {
+  return `${what} at this time or later, in Unix seconds.`;
+}
+
+export function untilTime(what: string): string {
+  return `${what} before this time, in Unix seconds.`;
+}
+
+/** A member of what belongs to projects. */
+export const PROJECT_TOKENS = {
+  validate: { schema: filterList<string>() },
+  description: oneOf('Of the project with one of these tokens'),
+} as const;

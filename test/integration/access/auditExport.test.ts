@@ -1,0 +1,95 @@
+/**
+ * Old entries of the audit log go to a file and out of the table; what is left still proves that it is complete.
+ */
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
+import { HISTORY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/history.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+const DAY_MS = 86_400_000;
+const before = new Date('2026-06-01T00:00:00Z');
+const [old, unfinished, young] = [-10, -5, 10].map((days) => new Date(before.getTime() + days * DAY_MS));
+let database: TestDatabase;
+let folder: string;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  folder = await mkdtemp(join(tmpdir(), 'audit-'));
+});
+afterAll(async () => {
+  await database.drop();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function write(writerId: string, startedAt: Date | undefined, outcome: string | null): Promise<void> {
+  const row = {
+    id: randomUUID(),
+    started_at: startedAt,
+    request_id: 'test',
+    caller_roles: [],
+    remote_address: '192.0.2.1',
+    field: 'retire',
+    outcome,
+    ended_at: outcome === null ? null : startedAt,
+    subject_ids: [],
+  };
+  await database.handle.db.execute(
+    sql`SELECT insert_audit_entries(${writerId}, ${JSON.stringify([row])}::text::json)`,
+  );
+}
+
+async function contradictions(): Promise<string[]> {
+  const found = await Promise.all(
+    HISTORY_CONTRADICTIONS.map(({ query }) => database.handle.sql.unsafe(query)),
+  );
+  return found.flat().map(({ message }) => String(message));
+}
+
+const numbers = async (writerId: string) =>
+  (
+    await database.handle.sql`SELECT number::int FROM audit_entries WHERE writer_id = ${writerId} ORDER BY 1`
+  ).map(({ number }) => Number(number));
+
+it('exports the first entries of each process, then removes them, and can be proved afterwards', async () => {
+  const { db, sql: ask } = database.handle;
+  const [ended, running] = [randomUUID(), randomUUID()];
+  for (const startedAt of [old, old, young]) await write(ended, startedAt, 'OK');
+  await write(running, old, 'OK');
+  await write(running, unfinished, null);
+  await write(running, old, 'OK');
+
+  const kept = join(folder, 'kept.jsonl');
+  expect(await exportAuditLog({ db, before, path: kept, prune: false })).toBe(3);
+  expect([await numbers(ended), await numbers(running)]).toEqual([
+    [1, 2, 3],
+    [1, 2, 3],
+  ]);
+
+  const path = join(folder, 'audit.jsonl');
+  expect(await exportAuditLog({ db, before, path, prune: true })).toBe(3);
+  expect([await numbers(ended), await numbers(running)]).toEqual([[3], [2, 3]]);
+  expect(await contradictions()).toEqual([]);
+
+  const text = await readFile(path, 'utf8');
+  const lines = text.split('\n').filter((line) => line.includes(ended));
+  expect(lines.map((line) => (JSON.parse(line) as { number: number }).number)).toEqual([1, 2]);
+  const [pruning] = await ask`SELECT * FROM audit_prunings WHERE writer_id = ${ended}`;
+  expect(pruning).toMatchObject({ from_number: '1', to_number: '2' });
+  const digest = createHash('sha256')
+    .update(lines.map((line) => `${line}\n`).join(''))
+    .digest();
+  expect(Buffer.from(pruning?.['sha256'] as Uint8Array)).toEqual(digest);
+
+  // Again: nothing is left to do, and a file that is there is not overwritten.
+  expect(await exportAuditLog({ db, before, path: join(folder, 'none.jsonl'), prune: true })).toBe(0);
+  await expect(exportAuditLog({ db, before, path, prune: true })).rejects.toThrow(/EEXIST/);
+
+  await expect(ask`DELETE FROM audit_entries WHERE writer_id = ${ended}`).rejects.toThrow(/append/);
+  await expect(ask`UPDATE audit_writers SET pruned = 3 WHERE id = ${ended}`).rejects.toThrow(/only grow/);
+  await expect(ask`DELETE FROM audit_prunings`).rejects.toThrow(/append/);
+});

@@ -1,0 +1,68 @@
+/**
+ * A long history that is read for the first time: many pages a transaction, and no gap when one of them is missing.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { countStored } from '../../../src/feed/appendRecords.ts';
+import { fillToken } from '../../../src/feed/fillToken.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+
+const RECORDS = 2_450;
+
+let database: TestDatabase;
+let platform: Platform;
+let token: { projectId: string; tokenAddress: string };
+let reads: number[];
+let missing: number | null;
+
+beforeAll(async () => {
+  database = await createTestDatabase({ poolSize: 20 });
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+  const { id: projectId, tokenAddress } = await openProject(platform, 100n);
+  token = { projectId, tokenAddress };
+  await platform.stop();
+});
+afterAll(() => database.drop());
+
+/** A token whose history is longer than a test could burn. */
+function network(): LedgerNetwork {
+  const { network: real } = platform.dependencies;
+  return {
+    ...real,
+    async retirementRecords(_tokenAddress, from, limit) {
+      reads.push(from);
+      if (missing === from) throw new NetworkUnavailable('connection refused');
+      const records = Array.from({ length: Math.max(0, Math.min(limit, RECORDS - from)) }, (_, i) => ({
+        index: from + i,
+        retiredBy: real.custodyAddress,
+        amount: toBaseUnits(1n),
+        timestamp: 1_700_000_000n,
+        beneficiary: 'Acme Ltd',
+        note: `#${from + i}`,
+      }));
+      const totalRetired = toBaseUnits(BigInt(RECORDS));
+      return { records, totals: { totalSupply: 0n, totalRetired, totalRetirements: RECORDS } };
+    },
+  };
+}
+
+it('stores what comes before a page without an answer, and goes on from there', async () => {
+  const { dependencies } = platform;
+  const deps = { ...dependencies.feed, network: network() };
+  reads = [];
+  missing = 600;
+  await expect(fillToken(deps, token)).rejects.toThrow('connection refused');
+  expect(await countStored(dependencies.db, token.tokenAddress)).toBe(600);
+
+  reads = [];
+  missing = null;
+  expect(await fillToken(deps, token)).toMatchObject({ totalRetirements: RECORDS });
+  expect(await countStored(dependencies.db, token.tokenAddress)).toBe(RECORDS);
+  // Each page once, ten of them a transaction.
+  expect(reads.toSorted((a, b) => a - b)).toEqual([600, 800, 1000, 1200, 1400, 1600, 1800, 2000, 2200, 2400]);
+});

@@ -1,0 +1,68 @@
+/**
+ * Answers that are too large, and large answers that are never read: neither takes the memory that others need.
+ */
+import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { expect, it } from 'vitest';
+import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
+import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
+import { HELLO, rates, serveWith as serve } from '../../support/http/flooded.ts';
+
+const MEGABYTE = 1024 * 1024;
+
+/** Its estimate is small: nothing in the types tells how long the text is. */
+function schemaOfLongText() {
+  const builder = createBuilder<object>();
+  builder.queryType({
+    fields: (t) => ({
+      hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
+      long: t.string({
+        args: { megabytes: t.arg.int({ required: true }) },
+        authScopes: { public: true },
+        resolve: (_root, { megabytes }) => 'x'.repeat(megabytes * MEGABYTE),
+      }),
+    }),
+  });
+  return builder.toSchema();
+}
+
+const start = () => serve(rates({ cpuPercentPerAddress: 1_000_000 }), { schema: schemaOfLongText() });
+
+it.each(TRANSPORTS)('over %s an answer over the limit is OPERATION_TOO_LARGE', async (over) => {
+  const { api } = await start();
+  const { data, errors } = await askOver(over, api, { query: '{ long(megabytes: 25) }' });
+  expect([data, errors.map(({ extensions }) => extensions.code)]).toEqual([null, ['OPERATION_TOO_LARGE']]);
+  const modest = await askOver(over, api, { query: '{ long(megabytes: 2) }' });
+  expect(modest.data?.['long']).toHaveLength(2 * MEGABYTE);
+});
+
+it('large answers that are not read hold their bytes until they are, and no other address waits', async () => {
+  const { api } = await start();
+  const query = '{ long(megabytes: 20) }';
+  const held: IncomingMessage[] = [];
+  for (let i = 0; i < 3; i++) held.push(await unread(api, query));
+  expect(codesOf(await askOver('http', api, { query }))).toEqual(['OVERLOADED']);
+  expect(codesOf(await askOver('websocket', api, { query }))).toEqual(['OVERLOADED']);
+  expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
+  const other = await unread(api, query, '127.0.0.2');
+  expect(other.statusCode).toBe(200);
+  for (const response of [...held, other]) response.destroy();
+  await expect
+    .poll(async () => codesOf(await askOver('http', api, { query: '{ long(megabytes: 10) }' })))
+    .toEqual([]);
+});
+
+it.each(['http', 'websocket'] as const)('over %s an answer that was read holds nothing', async (over) => {
+  const { api } = await start();
+  for (let i = 0; i < 5; i++) {
+    expect(codesOf(await askOver(over, api, { query: '{ long(megabytes: 20) }' }))).toEqual([]);
+  }
+});
+
+function unread(url: string, query: string, localAddress = '127.0.0.1'): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    const request = httpRequest(`${url}?query=${encodeURIComponent(query)}`, { localAddress });
+    request.on('response', (response) => resolve(response.pause()));
+    request.on('error', reject);
+    request.end();
+  });
+}

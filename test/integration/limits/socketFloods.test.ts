@@ -1,0 +1,102 @@
+/**
+ * One websocket that sends without end: it is closed with a reason, its neighbours take turns with it until then, and
+ * clients at other addresses notice nothing.
+ */
+import { expect, it } from 'vitest';
+import { WebSocket } from 'ws';
+import { askOver } from '../../support/http/askOver.ts';
+import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+
+interface Opened {
+  socket: WebSocket;
+  /** Ids of the operations that were answered, in order. */
+  answered: string[];
+  closed: Promise<{ code: number; reason: string }>;
+}
+
+async function openSocket(url: string, localAddress = '127.0.0.1'): Promise<Opened> {
+  const socket = new WebSocket(url, 'graphql-transport-ws', { localAddress });
+  const answered: string[] = [];
+  const closed = new Promise<{ code: number; reason: string }>((resolve) => {
+    socket.once('close', (code, reason) => resolve({ code, reason: reason.toString() }));
+  });
+  await new Promise((resolve, reject) => {
+    socket.once('open', resolve);
+    socket.on('error', reject);
+  });
+  const acknowledged = new Promise((resolve) => socket.once('message', resolve));
+  socket.send('{"type":"connection_init"}');
+  await acknowledged;
+  socket.on('message', (data: Buffer) => {
+    const { id, type } = JSON.parse(data.toString()) as { id?: string; type: string };
+    if (type === 'next' && id !== undefined) answered.push(id);
+  });
+  return { socket, answered, closed };
+}
+
+const subscribe = (id: string, query = '{ hello }') =>
+  JSON.stringify({ id, type: 'subscribe', payload: { query } });
+
+it.each<[string, number, (socket: WebSocket, i: number) => void]>([
+  ['pings', 1_500, (socket) => socket.ping()],
+  ['pongs', 1_500, (socket) => socket.pong()],
+  ["the protocol's own pings", 2_000, (socket) => socket.send('{"type":"ping"}')],
+  ['subscribe messages', 2_000, (socket, i) => socket.send(subscribe(String(i)))],
+])('that sends too many %s is closed 4429 with the reason, others are served', async (_what, count, send) => {
+  const { wsUrl, api } = await serve({});
+  const other = await openSocket(wsUrl);
+  const flooding = await openSocket(wsUrl);
+  for (let i = 0; i < count; i++) send(flooding.socket, i);
+  other.socket.send(subscribe('other'));
+  const { code, reason } = await flooding.closed;
+  // 1006: a client that does not read the reason within a second is cut off.
+  if (code !== 1006) expect([code, reason]).toEqual([4429, expect.stringContaining('messages')]);
+  await expect.poll(() => other.answered).toEqual(['other']);
+  expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
+  other.socket.close();
+});
+
+it('takes turns with others on the same address, one message each', async () => {
+  const { wsUrl } = await serve({});
+  const busy = await openSocket(wsUrl);
+  const other = await openSocket(wsUrl);
+  const turns: string[] = [];
+  busy.socket.on('message', () => turns.push('busy'));
+  other.socket.on('message', () => turns.push('other'));
+  // Both are sent before the server, which runs in this process, can read anything.
+  for (let i = 0; i < 80; i++) busy.socket.send(subscribe(String(i)));
+  other.socket.send(subscribe('only'));
+  await expect.poll(() => other.answered.length + busy.answered.length).toBe(81);
+  // Two messages for each operation.
+  expect(turns.indexOf('other')).toBeLessThan(turns.length / 2);
+  busy.socket.close();
+  other.socket.close();
+});
+
+it('can share its flood with other sockets of its address no further than the address may', async () => {
+  const { wsUrl, api } = await serve(rates({ addressPerMinute: 1_200 }));
+  const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(wsUrl)));
+  const others = await openSocket(wsUrl, '127.0.0.2');
+  for (const { socket } of sockets) {
+    for (let i = 0; i < 200; i++) socket.send('{"type":"ping"}');
+  }
+  const { code, reason } = await Promise.race(sockets.map(({ closed }) => closed));
+  expect([code, reason]).toEqual([4429, expect.stringContaining('address')]);
+  others.socket.send(subscribe('other'));
+  await expect.poll(() => others.answered).toEqual(['other']);
+  expect(await statusFrom('127.0.0.2', api)).toBe(200);
+  for (const { socket } of [...sockets, others]) socket.terminate();
+});
+
+it('is refused when its documents cost more computing time than an address may use', async () => {
+  const { api } = await serve(rates({ cpuPercentPerAddress: 1 }));
+  const expensive = (i: number) =>
+    `query q${i} { ${Array.from({ length: 45 }, (_, k) => `a${i}_${k}: hello`).join(' ')} }`;
+  let codes: unknown[] = [];
+  for (let i = 0; codes.length === 0; i++) {
+    const { errors } = await askOver('http', api, { query: expensive(i) });
+    codes = errors.map(({ extensions }) => [extensions.code, extensions['policy']]);
+  }
+  expect(codes).toEqual([['RATE_LIMITED', 'cpu']]);
+  expect(await statusFrom('127.0.0.2', api)).toBe(200);
+});

@@ -1,0 +1,6 @@
+/** The books' own arithmetic, apart from what the postings are for. */
+import type { Db } from '../../../src/db/connection.ts';
+import { BOOKS_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/books.ts';
+import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
+
+export const findBookContradictions = (db: Db) => findContradictions(db, BOOKS_CONTRADICTIONS);

@@ -1,0 +1,87 @@
+/** A wrong global id is told with the path at which it stood, as every other wrong input is. */
+import {
+  graphql,
+  isInputObjectType,
+  getNamedType,
+  type GraphQLArgument,
+  type GraphQLInputField,
+} from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { encodeGlobalId } from '../../../../src/schema/core/globalIds.ts';
+import { schema } from '../../../../src/schema/index.ts';
+
+const UUID = '01a1fd63-66ce-7db7-82fe-eaf1f3dff1de';
+const contextValue = { caller: null, dependencies: {} };
+
+async function ask(source: string, variableValues: Record<string, unknown>) {
+  const { errors } = await graphql({ schema, source, variableValues, contextValue });
+  return errors?.map(({ message, originalError }) => [message, Reflect.get(originalError ?? {}, 'details')]);
+}
+
+const RECORDS = `query ($filter: RetirementRecordFilter, $more: [ID!]) {
+  a: retirementRecords(filter: $filter) { totalCount } b: retirementRecords(filter: { projectIds: $more }) { totalCount } }`;
+
+describe('a wrong global id', () => {
+  it.each([
+    ['garbage', 'garbage'],
+    ['of no type', Buffer.from(`Nothing:${UUID}`).toString('base64url')],
+    ['that is no UUID', Buffer.from("Project:' OR 1=1").toString('base64url')],
+    ['empty', ''],
+  ])('%s, in a list in a filter', async (_what, id) => {
+    const good = encodeGlobalId('Project', UUID);
+    const errors = await ask(RECORDS, { filter: { projectIds: [good, id] }, more: id });
+    expect(errors).toEqual([
+      [
+        expect.stringContaining('filter.projectIds.1 must be an id that this server gave out; it is "'),
+        {
+          field: 'filter.projectIds.1',
+        },
+      ],
+      [expect.stringContaining('filter.projectIds.0 must be an id'), { field: 'filter.projectIds.0' }],
+    ]);
+  });
+
+  it('of another type', async () => {
+    const filter = { projectIds: [encodeGlobalId('Receipt', UUID)] };
+    expect(await ask(RECORDS, { filter, more: [] })).toContainEqual([
+      expect.stringContaining('filter.projectIds.0 must be the id of Project, not of Receipt; it is "'),
+      { field: 'filter.projectIds.0' },
+    ]);
+  });
+
+  it('of a node', async () => {
+    const errors = await ask('query ($id: ID!) { node(id: $id) { id } }', { id: 'x' });
+    expect(errors).toEqual([[expect.stringContaining('id must be an id'), { field: 'id' }]]);
+  });
+
+  it('of a subscription and in the input of a mutation', async () => {
+    // The field's own resolver, since graphql-js runs no subscription here.
+    const { subscribe } = schema.getSubscriptionType()?.getFields()['projectUpdated'] ?? {};
+    const { resolve } = schema.getMutationType()?.getFields()['revokeApiKey'] ?? {};
+    for (const [run, args, field] of [
+      [subscribe, { id: 'x' }, 'id'],
+      [resolve, { input: { id: 'x' } }, 'input.id'],
+    ] as const) {
+      const told = await new Promise((settle) => {
+        settle(run?.(undefined, args, contextValue, {} as never));
+      }).catch((error: unknown) => error);
+      expect(told).toMatchObject({ code: 'BAD_USER_INPUT', details: { field } });
+    }
+  });
+});
+
+/** Every argument and member of an input that is an ID is checked: none is a plain text under another name. */
+it('each ID of the contract is a global id', () => {
+  const roots = [schema.getQueryType(), schema.getMutationType(), schema.getSubscriptionType()];
+  const unmarked: string[] = [];
+  const look = (path: string, { type, extensions }: GraphQLArgument | GraphQLInputField) => {
+    const named = getNamedType(type);
+    if (named.name === 'ID' && extensions['isRelayGlobalID'] !== true) unmarked.push(path);
+    if (!isInputObjectType(named)) return;
+    for (const field of Object.values(named.getFields())) look(`${path}.${field.name}`, field);
+  };
+  for (const field of roots.flatMap((root) => Object.values(root?.getFields() ?? {}))) {
+    for (const arg of field.args) look(`${field.name}.${arg.name}`, arg);
+  }
+  expect(unmarked).toEqual([]);
+});
