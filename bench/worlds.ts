@@ -18,7 +18,7 @@ export function startBenchWorld(
     case 'stellar':
       return startStellarWorld({
         channels: options.channels,
-        simulator: {
+        devnet: {
           closeEveryMs: options.blockSeconds * 1000,
           closeSeconds: Math.ceil(options.blockSeconds),
         },

@@ -28,10 +28,7 @@ const CLIENTS = 200;
 const PATIENCE_MS = 10 * 60_000;
 const BUYER = 'bench-buyer';
 
-export const networkRows: readonly Row[] = [
-  row('evm', 'an EVM chain'),
-  row('stellar', 'the Stellar simulator'),
-];
+export const networkRows: readonly Row[] = [row('evm', 'an EVM chain'), row('stellar', 'the Stellar devnet')];
 
 function row(name: BenchWorld, title: string): Row {
   return {

@@ -1,5 +1,5 @@
 /**
- * A simulated Stellar network with a settlement contract, a custody signer and channels, and adapters to it.
+ * A Stellar network on the real Soroban host with a settlement contract, a custody signer and channels, and adapters to it.
  */
 import { randomBytes } from 'node:crypto';
 import { Account, Keypair, Operation, rpc, TransactionBuilder } from '@stellar/stellar-sdk';
@@ -8,11 +8,11 @@ import { createStellarNetwork } from '../../src/ledger/network/stellar/network.t
 import type { StellarNetworkOptions } from '../../src/ledger/network/stellar/network.ts';
 import type { Address, LedgerNetwork } from '../../src/ledger/network/port.ts';
 import { deploy, freshSalt } from '../calls.ts';
-import { startSorobanSimulator } from './startSorobanSimulator.ts';
-import type { SorobanSimulator, SorobanSimulatorOptions } from './startSorobanSimulator.ts';
+import { startStellarDevnet } from './startStellarDevnet.ts';
+import type { StellarDevnet, StellarDevnetOptions } from './startStellarDevnet.ts';
 
 export interface StellarTestbed {
-  simulator: SorobanSimulator;
+  devnet: StellarDevnet;
   network: LedgerNetwork;
   twin: LedgerNetwork;
   stranger: LedgerNetwork;
@@ -31,33 +31,33 @@ export interface StellarTestbed {
 
 export interface TestbedOptions {
   channels: number;
-  simulator?: SorobanSimulatorOptions;
+  devnet?: StellarDevnetOptions;
   network?: Partial<StellarNetworkOptions>;
 }
 
 /**
  * A ledger every few milliseconds, a second apart by its own clock: signed bytes live for some seconds of the test.
  */
-const QUICK: SorobanSimulatorOptions = { closeEveryMs: 25, closeSeconds: 1 };
+const QUICK: StellarDevnetOptions = { closeEveryMs: 25, closeSeconds: 1 };
 
 export async function startStellarTestbed(options: TestbedOptions): Promise<StellarTestbed> {
-  const simulator = await startSorobanSimulator({ ...QUICK, ...options.simulator });
+  const devnet = await startStellarDevnet({ ...QUICK, ...options.devnet });
   const custody = Keypair.random();
   const other = Keypair.random();
   const channels = Array.from({ length: options.channels }, () => Keypair.random());
-  for (const key of [custody, other, ...channels]) simulator.fund(key.publicKey());
+  for (const key of [custody, other, ...channels]) devnet.fund(key.publicKey());
 
   const common: StellarNetworkOptions = {
-    name: 'stellar-simulated',
-    rpcUrl: simulator.url,
-    passphrase: simulator.passphrase,
+    name: 'stellar-devnet',
+    rpcUrl: devnet.url,
+    passphrase: devnet.passphrase,
     secretKey: custody.secret(),
     channelSecretKeys: channels.map((key) => key.secret()),
-    factoryAddress: simulator.factoryAddress,
-    settlementFactoryAddress: simulator.settlementFactory,
+    factoryAddress: devnet.factoryAddress,
+    settlementFactoryAddress: devnet.settlementFactory,
     maxInclusionFeeStroops: 1_000_000,
     validitySeconds: 300,
-    requestTimeoutMs: 5_000,
+    requestTimeoutMs: 30_000,
     ...options.network,
   };
   const settlementAddress = await deploySettlement(common, custody.publicKey());
@@ -65,7 +65,7 @@ export async function startStellarTestbed(options: TestbedOptions): Promise<Stel
   const open = (overrides: Partial<StellarNetworkOptions> = {}) =>
     createStellarNetwork({ ...complete, ...overrides });
   return {
-    simulator,
+    devnet,
     options: complete,
     network: await open(),
     twin: await open(),
@@ -76,14 +76,14 @@ export async function startStellarTestbed(options: TestbedOptions): Promise<Stel
     open,
     freshAddress: () => Keypair.fromRawEd25519Seed(randomBytes(32)).publicKey(),
     advanceClock: async (seconds) => {
-      const { closeLedger, passTime } = simulator.controls;
+      const { closeLedger, passTime } = devnet.controls;
       // Waiting transactions land before the time has passed; the next ledger is the first to show it.
       closeLedger();
       passTime(seconds);
       closeLedger();
     },
-    setPaused: (address, paused) => invoke(simulator, custody, address, paused ? 'pause' : 'unpause'),
-    close: () => simulator.close(),
+    setPaused: (address, paused) => invoke(devnet, custody, address, paused ? 'pause' : 'unpause'),
+    close: () => devnet.close(),
   };
 }
 
@@ -92,20 +92,20 @@ async function deploySettlement(options: StellarNetworkOptions, treasury: Addres
   return deploy(network, { kind: 'deployRampSettlement', salt: freshSalt(), treasury });
 }
 
-/** Any call by any signer, landed with the SDK alone. */
+/** Any call by any signer, landed with the SDK alone in a ledger that closes at once. */
 export async function invoke(
-  simulator: SorobanSimulator,
+  devnet: StellarDevnet,
   signer: Keypair,
   contract: Address,
   functionName: string,
   args: xdr.ScVal[] = [],
   bidStroops = 100_000,
 ): Promise<void> {
-  const server = new rpc.Server(simulator.url, { allowHttp: true });
+  const server = new rpc.Server(devnet.url, { allowHttp: true });
   const account = await server.getAccount(signer.publicKey());
   const draft = new TransactionBuilder(new Account(signer.publicKey(), account.sequenceNumber()), {
     fee: String(bidStroops),
-    networkPassphrase: simulator.passphrase,
+    networkPassphrase: devnet.passphrase,
     timebounds: { minTime: 0, maxTime: 0 },
   })
     .addOperation(Operation.invokeContractFunction({ contract, function: functionName, args }))
@@ -114,7 +114,8 @@ export async function invoke(
   transaction.sign(signer);
   const sent = await server.sendTransaction(transaction);
   if (sent.status !== 'PENDING') throw new Error(`${functionName} was not taken: ${sent.status}`);
-  const landed = await server.pollTransaction(sent.hash, { attempts: 200, sleepStrategy: () => 25 });
+  devnet.controls.closeLedger();
+  const landed = await server.getTransaction(sent.hash);
   if (landed.status !== rpc.Api.GetTransactionStatus.SUCCESS) {
     throw new Error(`${functionName} did not land: ${landed.status}`);
   }

@@ -1,5 +1,5 @@
 /**
- * The product's surroundings on a simulated Stellar network: a Soroban node with the deployed contracts, channels, and
+ * The product's surroundings on a Stellar network of its own: a Soroban node with the deployed contracts, channels, and
  * a double of an indexer.
  */
 import { randomBytes } from 'node:crypto';
@@ -7,7 +7,7 @@ import { Address, Keypair, nativeToScVal, TransactionBuilder } from '@stellar/st
 import type { StellarLedger } from '../../src/ledger/network/stellar/settings.ts';
 import { invoke, startStellarTestbed, type StellarTestbed } from './stellarTestbed.ts';
 import { startStellarIndexer } from './indexer.ts';
-import type { SorobanSimulatorOptions } from './startSorobanSimulator.ts';
+import type { StellarDevnetOptions } from './startStellarDevnet.ts';
 import type { Holder, NetworkWorld } from '../world.ts';
 
 export interface StellarWorld extends NetworkWorld {
@@ -16,23 +16,23 @@ export interface StellarWorld extends NetworkWorld {
 }
 
 export async function startStellarWorld(
-  options: { channels?: number; simulator?: SorobanSimulatorOptions } = {},
+  options: { channels?: number; devnet?: StellarDevnetOptions } = {},
 ): Promise<StellarWorld> {
-  const { channels = 4, simulator: simulatorOptions = {} } = options;
-  const testbed = await startStellarTestbed({ channels, simulator: simulatorOptions });
-  const { simulator, custody } = testbed;
-  const indexer = await startStellarIndexer(simulator);
+  const { channels = 4, devnet: devnetOptions = {} } = options;
+  const testbed = await startStellarTestbed({ channels, devnet: devnetOptions });
+  const { devnet, custody } = testbed;
+  const indexer = await startStellarIndexer(devnet);
   return {
     testbed,
     ledger: {
       family: 'stellar',
       name: 'stellar',
-      rpcUrl: simulator.url,
-      passphrase: simulator.passphrase,
+      rpcUrl: devnet.url,
+      passphrase: devnet.passphrase,
       secretKey: custody.secret(),
       channelSecretKeys: testbed.channels.map((key) => key.secret()),
-      factoryAddress: simulator.factoryAddress,
-      settlementFactoryAddress: simulator.settlementFactory,
+      factoryAddress: devnet.factoryAddress,
+      settlementFactoryAddress: devnet.settlementFactory,
       settlementAddress: testbed.settlementAddress,
       maxInclusionFeeStroops: 1_000_000,
       requestTimeoutMs: 10_000,
@@ -41,7 +41,7 @@ export async function startStellarWorld(
     createHolder: async () => createHolder(testbed),
     setPaused: testbed.setPaused,
     transferFromCustody: (tokenAddress, to, amount) =>
-      invoke(simulator, custody, tokenAddress, 'transfer', [
+      invoke(devnet, custody, tokenAddress, 'transfer', [
         new Address(custody.publicKey()).toScVal(),
         new Address(to).toScVal(),
         nativeToScVal(amount, { type: 'i128' }),
@@ -54,13 +54,13 @@ export async function startStellarWorld(
   };
 }
 
-function createHolder({ simulator }: StellarTestbed): Holder {
+function createHolder({ devnet }: StellarTestbed): Holder {
   const key = Keypair.fromRawEd25519Seed(randomBytes(32));
-  simulator.fund(key.publicKey());
+  devnet.fund(key.publicKey());
   return {
     address: key.publicKey(),
     async sign({ payload }) {
-      const transaction = TransactionBuilder.fromXDR(payload, simulator.passphrase);
+      const transaction = TransactionBuilder.fromXDR(payload, devnet.passphrase);
       transaction.sign(key);
       return transaction.toXDR();
     },

@@ -1,29 +1,34 @@
 /**
  * Entries that the network has archived: records that are read all the same, and calls that need them.
  */
+import { Account, Operation, rpc, SorobanDataBuilder, TransactionBuilder } from '@stellar/stellar-sdk';
+import type { xdr } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { instanceKey, retirementKey } from '../../../src/ledger/network/stellar/addresses.ts';
 import { land, mintedCarbon, prepare, retire, settled, TONNE } from '../../../devnet/calls.ts';
+import type { Protocol } from '../../../devnet/soroban/engine.ts';
+import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
+import type { RewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 
 let testbed: StellarTestbed;
 afterEach(() => testbed.close());
 
-async function open(protocolVersion: number): Promise<string> {
-  testbed = await startStellarTestbed({ channels: 2, simulator: { protocolVersion } });
+async function open(protocolVersion: Protocol): Promise<string> {
+  testbed = await startStellarTestbed({ channels: 2, devnet: { protocolVersion } });
   return mintedCarbon(testbed.network, 10n);
 }
 
 describe('records', () => {
   it('are read in one moment with the totals, also those that are archived', async () => {
-    const tokenAddress = await open(23);
+    const tokenAddress = await open(28);
     for (const note of ['first', 'second', 'third']) {
       await land(testbed.network, retire(tokenAddress, TONNE, note));
     }
     const before = await testbed.network.retirementRecords(tokenAddress, 0, 200);
-    testbed.simulator.controls.archive(retirementKey(tokenAddress, 1));
+    testbed.devnet.controls.archive(retirementKey(tokenAddress, 1));
     expect(await testbed.network.retirementRecords(tokenAddress, 0, 200)).toEqual(before);
     expect((await testbed.network.retirementRecords(tokenAddress, 1, 1)).records).toEqual([
       before.records[1],
@@ -31,10 +36,10 @@ describe('records', () => {
   });
 
   it('are never told with a hole: what can’t be read is unknown', async () => {
-    const tokenAddress = await open(23);
+    const tokenAddress = await open(28);
     for (const note of ['first', 'second']) await land(testbed.network, retire(tokenAddress, TONNE, note));
     // An entry that is counted but lost can't be on a real network; a node may still not show it.
-    testbed.simulator.controls.remove(retirementKey(tokenAddress, 0));
+    testbed.devnet.controls.remove(retirementKey(tokenAddress, 0));
     const read = testbed.network.retirementRecords(tokenAddress, 0, 200);
     await expect(read).rejects.toThrow(NetworkUnavailable);
     expect((await testbed.network.retirementRecords(tokenAddress, 1, 200)).records).toHaveLength(1);
@@ -43,30 +48,60 @@ describe('records', () => {
 
 describe('calls that need archived entries', () => {
   it('restore them along with themselves on today’s protocol', async () => {
-    const tokenAddress = await open(23);
-    testbed.simulator.controls.archive(instanceKey(tokenAddress));
+    const tokenAddress = await open(28);
+    testbed.devnet.controls.archive(instanceKey(tokenAddress));
     expect(await land(testbed.network, retire(tokenAddress, TONNE))).toEqual({
       kind: 'retired',
       retirementIndex: 0,
     });
   });
 
-  it('are preceded by a restoration of their own on an older one: a recorded attempt that is dead for the call', async () => {
-    const tokenAddress = await open(22);
-    testbed.simulator.controls.archive(instanceKey(tokenAddress));
-    const restoring = await prepare(testbed.network, retire(tokenAddress, TONNE));
-    expect(await testbed.network.broadcast(restoring.signedBytes)).toEqual({ status: 'accepted' });
-    const outcome = await settled(testbed.network, restoring);
+  it('are preceded by a restoration of their own where the node asks for it: a recorded attempt that is dead for the call', async () => {
+    const tokenAddress = await open(28);
+    const key = instanceKey(tokenAddress);
+    testbed.devnet.controls.archive(key);
+    const proxy = await startAskingForRestoration(key);
+    const network = await testbed.open({ rpcUrl: proxy.url });
+    const restoring = await prepare(network, retire(tokenAddress, TONNE));
+    expect(await network.broadcast(restoring.signedBytes)).toEqual({ status: 'accepted' });
+    const outcome = await settled(network, restoring);
     expect(outcome).toMatchObject({
       status: 'dead',
       proof: expect.stringContaining('restored archived entries') as string,
     });
-    expect((await testbed.network.carbonTotals(tokenAddress)).totalRetirements).toBe(0);
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(0);
+    proxy.onAnswer = () => {};
 
-    const calling = await prepare(testbed.network, retire(tokenAddress, TONNE));
+    const calling = await prepare(network, retire(tokenAddress, TONNE));
     expect(calling.sequence).toBe((restoring.sequence ?? 0n) + 1n);
-    await testbed.network.broadcast(calling.signedBytes);
-    expect(await settled(testbed.network, calling)).toMatchObject({ status: 'succeeded' });
-    expect((await testbed.network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    await network.broadcast(calling.signedBytes);
+    expect(await settled(network, calling)).toMatchObject({ status: 'succeeded' });
+    expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    await proxy.close();
   });
 });
+
+/** A node of before protocol 23, which has archived entries restored by a transaction of their own. */
+async function startAskingForRestoration(key: xdr.LedgerKey): Promise<RewritingProxy> {
+  const { url, passphrase } = testbed.devnet;
+  const source = testbed.custody.publicKey();
+  const draft = new TransactionBuilder(new Account(source, '0'), {
+    fee: '100',
+    networkPassphrase: passphrase,
+  })
+    .addOperation(Operation.restoreFootprint({}))
+    .setSorobanData(new SorobanDataBuilder().setReadWrite([key]).build())
+    .setTimeout(0)
+    .build();
+  const restoration = await new rpc.Server(url, { allowHttp: true }).simulateTransaction(draft);
+  if (!rpc.Api.isSimulationSuccess(restoration)) throw new Error(restoration.error);
+  const transactionData = restoration.transactionData.build().toXDR('base64');
+  const { minResourceFee } = restoration;
+  const proxy = await startRewritingProxy(url);
+  proxy.onAnswer = ({ method }, { result }) => {
+    if (method === 'simulateTransaction' && result) {
+      result['restorePreamble'] = { transactionData, minResourceFee };
+    }
+  };
+  return proxy;
+}

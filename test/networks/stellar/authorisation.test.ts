@@ -41,7 +41,7 @@ const warnings: unknown[] = [];
 
 beforeEach(async () => {
   testbed = await startStellarTestbed({ channels: 2 });
-  proxy = await startRewritingProxy(testbed.simulator.url);
+  proxy = await startRewritingProxy(testbed.devnet.url);
   behindProxy = await testbed.open({
     rpcUrl: proxy.url,
     log: { warn: (text: unknown) => warnings.push(text) },
@@ -204,16 +204,16 @@ describe('a node that does not know the source of operations', () => {
     let prepared: PreparedTransaction;
     beforeEach(async () => {
       prepared = await prepare(behindProxy, retire(tokenAddress, TONNE));
-      testbed.simulator.controls.hold();
+      testbed.devnet.controls.hold();
       await testbed.advanceClock(400);
       expect((await behindProxy.status()).closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
     });
 
     it('is not dead before its entry has expired, and then a new one is safe', async () => {
       expect(await behindProxy.outcome(prepared)).toEqual({ status: 'pending' });
-      testbed.simulator.controls.skipLedgers(100);
+      testbed.devnet.controls.skipLedgers(100);
       expect(await behindProxy.outcome(prepared)).toMatchObject({ status: 'dead' });
-      testbed.simulator.controls.release();
+      testbed.devnet.controls.release();
       expect(await land(behindProxy, retire(tokenAddress, TONNE))).toEqual({
         kind: 'retired',
         retirementIndex: 0,
@@ -221,7 +221,7 @@ describe('a node that does not know the source of operations', () => {
     });
 
     it('is never dead when its entry was used', async () => {
-      testbed.simulator.controls.release();
+      testbed.devnet.controls.release();
       await landElsewhere(prepared);
       expect(await settled(behindProxy, prepared)).toMatchObject({
         status: 'undeterminable',
@@ -231,7 +231,7 @@ describe('a node that does not know the source of operations', () => {
     });
 
     it('is left to people when the ledger need not show any more whether it was used', async () => {
-      testbed.simulator.controls.skipLedgers(17_400);
+      testbed.devnet.controls.skipLedgers(17_400);
       expect(await behindProxy.outcome(prepared)).toMatchObject({ status: 'undeterminable' });
     });
   });
@@ -243,11 +243,11 @@ describe('a node that does not know the source of operations', () => {
     ]);
     await behindProxy.broadcast(first.signedBytes);
     expect(await settled(behindProxy, first)).toMatchObject({ status: 'succeeded' });
-    testbed.simulator.controls.hold();
+    testbed.devnet.controls.hold();
     await behindProxy.broadcast(second.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await behindProxy.outcome(second)).toEqual({ status: 'pending' });
-    testbed.simulator.controls.skipLedgers(100);
+    testbed.devnet.controls.skipLedgers(100);
     expect(await behindProxy.outcome(second)).toMatchObject({
       status: 'refused',
       refusal: { reason: 'INSUFFICIENT_BALANCE' },
@@ -290,11 +290,11 @@ describe('a node that asks for entries of the transaction’s own source as well
   it('gets a holder’s envelope', async () => {
     const holder = Keypair.random();
     asked = holder.publicKey();
-    testbed.simulator.fund(asked);
+    testbed.devnet.fund(asked);
     await land(testbed.network, { kind: 'mint', tokenAddress, to: asked, amount: TONNE });
     const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
     const unsigned = await behindProxy.prepareForHolder(act, asked);
-    const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.simulator.passphrase);
+    const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.devnet.passphrase);
     expect(detachedIn(transaction.toEnvelope())).toEqual([]);
     transaction.sign(holder);
     const prepared = await behindProxy.openSigned(act, unsigned, transaction.toXDR());
@@ -305,18 +305,18 @@ describe('a node that asks for entries of the transaction’s own source as well
 
 /** What another account can do with a signed entry: land it in a transaction of its own, under another hash. */
 async function landElsewhere(prepared: PreparedTransaction): Promise<void> {
-  const { simulator } = testbed;
+  const { devnet } = testbed;
   const stranger = Keypair.random();
-  simulator.fund(stranger.publicKey());
-  const server = new rpc.Server(simulator.url, { allowHttp: true });
+  devnet.fund(stranger.publicKey());
+  const server = new rpc.Server(devnet.url, { allowHttp: true });
   const text = Buffer.from(prepared.signedBytes).toString('base64');
-  const original = TransactionBuilder.fromXDR(text, simulator.passphrase);
+  const original = TransactionBuilder.fromXDR(text, devnet.passphrase);
   const [operation] = original.operations;
   if (operation?.type !== 'invokeHostFunction') throw new Error('It calls no contract');
   const account = await server.getAccount(stranger.publicKey());
   const copy = new TransactionBuilder(new Account(stranger.publicKey(), account.sequenceNumber()), {
     fee: '1000',
-    networkPassphrase: simulator.passphrase,
+    networkPassphrase: devnet.passphrase,
     timebounds: { minTime: 0, maxTime: 0 },
     sorobanData: xdr.TransactionEnvelope.fromXDR(text, 'base64').v1().tx().ext().sorobanData(),
   })

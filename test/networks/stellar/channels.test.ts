@@ -37,9 +37,9 @@ describe('making channels', () => {
     testbed = await startStellarTestbed({ channels: 0 });
     const channels = freshKeys(130);
     const [rich, enough, poor, ...missing] = channels.map((key) => key.publicKey());
-    testbed.simulator.fund(rich ?? '', 77n * XLM);
-    testbed.simulator.fund(enough ?? '', 2n * XLM);
-    testbed.simulator.fund(poor ?? '', 2n * XLM - 1n);
+    testbed.devnet.fund(rich ?? '', 77n * XLM);
+    testbed.devnet.fund(enough ?? '', 2n * XLM);
+    testbed.devnet.fund(poor ?? '', 2n * XLM - 1n);
     const options = optionsFor(channels);
     const sequences: bigint[] = [];
     const done = await fundChannels(options, funding(sequences));
@@ -117,7 +117,7 @@ describe('a look at the network', () => {
       secretKey: stranger.secret(),
       channelSecretKeys: [testbed.channels[0]?.secret() ?? '', Keypair.random().secret()],
       factoryAddress: testbed.settlementAddress,
-      settlementFactoryAddress: testbed.simulator.factoryAddress,
+      settlementFactoryAddress: testbed.devnet.factoryAddress,
     });
     expect(found.get('funds')).toMatchObject({ verdict: 'wrong' });
     expect(found.get('channels')).toMatchObject({
@@ -129,7 +129,7 @@ describe('a look at the network', () => {
     expect(found.get('token factory')).toMatchObject({ verdict: 'wrong' });
     expect(found.get('settlement factory')).toMatchObject({ verdict: 'wrong' });
     expect(found.get('settlement roles')?.found).toContain(testbed.custody.publicKey());
-    testbed.simulator.fund(stranger.publicKey(), 2n * XLM);
+    testbed.devnet.fund(stranger.publicKey(), 2n * XLM);
     expect((await look({ ...testbed.options, secretKey: stranger.secret() })).get('funds')).toMatchObject({
       verdict: 'worse',
     });
@@ -140,7 +140,7 @@ describe('a look at the network', () => {
 
   it('is not stopped by a node that is away', async () => {
     testbed = await startStellarTestbed({ channels: 1 });
-    testbed.simulator.controls.faults.unreachable = 'reset';
+    testbed.devnet.controls.faults.unreachable = 'reset';
     const found = await look(testbed.options);
     expect(found.size).toBe(6);
     for (const check of found.values()) expect(check.verdict).toBe('wrong');

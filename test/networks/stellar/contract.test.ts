@@ -1,5 +1,5 @@
 /**
- * The Stellar adapter on the simulated network: the port's contract, with custody alone and through channels.
+ * The Stellar adapter on the real Soroban host: the port's contract, through few and many channels, on both protocols.
  */
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import { describeLedgerNetwork } from '../suite/network.ts';
@@ -11,9 +11,9 @@ describeLedgerNetwork('stellar, through 20 channels', traits, () => startStellar
 describeLedgerNetwork(
   'stellar, with two channels, where the settlement asks its caller itself',
   { ...traits, fewSlots: 2 },
-  () => startStellarTestbed({ channels: 2, simulator: { depositAuth: 'root' } }),
+  () => startStellarTestbed({ channels: 2, devnet: { depositAuth: 'root' } }),
 );
 
-describeLedgerNetwork('stellar, at a node of protocol 22', { ...traits, fewSlots: 3 }, () =>
-  startStellarTestbed({ channels: 3, simulator: { protocolVersion: 22 } }),
+describeLedgerNetwork('stellar, with five channels, on protocol 26', { ...traits, fewSlots: 5 }, () =>
+  startStellarTestbed({ channels: 5, devnet: { protocolVersion: 26 } }),
 );

@@ -1,5 +1,5 @@
 /**
- * The whole product on a simulated Stellar network.
+ * The whole product on a Stellar network with the real host.
  */
 import { startStellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
 import { describeDemo } from '../suite/demo.ts';

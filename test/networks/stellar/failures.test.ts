@@ -30,13 +30,13 @@ let testbed: StellarTestbed;
 afterEach(() => testbed.close());
 
 async function landHeld(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   for (const prepared of all) {
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
   }
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.closeLedger();
   const outcomes = await Promise.all(all.map((prepared) => testbed.network.outcome(prepared)));
-  testbed.simulator.controls.release();
+  testbed.devnet.controls.release();
   return outcomes;
 }
 
@@ -45,7 +45,7 @@ const refusalsIn = (outcomes: readonly Outcome[]) =>
 
 describe('a node that keeps no diagnostics', () => {
   const open = async (channels: number) => {
-    testbed = await startStellarTestbed({ channels, simulator: { showsDiagnostics: false } });
+    testbed = await startStellarTestbed({ channels, devnet: { diagnostics: false } });
   };
 
   it('leaves the reason to a simulation of the same call: refused for good', async () => {
@@ -68,10 +68,10 @@ describe('a node that keeps no diagnostics', () => {
     const tokenAddress = await mintedCarbon(testbed.network, 10n);
     const paused = await prepare(testbed.network, retire(tokenAddress, TONNE));
     await testbed.setPaused(tokenAddress, true);
-    testbed.simulator.controls.hold();
+    testbed.devnet.controls.hold();
     await testbed.network.broadcast(paused.signedBytes);
-    testbed.simulator.controls.closeLedger();
-    testbed.simulator.controls.release();
+    testbed.devnet.controls.closeLedger();
+    testbed.devnet.controls.release();
     await testbed.setPaused(tokenAddress, false);
     expect(await testbed.network.outcome(paused)).toMatchObject({
       status: 'dead',
@@ -123,8 +123,8 @@ describe('an explanation that the node does not give', () => {
   let tokenAddress: string;
 
   beforeEach(async () => {
-    testbed = await startStellarTestbed({ channels: 2, simulator: { showsDiagnostics: false } });
-    proxy = await startRewritingProxy(testbed.simulator.url);
+    testbed = await startStellarTestbed({ channels: 2, devnet: { diagnostics: false } });
+    proxy = await startRewritingProxy(testbed.devnet.url);
     behind = await testbed.open({ rpcUrl: proxy.url });
     tokenAddress = await mintedCarbon(testbed.network, 10n);
   });

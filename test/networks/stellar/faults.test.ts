@@ -16,7 +16,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { platformOn } from '../../support/platform.ts';
-import type { Faults } from '../../../devnet/stellar/soroban/faults.ts';
+import type { Faults } from '../../../devnet/soroban/faultProxy.ts';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
 
 const RETIREMENTS = 40;
@@ -58,7 +58,7 @@ const badTimes: fc.Arbitrary<{ faults: Partial<Faults>; price: number }> = fc.re
 });
 
 async function misbehave(times: readonly { faults: Partial<Faults>; price: number }[]): Promise<void> {
-  const { controls } = world.testbed.simulator;
+  const { controls } = world.testbed.devnet;
   for (const { faults, price } of times) {
     Object.assign(controls.faults, faults);
     controls.setInclusionPrice(price);

@@ -24,11 +24,11 @@ beforeEach(async () => {
   testbed = await startStellarTestbed({
     channels: 1,
     // The node keeps what waits, so that only the fee decides.
-    simulator: { queueTimeoutLedgers: 50 },
+    devnet: { queueLedgers: 50 },
     network: { maxInclusionFeeStroops: CAP_STROOPS },
   });
   tokenAddress = await mintedCarbon(testbed.network, 10n);
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
 });
 afterEach(() => testbed.close());
 
@@ -37,7 +37,7 @@ function feeOf({ signedBytes }: PreparedTransaction): {
   transaction: ReturnType<typeof TransactionBuilder.fromXDR>;
 } {
   const text = Buffer.from(signedBytes).toString('base64');
-  const transaction = TransactionBuilder.fromXDR(text, testbed.simulator.passphrase);
+  const transaction = TransactionBuilder.fromXDR(text, testbed.devnet.passphrase);
   const isBump = transaction instanceof FeeBumpTransaction;
   const inner = isBump ? transaction.innerTransaction : transaction;
   const data = inner.toEnvelope().v1().tx().ext().sorobanData();
@@ -47,18 +47,16 @@ function feeOf({ signedBytes }: PreparedTransaction): {
 
 /** Others land at a price that is too high for what waits. */
 async function othersPay(price: number): Promise<void> {
-  const { simulator, custody } = testbed;
+  const { devnet, custody } = testbed;
   const payer = Keypair.random();
-  simulator.fund(payer.publicKey());
-  simulator.controls.setInclusionPrice(price);
-  simulator.controls.release();
+  devnet.fund(payer.publicKey());
+  devnet.controls.setInclusionPrice(price);
   const args = [
     new Address(payer.publicKey()).toScVal(),
     new Address(custody.publicKey()).toScVal(),
     nativeToScVal(1n, { type: 'i128' }),
   ];
-  await invoke(simulator, payer, simulator.nativeAsset, 'transfer', args, price);
-  simulator.controls.hold();
+  await invoke(devnet, payer, devnet.nativeAsset, 'transfer', args, price);
 }
 
 /** A retirement that waits because the price went up after it was signed. */
@@ -66,7 +64,7 @@ async function stuckAt(price: number): Promise<PreparedTransaction> {
   const prepared = await prepare(testbed.network, retire(tokenAddress, TONNE));
   await testbed.network.broadcast(prepared.signedBytes);
   await othersPay(price);
-  for (let ledger = 0; ledger < 4; ledger += 1) testbed.simulator.controls.closeLedger();
+  for (let ledger = 0; ledger < 4; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
   return prepared;
 }
@@ -93,14 +91,14 @@ it('replaces what is stuck: the same transaction within, one landing, told under
 
   expect(await network.outcome(second)).toEqual({ status: 'pending' });
   expect(await network.broadcast(second.signedBytes)).toEqual({ status: 'accepted' });
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.closeLedger();
   const outcome = await network.outcome(second);
   expect(outcome).toMatchObject({ status: 'succeeded', result: { kind: 'retired', retirementIndex: 0 } });
   expect(await twin.outcome(first)).toEqual(outcome);
   expect(await network.broadcast(first.signedBytes)).toEqual({ status: 'accepted' });
   expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
-  testbed.simulator.controls.release();
-  testbed.simulator.controls.setInclusionPrice(100);
+  testbed.devnet.controls.release();
+  testbed.devnet.controls.setInclusionPrice(100);
   await land(network, retire(tokenAddress, TONNE));
 });
 
@@ -115,29 +113,31 @@ it('replaces its own bid when that is stuck as well', async () => {
   if (!third) throw new Error('It was not replace again');
   expect(feeOf(third).bid).toBeGreaterThanOrEqual(10 * feeOf(second).bid);
   expect(await testbed.network.broadcast(third.signedBytes)).toEqual({ status: 'accepted' });
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.closeLedger();
   expect(await testbed.network.outcome(third)).toMatchObject({ status: 'succeeded' });
   // The second envelope never landed, and can't any more: another one used its sequence.
-  testbed.simulator.controls.passTime(400);
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.passTime(400);
+  testbed.devnet.controls.closeLedger();
   expect(await testbed.network.outcome(second)).toMatchObject({ status: 'dead' });
 });
 
 it('lets be what need not, or may not, cost more', async () => {
   const { network } = testbed;
+  // What nine of ten pay is usual.
+  for (let at = 0; at < 10; at += 1) await othersPay(100);
   await othersPay(900);
   const fresh = await prepare(network, retire(tokenAddress, TONNE));
   expect(feeOf(fresh).bid).toBe(100);
   await network.broadcast(fresh.signedBytes);
   // Others bid more, but it has not waited long enough to say that it is stuck.
   expect(await network.replace(fresh)).toBeNull();
-  for (let ledger = 0; ledger < 4; ledger += 1) testbed.simulator.controls.closeLedger();
+  for (let ledger = 0; ledger < 4; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await network.replace(fresh)).not.toBeNull();
   // Ten times its bid would be over this adapter's cap.
   const thrifty = await testbed.open({ maxInclusionFeeStroops: 999 });
   expect(await thrifty.replace(fresh)).toBeNull();
   // Its fee is as good as any: something else keeps it.
-  testbed.simulator.controls.setInclusionPrice(100);
-  for (let ledger = 0; ledger < 60; ledger += 1) testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.setInclusionPrice(100);
+  for (let ledger = 0; ledger < 60; ledger += 1) testbed.devnet.controls.closeLedger();
   expect(await network.replace(fresh)).toBeNull();
 });

@@ -18,30 +18,27 @@ import type { StellarLedger } from '../../../src/ledger/network/stellar/settings
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
-import {
-  startSorobanSimulator,
-  type SorobanSimulator,
-} from '../../../devnet/stellar/startSorobanSimulator.ts';
+import { startStellarDevnet, type StellarDevnet } from '../../../devnet/stellar/startStellarDevnet.ts';
 import { pathOf } from '../../support/run/programs.ts';
 
 const run = promisify(execFile);
 const XLM = 10_000_000n;
 
-let simulator: SorobanSimulator;
+let devnet: StellarDevnet;
 let database: TestDatabase;
 let folder: string;
 let custody: Keypair;
 
 beforeEach(async () => {
   const startsAt = Math.floor(Date.now() / 1000);
-  simulator = await startSorobanSimulator({ startsAt, closeSeconds: 1 });
+  devnet = await startStellarDevnet({ startsAt, closeSeconds: 1 });
   database = await createTestDatabase();
   folder = await mkdtemp(join(tmpdir(), 'ledger-channels-'));
   custody = Keypair.random();
-  simulator.fund(custody.publicKey());
+  devnet.fund(custody.publicKey());
 });
 afterEach(async () => {
-  await simulator.close();
+  await devnet.close();
   await database.drop();
   await rm(folder, { recursive: true, force: true });
 });
@@ -51,9 +48,9 @@ function environment(more: Record<string, string> = {}): Record<string, string> 
     DATA_DIR: folder,
     DATABASE_URL: database.url,
     LEDGER_NETWORK: 'ledger-testnet',
-    LEDGER_RPC_URL: simulator.url,
+    LEDGER_RPC_URL: devnet.url,
     LEDGER_SECRET_KEY: custody.secret(),
-    LEDGER_FACTORY_ADDRESS: simulator.factoryAddress,
+    LEDGER_FACTORY_ADDRESS: devnet.factoryAddress,
     ...more,
   };
 }
@@ -101,7 +98,7 @@ describe('making channels', () => {
     const deps = { ledger: await ledgerOf(), dataDir: folder, db: database.handle.db, random: randomBytes };
     const more = { count: 1, fundsStroops: 20n * XLM };
     // 10 of 20 XLM is half; one of them gets below it.
-    simulator.fund(poor ?? '', -1n);
+    devnet.fund(poor ?? '', -1n);
     const topped = await ensureChannels(deps, more);
     expect(topped).toMatchObject({ made: [], toppedUp: [poor] });
     const balanceOf = (address = '') =>
@@ -127,9 +124,9 @@ describe('making channels', () => {
   });
 
   it('goes on after a node that was away', async () => {
-    simulator.controls.faults.unreachable = 'status-503';
+    devnet.controls.faults.unreachable = 'status-503';
     await expect(ensure(2)).rejects.toThrow();
-    simulator.controls.faults.unreachable = null;
+    devnet.controls.faults.unreachable = null;
     expect((await ensure(2)).made).toHaveLength(2);
   });
 

@@ -19,7 +19,7 @@ let retired: PreparedTransaction;
 
 beforeEach(async () => {
   testbed = await startStellarTestbed({ channels: 1 });
-  proxy = await startRewritingProxy(testbed.simulator.url);
+  proxy = await startRewritingProxy(testbed.devnet.url);
   behindProxy = await testbed.open({ rpcUrl: proxy.url });
   deployed = await landed(await prepare(testbed.network, deployCarbon()));
   const tokenAddress = await mintedCarbon(testbed.network, 10n);

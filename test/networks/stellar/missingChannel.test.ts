@@ -68,7 +68,7 @@ it('is left out, told once, and signs when it is there', async () => {
     { status: 'ready', checks: { channels: '1 of 2 signing accounts do not exist' } },
   ]);
 
-  world.testbed.simulator.fund(late.publicKey());
+  world.testbed.devnet.fund(late.publicKey());
   const signedByIt = () => dependencies.db.$count(attempts, inArray(attempts.source, [late.publicKey()]));
   await expect
     .poll(

@@ -21,7 +21,7 @@ let tokenAddress: string;
 
 beforeEach(async () => {
   testbed = await startStellarTestbed({ channels: 1 });
-  proxy = await startRewritingProxy(testbed.simulator.url);
+  proxy = await startRewritingProxy(testbed.devnet.url);
   proxy.onAnswer = ({ method }, answer) => {
     if (!UNKNOWN.has(method ?? '')) return;
     delete answer.result;
@@ -42,52 +42,52 @@ it('lands calls, and reads what they did', async () => {
 });
 
 it('does not replace what it knows no price for', async () => {
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   const prepared = await prepare(modest, retire(tokenAddress, TONNE));
-  testbed.simulator.controls.skipLedgers(5);
+  testbed.devnet.controls.skipLedgers(5);
   expect(await modest.replace(prepared)).toBeNull();
 });
 
 it('is not believed when it says once that what landed did not', async () => {
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   const prepared = await prepare(modest, retire(tokenAddress, TONNE));
   await modest.broadcast(prepared.signedBytes);
-  testbed.simulator.controls.closeLedger();
-  testbed.simulator.controls.passTime(VALIDITY_SECONDS + 10);
-  testbed.simulator.controls.closeLedger();
-  testbed.simulator.controls.faults.denyTransactions = 1;
+  testbed.devnet.controls.closeLedger();
+  testbed.devnet.controls.passTime(VALIDITY_SECONDS + 10);
+  testbed.devnet.controls.closeLedger();
+  testbed.devnet.controls.faults.denyTransactions = 1;
   expect(await modest.outcome(prepared)).toMatchObject({ status: 'succeeded' });
 });
 
 it('leaves to an operator what used an own sequence: only the platform can have', async () => {
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   const first = await prepare(modest, retire(tokenAddress, TONNE, 'first'));
   const second = await prepare(modest, retire(tokenAddress, TONNE, 'second'));
   await modest.broadcast(first.signedBytes);
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.closeLedger();
   expect(await modest.outcome(second)).toEqual({ status: 'pending' });
-  testbed.simulator.controls.passTime(VALIDITY_SECONDS + 10);
-  testbed.simulator.controls.closeLedger();
+  testbed.devnet.controls.passTime(VALIDITY_SECONDS + 10);
+  testbed.devnet.controls.closeLedger();
   expect(await modest.outcome(second)).toMatchObject({ status: 'undeterminable' });
   expect(await modest.outcome(first)).toMatchObject({ status: 'succeeded' });
 });
 
 it('is believed of a holder’s act, once the holder used the sequence for something else', async () => {
   const holder = Keypair.random();
-  testbed.simulator.fund(holder.publicKey());
+  testbed.devnet.fund(holder.publicKey());
   const to = holder.publicKey();
   await land(modest, { kind: 'mint', tokenAddress, to, amount: 10n * TONNE });
   const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
   const [first, second] = await Promise.all(
     [act, { ...act, note: 'another' }].map(async (each) => {
       const unsigned = await modest.prepareForHolder(each, to);
-      const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.simulator.passphrase);
+      const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.devnet.passphrase);
       transaction.sign(holder);
       return modest.openSigned(each, unsigned, transaction.toXDR());
     }),
   );
   if (!first || !second) throw new Error('not reached');
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   await modest.broadcast(first.signedBytes);
   await testbed.advanceClock(700);
   expect(await modest.outcome(second)).toMatchObject({ status: 'dead', usedBy: null });

@@ -23,7 +23,7 @@ beforeEach(async () => {
   });
   tokenAddress = await mintedCarbon(testbed.network, 10n);
   // From here on ledgers close by hand.
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
 });
 afterEach(() => testbed.close());
 
@@ -35,35 +35,35 @@ async function retirements(): Promise<number> {
 }
 
 function passBounds(prepared: PreparedTransaction): void {
-  const { controls } = testbed.simulator;
+  const { controls } = testbed.devnet;
   controls.passTime(VALIDITY_SECONDS + 10);
   controls.closeLedger();
-  expect(controls.chain.history.latest().closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
+  expect(controls.latest().closedAt).toBeGreaterThan(prepared.validUntil ?? 0n);
 }
 
 describe('what a node says to a broadcast', () => {
   it('takes TRY_AGAIN_LATER for unknown: the same bytes are sent again, and land', async () => {
     const prepared = await retireOne();
-    testbed.simulator.controls.faults.tryAgainLater = 1;
+    testbed.devnet.controls.faults.tryAgainLater = 1;
     expect(await testbed.network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'unknown' });
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
     expect(await retirements()).toBe(1);
   });
 
   it('takes DUPLICATE for accepted', async () => {
     const prepared = await retireOne();
-    testbed.simulator.controls.faults.sayDuplicate = 1;
+    testbed.devnet.controls.faults.sayDuplicate = 1;
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
   });
 
   it('passes a wrong sequence on as a hint, and the attempt stays alive', async () => {
     const prepared = await retireOne();
-    testbed.simulator.controls.faults.sayBadSequence = 1;
+    testbed.devnet.controls.faults.sayBadSequence = 1;
     expect(await testbed.network.broadcast(prepared.signedBytes)).toMatchObject({
       status: 'refused',
       reason: stringContaining('txBadSeq'),
@@ -74,15 +74,15 @@ describe('what a node says to a broadcast', () => {
   it('says that what landed before was accepted, though its sequence is used up', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.twin.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
   });
 
   it('knows nothing when the answer is lost, and finds what landed', async () => {
     const prepared = await retireOne();
-    testbed.simulator.controls.faults.loseSendAnswers = 1;
+    testbed.devnet.controls.faults.loseSendAnswers = 1;
     await expect(testbed.network.broadcast(prepared.signedBytes)).rejects.toThrow(NetworkUnavailable);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
     expect(await retirements()).toBe(1);
   });
@@ -93,7 +93,7 @@ describe('a node that does not answer', () => {
     it(`throws NetworkUnavailable for everything when it fails by ${fault}, and works again after it`, async () => {
       const network = await testbed.open({ requestTimeoutMs: 300 });
       const prepared = await retireOne();
-      testbed.simulator.controls.faults.unreachable = fault;
+      testbed.devnet.controls.faults.unreachable = fault;
       for (const ask of [
         () => network.status(),
         () => network.nextSequences(),
@@ -109,15 +109,15 @@ describe('a node that does not answer', () => {
       expect(await network.expiryOf([tokenAddress])).toEqual([
         { tokenAddress, error: expect.any(NetworkUnavailable) as NetworkUnavailable },
       ]);
-      testbed.simulator.controls.faults.unreachable = null;
+      testbed.devnet.controls.faults.unreachable = null;
       expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
     });
   }
 
   it('never shows the url, which may hold a key', async () => {
     const secret = 'a-key-in-the-path';
-    const network = await testbed.open({ rpcUrl: `${testbed.simulator.url}/${secret}` });
-    testbed.simulator.controls.faults.unreachable = 'status-503';
+    const network = await testbed.open({ rpcUrl: `${testbed.devnet.url}/${secret}` });
+    testbed.devnet.controls.faults.unreachable = 'status-503';
     const error: unknown = await network.status().catch((failure: unknown) => failure);
     expect(error).toBeInstanceOf(NetworkUnavailable);
     expect(JSON.stringify([error, String(error), (error as Error).cause])).not.toContain(secret);
@@ -134,12 +134,12 @@ describe('a node behind the same address that lags', () => {
     } as const;
     const prepared = await prepare(testbed.network, minted);
     await testbed.network.broadcast(prepared.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
     const all = () => testbed.network.draft(retire(tokenAddress, 100n * TONNE));
-    testbed.simulator.controls.faults.lagLedgers = 1;
+    testbed.devnet.controls.faults.lagLedgers = 1;
     await expect(all()).rejects.toThrow(NetworkUnavailable);
-    testbed.simulator.controls.faults.lagLedgers = 0;
+    testbed.devnet.controls.faults.lagLedgers = 0;
     await all();
   });
 });
@@ -148,22 +148,22 @@ describe('death', () => {
   it('is not told by a node that lags behind, whatever the time', async () => {
     const prepared = await retireOne();
     passBounds(prepared);
-    testbed.simulator.controls.faults.lagLedgers = 1;
+    testbed.devnet.controls.faults.lagLedgers = 1;
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
-    testbed.simulator.controls.faults.lagLedgers = 0;
+    testbed.devnet.controls.faults.lagLedgers = 0;
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'dead' });
   });
 
   it('is not told of what landed, though the node denies it after its time', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     passBounds(prepared);
     // The look-up, the second look, and the look at what the search found: all are denied.
-    testbed.simulator.controls.faults.denyTransactions = 3;
+    testbed.devnet.controls.faults.denyTransactions = 3;
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
     for (const denied of [1, 2]) {
-      testbed.simulator.controls.faults.denyTransactions = denied;
+      testbed.devnet.controls.faults.denyTransactions = denied;
       expect(await testbed.network.outcome(prepared)).toMatchObject({
         status: 'succeeded',
         result: { kind: 'retired', retirementIndex: 0 },
@@ -175,7 +175,7 @@ describe('death', () => {
   it('is proved by the unused sequence, even when history no longer reaches back', async () => {
     const prepared = await retireOne();
     passBounds(prepared);
-    testbed.simulator.controls.skipLedgers(20_000);
+    testbed.devnet.controls.skipLedgers(20_000);
     const { oldestLedger } = await testbed.network.status();
     expect(oldestLedger).toBeGreaterThan(prepared.preparedAtLedger);
     expect(await testbed.network.outcome(prepared)).toMatchObject({
@@ -187,8 +187,8 @@ describe('death', () => {
   it('can’t be told when the sequence was used and history is gone', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
-    testbed.simulator.controls.closeLedger();
-    testbed.simulator.controls.skipLedgers(20_000);
+    testbed.devnet.controls.closeLedger();
+    testbed.devnet.controls.skipLedgers(20_000);
     expect(await testbed.network.outcome(prepared)).toMatchObject({
       status: 'undeterminable',
       reason: stringContaining(String(prepared.preparedAtLedger)),
@@ -199,7 +199,7 @@ describe('death', () => {
     const [first, second] = [await retireOne(), await retireOne('another')];
     expect([first.source, first.sequence]).toEqual([second.source, second.sequence]);
     await testbed.network.broadcast(first.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(second)).toEqual({ status: 'pending' });
     passBounds(second);
     expect(await testbed.network.outcome(second)).toMatchObject({
@@ -212,11 +212,11 @@ describe('death', () => {
   it('is proved by searching the ledgers, when the account went on since', async () => {
     const [first, second] = [await retireOne(), await retireOne('another')];
     await testbed.network.broadcast(first.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     const third = await retireOne('a third');
     expect(third.source).toBe(first.source);
     await testbed.network.broadcast(third.signedBytes);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     passBounds(second);
     expect(await testbed.network.outcome(second)).toMatchObject({
       status: 'dead',
@@ -227,10 +227,10 @@ describe('death', () => {
   it('does not come when a node forgets a waiting transaction: it is sent again', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
-    testbed.simulator.controls.dropWaiting(prepared.hash);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.dropWaiting(prepared.hash);
+    testbed.devnet.controls.closeLedger();
     expect(await testbed.network.outcome(prepared)).toEqual({ status: 'pending' });
-    testbed.simulator.controls.release();
+    testbed.devnet.controls.release();
     await testbed.network.broadcast(prepared.signedBytes);
     expect(await settled(testbed.network, prepared)).toMatchObject({ status: 'succeeded' });
   });
@@ -238,9 +238,9 @@ describe('death', () => {
   it('is proved by a search that takes several steps, and one of a holder’s ends with its time', async () => {
     const holder = Keypair.random();
     const to = holder.publicKey();
-    testbed.simulator.fund(to);
-    testbed.simulator.controls.release();
-    const proxy = await startRewritingProxy(testbed.simulator.url);
+    testbed.devnet.fund(to);
+    testbed.devnet.controls.release();
+    const proxy = await startRewritingProxy(testbed.devnet.url);
     try {
       // As many pages as a busy network's.
       proxy.onRequest = ({ method, params }) => {
@@ -258,7 +258,7 @@ describe('death', () => {
       const act = { kind: 'retire', tokenAddress, amount: TONNE, beneficiary: 'Me', note: '' } as const;
       const byHolder = async () => {
         const unsigned = await busy.prepareForHolder(act, to);
-        const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.simulator.passphrase);
+        const transaction = TransactionBuilder.fromXDR(unsigned.payload, testbed.devnet.passphrase);
         transaction.sign(holder);
         return busy.openSigned(act, unsigned, transaction.toXDR());
       };

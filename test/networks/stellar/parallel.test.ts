@@ -16,6 +16,7 @@ import {
   retire,
   TONNE,
 } from '../../../devnet/calls.ts';
+import { PROTOCOLS } from '../../../devnet/soroban/engine.ts';
 import { startRewritingProxy } from '../../support/faults/rewritingProxy.ts';
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import type { TestbedOptions, StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
@@ -29,7 +30,7 @@ const REQUEST_TIMEOUT_MS = 60_000;
 async function open(options: TestbedOptions): Promise<string> {
   testbed = await startStellarTestbed({ ...options, network: { requestTimeoutMs: REQUEST_TIMEOUT_MS } });
   const tokenAddress = await mintedCarbon(testbed.network, 100n);
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   return tokenAddress;
 }
 
@@ -56,16 +57,21 @@ async function outcomeOf(prepared: PreparedTransaction): Promise<Outcome> {
   });
 }
 
+/** A waiting transaction is dropped after so many ledgers. */
+const MAX_LEDGERS = 4;
+
+/** All sent before the next ledger closes, which may be too small for all of them. */
 async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
   for (const prepared of all) {
     expect(await testbed.network.broadcast(prepared.signedBytes)).toEqual({ status: 'accepted' });
   }
-  testbed.simulator.controls.closeLedger();
+  const { closeLedger, waiting } = testbed.devnet.controls;
+  for (let ledgers = 0; waiting().length > 0 && ledgers < MAX_LEDGERS; ledgers += 1) closeLedger();
   return Promise.all(all.map(outcomeOf));
 }
 
 for (const channels of [20, 40]) {
-  it(`retires one token through ${channels} channels in one ledger, each under its own index`, async () => {
+  it(`retires one token through ${channels} channels at once, each under its own index`, async () => {
     const tokenAddress = await open({ channels });
     const calls = Array.from({ length: channels }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
     const outcomes = await landTogether(await prepareAll(testbed.network, calls));
@@ -73,7 +79,9 @@ for (const channels of [20, 40]) {
       if (outcome.status !== 'succeeded' || outcome.result.kind !== 'retired') throw new Error(show(outcome));
       return { ledger: outcome.ledger, index: outcome.result.retirementIndex };
     });
-    expect(new Set(landed.map(({ ledger }) => ledger)).size).toBe(1);
+    // The public network's ledger has room for twenty, which name twenty places each.
+    const ledgers = new Set(landed.map(({ ledger }) => ledger));
+    expect(ledgers.size).toBeLessThanOrEqual(channels === 20 ? 1 : 4);
     expect(landed.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
       Array.from({ length: channels }, (_, at) => at),
     );
@@ -81,7 +89,7 @@ for (const channels of [20, 40]) {
     for (const [place, { index }] of landed.entries()) expect(records[index]?.note).toBe(`#${place}`);
   });
 
-  it(`deploys through ${channels} channels in one ledger, though each deploy grows the factory’s lists`, async () => {
+  it(`deploys through ${channels} channels at once, though each deploy grows the factory’s lists`, async () => {
     await open({ channels });
     const calls = Array.from({ length: channels }, () => deployCarbon());
     const outcomes = await landTogether(await prepareAll(testbed.network, calls));
@@ -111,9 +119,9 @@ it('makes room for larger records than its own once some have landed', async () 
   expect((await landTogether([first])).map(show)).toEqual(['succeeded']);
 });
 
-for (const protocolVersion of [22, 23]) {
+for (const protocolVersion of PROTOCOLS) {
   it(`has room for the written bytes of all that land before, long texts too, on protocol ${protocolVersion}`, async () => {
-    const tokenAddress = await open({ channels: 20, simulator: { protocolVersion } });
+    const tokenAddress = await open({ channels: 20, devnet: { protocolVersion } });
     const long = (at: number): NetworkCall => ({
       kind: 'retire',
       tokenAddress,
@@ -141,9 +149,9 @@ it('declares so little that 20 retirements fit into one ledger of the public net
 it('calls a retirement dead, not refused, when more landed before it than it had room for', async () => {
   const tokenAddress = await open({ channels: 1 });
   const early = await testbed.network.draft(retire(tokenAddress, TONNE, 'early'));
-  testbed.simulator.controls.release();
+  testbed.devnet.controls.release();
   for (let at = 0; at < 12; at += 1) await land(testbed.network, retire(tokenAddress, TONNE, `#${at}`));
-  testbed.simulator.controls.hold();
+  testbed.devnet.controls.hold();
   const [channel] = testbed.channels;
   if (!channel) throw new Error('There is no channel');
   const sequence = (await testbed.network.nextSequences()).get(channel.publicKey()) ?? 0n;
@@ -155,7 +163,7 @@ it('calls a retirement dead, not refused, when more landed before it than it had
     cause: 'Error(Storage, ExceededLimit)',
   });
   expect((await testbed.network.carbonTotals(tokenAddress)).totalRetirements).toBe(12);
-  testbed.simulator.controls.release();
+  testbed.devnet.controls.release();
   await land(testbed.network, retire(tokenAddress, TONNE, 'again'));
 });
 
@@ -166,18 +174,20 @@ it('names the next indexes in the footprint, within the network’s limits', asy
   for (const index of [0, 1, 8]) expect(places(index)).toBeGreaterThanOrEqual(0);
   expect(new Set(footprint).size).toBe(footprint.length);
   const wide = await testbed.open({
-    channelSecretKeys: Array.from({ length: 100 }, () => Keypair.random().secret()),
+    channelSecretKeys: Array.from({ length: 200 }, () => Keypair.random().secret()),
   });
   const [source] = wide.signingOrder?.accounts ?? [];
   const many = await (
     await wide.draft(retire(tokenAddress, TONNE))
   ).sign({ source: source ?? '', sequence: 1n });
-  expect(footprintOf(many).length).toBeLessThanOrEqual(50);
+  // Of the public network.
+  expect(footprintOf(many).length).toBeLessThanOrEqual(200);
+  expect(footprintOf(many).length).toBeGreaterThan(100);
 });
 
 it('leaves less room, and makes the call all the same, at a node that does not show the network’s settings', async () => {
   const tokenAddress = await open({ channels: 20 });
-  const proxy = await startRewritingProxy(testbed.simulator.url);
+  const proxy = await startRewritingProxy(testbed.devnet.url);
   try {
     const isSetting = (key: unknown) =>
       xdr.LedgerKey.fromXDR(String(key), 'base64').switch().name === 'configSetting';
@@ -202,7 +212,7 @@ it('binds custody’s authorisation to the envelope: no entry that another accou
     const prepared = await prepare(testbed.network, call);
     const envelope = envelopeOf(prepared);
     const text = Buffer.from(prepared.signedBytes).toString('base64');
-    const transaction = TransactionBuilder.fromXDR(text, testbed.simulator.passphrase);
+    const transaction = TransactionBuilder.fromXDR(text, testbed.devnet.passphrase);
     if (!('operations' in transaction) || !('source' in transaction)) throw new Error('It is a fee bump');
     expect(transaction.source).toBe(testbed.channels[0]?.publicKey());
     const [operation] = transaction.operations;

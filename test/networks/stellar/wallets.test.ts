@@ -24,7 +24,7 @@ let retireOne: Extract<HolderCall, { kind: 'retire' }>;
 
 beforeAll(async () => {
   testbed = await startStellarTestbed({ channels: 1 });
-  testbed.simulator.fund(holder.publicKey());
+  testbed.devnet.fund(holder.publicKey());
   tokenAddress = await mintedCarbon(testbed.network, 1n);
   const minted = { kind: 'mint', tokenAddress, to: holder.publicKey(), amount: 100n * TONNE } as const;
   await land(testbed.network, minted);
@@ -36,7 +36,7 @@ const prepareIt = (call: HolderCall = retireOne, address = holder.publicKey()) =
   testbed.network.prepareForHolder(call, address);
 
 function parse(payload: string): Transaction {
-  return TransactionBuilder.fromXDR(payload, testbed.simulator.passphrase) as Transaction;
+  return TransactionBuilder.fromXDR(payload, testbed.devnet.passphrase) as Transaction;
 }
 
 function sign(unsigned: UnsignedTransaction, ...keys: Keypair[]): string {
@@ -178,7 +178,7 @@ describe('what comes back', () => {
           holder,
           '100000',
           inner,
-          testbed.simulator.passphrase,
+          testbed.devnet.passphrase,
         );
         bump.sign(holder);
         return bump.toXDR();

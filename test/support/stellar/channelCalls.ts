@@ -45,12 +45,12 @@ export function assembled(
 }
 
 export function signedBy(testbed: SorobanTestbed, keys: Keypair, validLedgers = 100): SignEntry {
-  const { passphrase } = testbed.simulator;
+  const { passphrase } = testbed.devnet;
   return (entry) => authorizeEntry(entry, keys, latestOf(testbed) + validLedgers, passphrase);
 }
 
 export function latestOf(testbed: SorobanTestbed): number {
-  return testbed.simulator.controls.chain.history.latest().sequence;
+  return testbed.devnet.controls.latest().sequence;
 }
 
 /** What the host said first, of a call that landed in vain. */

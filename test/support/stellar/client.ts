@@ -13,17 +13,8 @@ import {
   TransactionBuilder,
 } from '@stellar/stellar-sdk';
 import type { Transaction, xdr } from '@stellar/stellar-sdk';
-import type { SorobanSimulator } from '../../../devnet/stellar/startSorobanSimulator.ts';
-import {
-  address,
-  bytes32,
-  i128,
-  string,
-  struct,
-  u32,
-  u64,
-  VOID,
-} from '../../../devnet/stellar/soroban/values.ts';
+import type { StellarDevnet } from '../../../devnet/stellar/startStellarDevnet.ts';
+import { address, bytes32, i128, string, struct, u32, u64, VOID } from './values.ts';
 
 type Success = rpc.Api.SimulateTransactionSuccessResponse;
 
@@ -52,14 +43,14 @@ export interface TestClient {
 const SIGNATURE_LEDGERS = 100;
 const TRANSACTION_SECONDS = 300;
 
-export function createTestClient(simulator: SorobanSimulator): TestClient {
-  const { passphrase, controls } = simulator;
-  const server = new rpc.Server(simulator.url, { allowHttp: true });
+export function createTestClient(devnet: StellarDevnet): TestClient {
+  const { passphrase, controls } = devnet;
+  const server = new rpc.Server(devnet.url, { allowHttp: true });
 
   const client: TestClient = {
     server,
     build(source, contract, name, args) {
-      const now = Number(controls.chain.history.latest().closedAt);
+      const now = controls.latest().closedAt;
       return new TransactionBuilder(source, {
         fee: BASE_FEE,
         networkPassphrase: passphrase,
@@ -78,7 +69,7 @@ export function createTestClient(simulator: SorobanSimulator): TestClient {
       const built = client.build(source, contract, name, args);
       const simulated = await client.simulate(built);
       const entries = await Promise.all(
-        (simulated.result?.auth ?? []).map((entry) => signEntry(simulator, entry, others)),
+        (simulated.result?.auth ?? []).map((entry) => signEntry(devnet, entry, others)),
       );
       const assembled = rpc.assembleTransaction(built, simulated);
       const [operation] = built.operations;
@@ -114,7 +105,7 @@ export function createTestClient(simulator: SorobanSimulator): TestClient {
 
 /** Entries with address credentials, by the one of `signers` that they belong to. */
 async function signEntry(
-  simulator: SorobanSimulator,
+  devnet: StellarDevnet,
   entry: xdr.SorobanAuthorizationEntry,
   signers: readonly Keypair[],
 ): Promise<xdr.SorobanAuthorizationEntry> {
@@ -122,19 +113,15 @@ async function signEntry(
   const raw = entry.credentials().address().address().accountId().ed25519();
   const signer = signers.find((keys) => keys.rawPublicKey().equals(raw));
   if (!signer) throw new Error('No given key can sign for an authorisation that is needed');
-  const until = simulator.controls.chain.history.latest().sequence + SIGNATURE_LEDGERS;
-  return authorizeEntry(entry, signer, until, simulator.passphrase);
+  const until = devnet.controls.latest().sequence + SIGNATURE_LEDGERS;
+  return authorizeEntry(entry, signer, until, devnet.passphrase);
 }
 
 /** The arguments of a carbon token's deploy. */
-export function carbonDeployArguments(
-  simulator: SorobanSimulator,
-  deployer: string,
-  salt: string,
-): xdr.ScVal[] {
+export function carbonDeployArguments(devnet: StellarDevnet, deployer: string, salt: string): xdr.ScVal[] {
   return [
     address(deployer),
-    address(simulator.nativeAsset),
+    address(devnet.nativeAsset),
     bytes32(salt),
     string('Carbon Credit 2024'),
     string('CC24'),

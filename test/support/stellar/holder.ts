@@ -1,9 +1,9 @@
 /**
- * An account on the simulated network with lumens and some tokens, and what a test does with its transactions.
+ * An account on the network with lumens and some tokens, and what a test does with its transactions.
  */
 import { Account, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { FeeBumpTransaction, Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
-import { address, i128 } from '../../../devnet/stellar/soroban/values.ts';
+import { address, i128 } from './values.ts';
 import { retireArguments } from './testbed.ts';
 import type { SorobanTestbed } from './testbed.ts';
 
@@ -34,7 +34,7 @@ export interface Holder {
 const TOKENS = 10n;
 
 export async function createHolder(testbed: SorobanTestbed): Promise<Holder> {
-  const { client, custody, token, simulator } = testbed;
+  const { client, custody, token, devnet } = testbed;
   const keys = testbed.account();
   const transfer = [address(custody.publicKey()), address(keys.publicKey()), i128(TOKENS)];
   await client.call(custody, token, 'transfer', transfer);
@@ -42,14 +42,14 @@ export async function createHolder(testbed: SorobanTestbed): Promise<Holder> {
     keys,
     retirement: () => client.prepare(keys, token, 'retire', retireArguments(keys, 1n)),
     changed(original, change) {
-      const passphrase = change.passphrase ?? simulator.passphrase;
+      const passphrase = change.passphrase ?? devnet.passphrase;
       const transaction = withChange(original, change, passphrase);
       transaction.sign(...(change.signers ?? [keys]));
       return transaction;
     },
     bump(inner, feePerOperation, payer) {
       const fee = String(feePerOperation);
-      const built = TransactionBuilder.buildFeeBumpTransaction(payer, fee, inner, simulator.passphrase);
+      const built = TransactionBuilder.buildFeeBumpTransaction(payer, fee, inner, devnet.passphrase);
       built.sign(payer);
       return built;
     },
@@ -81,7 +81,7 @@ export async function lumensOf(testbed: SorobanTestbed, owner: Keypair): Promise
 }
 
 export function clockOf(testbed: SorobanTestbed): number {
-  return Number(testbed.simulator.controls.chain.history.latest().closedAt);
+  return testbed.devnet.controls.latest().closedAt;
 }
 
 function withChange(original: Transaction, change: Change, networkPassphrase: string): Transaction {

@@ -1,20 +1,11 @@
 /**
- * The contracts on the simulated network, called as the SDK calls them: their addresses, what they say and what they publish.
+ * The contracts on the network, called as the SDK calls them: their addresses, what they say and what they publish.
  */
 import { Asset, Contract, Keypair, scValToNative, xdr } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { carbonDeployArguments } from '../../../support/stellar/client.ts';
-import { deployedContract } from '../../../../devnet/stellar/soroban/ledgerKeys.ts';
-import {
-  address,
-  bytes32,
-  i128,
-  string,
-  struct,
-  u32,
-  u64,
-  VOID,
-} from '../../../../devnet/stellar/soroban/values.ts';
+import { deployedAddress } from '../../../../src/ledger/network/stellar/addresses.ts';
+import { address, bytes32, i128, string, struct, u32, u64, VOID } from '../../../support/stellar/values.ts';
 import { MINTED, retireArguments, SALT, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
 
@@ -22,15 +13,14 @@ let testbed: SorobanTestbed;
 beforeAll(async () => {
   testbed = await startSorobanTestbed();
 });
-afterAll(() => testbed.simulator.close());
+afterAll(() => testbed.devnet.close());
 
 describe('the contracts', () => {
   it('stand where factory and salt put them', () => {
-    const { simulator, token } = testbed;
-    const salt = Buffer.from(SALT.slice(2), 'hex');
-    expect(token).toBe(deployedContract(simulator.passphrase, simulator.factoryAddress, salt));
+    const { devnet, token } = testbed;
+    expect(token).toBe(deployedAddress(devnet.passphrase, devnet.factoryAddress, SALT));
     expect(new Contract(token).contractId()).toBe(token);
-    expect(simulator.nativeAsset).toBe(Asset.native().contractId(simulator.passphrase));
+    expect(devnet.nativeAsset).toBe(Asset.native().contractId(devnet.passphrase));
   });
 
   it('answer as SEP-41 tokens and with their own totals', async () => {
@@ -54,8 +44,8 @@ describe('the contracts', () => {
   });
 
   it('publish their events, which can be asked for by contract and topic', async () => {
-    const { simulator, client, custody, token } = testbed;
-    const startLedger = simulator.controls.chain.history.latest().sequence + 1;
+    const { devnet, client, custody, token } = testbed;
+    const startLedger = devnet.controls.latest().sequence + 1;
     const landed = await client.land(
       await client.prepare(custody, token, 'retire', retireArguments(custody, 5n)),
     );
@@ -79,15 +69,15 @@ describe('the contracts', () => {
   });
 
   it('tell of a deploy, and refuse a salt that was used', async () => {
-    const { simulator, client, custody } = testbed;
-    const startLedger = simulator.controls.chain.history.latest().sequence + 1;
+    const { devnet, client, custody } = testbed;
+    const startLedger = devnet.controls.latest().sequence + 1;
     const salt = `0x${'22'.repeat(32)}`;
-    const args = carbonDeployArguments(simulator, custody.publicKey(), salt);
-    const deploy = () => client.call(custody, simulator.factoryAddress, 'deploy_carbon_credit_token', args);
+    const args = carbonDeployArguments(devnet, custody.publicKey(), salt);
+    const deploy = () => client.call(custody, devnet.factoryAddress, 'deploy_carbon_credit_token', args);
     const token = await deploy();
     const { events } = await client.server.getEvents({
       startLedger,
-      filters: [{ contractIds: [simulator.factoryAddress] }],
+      filters: [{ contractIds: [devnet.factoryAddress] }],
     });
     const [event] = events;
     expect(event?.topic.map((topic) => scValToNative(topic) as unknown)).toEqual([
@@ -106,30 +96,30 @@ describe('the contracts', () => {
   it('pull a deployment fee in lumens, authorised with the deploy', async () => {
     const dear = await startSorobanTestbed({ deploymentFee: 70_000_000n });
     try {
-      const { simulator, client, custody } = dear;
-      expect(await client.read(simulator.nativeAsset, 'symbol')).toBe('native');
-      expect(await client.read(simulator.factoryAddress, 'deployment_fee')).toBe(70_000_000n);
-      const args = carbonDeployArguments(simulator, custody.publicKey(), `0x${'55'.repeat(32)}`);
+      const { devnet, client, custody } = dear;
+      expect(await client.read(devnet.nativeAsset, 'symbol')).toBe('native');
+      expect(await client.read(devnet.factoryAddress, 'deployment_fee')).toBe(70_000_000n);
+      const args = carbonDeployArguments(devnet, custody.publicKey(), `0x${'55'.repeat(32)}`);
       const source = await client.server.getAccount(custody.publicKey());
       const name = 'deploy_carbon_credit_token';
-      const built = client.build(source, simulator.factoryAddress, name, args);
+      const built = client.build(source, devnet.factoryAddress, name, args);
       const { result } = await client.simulate(built);
       const [transfer] = result?.auth[0]?.rootInvocation().subInvocations() ?? [];
       expect(transfer?.function().contractFn().functionName().toString()).toBe('transfer');
       const lumens = async () =>
         (await client.server.getAccountEntry(custody.publicKey())).balance().toBigInt();
       const before = await lumens();
-      await client.call(custody, simulator.factoryAddress, name, args);
+      await client.call(custody, devnet.factoryAddress, name, args);
       expect(before - (await lumens())).toBeGreaterThan(70_000_000n);
     } finally {
-      await dear.simulator.close();
+      await dear.devnet.close();
     }
   });
 
   it('expire a receipt by the ledger’s clock alone', async () => {
-    const { simulator, client, custody } = testbed;
-    const { closedAt } = simulator.controls.chain.history.latest();
-    const carbon = carbonDeployArguments(simulator, custody.publicKey(), `0x${'33'.repeat(32)}`);
+    const { devnet, client, custody } = testbed;
+    const closedAt = BigInt(devnet.controls.latest().closedAt);
+    const carbon = carbonDeployArguments(devnet, custody.publicKey(), `0x${'33'.repeat(32)}`);
     const metadata = struct({
       commodity_type: string('maize'),
       quantity_kg: i128(5_000n),
@@ -144,7 +134,7 @@ describe('the contracts', () => {
       last_updated: u64(closedAt),
     });
     const receipt = String(
-      await client.call(custody, simulator.factoryAddress, 'deploy_commodity_receipt_token', [
+      await client.call(custody, devnet.factoryAddress, 'deploy_commodity_receipt_token', [
         ...carbon.slice(0, 9),
         metadata,
       ]),
@@ -154,8 +144,8 @@ describe('the contracts', () => {
     await client.call(custody, receipt, 'mark_expired', []);
     expect(await client.read(receipt, 'status')).toEqual(['Expired']);
     expect(await client.read(receipt, 'is_expired')).toBe(false);
-    simulator.controls.passTime(2_000);
-    simulator.controls.closeLedger();
+    devnet.controls.passTime(2_000);
+    devnet.controls.closeLedger();
     expect(await client.read(receipt, 'is_expired')).toBe(true);
     await expect(client.read(receipt, 'total_retired')).rejects.toThrow('Error(WasmVm, MissingValue)');
   });

@@ -1,5 +1,5 @@
 /**
- * The settlement contract on the simulated network: a deposit's tree of authorisations in both forms that are in
+ * The settlement contract on the network: a deposit's tree of authorisations in both forms that are in
  * use, and what becomes of what it holds.
  */
 import { rpc } from '@stellar/stellar-sdk';
@@ -7,8 +7,8 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { byChannel, refusalOf, signedBy } from '../../../support/stellar/channelCalls.ts';
 import type { SignEntry } from '../../../support/stellar/channelCalls.ts';
-import type { DepositAuth } from '../../../../devnet/stellar/soroban/contracts/settlements.ts';
-import { address, bytes32, i128, string } from '../../../../devnet/stellar/soroban/values.ts';
+import type { DepositAuth } from '../../../../devnet/stellar/contracts.ts';
+import { address, bytes32, i128, string } from '../../../support/stellar/values.ts';
 import { MINTED, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
 
@@ -18,19 +18,19 @@ describe.each<DepositAuth>(['root', 'nested'])('a deposit, authorised at the %s'
 
   beforeAll(async () => {
     testbed = await startSorobanTestbed({ depositAuth });
-    const { simulator, client, custody } = testbed;
+    const { devnet, client, custody } = testbed;
     const owner = address(custody.publicKey());
     settlement = String(
-      await client.call(custody, simulator.settlementFactory, 'deploy_ramp_settlement', [
+      await client.call(custody, devnet.settlementFactory, 'deploy_ramp_settlement', [
         owner,
-        address(simulator.nativeAsset),
+        address(devnet.nativeAsset),
         bytes32(`0x${'44'.repeat(32)}`),
         owner,
         owner,
       ]),
     );
   });
-  afterAll(() => testbed.simulator.close());
+  afterAll(() => testbed.devnet.close());
 
   const reference = (digit: string) => bytes32(`0x${digit.repeat(64)}`);
   const deposit = (digit: string, amount: bigint) => [
@@ -89,9 +89,7 @@ describe.each<DepositAuth>(['root', 'nested'])('a deposit, authorised at the %s'
     await call('initiate_off_ramp', deposit('c', 30n));
     await expect(call('initiate_off_ramp', deposit('c', 30n))).rejects.toThrow('Error(Contract, #2)');
     await expect(call('initiate_off_ramp', deposit('d', 0n))).rejects.toThrow('Error(Contract, #1)');
-    await expect(call('initiate_off_ramp', deposit('d', MINTED * 2n))).rejects.toThrow(
-      new RegExp(`Error\\(Contract, #5\\)[^]*contract:${testbed.token}, topics:\\[error`),
-    );
+    await expect(call('initiate_off_ramp', deposit('d', MINTED * 2n))).rejects.toThrow('Error(Contract, #5)');
     const before = (await held()) as bigint;
     await call('refund_off_ramp', [reference('c')]);
     expect(await held()).toBe(before - 30n);

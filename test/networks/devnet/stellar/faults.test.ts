@@ -1,11 +1,11 @@
 /**
- * The simulated node's faults: each does what it says, and no more.
+ * The node's faults: each does what it says, and no more.
  */
 import { rpc } from '@stellar/stellar-sdk';
 import type { Transaction } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { instanceKey } from '../../../../devnet/stellar/soroban/ledgerKeys.ts';
-import { address } from '../../../../devnet/stellar/soroban/values.ts';
+import { instanceKey } from '../../../../src/ledger/network/stellar/addresses.ts';
+import { address } from '../../../support/stellar/values.ts';
 import { retireArguments, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
 
@@ -13,22 +13,22 @@ let testbed: SorobanTestbed;
 beforeEach(async () => {
   testbed = await startSorobanTestbed();
 });
-afterEach(() => testbed.simulator.close());
+afterEach(() => testbed.devnet.close());
 
-const faults = () => testbed.simulator.controls.faults;
+const faults = () => testbed.devnet.controls.faults;
 const retirement = () =>
   testbed.client.prepare(testbed.custody, testbed.token, 'retire', retireArguments(testbed.custody, 1n));
 const send = (transaction: Transaction) => testbed.client.server.sendTransaction(transaction);
 const lookUp = (transaction: Transaction) =>
   testbed.client.server.getTransaction(transaction.hash().toString('hex'));
-const closeLedger = () => testbed.simulator.controls.closeLedger();
+const closeLedger = () => testbed.devnet.controls.closeLedger();
 
 it('says TRY_AGAIN_LATER so often, without taking anything', async () => {
   faults().tryAgainLater = 2;
   const transaction = await retirement();
   expect((await send(transaction)).status).toBe('TRY_AGAIN_LATER');
   expect((await send(transaction)).status).toBe('TRY_AGAIN_LATER');
-  expect(testbed.simulator.controls.waitingCount()).toBe(0);
+  expect(testbed.devnet.controls.waiting().length).toBe(0);
   expect((await send(transaction)).status).toBe('PENDING');
 });
 
@@ -67,21 +67,21 @@ it('never answers', async () => {
   faults().unreachable = 'silent';
   const signal = AbortSignal.timeout(100);
   const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getHealth' });
-  await expect(fetch(testbed.simulator.url, { method: 'POST', body, signal })).rejects.toThrow('timeout');
+  await expect(fetch(testbed.devnet.url, { method: 'POST', body, signal })).rejects.toThrow('timeout');
 });
 
 it('takes its time', async () => {
   faults().delayMs = 200;
   const ask = (signal: AbortSignal) => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'getHealth' });
-    return fetch(testbed.simulator.url, { method: 'POST', body, signal });
+    return fetch(testbed.devnet.url, { method: 'POST', body, signal });
   };
   await expect(ask(AbortSignal.timeout(50))).rejects.toThrow('timeout');
   expect((await ask(AbortSignal.timeout(10_000))).status).toBe(200);
 });
 
 it('answers from some ledgers ago, but passes on what it is sent', async () => {
-  const { client, simulator, custody, token } = testbed;
+  const { client, devnet, custody, token } = testbed;
   const balance = () => client.read(token, 'balance', [address(custody.publicKey())]);
   const before = await balance();
   const { latestLedger: known } = await client.server.getHealth();
@@ -100,7 +100,7 @@ it('answers from some ledgers ago, but passes on what it is sent', async () => {
   expect(lagging.entries[0]?.val.toXDR('hex')).not.toBe(current.entries[0]?.val.toXDR('hex'));
   expect((await lookUp(transaction)).status).toBe('SUCCESS');
   expect(await balance()).toBe((before as bigint) - 1n);
-  expect(simulator.controls.waitingCount()).toBe(0);
+  expect(devnet.controls.waiting().length).toBe(0);
 });
 
 it('denies a transaction that landed', async () => {
@@ -115,14 +115,14 @@ it('denies a transaction that landed', async () => {
 it('loses a waiting transaction, which can be sent again', async () => {
   const transaction = await retirement();
   await send(transaction);
-  expect(testbed.simulator.controls.dropWaiting(transaction.hash().toString('hex'))).toBe(true);
+  expect(testbed.devnet.controls.dropWaiting(transaction.hash().toString('hex'))).toBe(true);
   closeLedger();
   expect((await lookUp(transaction)).status).toBe('NOT_FOUND');
   expect((await send(transaction)).status).toBe('PENDING');
 });
 
 it('keeps its diagnostics to itself, so that a landed refusal has no number', async () => {
-  const silent = await startSorobanTestbed({ showsDiagnostics: false });
+  const silent = await startSorobanTestbed({ diagnostics: false });
   try {
     const { client, custody, token } = silent;
     const channel = silent.account();
@@ -133,15 +133,15 @@ it('keeps its diagnostics to itself, so that a landed refusal has no number', as
     expect(landed.diagnosticEventsXdr).toBeUndefined();
     expect(landed.resultXdr.result().switch().name).toBe('txFailed');
   } finally {
-    await silent.simulator.close();
+    await silent.devnet.close();
   }
 });
 
 it('closes ledgers by itself, unless it is held', async () => {
   const running = await startSorobanTestbed({ closeEveryMs: 5 });
   try {
-    const { controls } = running.simulator;
-    const sequence = () => controls.chain.history.latest().sequence;
+    const { controls } = running.devnet;
+    const sequence = () => controls.latest().sequence;
     const first = sequence();
     await expect.poll(sequence, { timeout: 5_000, interval: 5 }).toBeGreaterThan(first + 2);
     controls.hold();
@@ -151,6 +151,6 @@ it('closes ledgers by itself, unless it is held', async () => {
     controls.release();
     await expect.poll(sequence, { timeout: 5_000, interval: 5 }).toBeGreaterThan(held);
   } finally {
-    await running.simulator.close();
+    await running.devnet.close();
   }
 });

@@ -1,19 +1,19 @@
 /**
- * What a landed call may touch on the simulated network, and what becomes of entries whose time is over.
+ * What a landed call may touch on the network, and what becomes of entries whose time is over.
  */
-import { Operation, rpc, SorobanDataBuilder, TransactionBuilder } from '@stellar/stellar-sdk';
+import { rpc, SorobanDataBuilder, TransactionBuilder } from '@stellar/stellar-sdk';
 import type { Keypair, Transaction, xdr } from '@stellar/stellar-sdk';
 import { afterEach, describe, expect, it } from 'vitest';
-import { dataKey, instanceKey } from '../../../../devnet/stellar/soroban/ledgerKeys.ts';
-import { address, i128, u32, variant } from '../../../../devnet/stellar/soroban/values.ts';
+import { contractDataKey, instanceKey } from '../../../../src/ledger/network/stellar/addresses.ts';
+import { address, i128, u32, variant } from '../../../support/stellar/values.ts';
 import { retireArguments, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
-import type { SorobanSimulatorOptions } from '../../../../devnet/stellar/startSorobanSimulator.ts';
+import type { StellarDevnetOptions } from '../../../../devnet/stellar/startStellarDevnet.ts';
 
 let testbed: SorobanTestbed;
-afterEach(() => testbed.simulator.close());
+afterEach(() => testbed.devnet.close());
 
-async function withHolders(count: number, options: SorobanSimulatorOptions = {}): Promise<Keypair[]> {
+async function withHolders(count: number, options: StellarDevnetOptions = {}): Promise<Keypair[]> {
   testbed = await startSorobanTestbed(options);
   const { client, custody, token } = testbed;
   const holders = Array.from({ length: count }, () => testbed.account());
@@ -24,7 +24,10 @@ async function withHolders(count: number, options: SorobanSimulatorOptions = {})
   return holders;
 }
 
-const retirementKey = (index: number) => dataKey(testbed.token, variant('Retirement', u32(index)));
+/** As on the public test network. */
+const LIFE_LEDGERS = 120_960;
+
+const retirementKey = (index: number) => contractDataKey(testbed.token, variant('Retirement', u32(index)));
 
 const prepareRetirement = (holder: Keypair) =>
   testbed.client.prepare(holder, testbed.token, 'retire', retireArguments(holder, 1n));
@@ -39,7 +42,7 @@ function withData(
   const fee = Number(original.fee) - Number(data.build().resourceFee());
   const built = TransactionBuilder.cloneFrom(original, {
     fee: String(fee),
-    networkPassphrase: testbed.simulator.passphrase,
+    networkPassphrase: testbed.devnet.passphrase,
     sorobanData: change(data).build(),
   }).build();
   built.sign(keys);
@@ -47,11 +50,11 @@ function withData(
 }
 
 async function landAll(transactions: Transaction[]) {
-  const { client, simulator } = testbed;
+  const { client, devnet } = testbed;
   for (const transaction of transactions) {
     expect((await client.server.sendTransaction(transaction)).status).toBe('PENDING');
   }
-  simulator.controls.closeLedger();
+  devnet.controls.closeLedger();
   return Promise.all(
     transactions.map((transaction) => client.server.getTransaction(transaction.hash().toString('hex'))),
   );
@@ -124,7 +127,7 @@ describe('a footprint', () => {
 });
 
 describe('an archived entry', () => {
-  async function withRecord(options: SorobanSimulatorOptions): Promise<Keypair> {
+  async function withRecord(options: StellarDevnetOptions): Promise<Keypair> {
     const [holder] = (await withHolders(1, options)) as [Keypair];
     await testbed.client.call(holder, testbed.token, 'retire', retireArguments(holder, 1n));
     return holder;
@@ -132,7 +135,7 @@ describe('an archived entry', () => {
 
   it('is still given, past its time, and read by a simulation as if it lived', async () => {
     await withRecord({});
-    const { controls } = testbed.simulator;
+    const { controls } = testbed.devnet;
     controls.archive(retirementKey(0));
     const { entries, latestLedger } = await testbed.client.server.getLedgerEntries(retirementKey(0));
     expect(entries[0]?.liveUntilLedgerSeq).toBeLessThan(latestLedger);
@@ -145,20 +148,20 @@ describe('an archived entry', () => {
     });
   });
 
-  it('comes of itself after ninety days', async () => {
+  it('comes of itself when its life is over', async () => {
     await withRecord({});
-    const { simulator, client } = testbed;
+    const { devnet, client } = testbed;
     const before = await client.server.getLedgerEntries(retirementKey(0));
     const { liveUntilLedgerSeq = 0 } = before.entries[0] ?? {};
-    expect(liveUntilLedgerSeq - before.latestLedger).toBe(90 * 17_280);
-    simulator.controls.skipLedgers(90 * 17_280 + 1);
+    expect(liveUntilLedgerSeq - before.latestLedger).toBe(LIFE_LEDGERS - 1);
+    devnet.controls.skipLedgers(LIFE_LEDGERS);
     const after = await client.server.getLedgerEntries(retirementKey(0));
     expect(after.entries[0]?.liveUntilLedgerSeq).toBeLessThan(after.latestLedger);
   });
 
-  it('is restored by the transaction itself from protocol 23 on', async () => {
-    const holder = await withRecord({ protocolVersion: 23 });
-    testbed.simulator.controls.archive(instanceKey(testbed.token));
+  it('is restored by the transaction itself', async () => {
+    const holder = await withRecord({});
+    testbed.devnet.controls.archive(instanceKey(testbed.token));
     const { client, token } = testbed;
     const source = await client.server.getAccount(holder.publicKey());
     const built = client.build(source, token, 'retire', retireArguments(holder, 1n));
@@ -179,34 +182,5 @@ describe('an archived entry', () => {
     expect((await landAll([await prepareRetirement(holder)])).map(invokeCode)).toEqual(['SUCCESS']);
     const { entries, latestLedger } = await client.server.getLedgerEntries(instanceKey(token));
     expect(entries[0]?.liveUntilLedgerSeq).toBeGreaterThan(latestLedger);
-  });
-
-  it('has to be restored beforehand up to protocol 22, and simulation says so', async () => {
-    const holder = await withRecord({ protocolVersion: 22 });
-    const { client, token, simulator } = testbed;
-    simulator.controls.archive(instanceKey(token));
-    const transaction = await prepareRetirement(holder);
-    expect((await landAll([transaction])).map(invokeCode)).toEqual(['invokeHostFunctionEntryArchived']);
-
-    const source = await client.server.getAccount(holder.publicKey());
-    const simulated = await client.simulate(
-      client.build(source, token, 'retire', retireArguments(holder, 1n)),
-    );
-    if (!rpc.Api.isSimulationRestore(simulated)) throw new Error('No restoration was asked for');
-    const { minResourceFee, transactionData } = simulated.restorePreamble;
-    const restoration = new TransactionBuilder(await client.server.getAccount(holder.publicKey()), {
-      fee: '100',
-      networkPassphrase: simulator.passphrase,
-      timebounds: { minTime: 0, maxTime: 0 },
-      sorobanData: transactionData.build(),
-    })
-      .addOperation(Operation.restoreFootprint({}))
-      .build();
-    expect(BigInt(restoration.fee)).toBe(100n + BigInt(minResourceFee));
-    restoration.sign(holder);
-    const restored = await client.land(restoration);
-    if (restored.status !== rpc.Api.GetTransactionStatus.SUCCESS) throw new Error(restored.status);
-    expect(restored.resultMetaXdr.switch()).toBe(3);
-    expect((await landAll([await prepareRetirement(holder)])).map(invokeCode)).toEqual(['SUCCESS']);
   });
 });

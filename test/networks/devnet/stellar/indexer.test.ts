@@ -1,5 +1,5 @@
 /**
- * The indexer double on the simulated network: signed deliveries of the deployed shape, and events read back.
+ * The indexer double on the network: signed deliveries of the deployed shape, and events read back.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
@@ -20,14 +20,14 @@ let client: IndexerClient;
 let receiver: WebhookReceiver;
 beforeEach(async () => {
   testbed = await startSorobanTestbed();
-  indexer = await startStellarIndexer(testbed.simulator);
+  indexer = await startStellarIndexer(testbed.devnet);
   client = createIndexerClient({ url: indexer.url, fetch, timeoutMs: 5_000 });
   receiver = await startWebhookReceiver();
 });
 afterEach(async () => {
   await receiver.close();
   await indexer.stop();
-  await testbed.simulator.close();
+  await testbed.devnet.close();
 });
 
 const retire = (amount: bigint, beneficiary: string) =>
@@ -39,7 +39,7 @@ const retire = (amount: bigint, beneficiary: string) =>
   );
 
 it('delivers a retirement once, signed, positional, with the record’s index', async () => {
-  const { custody, token, simulator } = testbed;
+  const { custody, token, devnet } = testbed;
   await retire(1n, 'before any webhook was registered');
   const { secret } = await client.registerWebhook(receiver.url, ['retired']);
   await retire(2n, 'Ada');
@@ -47,12 +47,12 @@ it('delivers a retirement once, signed, positional, with the record’s index', 
   const [delivery] = receiver.delivered;
   if (!delivery) throw new Error('Nothing was delivered');
   const { event } = JSON.parse(delivery.rawBody.toString('utf8')) as { event: IndexedEvent };
-  const { sequence, closedAt } = simulator.controls.chain.history.latest();
+  const { sequence, closedAt } = devnet.controls.latest();
   expect(event).toMatchObject({
     contract: token,
     eventType: 'retired',
     ledger: sequence,
-    timestamp: Number(closedAt),
+    timestamp: closedAt,
     data: { topics: [custody.publicKey()], value: ['2', 'Ada', 1, String(closedAt)] },
   });
   expect(readRetirementHint(delivery.rawBody)).toMatchObject({ tokenAddress: token, recordIndex: 1 });
@@ -61,14 +61,14 @@ it('delivers a retirement once, signed, positional, with the record’s index', 
 });
 
 it('answers for events by contract and type, oldest first, also after a long silence', async () => {
-  const { simulator, token } = testbed;
+  const { devnet, token } = testbed;
   await retire(1n, 'first');
   const retired = async () =>
     (await client.events({ contract: token, type: 'retired' })).map(
       ({ data }) => (data.value as unknown[])[1],
     );
   expect(await retired()).toEqual(['first']);
-  const [deploy] = await client.events({ contract: simulator.factoryAddress, type: 'deployed' });
+  const [deploy] = await client.events({ contract: devnet.factoryAddress, type: 'deployed' });
   expect(deploy?.data).toEqual({
     topics: [['CarbonCredit']],
     value: [token, testbed.custody.publicKey(), 'ab'.repeat(32), 'KE'],
@@ -76,7 +76,7 @@ it('answers for events by contract and type, oldest first, also after a long sil
   const [mint] = await client.events({ contract: token, type: 'mint' });
   expect(mint?.data.value).toBe(String(MINTED));
   // Longer than the node remembers: what its cursor stood at is forgotten.
-  simulator.controls.skipLedgers(20_000);
+  devnet.controls.skipLedgers(20_000);
   await retire(1n, 'second');
   expect(await retired()).toEqual(['first', 'second']);
 });

@@ -1,11 +1,11 @@
 /**
- * What ledgers of the simulated network take and leave, what they charge, and how long they are remembered.
+ * What ledgers of the network take and leave, what they charge, and how long they are remembered.
  */
 import { rpc, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { clockOf, createHolder, inclusionOf, lumensOf, sequenceOf } from '../../../support/stellar/holder.ts';
 import type { Holder } from '../../../support/stellar/holder.ts';
-import { address, i128 } from '../../../../devnet/stellar/soroban/values.ts';
+import { address, i128 } from '../../../support/stellar/values.ts';
 import { retireArguments, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
 
@@ -15,9 +15,9 @@ let holder: Holder;
 beforeAll(async () => {
   testbed = await startSorobanTestbed();
 });
-afterAll(() => testbed.simulator.close());
+afterAll(() => testbed.devnet.close());
 beforeEach(async () => {
-  testbed.simulator.controls.setInclusionPrice(100);
+  testbed.devnet.controls.setInclusionPrice(100);
   holder = await createHolder(testbed);
 });
 
@@ -25,34 +25,34 @@ describe('a ledger', () => {
   it('leaves out what is too late by its clock, for good', async () => {
     const late = holder.changed(await holder.retirement(), { maxTime: clockOf(testbed) + 4 });
     expect(await holder.send(late)).toBe('PENDING');
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await holder.statusOf(late)).toBe('NOT_FOUND');
     expect(await holder.send(late)).toBe('TRY_AGAIN_LATER');
-    testbed.simulator.controls.skipLedgers(11);
+    testbed.devnet.controls.skipLedgers(11);
     expect(await holder.send(late)).toBe('txTooLate');
   });
 
   it('leaves out what pays too little for it, and drops it after four', async () => {
-    testbed.simulator.controls.setInclusionPrice(5_000);
+    testbed.devnet.controls.setInclusionPrice(5_000);
     const cheap = await holder.retirement();
     expect(await holder.send(cheap)).toBe('PENDING');
-    for (const _ of [1, 2, 3, 4]) testbed.simulator.controls.closeLedger();
-    expect(testbed.simulator.controls.waitingCount()).toBe(0);
+    for (const _ of [1, 2, 3, 4]) testbed.devnet.controls.closeLedger();
+    expect(testbed.devnet.controls.waiting().length).toBe(0);
     expect(await holder.send(cheap)).toBe('TRY_AGAIN_LATER');
-    testbed.simulator.controls.skipLedgers(11);
-    testbed.simulator.controls.setInclusionPrice(100);
+    testbed.devnet.controls.skipLedgers(11);
+    testbed.devnet.controls.setInclusionPrice(100);
     expect(await holder.send(cheap)).toBe('PENDING');
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await holder.statusOf(cheap)).toBe('SUCCESS');
   });
 
   it('tells by its fee statistics what was paid', async () => {
     const price = 5_000;
-    testbed.simulator.controls.setInclusionPrice(price);
+    testbed.devnet.controls.setInclusionPrice(price);
     const original = await holder.retirement();
     const dear = holder.changed(original, { fee: String(BigInt(original.fee) + BigInt(price)) });
     expect(await holder.send(dear)).toBe('PENDING');
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     const { sorobanInclusionFee } = await testbed.client.server.getFeeStats();
     expect(Number(sorobanInclusionFee.max)).toBeGreaterThanOrEqual(price);
   });
@@ -88,11 +88,11 @@ describe('a ledger', () => {
 
 describe('a fee bump', () => {
   it('takes the place of what waits at ten times its fee, and is found by either hash', async () => {
-    testbed.simulator.controls.setInclusionPrice(1_000);
+    testbed.devnet.controls.setInclusionPrice(1_000);
     const payer = testbed.account();
     const inner = await holder.retirement();
     expect(await holder.send(inner)).toBe('PENDING');
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await holder.statusOf(inner)).toBe('NOT_FOUND');
     const tooLittle = holder.bump(inner, 999, payer);
     expect(inclusionOf(tooLittle)).toBeLessThan(2_000n);
@@ -102,7 +102,7 @@ describe('a fee bump', () => {
     expect(await holder.send(inner)).toBe('DUPLICATE');
     expect(await holder.send(enough)).toBe('DUPLICATE');
     const before = await lumensOf(testbed, holder.keys);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await holder.statusOf(enough)).toBe('SUCCESS');
     const byInner = await testbed.client.server.getTransaction(inner.hash().toString('hex'));
     expect(byInner).toMatchObject({ status: 'SUCCESS', feeBump: true });
@@ -116,7 +116,7 @@ describe('a fee bump', () => {
     const answer = await testbed.client.server.sendTransaction(holder.bump(inner, 500, holder.keys));
     expect(answer.errorResult?.result().switch().name).toBe('txInsufficientFee');
     expect(answer.errorResult?.feeCharged().toBigInt()).toBe(2_000n);
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
   });
 
   it('is refused for what is wrong with the transaction inside, and for its own signature', async () => {
@@ -127,7 +127,7 @@ describe('a fee bump', () => {
       holder.keys,
       '1000',
       original,
-      testbed.simulator.passphrase,
+      testbed.devnet.passphrase,
     );
     expect(await holder.send(unsigned)).toBe('txBadAuth');
   });
@@ -137,15 +137,15 @@ describe('history', () => {
   it('forgets what is older than its window', async () => {
     const small = await startSorobanTestbed({ retentionLedgers: 20 });
     try {
-      const { client, custody, token, simulator } = small;
+      const { client, custody, token, devnet } = small;
       const landed = await client.land(
         await client.prepare(custody, token, 'retire', retireArguments(custody, 1n)),
       );
       const hash = landed.txHash;
       expect((await client.server.getTransaction(hash)).status).toBe('SUCCESS');
-      simulator.controls.skipLedgers(19);
+      devnet.controls.skipLedgers(19);
       expect((await client.server.getTransaction(hash)).status).toBe('SUCCESS');
-      const { sequence } = simulator.controls.closeLedger();
+      const { sequence } = devnet.controls.closeLedger();
       const gone = await client.server.getTransaction(hash);
       expect(gone).toMatchObject({
         status: 'NOT_FOUND',
@@ -158,7 +158,7 @@ describe('history', () => {
         code: -32_600,
       });
     } finally {
-      await small.simulator.close();
+      await small.devnet.close();
     }
   });
 

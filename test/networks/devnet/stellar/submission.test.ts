@@ -1,5 +1,5 @@
 /**
- * How the simulated node takes transactions: signatures, sequence numbers, time bounds, fees and resources, held
+ * How the node takes transactions: signatures, sequence numbers, time bounds, fees and resources, held
  * to what stellar-core does.
  */
 import {
@@ -24,9 +24,9 @@ let holder: Holder;
 beforeAll(async () => {
   testbed = await startSorobanTestbed();
 });
-afterAll(() => testbed.simulator.close());
+afterAll(() => testbed.devnet.close());
 beforeEach(async () => {
-  testbed.simulator.controls.setInclusionPrice(100);
+  testbed.devnet.controls.setInclusionPrice(100);
   holder = await createHolder(testbed);
 });
 
@@ -36,7 +36,7 @@ describe('a transaction that can land', () => {
     expect(await holder.send(transaction)).toBe('PENDING');
     expect(await holder.send(transaction)).toBe('DUPLICATE');
     expect(await holder.statusOf(transaction)).toBe('NOT_FOUND');
-    const ledger = testbed.simulator.controls.closeLedger();
+    const ledger = testbed.devnet.controls.closeLedger();
     const landed = await testbed.client.server.getTransaction(transaction.hash().toString('hex'));
     expect(landed).toMatchObject({
       status: 'SUCCESS',
@@ -65,7 +65,7 @@ describe('a transaction that can land', () => {
 
   it('can be signed by a channel, with the operation’s own account beside it', async () => {
     const channel = testbed.account();
-    const { client, simulator, token } = testbed;
+    const { client, devnet, token } = testbed;
     const source = await client.server.getAccount(channel.publicKey());
     const operation = Operation.invokeContractFunction({
       contract: token,
@@ -75,7 +75,7 @@ describe('a transaction that can land', () => {
     });
     const draft = new TransactionBuilder(source, {
       fee: '100',
-      networkPassphrase: simulator.passphrase,
+      networkPassphrase: devnet.passphrase,
       timebounds: { minTime: 0, maxTime: 0 },
     })
       .addOperation(operation)
@@ -93,11 +93,11 @@ describe('a transaction that can land', () => {
   });
 
   it('is one of many classic operations as well', async () => {
-    const { client, simulator } = testbed;
+    const { client, devnet } = testbed;
     const made = [Keypair.random(), Keypair.random()];
     const builder = new TransactionBuilder(await client.server.getAccount(holder.keys.publicKey()), {
       fee: '100',
-      networkPassphrase: simulator.passphrase,
+      networkPassphrase: devnet.passphrase,
       timebounds: { minTime: 0, maxTime: 0 },
     });
     for (const { publicKey } of made.map((pair) => ({ publicKey: pair.publicKey() }))) {
@@ -110,11 +110,11 @@ describe('a transaction that can land', () => {
   });
 
   it('undoes what its first operations did when a later one fails', async () => {
-    const { client, simulator } = testbed;
+    const { client, devnet } = testbed;
     const made = Keypair.random().publicKey();
     const builder = new TransactionBuilder(await client.server.getAccount(holder.keys.publicKey()), {
       fee: '100',
-      networkPassphrase: simulator.passphrase,
+      networkPassphrase: devnet.passphrase,
       timebounds: { minTime: 0, maxTime: 0 },
     });
     for (const destination of [made, holder.keys.publicKey()]) {
@@ -139,7 +139,7 @@ describe('a transaction is refused', () => {
       signers: signers(),
       ...(passphrase === undefined ? {} : { passphrase }),
     });
-    const sent = TransactionBuilder.fromXDR(signed.toXDR(), testbed.simulator.passphrase);
+    const sent = TransactionBuilder.fromXDR(signed.toXDR(), testbed.devnet.passphrase);
     expect(await holder.send(sent as Transaction)).toBe(code);
   });
 
@@ -183,7 +183,7 @@ describe('a transaction is refused', () => {
       .v1()
       .tx()
       .ext(new (envelope.v1().tx().ext().constructor as typeof xdr.TransactionExt)(0));
-    const bare = TransactionBuilder.fromXDR(envelope, testbed.simulator.passphrase) as Transaction;
+    const bare = TransactionBuilder.fromXDR(envelope, testbed.devnet.passphrase) as Transaction;
     expect(await holder.send(bare)).toBe('txMalformed');
   });
 
@@ -192,7 +192,7 @@ describe('a transaction is refused', () => {
     const payment = (source: Keypair, sequence: string, fee: string) => {
       const built = new TransactionBuilder(new Account(source.publicKey(), sequence), {
         fee,
-        networkPassphrase: testbed.simulator.passphrase,
+        networkPassphrase: testbed.devnet.passphrase,
         timebounds: { minTime: 0, maxTime: 0 },
       })
         .addOperation(Operation.bumpSequence({ bumpTo: '1' }))
@@ -202,7 +202,7 @@ describe('a transaction is refused', () => {
     };
     expect(await holder.send(payment(noAccount, '1', '100'))).toBe('txNoAccount');
     const poor = Keypair.random();
-    testbed.simulator.fund(poor.publicKey(), 10_000_100n);
+    testbed.devnet.fund(poor.publicKey(), 10_000_100n);
     const sequence = String(await sequenceOf(testbed, poor));
     expect(await holder.send(payment(poor, sequence, '101'))).toBe('txInsufficientBalance');
     expect(await holder.send(payment(poor, sequence, '100'))).toBe('PENDING');
@@ -219,7 +219,7 @@ describe('a transaction is refused', () => {
     expect(await holder.send(holder.changed(first, { sequence: BigInt(first.sequence) - 1n }))).toBe(
       'txBadSeq',
     );
-    testbed.simulator.controls.closeLedger();
+    testbed.devnet.controls.closeLedger();
     expect(await holder.statusOf(first)).toBe('SUCCESS');
   });
 
@@ -230,7 +230,7 @@ describe('a transaction is refused', () => {
       method: 'sendTransaction',
       params: { transaction: 'AAAA' },
     });
-    const answer = (await (await fetch(testbed.simulator.url, { method: 'POST', body })).json()) as {
+    const answer = (await (await fetch(testbed.devnet.url, { method: 'POST', body })).json()) as {
       error: unknown;
     };
     expect(answer.error).toEqual({ code: -32_602, message: 'invalid_xdr' });

@@ -1,0 +1,185 @@
+/**
+ * A proxy in front of a node, with the faults that nodes and the ways to them have.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
+import { TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { readText } from './httpServer.ts';
+import type { SorobanNode } from './startSorobanNode.ts';
+
+/** Switched on and off by a test. Numbers count down as they are used. */
+export interface Faults {
+  /** This many of the next transactions are answered with TRY_AGAIN_LATER, and not passed on. */
+  tryAgainLater: number;
+  /** This many of the next transactions are passed on, but answered with DUPLICATE. */
+  sayDuplicate: number;
+  /** This many of the next transactions are refused for a wrong sequence number, and not passed on. */
+  sayBadSequence: number;
+  /** For this many of the next transactions, the connection is cut after they were passed on. */
+  loseSendAnswers: number;
+  /** For this many of the next look-ups, the transaction is reported missing. */
+  denyTransactions: number;
+  /** How all requests fail, until it is null again. */
+  unreachable: 'reset' | 'status-503' | 'status-429' | 'truncated' | 'silent' | null;
+  /** Extra delay of each answer. */
+  delayMs: number;
+  /** The node answers from so many ledgers ago; transactions sent to it get through. */
+  lagLedgers: number;
+}
+
+type Counted = 'tryAgainLater' | 'sayDuplicate' | 'sayBadSequence' | 'loseSendAnswers' | 'denyTransactions';
+
+export interface FaultProxy {
+  url: string;
+  faults: Faults;
+  stop(): Promise<void>;
+}
+
+interface Question {
+  id: unknown;
+  method: string;
+  params: { transaction?: string } | undefined;
+}
+
+const RETRY_AFTER_SECONDS = 1;
+
+export function noFaults(): Faults {
+  return {
+    tryAgainLater: 0,
+    sayDuplicate: 0,
+    sayBadSequence: 0,
+    loseSendAnswers: 0,
+    denyTransactions: 0,
+    unreachable: null,
+    delayMs: 0,
+    lagLedgers: 0,
+  };
+}
+
+export async function startFaultProxy(
+  node: Pick<SorobanNode, 'url' | 'passphrase' | 'setLag'>,
+): Promise<FaultProxy> {
+  const faults = noFaults();
+  let lag = 0;
+  // A proxy alone cannot know what a ledger was like before.
+  Object.defineProperty(faults, 'lagLedgers', {
+    enumerable: true,
+    get: () => lag,
+    set(ledgers: number) {
+      lag = ledgers;
+      node.setLag(ledgers);
+    },
+  });
+  const strikes = (fault: Counted) => faults[fault] > 0 && (faults[fault] -= 1) >= 0;
+
+  async function pass(request: IncomingMessage, body: string): Promise<string> {
+    const init = request.method === 'POST' ? { method: 'POST', body } : {};
+    return (await fetch(new URL(request.url ?? '/', node.url), init)).text();
+  }
+
+  async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = (await readText(request)) ?? '';
+    if (faults.delayMs > 0) await delay(faults.delayMs);
+    switch (faults.unreachable) {
+      case 'reset':
+        request.socket.resetAndDestroy();
+        return;
+      case 'status-503':
+        response.writeHead(503).end('no healthy upstream');
+        return;
+      case 'status-429':
+        response.writeHead(429, { 'retry-after': String(RETRY_AFTER_SECONDS) }).end('too many requests');
+        return;
+      case 'silent':
+        return;
+      case 'truncated':
+        truncate(response, await pass(request, body));
+        return;
+      case null:
+        break;
+      default:
+        faults.unreachable satisfies never;
+    }
+    const question = parsed(body);
+    const answer = question ? await answerTo(question, () => pass(request, body)) : await pass(request, body);
+    if (answer === null) request.socket.resetAndDestroy();
+    else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
+  }
+
+  /** Null when the answer is lost. */
+  async function answerTo(question: Question, pass: () => Promise<string>): Promise<string | null> {
+    const { method } = question;
+    if (method === 'getTransaction' && strikes('denyTransactions')) {
+      const { result } = JSON.parse(await pass()) as { result: Record<string, unknown> };
+      const names = [
+        'latestLedger',
+        'latestLedgerCloseTime',
+        'oldestLedger',
+        'oldestLedgerCloseTime',
+        'txHash',
+      ];
+      const kept = Object.fromEntries(names.map((name) => [name, result[name]]));
+      return answerOf(question, { status: 'NOT_FOUND', ...kept });
+    }
+    if (method !== 'sendTransaction') return pass();
+    if (strikes('tryAgainLater')) return answerOf(question, { ...sent(question), status: 'TRY_AGAIN_LATER' });
+    if (strikes('sayBadSequence')) {
+      return answerOf(question, { ...sent(question), status: 'ERROR', errorResultXdr: badSequence() });
+    }
+    const answer = await pass();
+    if (strikes('loseSendAnswers')) return null;
+    if (!strikes('sayDuplicate')) return answer;
+    return answerOf(question, { ...sent(question), status: 'DUPLICATE' });
+  }
+
+  /** As of a node that does not know how far the network is. */
+  function sent({ params }: Question) {
+    const transaction = TransactionBuilder.fromXDR(params?.transaction ?? '', node.passphrase);
+    return { hash: transaction.hash().toString('hex'), latestLedger: 1, latestLedgerCloseTime: '1' };
+  }
+
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
+  return {
+    url: `http://127.0.0.1:${bound.port}`,
+    faults,
+    async stop() {
+      const stopped = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await stopped;
+    },
+  };
+}
+
+function answerOf({ id }: Question, result: unknown): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, result });
+}
+
+function badSequence(): string {
+  const result = new xdr.TransactionResult({
+    feeCharged: xdr.Int64.fromString('0'),
+    result: xdr.TransactionResultResult.txBadSeq(),
+    ext: new xdr.TransactionResultExt(0),
+  });
+  return result.toXDR('base64');
+}
+
+/** Promises the whole body, sends half of it, and hangs up. */
+function truncate(response: ServerResponse, body: string): void {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(200, headers);
+  response.write(body.slice(0, body.length / 2), () => response.destroy());
+}
+
+function parsed(body: string): Question | null {
+  try {
+    return JSON.parse(body) as Question | null;
+  } catch {
+    return null;
+  }
+}

@@ -1,0 +1,112 @@
+/**
+ * The node's HTTP side: JSON-RPC 2.0, and a friendbot.
+ */
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+export interface HttpServerOptions {
+  host: string;
+  port: number;
+  /** The answer as JSON text, `{"result":…}` or `{"error":…}`. */
+  ask: (method: string, params: unknown) => string;
+  /** Makes an account with lumens, and gives the transaction's hash; null when there is one already. */
+  befriend: (address: string) => string | null;
+  onError: (error: unknown) => void;
+}
+
+/** 200 keys of a few hundred bytes each, or one large transaction. */
+const MAX_BODY_BYTES = 512 * 1024;
+const PARSE_ERROR = -32_700;
+const INTERNAL_ERROR = -32_603;
+
+export async function startHttpServer(
+  options: HttpServerOptions,
+): Promise<{ url: string; stop: () => Promise<void> }> {
+  const server = createServer((request, response) => {
+    answer(options, request, response).catch((error: unknown) => {
+      options.onError(error);
+      response.destroy();
+    });
+  });
+  await new Promise<void>((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(options.port, options.host, resolve);
+  });
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The node has no port');
+  return {
+    url: `http://${options.host}:${bound.port}`,
+    async stop() {
+      const stopped = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await stopped;
+    },
+  };
+}
+
+async function answer(
+  options: HttpServerOptions,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const url = new URL(request.url ?? '/', 'http://node');
+  if (url.pathname === '/friendbot') {
+    respond(response, ...answerFriendbot(options, url.searchParams.get('addr') ?? ''));
+    return;
+  }
+  const body = await readText(request);
+  if (body === null) respond(response, 413, 'request body is too large');
+  else respond(response, 200, answerCall(options, body));
+}
+
+/** Null when it is too long. */
+export async function readText(request: IncomingMessage): Promise<string | null> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of request as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > MAX_BODY_BYTES) return null;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+function answerCall(options: HttpServerOptions, body: string): string {
+  const question = parsed(body);
+  if (typeof question?.method !== 'string') return failure(null, PARSE_ERROR, 'invalid request');
+  const { id = null, method, params = {} } = question;
+  try {
+    // The result stays text: a page of events may be megabytes.
+    return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},${options.ask(method, params).slice(1)}`;
+  } catch (error) {
+    options.onError(error);
+    return failure(id, INTERNAL_ERROR, error instanceof Error ? error.message : String(error));
+  }
+}
+
+function answerFriendbot(options: HttpServerOptions, address: string): [status: number, body: string] {
+  try {
+    const hash = options.befriend(address);
+    if (hash !== null) return [200, JSON.stringify({ successful: true, hash })];
+    return [400, JSON.stringify({ detail: 'createAccountAlreadyExist' })];
+  } catch (error) {
+    return [400, JSON.stringify({ detail: error instanceof Error ? error.message : String(error) })];
+  }
+}
+
+function failure(id: unknown, code: number, message: string): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message } });
+}
+
+function parsed(text: string): { id?: unknown; method?: unknown; params?: unknown } | null {
+  try {
+    return JSON.parse(text) as { id?: unknown; method?: unknown; params?: unknown } | null;
+  } catch {
+    return null;
+  }
+}
+
+function respond(response: ServerResponse, status: number, body: string): void {
+  const headers = { 'content-type': 'application/json', 'content-length': Buffer.byteLength(body) };
+  response.writeHead(status, headers).end(body);
+}

@@ -1,0 +1,73 @@
+/**
+ * A Stellar network of one node for tests: the real Soroban host, the contracts of the deployed interface, and faults on
+ * demand between it and its clients. `rpc.Server` of the SDK works with it as it is (`allowHttp`).
+ */
+import type { xdr } from '@stellar/stellar-sdk';
+import { startFaultProxy } from '../soroban/faultProxy.ts';
+import type { Faults } from '../soroban/faultProxy.ts';
+import { startSorobanNode } from '../soroban/startSorobanNode.ts';
+import type { SorobanNode, SorobanNodeOptions } from '../soroban/startSorobanNode.ts';
+import { furnish } from './contracts.ts';
+import type { FurnishOptions, Furniture } from './contracts.ts';
+
+export type StellarDevnetOptions = SorobanNodeOptions & Partial<FurnishOptions>;
+
+type Passed =
+  | 'latest'
+  | 'closeLedger'
+  | 'skipLedgers'
+  | 'passTime'
+  | 'hold'
+  | 'release'
+  | 'setInclusionPrice'
+  | 'dropWaiting'
+  | 'waiting';
+
+export interface DevnetControls extends Pick<SorobanNode, Passed> {
+  faults: Faults;
+  /**
+   * Ends an entry's life now; with `evicted`, so long ago that the node no longer reports when.
+   * @throws RpcError when there is no such entry that can be archived
+   */
+  archive(key: xdr.LedgerKey, how?: 'evicted'): void;
+  /** Removes an entry without a trace. */
+  remove(key: xdr.LedgerKey): void;
+}
+
+export interface StellarDevnet extends Furniture {
+  /** Of the proxy that makes the faults. */
+  url: string;
+  passphrase: string;
+  /** Creates an account with 10,000 lumens at once, or adds to it. */
+  fund(address: string, stroops?: bigint): void;
+  controls: DevnetControls;
+  close(): Promise<void>;
+}
+
+const DEFAULT_CLOSE_MS = 100;
+
+export async function startStellarDevnet({
+  depositAuth = 'nested',
+  deploymentFee = 0n,
+  ...options
+}: StellarDevnetOptions = {}): Promise<StellarDevnet> {
+  const node = await startSorobanNode({ closeEveryMs: DEFAULT_CLOSE_MS, ...options });
+  const furniture = await furnish(node, { depositAuth, deploymentFee });
+  const proxy = await startFaultProxy(node);
+  return {
+    ...furniture,
+    url: proxy.url,
+    passphrase: node.passphrase,
+    fund: node.fund,
+    controls: {
+      ...node,
+      faults: proxy.faults,
+      archive: (key, how) => node.archive(key.toXDR('base64'), how),
+      remove: (key) => node.remove(key.toXDR('base64')),
+    },
+    async close() {
+      await proxy.stop();
+      await node.stop();
+    },
+  };
+}
