@@ -73,7 +73,9 @@ describe('dev:evm', () => {
   );
 
   it('says in one sentence that its port is taken', { timeout: PATIENCE_MS }, async () => {
-    const second = run('devnet/evm/dev.ts', ['--rpc-port', String(rpcPort)]);
+    const second = run('devnet/evm/dev.ts', ['--rpc-port', String(rpcPort)], {
+      PORT: String(await freePort()),
+    });
     expect(await second.exitCode).toBe(1);
     expect(second.output().trim()).toMatch(new RegExp(`^Port ${rpcPort} is in use by another program.*$`));
   });
