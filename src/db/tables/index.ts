@@ -1,6 +1,7 @@
 /**
  * Gathers the tables of the platform.
  */
+export * from './approvals.ts';
 export * from './books.ts';
 export * from './credits.ts';
 export * from './feed.ts';

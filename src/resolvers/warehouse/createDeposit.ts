@@ -18,8 +18,9 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { awaitSubject } from '../core/awaitSubject.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
 import { findReceiptById, type Receipt } from './findReceipt.ts';
-import { reserveKey } from '../core/idempotency.ts';
+import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -50,6 +51,7 @@ export interface CreateDepositInput {
 
 /**
  * @param defaultCountryCode of a deposit whose input names no country.
+ * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the receipt in the state reached when the wait ended.
  * @throws DomainError BAD_USER_INPUT, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
  */
@@ -58,8 +60,9 @@ export async function createDeposit(
   warehouseOperatorId: string,
   input: CreateDepositInput,
   defaultCountryCode: string,
+  grant?: Grant,
 ): Promise<Receipt> {
-  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode);
+  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode, grant);
   deps.subjects.notify(NEW_SUBMISSION);
   const receipt = await awaitSubject(
     deps,
@@ -101,20 +104,15 @@ async function record(
   warehouseOperatorId: string,
   input: CreateDepositInput,
   defaultCountryCode: string,
+  grant: Grant | undefined,
 ): Promise<string> {
-  const { idempotencyKey, ...rest } = input;
-  const id = deps.ids.next();
+  const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
   const facts = await checkedFacts(deps, input, defaultCountryCode, now);
-  const request = {
-    callerId: warehouseOperatorId,
-    operation: 'createDeposit',
-    key: idempotencyKey,
-    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
-  };
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, request, id, now);
+    const first = grant ? null : await reserveKey(tx, depositRequest(warehouseOperatorId, input), id, now);
     if (first !== null) return first;
+    await grant?.confirm(tx);
     const receipt = await insertReceipt(tx, deps, {
       ...facts,
       id,
@@ -124,6 +122,16 @@ async function record(
     await enqueueSubmission(tx, deps, { subjectType: 'RECEIPT', subjectId: id, call: deployCallOf(receipt) });
     return id;
   });
+}
+
+export function depositRequest(warehouseOperatorId: string, input: CreateDepositInput): IdempotentRequest {
+  const { idempotencyKey, ...rest } = input;
+  return {
+    callerId: warehouseOperatorId,
+    operation: 'createDeposit',
+    key: idempotencyKey,
+    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
+  };
 }
 
 type ReceiptFacts = ReturnType<typeof factsOf> & Pick<Receipt, 'id' | 'createdAt' | 'confirmedBy'>;

@@ -39,6 +39,7 @@ const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 export const QUERIES: Readonly<Record<string, AccessRule>> = {
   apiKeys: { who: [], query: '{ apiKeys(first: 1) { edges { node { id } } } }' },
+  approvalRequests: { who: ['operator'], query: '{ approvalRequests(first: 1) { nodes { id } } }' },
   auditEntries: { who: ['operator'], query: '{ auditEntries(first: 1) { edges { node { id } } } }' },
   buyerAccount: {
     who: ['buyer', 'operator'],
@@ -168,6 +169,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ input: { idempotencyKey: 'one for all tries' } }),
   },
   expireReceipts: { who: ['operator'], query: 'mutation { expireReceipts { __typename } }' },
+  grantApproval: {
+    who: ['operator'],
+    query: mutation('grantApproval', 'GrantApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+  },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
@@ -270,6 +276,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
         idempotencyKey: randomUUID(),
       },
     }),
+  },
+  withdrawApproval: {
+    who: ['developer', 'warehouse', 'operator'],
+    query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };

@@ -143,10 +143,11 @@ describe('the contract', () => {
   it('takes an idempotency key wherever a mutation moves value or issues', () => {
     // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
     // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
-    // A signed transaction is a key of its own: it lands once.
+    // A signed transaction is a key of its own: it lands once. A request for approval is decided once.
     const withoutKey = new Set([
       'advanceNetworkClock',
       'expireReceipts',
+      'grantApproval',
       'resolveReview',
       'resumeSigning',
       'resolveSessionReview',
@@ -154,6 +155,7 @@ describe('the contract', () => {
       'setManualSessionStatus',
       'submitSigned',
       'watchRetirements',
+      'withdrawApproval',
     ]);
     const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
     const lacking = mutations

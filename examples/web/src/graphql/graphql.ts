@@ -127,6 +127,7 @@ export type RetirementStateQueryVariables = Exact<{
 
 export type RetirementStateQuery = { node:
     | { __typename: 'ApiKey' }
+    | { __typename: 'ApprovalRequest' }
     | { __typename: 'AuditEntry' }
     | { __typename: 'BuyerAccount' }
     | { __typename: 'CreditTransfer' }
