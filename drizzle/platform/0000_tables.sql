@@ -257,6 +257,18 @@ CREATE TABLE "indexer_registrations" (
 	"replaced_at" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "issuance_caps" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"warehouse_id" text NOT NULL,
+	"commodity_type" text NOT NULL,
+	"commodity_key" text NOT NULL,
+	"limit_kg" bigint NOT NULL,
+	"set_by" text NOT NULL,
+	"set_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "issuance_caps_commodity" UNIQUE("warehouse_id","commodity_key"),
+	CONSTRAINT "issuance_caps_limit" CHECK (limit_kg > 0)
+);
+--> statement-breakpoint
 CREATE TABLE "expiry_items" (
 	"run_id" uuid NOT NULL,
 	"receipt_id" uuid NOT NULL,
@@ -629,6 +641,7 @@ CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids
 CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
+CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "expiry_items_receipt" ON "expiry_items" USING btree ("receipt_id");--> statement-breakpoint
 CREATE INDEX "expiry_items_pending" ON "expiry_items" USING btree ("run_id") WHERE state = 'PENDING';--> statement-breakpoint

@@ -8,6 +8,7 @@ export * from './feed.ts';
 export * from './holderActs.ts';
 export * from './identity.ts';
 export * from './indexer.ts';
+export * from './issuanceCaps.ts';
 export * from './jobs.ts';
 export * from './platform.ts';
 export * from './pledges.ts';

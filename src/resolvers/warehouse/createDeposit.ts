@@ -7,7 +7,7 @@
  * The effects of the two network calls are in receiptEffects.ts.
  */
 import { createHmac } from 'node:crypto';
-import { eq, max, sql } from 'drizzle-orm';
+import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { receipts } from '../../db/tables/index.ts';
@@ -20,6 +20,7 @@ import { awaitSubject } from '../core/awaitSubject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findReceiptById, type Receipt } from './findReceipt.ts';
+import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 
@@ -53,7 +54,7 @@ export interface CreateDepositInput {
  * @param defaultCountryCode of a deposit whose input names no country.
  * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the receipt in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
  */
 export async function createDeposit(
   deps: CreateDepositNeeds,
@@ -159,6 +160,7 @@ async function checkedFacts(
 
 async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts): Promise<Receipt> {
   const assetMillis = await nextAssetMillis(tx, facts.warehouseId, facts.createdAt);
+  await requireWithinCap(tx, facts);
   const [receipt] = await tx
     .insert(receipts)
     .values({
@@ -208,7 +210,7 @@ function factsOf(input: CreateDepositInput & { countryCode: string }, depositDat
  * serialized, so that two in the same millisecond get different asset ids.
  */
 async function nextAssetMillis(tx: Tx, warehouseId: string, now: Date): Promise<bigint> {
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`receipt:${warehouseId}`}, 0))`);
+  await lockWarehouse(tx, warehouseId);
   const [latest] = await tx
     .select({ assetMillis: max(receipts.assetMillis) })
     .from(receipts)

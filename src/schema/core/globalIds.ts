@@ -12,6 +12,7 @@ const UUID_TYPES = [
   'OffRampSession',
   'ExpiryRun',
   'HolderAct',
+  'IssuanceCap',
   'Project',
   'Purchase',
   'Receipt',

@@ -55,6 +55,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
   },
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
   node: {
     who: null,
@@ -242,6 +243,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: [],
     query: mutation('revokeApiKey', 'RevokeApiKeyInput'),
     variables: () => ({ input: { id: unknownId('ApiKey') } }),
+  },
+  setIssuanceCap: {
+    who: ['operator'],
+    query: mutation('setIssuanceCap', 'SetIssuanceCapInput'),
+    variables: () => ({ input: { warehouseId: 'w-1', commodityType: 'Maize', limitKg: 1000 } }),
   },
   setManualSessionStatus: {
     who: ['operator'],

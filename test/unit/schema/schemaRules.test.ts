@@ -143,7 +143,8 @@ describe('the contract', () => {
   it('takes an idempotency key wherever a mutation moves value or issues', () => {
     // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
     // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
-    // A signed transaction is a key of its own: it lands once. A request for approval is decided once.
+    // A signed transaction is a key of its own: it lands once. A request for approval is decided once,
+    // and the same cap again is the same cap.
     const withoutKey = new Set([
       'advanceNetworkClock',
       'expireReceipts',
@@ -152,6 +153,7 @@ describe('the contract', () => {
       'resumeSigning',
       'resolveSessionReview',
       'revokeApiKey',
+      'setIssuanceCap',
       'setManualSessionStatus',
       'submitSigned',
       'watchRetirements',

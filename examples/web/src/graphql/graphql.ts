@@ -133,6 +133,7 @@ export type RetirementStateQuery = { node:
     | { __typename: 'CreditTransfer' }
     | { __typename: 'ExpiryRun' }
     | { __typename: 'HolderAct' }
+    | { __typename: 'IssuanceCap' }
     | { __typename: 'OffRampSession' }
     | { __typename: 'Project' }
     | { __typename: 'Purchase' }
