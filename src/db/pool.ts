@@ -10,7 +10,8 @@
  */
 import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import { ConnectionLost, createClient, type Client, type ClientOptions } from './client.ts';
+import { createClient, type Client, type ClientOptions } from './client.ts';
+import { ConnectionLost } from './connectionLost.ts';
 
 interface PoolOptions {
   url: string;
