@@ -47,9 +47,8 @@ const MAX_AGE_MS = 30 * 60_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
 export function createPool({ url, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
-  const waiting = { maxWaiting: MAX_WAITING, waitMs: answerTimeoutMs + EXTRA_WAIT_MS };
-  const places = createConcurrencyLimit({ maxConcurrent: size, ...waiting });
-  const transactionPlaces = createConcurrencyLimit({ maxConcurrent: Math.ceil(size / 2), ...waiting });
+  const places = createPlaces(size, answerTimeoutMs);
+  const transactionPlaces = createPlaces(Math.ceil(size / 2), answerTimeoutMs);
   const idle = createIdleClients();
   const lent = new Set<Client>();
   let isClosed = false;
@@ -117,6 +116,11 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
       await idle.end();
     },
   };
+}
+
+function createPlaces(maxConcurrent: number, answerTimeoutMs: number) {
+  const waitMs = answerTimeoutMs + EXTRA_WAIT_MS;
+  return createConcurrencyLimit({ maxConcurrent, maxWaiting: MAX_WAITING, waitMs });
 }
 
 /** The clients that nothing is sent on. */

@@ -71,16 +71,6 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
     return { totals, records: indexes.map((index, at) => readRecord(token, index, answers[at])) };
   }
 
-  async function readAnyToken(text: string, data: Hex): Promise<bigint> {
-    const token = requireAddress(text);
-    const [answer] = await finality.onFinalBlock((pin) => readAll(pin, [{ target: token, data }]));
-    if (!isWord(answer)) {
-      if (answer?.kind === 'failed') throw unavailable(token, answer.error);
-      throw nothingAt(token);
-    }
-    return BigInt(answer.data);
-  }
-
   return {
     carbonTotals: async (address) => {
       const token = requireAddress(address);
@@ -103,13 +93,25 @@ export function createTokenReads(finality: Finality, readAll: ReadAll): TokenRea
         isProblem(read) ? { tokenAddress, error: read } : { tokenAddress, ...read },
       );
     },
-    totalSupply: (address) => readAnyToken(address, viewData(carbonTokenAbi, 'totalSupply')),
+    totalSupply: (address) =>
+      readAnyToken(finality, readAll, address, viewData(carbonTokenAbi, 'totalSupply')),
     async balanceOf(address, holder) {
       const args = [requireAddress(holder, 'OTHER')] as const;
       const data = encodeFunctionData({ abi: carbonTokenAbi, functionName: 'balanceOf', args });
-      return readAnyToken(address, data);
+      return readAnyToken(finality, readAll, address, data);
     },
   };
+}
+
+/** Reads what every token has, of either template. */
+async function readAnyToken(finality: Finality, readAll: ReadAll, text: string, data: Hex): Promise<bigint> {
+  const token = requireAddress(text);
+  const [answer] = await finality.onFinalBlock((pin) => readAll(pin, [{ target: token, data }]));
+  if (!isWord(answer)) {
+    if (answer?.kind === 'failed') throw unavailable(token, answer.error);
+    throw nothingAt(token);
+  }
+  return BigInt(answer.data);
 }
 
 function recordData(index: number): Hex {
