@@ -4,7 +4,14 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { getNamedType, isEnumType, isInputObjectType, isListType, isObjectType, isRequiredArgument } from 'graphql';
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isObjectType,
+  isRequiredArgument,
+} from 'graphql';
 import type { GraphQLArgument, GraphQLField, GraphQLInputField } from 'graphql';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -166,23 +173,26 @@ describe('a malformed global id', () => {
     expect(inputs.filter(({ place }) => !/^(Query|Mutation|Subscription)\./.test(place))).toEqual([]);
   });
 
-  it.each(inputs)('at $place is told by that path and takes no neighbour along', async ({ root, field, path }) => {
-    const rule = { ...QUERIES, ...MUTATIONS, ...SUBSCRIPTIONS }[field.name];
-    const usual = root === 'Mutation' ? rule?.variables?.(own) : {};
-    const variables = withValueAt({ ...neededBy(field), ...usual }, path, 'malformed');
-    const args = field.args.filter(({ name }) => name in variables);
-    const query = `${root.toLowerCase()} (${args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ')}) {
+  it.each(inputs)(
+    'at $place is told by that path and takes no neighbour along',
+    async ({ root, field, path }) => {
+      const rule = { ...QUERIES, ...MUTATIONS, ...SUBSCRIPTIONS }[field.name];
+      const usual = root === 'Mutation' ? rule?.variables?.(own) : {};
+      const variables = withValueAt({ ...neededBy(field), ...usual }, path, 'malformed');
+      const args = field.args.filter(({ name }) => name in variables);
+      const query = `${root.toLowerCase()} (${args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ')}) {
       ${field.name}(${args.map(({ name }) => `${name}: $${name}`).join(', ')}) { __typename }
       ${root === 'Query' ? 'viewer { subject }' : ''} }`;
-    const bearer = await tokenOf({ role: 'admin', subject: OWNER });
-    for (const transport of root === 'Subscription' ? (['sse', 'websocket'] as const) : TRANSPORTS) {
-      const reply = await askOver(transport, market.url, { query, variables, bearer });
-      expect(reply.errors).toMatchObject([
-        { path: [field.name], extensions: { code: 'BAD_USER_INPUT', field: path } },
-      ]);
-      if (root === 'Query') expect(reply.data).toEqual({ [field.name]: null, viewer: { subject: OWNER } });
-    }
-  });
+      const bearer = await tokenOf({ role: 'admin', subject: OWNER });
+      for (const transport of root === 'Subscription' ? (['sse', 'websocket'] as const) : TRANSPORTS) {
+        const reply = await askOver(transport, market.url, { query, variables, bearer });
+        expect(reply.errors).toMatchObject([
+          { path: [field.name], extensions: { code: 'BAD_USER_INPUT', field: path } },
+        ]);
+        if (root === 'Query') expect(reply.data).toEqual({ [field.name]: null, viewer: { subject: OWNER } });
+      }
+    },
+  );
 });
 
 interface IdInput {
@@ -215,7 +225,9 @@ function globalIdInputs(): IdInput[] {
 
 /** Arguments without which the field can't be asked for, where they are not an id. */
 function neededBy(field: GraphQLField<unknown, unknown>): Record<string, unknown> {
-  const enums = field.args.filter(isRequiredArgument).map(({ name, type }) => [name, getNamedType(type)] as const);
+  const enums = field.args
+    .filter(isRequiredArgument)
+    .map(({ name, type }) => [name, getNamedType(type)] as const);
   return Object.fromEntries(
     enums.flatMap(([name, type]) => (isEnumType(type) ? [[name, type.getValues()[0]?.name]] : [])),
   );
@@ -226,7 +238,10 @@ function withValueAt(target: Record<string, unknown>, path: string, value: unkno
   const [name = '', ...rest] = path.split('.');
   if (rest.length === 0) return { ...target, [name]: value };
   if (rest[0] === '0') return { ...target, [name]: [value] };
-  return { ...target, [name]: withValueAt((target[name] ?? {}) as Record<string, unknown>, rest.join('.'), value) };
+  return {
+    ...target,
+    [name]: withValueAt((target[name] ?? {}) as Record<string, unknown>, rest.join('.'), value),
+  };
 }
 
 describe("another subject's", () => {

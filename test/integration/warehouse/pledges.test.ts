@@ -238,6 +238,53 @@ describe('over the API', () => {
     expect((await read(asLender)).data).toEqual({ receipt: null });
   });
 
+  it('tells a lender of its own pledges alone, and after the release nothing more of the receipt', async () => {
+    const receipt = await activeReceipt(platform);
+    const secondBank = { role: 'lender', subject: 'bank-3' } as const;
+    const globalId = (id: string) => Buffer.from(`ReceiptPledge:${id}`).toString('base64url');
+    const first = await pledge(receipt);
+    await release(receipt);
+    const second = await pledge(receipt, { lenderName: 'Second Bank', lenderId: secondBank.subject });
+    const read = async (caller: Parameters<Marketplace['send']>[2]) => {
+      const { data, errors } = await market.send<{
+        receipt: object | null;
+        own: object | null;
+        other: object | null;
+      }>(
+        `query ($token: Address!, $own: ID!, $other: ID!) {
+          receipt(tokenAddress: $token) { lien { lenderName } pledges { totalCount nodes { lenderName } } }
+          own: node(id: $own) { ... on ReceiptPledge { lenderName receipt { state lien { lenderName } } } }
+          other: node(id: $other) { ... on ReceiptPledge { lenderName } } }`,
+        { token: receipt.tokenAddress, own: globalId(second.id), other: globalId(first.id) },
+        caller,
+      );
+      expect(errors).toEqual([]);
+      return data;
+    };
+    const lien = { lenderName: 'Second Bank' };
+    expect(await read(secondBank)).toEqual({
+      receipt: { lien, pledges: { totalCount: 1, nodes: [lien] } },
+      own: { ...lien, receipt: { state: 'ACTIVE', lien } },
+      other: null,
+    });
+    // The earlier lender keeps its own pledge; the receipt and its next lender are no concern of it.
+    const earlier = await market.send(
+      'query ($id: ID!) { node(id: $id) { ... on ReceiptPledge { lenderName receipt { state } } } }',
+      { id: globalId(first.id) },
+      asLender,
+    );
+    expect(earlier).toMatchObject({
+      data: { node: { lenderName: 'First Bank', receipt: null } },
+      errors: [],
+    });
+    // Who sees the receipt by right sees all of its pledges.
+    const whole = { totalCount: 2, nodes: [lien, { lenderName: 'First Bank' }] };
+    expect(await read(asFarmer)).toMatchObject({
+      receipt: { lien, pledges: whole },
+      other: { lenderName: 'First Bank' },
+    });
+  });
+
   it('lists to a lender what is pledged to it now, and tells it of each change until the release', async () => {
     const receipt = await activeReceipt(platform);
     await activeReceipt(platform);
