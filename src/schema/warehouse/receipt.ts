@@ -152,7 +152,7 @@ builder.node(ReceiptRef, {
       description:
         'The hash of the transaction that marked it; null before, and when another party marked it.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

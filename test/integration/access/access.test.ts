@@ -165,7 +165,7 @@ describe('a malformed global id', () => {
       expect.arrayContaining([
         'Query.node id',
         'Query.auditEntries filter.apiKeyIds.0',
-        'Mutation.submitSigned input.id',
+        'Mutation.submitSigned input.holderActId',
         'Subscription.projectUpdated id',
       ]),
     );
@@ -279,7 +279,7 @@ describe("another subject's", () => {
       role,
       () => ({
         ...tableQuestion('submitSigned'),
-        variables: { input: { id: own.holderActId, signed: 'AAAA' } },
+        variables: { input: { holderActId: own.holderActId, signed: 'AAAA' } },
       }),
       'NOT_FOUND',
     ]),

@@ -204,13 +204,13 @@ describe('over the API', () => {
       );
     expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
     const { idempotencyKey, ...named } = inputOf(receipt);
-    const pledged = await market.send<{ pledgeReceipt: { pledge: { lenderName: string } } }>(
-      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { pledge { lenderName receipt { ${LIEN} } } } }`,
+    const pledged = await market.send<{ pledgeReceipt: { receiptPledge: { lenderName: string } } }>(
+      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { receiptPledge { lenderName receipt { ${LIEN} } } } }`,
       { input: { ...named, idempotencyKey } },
       asFarmer,
     );
     expect(pledged.errors).toEqual([]);
-    expect(pledged.data?.pledgeReceipt.pledge.lenderName).toBe('First Bank');
+    expect(pledged.data?.pledgeReceipt.receiptPledge.lenderName).toBe('First Bank');
     for (const caller of [asFarmer, asLender]) {
       expect((await read(caller)).data?.receipt.lien).toMatchObject({
         lenderName: 'First Bank',
@@ -219,7 +219,7 @@ describe('over the API', () => {
     }
     expect((await read({ role: 'lender', subject: 'bank-2' })).data).toEqual({ receipt: null });
     const released = await market.send(
-      `mutation ($input: ReleasePledgeInput!) { releasePledge(input: $input) { pledge { releasedBy } } }`,
+      `mutation ($input: ReleasePledgeInput!) { releasePledge(input: $input) { receiptPledge { releasedBy } } }`,
       {
         input: {
           receiptTokenAddress: receipt.tokenAddress,
