@@ -64,7 +64,7 @@ const ResolveReviewPayload = builder.objectRef<Answer>('ResolveReviewPayload').i
   description: 'The submission after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
     submission: t.expose('submission', { type: SubmissionRef, description: 'The submission.' }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -72,12 +72,13 @@ builder.mutationField('resolveReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves a submission that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
+      'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveReviewPayload,
     nullable: true,
     args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
     recordedInput: { subjects: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = { ...input, submissionId: input.submissionId.id };
       const operation = { operation: 'resolveReview', input: asked } as const;

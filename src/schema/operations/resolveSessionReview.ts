@@ -18,7 +18,7 @@ import { reason } from '../core/text.ts';
 const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
   fields: (t) => ({
-    id: t.globalID({
+    offRampSessionId: t.globalID({
       for: OffRampSessionRef,
       required: true,
       description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
@@ -40,8 +40,8 @@ interface Answer {
 const ResolveSessionReviewPayload = builder.objectRef<Answer>('ResolveSessionReviewPayload').implement({
   description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
-    session: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
-    approval: t.expose('approval', APPROVAL),
+    offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -49,7 +49,7 @@ builder.mutationField('resolveSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves an off-ramp session that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
+      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
         'does not fit what the network shows, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSessionReviewPayload,
@@ -57,9 +57,14 @@ builder.mutationField('resolveSessionReview', (t) =>
     args: {
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
-    recordedInput: { subjects: ['id'], shown: ['decision'], hidden: ['reason'] },
+    recordedInput: { subjects: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
-      const asked = { offRampSessionId: input.id.id, decision: input.decision, note: input.reason };
+      const asked = {
+        offRampSessionId: input.offRampSessionId.id,
+        decision: input.decision,
+        note: input.reason,
+      };
       const operation = { operation: 'resolveSessionReview', input: asked } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       const session = approval

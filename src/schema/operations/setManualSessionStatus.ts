@@ -42,7 +42,7 @@ const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessio
       description: 'Its status.',
       resolve: ({ session }) => session.status,
     }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -51,7 +51,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
     ...forRoles(
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
-        'SETTLED, FAILED and REFUNDED may need approval (`approval`). ' +
+        'SETTLED, FAILED and REFUNDED may need approval (`approvalRequest`). ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
     ),
     type: SetManualSessionStatusPayload,
@@ -60,6 +60,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
       input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
     },
     recordedInput: { subjects: ['sessionId'], hidden: ['status'] },
+    safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'setManualSessionStatus', input } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
