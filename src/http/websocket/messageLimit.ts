@@ -42,7 +42,11 @@ export function createMessageLimit(
       if (socket.readyState !== socket.OPEN) return false;
       const isOwnEnough = own.take(1);
       if (isOwnEnough && ofAddresses.take(address, 1)) return true;
-      end(socket, connection, `Too many messages from this ${isOwnEnough ? 'address' : 'socket'}; send fewer.`);
+      end(
+        socket,
+        connection,
+        `Too many messages from this ${isOwnEnough ? 'address' : 'socket'}; send fewer.`,
+      );
       return false;
     };
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => admit(controlFrames));
