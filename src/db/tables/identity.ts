@@ -1,5 +1,5 @@
 /**
- * API keys of service accounts, the audit log, and the counters of the rate limits.
+ * API keys of service accounts, revoked tokens, the audit log, and the counters of the rate limits.
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
@@ -32,6 +32,31 @@ export const apiKeys = pgTable(
     check('api_keys_roles', sql`cardinality(roles) > 0`),
     check('api_keys_expiry', sql`expires_at > created_at`),
     check('api_keys_revocation', sql`(revoked_at IS NULL) = (revoked_by IS NULL)`),
+  ],
+);
+
+/**
+ * Bearer tokens that ended before their expiry: one token by its `jti`, or a subject's by when they were issued. One row for
+ * each `jti` and subject, removed when the tokens have expired by themselves.
+ */
+export const tokenRevocations = pgTable(
+  'token_revocations',
+  {
+    id: uuid('id').primaryKey(),
+    jti: text('jti').unique('token_revocations_jti'),
+    subject: text('subject').unique('token_revocations_subject'),
+    /** Of a subject: tokens that were issued before this time, or that do not say when, are refused. */
+    issuedBefore: moment('issued_before'),
+    reason: text('reason'),
+    revokedBy: text('revoked_by').notNull(),
+    revokedAt: moment('revoked_at').notNull(),
+    /** By then the longest token that it is about has expired. */
+    endsAt: moment('ends_at').notNull(),
+  },
+  (t) => [
+    index('token_revocations_revoked').on(t.revokedAt, t.id),
+    check('token_revocations_about', sql`(jti IS NULL) <> (subject IS NULL)`),
+    check('token_revocations_subject_time', sql`(subject IS NULL) = (issued_before IS NULL)`),
   ],
 );
 

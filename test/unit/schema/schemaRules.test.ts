@@ -151,6 +151,7 @@ describe('the contract', () => {
       'resumeSigning',
       'resolveSessionReview',
       'revokeApiKey',
+      'revokeTokens',
       'setManualSessionStatus',
       'submitSigned',
       'watchRetirements',
