@@ -104,7 +104,8 @@ export const auditPrunings = pgTable(
 );
 
 /**
- * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. A row without an
+ * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. And one per field with
+ * which an operator read what is others', written before the answer. A row without an
  * outcome belongs to a mutation under way, or to a process that was killed during it.
  */
 export const auditEntries = pgTable(
@@ -124,7 +125,7 @@ export const auditEntries = pgTable(
     apiKeyId: uuid('api_key_id'),
     remoteAddress: text('remote_address').notNull(),
     field: text('field').notNull(),
-    /** OK, or the error's code. */
+    /** OK, DRY_RUN, READ, or the error's code. */
     outcome: text('outcome'),
     endedAt: moment('ended_at'),
     /** Ids and addresses that the input or the answer names. */

@@ -13,6 +13,7 @@ import {
 } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
 import { createBatch } from '../core/batch.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
@@ -25,6 +26,7 @@ const lienByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids:
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
 
 builder.node(ReceiptPledgeRef, {
+  ...ownedBy<ReceiptPledge>(({ lenderId, pledgedBy }) => [lenderId, pledgedBy]),
   description:
     'A pledge of a receipt to a lender. While it is open, the receipt can be neither cashed out nor pledged again. Visible ' +
     'to its lender and to those who see the receipt.',
