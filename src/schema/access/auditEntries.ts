@@ -47,7 +47,7 @@ builder.node(AuditEntryRef, {
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
-    field: t.exposeString('field', { description: 'The mutation: createProject, retire, …' }),
+    mutation: t.exposeString('field', { description: 'The mutation: createProject, retire, …' }),
     callerSubject: t.exposeString('callerSubject', {
       nullable: true,
       description: "The caller's subject; null for a caller without a token.",
@@ -71,7 +71,7 @@ builder.node(AuditEntryRef, {
       description: 'When it was requested, in Unix seconds.',
       resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    endedAt: t.field({
+    finishedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When it ended, in Unix seconds; null before.',
@@ -97,7 +97,7 @@ builder.node(AuditEntryRef, {
   }),
 });
 
-const AuditFilterInput = builder.inputType('AuditFilter', {
+const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     callerSubjects: t.stringList({
@@ -109,7 +109,7 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
       validate: { schema: filterList() },
       description: oneOf('Made with one of these API keys'),
     }),
-    fields: t.stringList({
+    mutations: t.stringList({
       validate: { schema: keywordList },
       description: oneOf('Of one of these mutations, such as "retire"'),
     }),
@@ -120,10 +120,7 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
     }),
     subjectIds: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf(
-        "That name one of these UUIDs, addresses or buyerIds. What a buyer did without naming a `buyerId` is found by the buyer's " +
-          '`callerSubjects`',
-      ),
+      description: `${oneOf('That name one of these UUIDs, addresses or buyerIds')} What a buyer did without naming a \`buyerId\` is found by the buyer's \`callerSubjects\`.`,
     }),
     requestIds: t.stringList({
       validate: { schema: keywordList },
@@ -147,8 +144,13 @@ builder.queryField('auditEntries', (t) =>
       nullable: true,
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
-        const { unfinished, apiKeyIds, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isUnfinished: unfinished, apiKeyIds: apiKeyIds?.map(({ id }) => id) };
+        const { unfinished, apiKeyIds, mutations, ...rest } = args.filter ?? {};
+        const filter = {
+          ...rest,
+          fields: mutations,
+          isUnfinished: unfinished,
+          apiKeyIds: apiKeyIds?.map(({ id }) => id),
+        };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),
           cursorOf: auditCursor,

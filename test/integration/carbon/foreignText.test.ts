@@ -165,10 +165,10 @@ const FILTERED = [
     farmerIds: ['acme'],
   })),
   list('apiKeys', 'ApiKeyFilter', () => ({ subjects: ['acme'] })),
-  list('auditEntries', 'AuditFilter', ({ receiptId }) => ({
+  list('auditEntries', 'AuditEntryFilter', ({ receiptId }) => ({
     apiKeyIds: [receiptId],
     callerSubjects: ['acme'],
-    fields: ['retire'],
+    mutations: ['retire'],
     requestIds: ['x'],
     subjectIds: [receiptId],
   })),
