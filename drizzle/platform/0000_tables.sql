@@ -209,6 +209,21 @@ CREATE TABLE "rate_limits" (
 	"expire" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "token_revocations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"jti" text,
+	"subject" text,
+	"issued_before" timestamp with time zone,
+	"reason" text,
+	"revoked_by" text NOT NULL,
+	"revoked_at" timestamp with time zone NOT NULL,
+	"ends_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "token_revocations_jti" UNIQUE("jti"),
+	CONSTRAINT "token_revocations_subject" UNIQUE("subject"),
+	CONSTRAINT "token_revocations_about" CHECK ((jti IS NULL) <> (subject IS NULL)),
+	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_before IS NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "early_deliveries" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"body" "bytea" NOT NULL,
@@ -601,6 +616,7 @@ CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids");--> statement-breakpoint
 CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
+CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint

@@ -18,6 +18,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { NODE_TYPES } from '../../../src/schema/core/globalIds.ts';
+import { ownersOf } from '../../../src/schema/core/ownedBy.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -147,6 +148,22 @@ describe('the contract', () => {
       if (page === 'docs/clients.md') expect(headings, type.name).toContain(anchor);
       else expect(new URL(url).protocol, type.name).toBe('https:');
     }
+  });
+
+  it('says of everything with an id whose it is, for the entries about what operators read', () => {
+    const ofThePlatform = [
+      'ApiKey',
+      'AuditEntry',
+      'ExpiryRun',
+      'Project',
+      'RetirementRecord',
+      'Submission',
+      'TokenRevocation',
+    ];
+    const node = schema.getType('Node');
+    const withId = isInterfaceType(node) ? schema.getPossibleTypes(node) : [];
+    const unowned = withId.filter((type) => ownersOf(type) === undefined).map(({ name }) => name);
+    expect(new Set(unowned)).toEqual(new Set(ofThePlatform));
   });
 
   it('gives every list pages of at most 100, their items, and their number', () => {
