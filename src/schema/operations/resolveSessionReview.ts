@@ -52,6 +52,7 @@ builder.mutationField('resolveSessionReview', (t) =>
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
     recordedInput: { subjects: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: (_root, { input }, { caller, dependencies }) =>
       resolveSessionReview(dependencies, subjectOf(caller), {
         offRampSessionId: input.offRampSessionId.id,

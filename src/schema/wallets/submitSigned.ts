@@ -53,6 +53,7 @@ builder.mutationField('submitSigned', (t) =>
     nullable: true,
     args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
     recordedInput: { subjects: ['holderActId'], hidden: ['signed'] },
+    safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {
       const act = await findVisibleAct(context, input.holderActId.id);
       if (act === null) throw notFound('act', 'input.holderActId');

@@ -28,6 +28,7 @@ builder.mutationField('expireReceipts', (t) =>
     type: ExpireReceiptsPayload,
     nullable: true,
     recordedInput: {},
+    safeWithoutKey: 'a receipt expires once, however many runs there are',
     resolve: async (_root, _args, { caller, dependencies }) => {
       const requestedBy = subjectOf(caller);
       const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy });

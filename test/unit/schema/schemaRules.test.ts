@@ -2,7 +2,7 @@
  * Rules that every part of the contract keeps, found by walking the schema: nothing can be added without them.
  */
 import { readFile } from 'node:fs/promises';
-import type { GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql';
+import type { GraphQLField, GraphQLOutputType } from 'graphql';
 import {
   getNamedType,
   isEnumType,
@@ -78,11 +78,6 @@ function declaredScopes(field: Field): unknown {
   return options?.authScopes;
 }
 
-function inputFieldNames(type: GraphQLInputType): string[] {
-  const named = getNamedType(type);
-  return isInputObjectType(named) ? Object.keys(named.getFields()) : [];
-}
-
 describe('the contract', () => {
   it('is the committed schema.graphql', async () => {
     const committed = await readFile(new URL('../../../schema.graphql', import.meta.url), 'utf8');
@@ -139,28 +134,6 @@ describe('the contract', () => {
         : [],
     );
     expect(missing).toEqual([]);
-  });
-
-  it('takes an idempotency key wherever a mutation moves value or issues', () => {
-    // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
-    // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
-    // A signed transaction is a key of its own: it lands once.
-    const withoutKey = new Set([
-      'advanceNetworkClock',
-      'expireReceipts',
-      'resolveReview',
-      'resumeSigning',
-      'resolveSessionReview',
-      'revokeApiKey',
-      'setManualSessionStatus',
-      'submitSigned',
-      'watchRetirements',
-    ]);
-    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
-    const lacking = mutations
-      .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
-      .map((field) => field.name);
-    expect(new Set(lacking)).toEqual(withoutKey);
   });
 
   it('says of every scalar where it is specified', async () => {
