@@ -231,6 +231,21 @@ CREATE TABLE "rate_limits" (
 	"expire" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "token_revocations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"jti" text,
+	"subject" text,
+	"issued_before" timestamp with time zone,
+	"reason" text,
+	"revoked_by" text NOT NULL,
+	"revoked_at" timestamp with time zone NOT NULL,
+	"ends_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "token_revocations_jti" UNIQUE("jti"),
+	CONSTRAINT "token_revocations_subject" UNIQUE("subject"),
+	CONSTRAINT "token_revocations_about" CHECK ((jti IS NULL) <> (subject IS NULL)),
+	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_before IS NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "early_deliveries" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"body" "bytea" NOT NULL,
@@ -624,6 +639,7 @@ CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id"
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_requested" ON "retirements" USING btree ("requested_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("requested_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
@@ -639,6 +655,7 @@ CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids");--> statement-breakpoint
 CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
+CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
 CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint
@@ -672,6 +689,7 @@ CREATE INDEX "receipts_created" ON "receipts" USING btree ("created_at","id");--
 CREATE INDEX "receipts_farmer" ON "receipts" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_address","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint

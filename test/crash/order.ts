@@ -51,6 +51,8 @@ export const secondPerson = {
   warehouseIds: [],
   expiresAt: 0,
   apiKeyId: null,
+  jti: null,
+  issuedAt: null,
 } as const satisfies Caller;
 
 /** The points that every network call passes, in their order. */

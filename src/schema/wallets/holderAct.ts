@@ -11,6 +11,7 @@ import { maySeeBuyer } from '../core/caller.ts';
 import { OffRampSessionRef, maySeeOffRampSession } from '../warehouse/offRampSession.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 
 const HolderActKindEnum = builder.enumType('HolderActKind', {
@@ -95,6 +96,7 @@ export async function findVisibleAct(
 }
 
 builder.node(HolderActRef, {
+  ...ownedBy<HolderAct>(({ preparedBy }) => [preparedBy]),
   description:
     "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and given back " +
     'with `submitSigned`. Seen by the token that had it prepared, the farmer of its off-ramp session, and operators; what a ' +

@@ -15,6 +15,7 @@ import type { RampStatus } from '../../ramp/port.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
@@ -141,6 +142,7 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
 }
 
 builder.node(OffRampSessionRef, {
+  ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
   description: "An off-ramp session. Seen by its farmer's and operators' tokens.",
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {

@@ -18,6 +18,7 @@ import { createBatch } from '../core/batch.ts';
 import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
@@ -75,6 +76,7 @@ export async function mayLookAt(context: PlatformContext, receipt: Receipt): Pro
 }
 
 builder.node(ReceiptRef, {
+  ...ownedBy<Receipt>(({ farmerId, warehouseId }) => [farmerId, warehouseId]),
   description:
     'A confirmed deposit of a commodity, as one receipt token. Visible to its farmer, its warehouse, the ' +
     'lender that it is pledged to, and operators.',

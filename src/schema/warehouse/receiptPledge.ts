@@ -10,6 +10,7 @@ import {
   type ReceiptPledge,
 } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { isLenderOf, lienByReceipt, mayLookAt, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
@@ -17,6 +18,7 @@ import { isLenderOf, lienByReceipt, mayLookAt, maySeeReceipt, ReceiptRef, receip
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
 
 builder.node(ReceiptPledgeRef, {
+  ...ownedBy<ReceiptPledge>(({ lenderId, pledgedBy }) => [lenderId, pledgedBy]),
   description:
     'A pledge of a receipt to a lender. While it is open, the receipt can be neither cashed out nor pledged again. Visible ' +
     "to its lender, to the receipt's farmer and warehouse, and to operators.",

@@ -17,7 +17,7 @@ beforeAll(async () => {
 afterAll(() => market.stop());
 
 interface Entry {
-  mutation: string;
+  field: string;
   outcome: string | null;
   errorCode: string | null;
   callerSubject: string | null;
@@ -32,7 +32,7 @@ const operator = { role: 'operator', subject: 'ops' } as const;
 const buyer = { role: 'buyer', subject: 'acme' } as const;
 
 const ENTRIES = `query ($filter: AuditEntryFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
-  mutation outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds finishedAt } } } }`;
+  field outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds finishedAt } } } }`;
 const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
 
 async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
@@ -86,7 +86,7 @@ describe('every mutation leaves an entry', () => {
     const { id } = (reply.data as { purchase: { purchase: { id: string } } }).purchase.purchase;
     const [entry] = await finished({ subjectIds: [tokenAddress] });
     expect(entry).toMatchObject({
-      mutation: 'purchase',
+      field: 'purchase',
       outcome: 'OK',
       errorCode: null,
       callerSubject: 'acme',
@@ -185,9 +185,9 @@ describe('the trail', () => {
     const found = async (filter: Record<string, unknown>) =>
       (await entries({ callerSubjects: [subject], ...filter })).length;
     expect(
-      await found({ mutations: ['purchase', 'retire'], outcomes: ['OK'], from: now - 60, until: now + 60 }),
+      await found({ fields: ['purchase', 'retire'], outcomes: ['OK'], from: now - 60, until: now + 60 }),
     ).toBe(1);
-    expect(await found({ mutations: ['retire'] })).toBe(0);
+    expect(await found({ fields: ['retire'] })).toBe(0);
     expect(await found({ outcomes: ['FAILED'] })).toBe(0);
     expect(await found({ errorCodes: ['FORBIDDEN'] })).toBe(0);
     expect(await found({ outcomes: [] })).toBe(0);

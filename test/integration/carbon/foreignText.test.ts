@@ -168,7 +168,7 @@ const FILTERED = [
   list('auditEntries', 'AuditEntryFilter', ({ receiptId }) => ({
     apiKeyIds: [receiptId],
     callerSubjects: ['acme'],
-    mutations: ['retire'],
+    fields: ['retire'],
     requestIds: ['x'],
     subjectIds: [receiptId],
   })),

@@ -117,6 +117,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ id: unknownId('Submission') }),
   },
   submissions: { who: ['operator'], query: '{ submissions(first: 1) { edges { node { id } } } }' },
+  tokenRevocations: { who: [], query: '{ tokenRevocations(first: 1) { edges { node { id } } } }' },
   viewer: { who: null, query: '{ viewer { subject } }' },
 };
 
@@ -243,6 +244,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: [],
     query: mutation('revokeApiKey', 'RevokeApiKeyInput'),
     variables: () => ({ input: { apiKeyId: unknownId('ApiKey') } }),
+  },
+  revokeTokens: {
+    who: [],
+    query: mutation('revokeTokens', 'RevokeTokensInput'),
+    variables: () => ({ input: { jti: randomUUID() } }),
   },
   setIssuanceCap: {
     who: ['operator'],
