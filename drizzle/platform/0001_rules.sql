@@ -529,6 +529,23 @@ CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE
 --> statement-breakpoint
 CREATE TRIGGER api_keys_no_truncate BEFORE TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- A revocation is never taken back: it only comes to mean more tokens, and is removed when they have expired.
+CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    IF OLD.ends_at < now() THEN RETURN OLD; END IF;
+  ELSIF (NEW.id, NEW.jti, NEW.subject) IS NOT DISTINCT FROM (OLD.id, OLD.jti, OLD.subject)
+    AND NEW.issued_before >= OLD.issued_before AND NEW.ends_at >= OLD.ends_at
+  THEN
+    RETURN NEW;
+  END IF;
+  RAISE EXCEPTION 'token revocation % can not be taken back', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocations FOR EACH ROW EXECUTE FUNCTION check_token_revocation_change();
+--> statement-breakpoint
+CREATE TRIGGER token_revocations_no_truncate BEFORE TRUNCATE ON token_revocations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint

@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { parseDecimal } from '../lib/decimals.ts';
+import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
@@ -161,7 +162,7 @@ export const SETTINGS = {
   AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
   AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),
   AUTH_MAX_TOKEN_SECONDS: setting(
-    wholeNumber(60, 31_536_000),
+    wholeNumber(60, MAX_TOKEN_SECONDS),
     '604800',
     'The longest time from the issue of a bearer token to its expiry. A stolen token works for as long; an hour is usual.',
   ),

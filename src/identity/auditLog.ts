@@ -1,5 +1,5 @@
 /**
- * The audit log: one row for each field of each mutation.
+ * The audit log: one row for each field of each mutation, and for each field with which an operator reads what is others'.
  *
  *   open ─begin──row written──▶ the field runs ──▶ end: the outcome is added to the row
  *     │    └─can't be written: OVERLOADED, and nothing runs
@@ -32,7 +32,7 @@ interface AuditedField {
 }
 
 interface AuditedOutcome {
-  /** OK, DRY_RUN, or the code of the error. */
+  /** OK, DRY_RUN, READ, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */
   subjectIds: readonly string[];

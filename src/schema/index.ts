@@ -52,6 +52,8 @@ import './carbon/purchases.ts';
 import './carbon/statement.ts';
 import './carbon/statementDetails.ts';
 import './access/revokeApiKey.ts';
+import './access/revokeTokens.ts';
+import './access/tokenRevocations.ts';
 import './operations/setManualSessionStatus.ts';
 import './carbon/setProjectPrice.ts';
 import './operations/submission.ts';

@@ -12,6 +12,8 @@ import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
 import { redateRecords } from '../feed/redateRecords.ts';
 import { createHealer } from '../feed/healer.ts';
+import { openTokenRevocations } from '../identity/tokenRevocations.ts';
+import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
@@ -52,6 +54,8 @@ export interface ComposeOptions {
   receiptCountryCode: string;
   /** Where it is 02:00 when the expiry job runs. */
   expiryTimeZone: string;
+  /** How long a token lives at most; as long as the setting permits unless given. */
+  maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is looked at; every minute unless given. */
   registrationLookMs?: number;
   log: Logger;
@@ -114,6 +118,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.healer.stop();
       await dependencies.feed.feedSignal.close();
       await dependencies.subjects.close();
+      dependencies.tokenRevocations.stop();
       await dependencies.credentialSignal.close();
     },
   };
@@ -131,6 +136,12 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     openChangeSignal(handle, 'feed', { onError }),
     openChangeSignal(handle, 'credentials', { onError }),
   ]);
+  const tokenRevocations = await openTokenRevocations({
+    db,
+    credentialSignal,
+    log,
+    maxTokenSeconds: options.maxTokenSeconds ?? MAX_TOKEN_SECONDS,
+  });
   const feed = { db, network, clock, feedSignal };
   const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
   // The custody signer burns from its own balance, so that is where mints must go.
@@ -164,6 +175,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     submission,
     subjects,
     credentialSignal,
+    tokenRevocations,
     feed,
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),

@@ -11,6 +11,7 @@ import type { Healer } from '../../feed/healer.ts';
 import type { IndexerClient } from '../../indexer/client.ts';
 import type { Books } from '../../ledger/books/books.ts';
 import type { ClockControl } from '../../ledger/network/clockControl.ts';
+import type { TokenRevocations } from '../../identity/tokenRevocations.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../../ledger/submission/submission.ts';
 import type { Logger } from '../../lib/logger.ts';
@@ -32,8 +33,9 @@ export interface Dependencies {
   submission: SubmissionDependencies;
   /** Notified with a subject's id when its state changed. */
   subjects: ChangeSignal;
-  /** Notified with an API key's id when it was revoked. */
+  /** Notified with an API key's id when it was revoked, and when tokens were. */
   credentialSignal: ChangeSignal;
+  tokenRevocations: TokenRevocations;
   feed: FeedDependencies;
   healer: Healer;
   follower: FeedFollower;

@@ -17,6 +17,7 @@ const UUID_TYPES = [
   'ReceiptPledge',
   'Retirement',
   'Submission',
+  'TokenRevocation',
 ] as const;
 
 /** What the id of each type looks like within its global id. */

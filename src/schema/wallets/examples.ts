@@ -7,7 +7,7 @@ mutation PrepareCashOutDeposit {
   prepareCashOutDeposit(
     input: {
       receiptTokenAddress: "PASTE-THE-TOKEN-ADDRESS-OF-THE-RECEIPT-HERE"
-      holder: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
+      holderAddress: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
       tokenAmount: 1000
       fiatCurrency: "KES"
       countryCode: "KE"
@@ -15,7 +15,7 @@ mutation PrepareCashOutDeposit {
       idempotencyKey: "wallet-cash-out-1"
     }
   ) {
-    session {
+    offRampSession {
       id
       state
       signatureDueAt
@@ -24,7 +24,7 @@ mutation PrepareCashOutDeposit {
         currency
       }
     }
-    act {
+    holderAct {
       id
       kind
       state
@@ -42,13 +42,13 @@ mutation PrepareRetirement {
     input: {
       tokenAddress: "PASTE-THE-TOKEN-ADDRESS-HERE"
       amountCO2e: 5
-      holder: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
+      holderAddress: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
       beneficiary: "Acme Airlines"
       note: "Business travel 2025"
       idempotencyKey: "wallet-retirement-1"
     }
   ) {
-    act {
+    holderAct {
       id
       unsigned {
         format
@@ -60,8 +60,8 @@ mutation PrepareRetirement {
 }`,
   `# 15. What the wallet signed comes back, and goes to the network.
 mutation SubmitSigned {
-  submitSigned(input: { id: "paste the id of the act here", signed: "paste what the wallet gave here" }) {
-    act {
+  submitSigned(input: { holderActId: "paste the id of the act here", signed: "paste what the wallet gave here" }) {
+    holderAct {
       state
       txHash
       recordIndex

@@ -67,7 +67,7 @@ mutation OffRampSession {
   ) {
     sessionId
     txHash
-    session {
+    offRampSession {
       id
       state
       payout {

@@ -10,7 +10,7 @@ import { builder } from '../core/builder.ts';
 const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayload').implement({
   description: 'The run that was started; it goes on in the background.',
   fields: (t) => ({
-    run: t.field({
+    expiryRun: t.field({
       type: ExpiryRunRef,
       description: 'The run: `node(id:)` shows its progress.',
       resolve: (run) => run,

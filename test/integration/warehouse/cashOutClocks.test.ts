@@ -195,6 +195,8 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       warehouseIds: [],
       expiresAt: 0,
       apiKeyId: null,
+      jti: null,
+      issuedAt: null,
     } as const;
     const verifierOf = (platform: Platform) =>
       createApiKeyVerifier({ ...platform.dependencies, credentialSignal: { onNotify: () => () => {} } });

@@ -9,6 +9,7 @@ import {
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
+  isListType,
   isNonNullType,
   isObjectType,
   isScalarType,
@@ -17,6 +18,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { NODE_TYPES } from '../../../src/schema/core/globalIds.ts';
+import { ownersOf } from '../../../src/schema/core/ownedBy.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -148,6 +150,22 @@ describe('the contract', () => {
     }
   });
 
+  it('says of everything with an id whose it is, for the entries about what operators read', () => {
+    const ofThePlatform = [
+      'ApiKey',
+      'AuditEntry',
+      'ExpiryRun',
+      'Project',
+      'RetirementRecord',
+      'Submission',
+      'TokenRevocation',
+    ];
+    const node = schema.getType('Node');
+    const withId = isInterfaceType(node) ? schema.getPossibleTypes(node) : [];
+    const unowned = withId.filter((type) => ownersOf(type) === undefined).map(({ name }) => name);
+    expect(new Set(unowned)).toEqual(new Set(ofThePlatform));
+  });
+
   it('gives every list pages of at most 100, their items, and their number', () => {
     const lists = types.filter((type) => isObjectType(type) && type.name.endsWith('Connection'));
     expect(lists.length).toBeGreaterThan(8);
@@ -155,6 +173,71 @@ describe('the contract', () => {
       const fields = isObjectType(list) ? Object.keys(list.getFields()) : [];
       expect(new Set(fields), list.name).toEqual(new Set(['edges', 'nodes', 'pageInfo', 'totalCount']));
     }
+  });
+
+  it('names an object by its type: what a mutation answers with, and the id that an input takes', () => {
+    const nodes = new Set<string>(NODE_TYPES);
+    const nameOf = (typename: string) => `${typename.charAt(0).toLowerCase()}${typename.slice(1)}`;
+    const wrong = types.flatMap((type): string[] => {
+      if (isObjectType(type) && type.name.endsWith('Payload')) {
+        return Object.values(type.getFields())
+          .filter((field) => nodes.has(getNamedType(field.type).name))
+          .filter((field) => field.name !== nameOf(getNamedType(field.type).name))
+          .map((field) => `${type.name}.${field.name}`);
+      }
+      if (!isInputObjectType(type)) return [];
+      return Object.values(type.getFields())
+        .filter((field) => getNamedType(field.type).name === 'ID')
+        .filter((field) => {
+          const [meant] = field.extensions['relayGlobalIDFor'] as { typename: string }[];
+          return field.name !== `${nameOf(meant?.typename ?? '')}Id${isListType(field.type) ? 's' : ''}`;
+        })
+        .map((field) => `${type.name}.${field.name}`);
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('has one form of name for numbers, times, addresses, states and filters', () => {
+    // The specification's names, and those that tokens have.
+    const given = new Set(['depositDate', 'expiryDate', 'timestamp', 'treasury', 'retiredBy', 'seconds']);
+    const forms: Readonly<Record<string, RegExp>> = {
+      Int: /Count$|^total[A-Z]|[iI]ndex$|Years?$|Bps$|^first$|^last$/,
+      UnixTime: /At$|^from$|^until$|From$|Until$/,
+      Address: /Address(es)?$/,
+    };
+    const wrong = types.flatMap((type) => {
+      if (!isObjectType(type) && !isInputObjectType(type)) return [];
+      return Object.values(type.getFields())
+        .filter((field) => {
+          const named = getNamedType(field.type as GraphQLOutputType);
+          if (field.name === 'state') return named.name !== `${type.name.replace(/Payload$/, '')}State`;
+          if (/^is[A-Z]/.test(field.name)) return true;
+          return forms[named.name]?.test(field.name) === false && !given.has(field.name);
+        })
+        .map((field) => `${type.name}.${field.name}: ${String(field.type)}`);
+    });
+    expect(wrong).toEqual(['DeployRampSettlementPayload.state: SettlementDeploymentState!']);
+  });
+
+  it('filters a list of a type with the filter of that type', () => {
+    const filtered = types.flatMap((type) =>
+      isObjectType(type)
+        ? Object.values(type.getFields()).flatMap((field) => {
+            const filter = field.args.find(({ name }) => name === 'filter');
+            return filter === undefined
+              ? []
+              : [[getNamedType(field.type).name, getNamedType(filter.type).name]];
+          })
+        : [],
+    );
+    expect(filtered.length).toBeGreaterThan(8);
+    // Totals are of records, and the feed's event is made of one.
+    const expected = (list = '') =>
+      `${list
+        .replace(/Connection$/, '')
+        .replace('RetirementTotal', 'RetirementRecord')
+        .replace(/Event$/, '')}Filter`;
+    expect(filtered.map(([, filter]) => filter)).toEqual(filtered.map(([list]) => expected(list)));
   });
 
   it('finds everything again that has an id', () => {

@@ -140,6 +140,7 @@ export type RetirementStateQuery = { node:
     | { __typename: 'Retirement', id: string, state: RetirementState, txHash: string | null }
     | { __typename: 'RetirementRecord' }
     | { __typename: 'Submission' }
+    | { __typename: 'TokenRevocation' }
    | null };
 
 export type LiveRetirementsSubscriptionVariables = Exact<{
