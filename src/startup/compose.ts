@@ -130,12 +130,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const sealer = createSealer(deriveKey(options.appSecret, 'secrets at rest'));
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, random);
-  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
-  const [subjects, feedSignal, credentialSignal] = await Promise.all([
-    openChangeSignal(handle, 'subjects', { onError }),
-    openChangeSignal(handle, 'feed', { onError }),
-    openChangeSignal(handle, 'credentials', { onError }),
-  ]);
+  const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
   const tokenRevocations = await openTokenRevocations({
     db,
     credentialSignal,
@@ -153,12 +148,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
     log,
   });
-  const reconcile = () => findOwnContradictions({ db, network, treasuryAddress, feed });
   const submission: SubmissionDependencies = {
     db,
     network,
     effects: createEffects({ db, network, treasuryAddress, clock, ids, subjects, feed, healer, log }),
-    reconcile,
+    reconcile: () => findOwnContradictions({ db, network, treasuryAddress, feed }),
     subjects,
     clock,
     ids,
@@ -199,6 +193,16 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     log,
     mutationWaitMs: options.mutationWaitMs,
   };
+}
+
+async function openSignals(handle: DatabaseHandle, log: Logger) {
+  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
+  const [subjects, feedSignal, credentialSignal] = await Promise.all([
+    openChangeSignal(handle, 'subjects', { onError }),
+    openChangeSignal(handle, 'feed', { onError }),
+    openChangeSignal(handle, 'credentials', { onError }),
+  ]);
+  return { subjects, feedSignal, credentialSignal };
 }
 
 /** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */
