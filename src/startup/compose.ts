@@ -177,12 +177,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
-    indexer: createIndexerClient({
-      url: options.indexerUrl,
-      token: options.indexerToken,
-      fetch,
-      timeoutMs: INDEXER_TIMEOUT_MS,
-    }),
+    indexer: openIndexer(options),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
@@ -197,6 +192,10 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     log,
     mutationWaitMs: options.mutationWaitMs,
   };
+}
+
+function openIndexer({ indexerUrl: url, indexerToken: token }: ComposeOptions) {
+  return createIndexerClient({ url, token, fetch, timeoutMs: INDEXER_TIMEOUT_MS });
 }
 
 async function openSignals(handle: DatabaseHandle, log: Logger) {
