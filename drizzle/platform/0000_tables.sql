@@ -213,7 +213,7 @@ CREATE TABLE "token_revocations" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"jti" text,
 	"subject" text,
-	"issued_before" timestamp with time zone,
+	"issued_until" timestamp with time zone,
 	"reason" text,
 	"revoked_by" text NOT NULL,
 	"revoked_at" timestamp with time zone NOT NULL,
@@ -221,7 +221,7 @@ CREATE TABLE "token_revocations" (
 	CONSTRAINT "token_revocations_jti" UNIQUE("jti"),
 	CONSTRAINT "token_revocations_subject" UNIQUE("subject"),
 	CONSTRAINT "token_revocations_about" CHECK ((jti IS NULL) <> (subject IS NULL)),
-	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_before IS NULL))
+	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_until IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "early_deliveries" (
@@ -632,6 +632,8 @@ CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key"
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_country" ON "projects" USING btree ("country_code","created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_vintage" ON "projects" USING btree ("vintage_year","created_at","id");--> statement-breakpoint
+CREATE INDEX "projects_by_vintage" ON "projects" USING btree ("vintage_year","id");--> statement-breakpoint
+CREATE INDEX "projects_by_quantity" ON "projects" USING btree ("quantity_tonnes","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("session_id") WHERE closed_at IS NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("session_id","opened_at");--> statement-breakpoint
 CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
@@ -655,7 +657,8 @@ CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHE
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("subject_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
 CREATE INDEX "submissions_subject" ON "submissions" USING btree ("subject_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
-CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
+CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
     -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at

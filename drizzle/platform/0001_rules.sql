@@ -558,7 +558,7 @@ BEGIN
   IF TG_OP = 'DELETE' THEN
     IF OLD.ends_at < now() THEN RETURN OLD; END IF;
   ELSIF (NEW.id, NEW.jti, NEW.subject) IS NOT DISTINCT FROM (OLD.id, OLD.jti, OLD.subject)
-    AND NEW.issued_before >= OLD.issued_before AND NEW.ends_at >= OLD.ends_at
+    AND NEW.issued_until >= OLD.issued_until AND NEW.ends_at >= OLD.ends_at
   THEN
     RETURN NEW;
   END IF;

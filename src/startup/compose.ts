@@ -6,8 +6,9 @@ import { randomBytes } from 'node:crypto';
 import { reconcileAll } from '../reconciliation/reconcileAll.ts';
 import { createIdSource, systemClock, type Clock } from '../lib/clock.ts';
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
-import type { DatabaseHandle } from '../db/connection.ts';
+import type { DatabaseHandle, Db } from '../db/connection.ts';
 import { openChangeSignal } from '../db/changeSignal.ts';
+import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
 import { redateRecords } from '../feed/redateRecords.ts';
 import { createHealer } from '../feed/healer.ts';
@@ -15,39 +16,24 @@ import { openTokenRevocations } from '../identity/tokenRevocations.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
-import { expiryEffects } from '../jobs/expiryEffects.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
 import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
-import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { Checkpoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
 import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
-import { deploySettlementEffects } from '../resolvers/operations/deployRampSettlement.ts';
-import {
-  holderApprovalEffects,
-  holderDepositEffects,
-  holderRetireEffects,
-} from '../resolvers/wallets/holderEffects.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
-import { deployEffects, mintEffects } from '../resolvers/carbon/projectEffects.ts';
-import { deployReceiptEffects, mintReceiptEffects } from '../resolvers/warehouse/receiptEffects.ts';
-import { retireEffects } from '../resolvers/carbon/retirementEffects.ts';
-import {
-  approvalEffects,
-  depositEffects,
-  releaseEffects,
-} from '../resolvers/warehouse/offRamp/settlementEffects.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
 import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
+import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
   handle: DatabaseHandle;
@@ -169,49 +155,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
     log,
   });
-  const reconcile = async () => {
-    await redateRecords({ db, network });
-    const { findings, notProved } = await reconcileAll({ db, network, treasuryAddress, feed, isStill: true });
-    // Every address may send tokens to custody: that must not be a way to stop the platform.
-    const ours = findings.filter(({ isGift }) => !isGift);
-    // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
-    const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
-    return [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
-  };
-  const ofRetirement = retireEffects({ ids, feed, healer, log });
-  const ofOffRampSession = { db, network, clock, ids, subjects };
-  const effects: EffectsTable = {
-    CUSTODY: {
-      PROJECT: {
-        deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
-        mint: mintEffects({ network, treasuryAddress, clock, ids }),
-      },
-      RETIREMENT: { retire: ofRetirement },
-      RECEIPT: {
-        deployCommodityReceipt: deployReceiptEffects({ db, network, clock, ids }),
-        mint: mintReceiptEffects({ db, network, clock, ids }),
-        markExpired: expiryEffects({ clock, log }),
-      },
-      OFF_RAMP_SESSION: {
-        approve: approvalEffects(ofOffRampSession),
-        initiateOffRamp: depositEffects(ofOffRampSession),
-        confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
-        refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
-      },
-      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: deploySettlementEffects() },
-    },
-    HOLDER: {
-      HOLDER_ACT: {
-        retire: holderRetireEffects(ofRetirement.afterSucceeded),
-        approve: holderApprovalEffects(),
-      },
-      OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },
-    },
-  };
+  const reconcile = () => findOwnContradictions({ db, network, treasuryAddress, feed });
   const submission: SubmissionDependencies = {
     db,
     network,
-    effects,
+    effects: createEffects({ db, network, treasuryAddress, clock, ids, subjects, feed, healer, log }),
     reconcile,
     subjects,
     clock,
@@ -253,4 +201,20 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     log,
     mutationWaitMs: options.mutationWaitMs,
   };
+}
+
+/** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */
+async function findOwnContradictions(deps: {
+  db: Db;
+  network: LedgerNetwork;
+  treasuryAddress: string;
+  feed: FeedDependencies;
+}): Promise<string[]> {
+  await redateRecords(deps);
+  const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });
+  // Every address may send tokens to custody: that must not be a way to stop the platform.
+  const ours = findings.filter(({ isGift }) => !isGift);
+  // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
+  const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
+  return [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
 }

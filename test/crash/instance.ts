@@ -76,7 +76,7 @@ switch (request.kind) {
     break;
   case 'cancelCashOut': {
     const { offRampSessionId: id, idempotencyKey } = request;
-    await cancelCashOut(dependencies, farmer, { session: { id }, idempotencyKey });
+    await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey });
     if (killAt !== 'request-committed') await reaches(platform, id, 'REFUNDED', 'REFUSED');
     break;
   }

@@ -146,19 +146,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       documents,
       known,
       execute: ({ document, operationName, variables }, context) => {
-        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } =
-          context;
-        const about = {
-          requestId,
-          clientRequestId,
-          remoteAddress,
-          transport,
-          caller,
-          usages,
-          whenSent,
-          trace,
-        };
-        const contextValue = { ...about, audit, dependencies };
+        const contextValue = { ...context, audit, dependencies };
         const args = { schema, document, operationName, variableValues: variables, contextValue };
         return operations.execute(args).catch((error: unknown) => {
           const errors = mapAllAndLog(error, context.requestId, log);

@@ -79,13 +79,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const compressAnswer = createCompression();
   const running = new Set<ServerResponse>();
   const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
-  const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    requestTimeout: timeouts.requestMs,
-    headersTimeout: timeouts.headersMs,
-    connectionsCheckingInterval: timeouts.checkMs,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  });
+  const server = createLimitedServer(timeouts);
   limitConnections(server, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
@@ -114,13 +108,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         compressAnswer(request, response);
       },
     };
-    if (finish !== null && !hasTwoHosts(request)) {
-      void route(exchange);
-      return;
-    }
-    exchange.prepare();
-    if (finish === null) answerRefusal(response, overloaded());
-    else answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+    if (finish === null) {
+      exchange.prepare();
+      answerRefusal(response, overloaded());
+    } else if (hasTwoHosts(request)) {
+      exchange.prepare();
+      answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+    } else void route(exchange);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
@@ -147,6 +141,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       subscriptions: pipeline.openSubscriptions(),
     }),
   };
+}
+
+function createLimitedServer(timeouts: RequestTimeouts): Server {
+  return createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: timeouts.requestMs,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {

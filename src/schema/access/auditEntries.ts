@@ -76,7 +76,7 @@ builder.node(AuditEntryRef, {
       description: 'When it was requested, in Unix seconds.',
       resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    endedAt: t.field({
+    finishedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When it ended, in Unix seconds; null before.',
@@ -102,7 +102,7 @@ builder.node(AuditEntryRef, {
   }),
 });
 
-const AuditFilterInput = builder.inputType('AuditFilter', {
+const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     callerSubjects: t.stringList({
@@ -125,10 +125,7 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
     }),
     subjectIds: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf(
-        "That name one of these UUIDs, addresses or buyerIds. What a buyer did without naming a `buyerId` is found by the buyer's " +
-          '`callerSubjects`',
-      ),
+      description: `${oneOf('That name one of these UUIDs, addresses or buyerIds')} What a buyer did without naming a \`buyerId\` is found by the buyer's \`callerSubjects\`.`,
     }),
     requestIds: t.stringList({
       validate: { schema: keywordList },
@@ -154,7 +151,11 @@ builder.queryField('auditEntries', (t) =>
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
         const { unfinished, apiKeyIds, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isUnfinished: unfinished, apiKeyIds: apiKeyIds?.map(({ id }) => id) };
+        const filter = {
+          ...rest,
+          isUnfinished: unfinished,
+          apiKeyIds: apiKeyIds?.map(({ id }) => id),
+        };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),
           cursorOf: auditCursor,

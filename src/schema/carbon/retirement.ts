@@ -66,11 +66,11 @@ builder.node(RetirementRef, {
       nullable: true,
       description: 'The ledger that the burn landed in; null until then.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),
-    requestedAt: t.field({
+    createdAt: t.field({
       type: 'UnixTime',
       description: 'When the credits were held, in Unix seconds.',
       resolve: ({ requestedAt }) => unixSeconds(requestedAt),

@@ -225,7 +225,7 @@ mutation OffRampSession {
   ) {
     sessionId
     txHash
-    session {
+    offRampSession {
       id
       state
       payout {
@@ -280,7 +280,7 @@ mutation PrepareCashOutDeposit {
   prepareCashOutDeposit(
     input: {
       receiptTokenAddress: "PASTE-THE-TOKEN-ADDRESS-OF-THE-RECEIPT-HERE"
-      holder: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
+      holderAddress: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
       tokenAmount: 1000
       fiatCurrency: "KES"
       countryCode: "KE"
@@ -288,7 +288,7 @@ mutation PrepareCashOutDeposit {
       idempotencyKey: "wallet-cash-out-1"
     }
   ) {
-    session {
+    offRampSession {
       id
       state
       signatureDueAt
@@ -297,7 +297,7 @@ mutation PrepareCashOutDeposit {
         currency
       }
     }
-    act {
+    holderAct {
       id
       kind
       state
@@ -315,13 +315,13 @@ mutation PrepareRetirement {
     input: {
       tokenAddress: "PASTE-THE-TOKEN-ADDRESS-HERE"
       amountCO2e: 5
-      holder: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
+      holderAddress: "PASTE-THE-ADDRESS-OF-THE-WALLET-HERE"
       beneficiary: "Acme Airlines"
       note: "Business travel 2025"
       idempotencyKey: "wallet-retirement-1"
     }
   ) {
-    act {
+    holderAct {
       id
       unsigned {
         format
@@ -333,8 +333,8 @@ mutation PrepareRetirement {
 }`,
   `# 15. What the wallet signed comes back, and goes to the network.
 mutation SubmitSigned {
-  submitSigned(input: { id: "paste the id of the act here", signed: "paste what the wallet gave here" }) {
-    act {
+  submitSigned(input: { holderActId: "paste the id of the act here", signed: "paste what the wallet gave here" }) {
+    holderAct {
       state
       txHash
       recordIndex

@@ -72,6 +72,7 @@ builder.mutationField('resolveReview', (t) =>
     nullable: true,
     args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
     recordedInput: { subjects: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: (_root, { input }, { caller, dependencies }) =>
       resolveReview(dependencies, subjectOf(caller), { ...input, submissionId: input.submissionId.id }),
   }),

@@ -12,7 +12,7 @@ import { reason } from '../core/text.ts';
 const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
   fields: (t) => ({
-    id: t.globalID({
+    offRampSessionId: t.globalID({
       for: OffRampSessionRef,
       required: true,
       description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
@@ -31,7 +31,7 @@ const ResolveSessionReviewPayload = builder
   .implement({
     description: 'The off-ramp session after the decision.',
     fields: (t) => ({
-      session: t.field({
+      offRampSession: t.field({
         type: OffRampSessionRef,
         description: 'The off-ramp session.',
         resolve: (session) => session,
@@ -51,10 +51,11 @@ builder.mutationField('resolveSessionReview', (t) =>
     args: {
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
-    recordedInput: { subjects: ['id'], shown: ['decision'], hidden: ['reason'] },
+    recordedInput: { subjects: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: (_root, { input }, { caller, dependencies }) =>
       resolveSessionReview(dependencies, subjectOf(caller), {
-        offRampSessionId: input.id.id,
+        offRampSessionId: input.offRampSessionId.id,
         decision: input.decision,
         note: input.reason,
       }),

@@ -38,6 +38,7 @@ builder.mutationField('resumeSigning', (t) =>
     nullable: true,
     args: { input: t.arg({ type: ResumeSigningInput, required: true, description: 'The decision.' }) },
     recordedInput: { hidden: ['reason'] },
+    safeWithoutKey: 'signing that goes on is not resumed again',
     resolve: (_root, { input }, { caller, dependencies }) =>
       resumeSigning(dependencies, subjectOf(caller), input),
   }),

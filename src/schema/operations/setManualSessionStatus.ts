@@ -44,6 +44,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
       input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
     },
     recordedInput: { subjects: ['sessionId'], hidden: ['status'] },
+    safeWithoutKey: 'the status is what it is set to',
     resolve: (_root, { input }, { caller, dependencies }) =>
       setManualSessionStatus(dependencies, subjectOf(caller), input),
   }),

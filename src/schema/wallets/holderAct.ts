@@ -31,7 +31,7 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
 });
 
 const HolderActStateEnum = builder.enumType('HolderActState', {
-  description: 'Its state.',
+  description: "State of a holder's act.",
   values: {
     PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.expiresAt`.' },
     SUBMITTED: { description: 'Signed, and being processed in the background.' },
@@ -106,7 +106,7 @@ builder.node(HolderActRef, {
   fields: (t) => ({
     kind: t.expose('kind', { type: HolderActKindEnum, description: 'What the signature authorizes.' }),
     state: t.expose('state', { type: HolderActStateEnum, description: 'Its state.' }),
-    holder: t.field({
+    holderAddress: t.field({
       type: 'Address',
       description: 'The address that holds the tokens and signs.',
       resolve: ({ unsigned }) => unsigned.holder,
@@ -149,7 +149,7 @@ builder.node(HolderActRef, {
         "The index of a retirement's record in the token; null until it has LANDED, and for other kinds.",
       resolve: ({ recordIndex }) => recordIndex,
     }),
-    message: t.string({
+    stateReason: t.string({
       nullable: true,
       description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
       resolve: ({ submission }) => submission?.message ?? null,
@@ -167,7 +167,7 @@ builder.node(HolderActRef, {
         'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
       resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
     }),
-    preparedAt: t.field({
+    createdAt: t.field({
       type: 'UnixTime',
       description: 'When it was prepared, in Unix seconds.',
       resolve: ({ createdAt }) => unixSeconds(createdAt),

@@ -28,6 +28,10 @@ const receiptById = createBatch(({ dependencies }: PlatformContext, ids: readonl
   findReceiptsByIds(dependencies, ids),
 );
 
+export const lienByReceipt = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  findLiens(dependencies, ids),
+);
+
 /** The receipt that an item of a list belongs to. */
 export async function receiptOf(context: PlatformContext, receiptId: string): Promise<Receipt> {
   const receipt = await receiptById(context, receiptId);
@@ -65,10 +69,10 @@ export function maySeePledged(
   return maySeeReceipt(caller, receipt) || (receipt.lien !== null && isLenderOf(caller, receipt.lien));
 }
 
-async function mayLookAt({ caller, dependencies }: PlatformContext, receipt: Receipt): Promise<boolean> {
-  if (maySeeReceipt(caller, receipt)) return true;
-  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id) ?? null;
-  return maySeePledged(caller, { ...receipt, lien });
+export async function mayLookAt(context: PlatformContext, receipt: Receipt): Promise<boolean> {
+  if (maySeeReceipt(context.caller, receipt)) return true;
+  const lien = (await lienByReceipt(context, receipt.id)) ?? null;
+  return maySeePledged(context.caller, { ...receipt, lien });
 }
 
 builder.node(ReceiptRef, {
@@ -150,7 +154,7 @@ builder.node(ReceiptRef, {
       description:
         'The hash of the transaction that marked it; null before, and when another party marked it.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

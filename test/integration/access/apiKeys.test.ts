@@ -49,7 +49,7 @@ async function makeKey(overrides: Record<string, unknown> = {}) {
   return { key, apiKey };
 }
 
-const revoke = (id: string) => market.send(REVOKE, { input: { id } }, admin);
+const revoke = (id: string) => market.send(REVOKE, { input: { apiKeyId: id } }, admin);
 
 const BALANCE = '{ buyerAccount(buyerId: "acme") { buyerId } }';
 

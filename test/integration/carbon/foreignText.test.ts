@@ -167,7 +167,7 @@ const FILTERED = [
     farmerIds: ['acme'],
   })),
   list('apiKeys', 'ApiKeyFilter', () => ({ subjects: ['acme'] })),
-  list('auditEntries', 'AuditFilter', ({ receiptId }) => ({
+  list('auditEntries', 'AuditEntryFilter', ({ receiptId }) => ({
     apiKeyIds: [receiptId],
     callerSubjects: ['acme'],
     fields: ['retire'],

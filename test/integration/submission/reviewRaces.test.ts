@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConnectionLost } from '../../../src/db/client.ts';
+import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/failedSettlement.ts';

@@ -131,8 +131,8 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   cancelCashOut: {
     who: ['farmer', 'operator'],
     query: mutation('cancelCashOut', 'CancelCashOutInput'),
-    variables: ({ providerSessionId: sessionId }) => ({
-      input: { sessionId, idempotencyKey: randomUUID() },
+    variables: ({ offRampSessionId }) => ({
+      input: { offRampSessionId, idempotencyKey: randomUUID() },
     }),
   },
   cashOut: {
@@ -181,7 +181,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: ['farmer', 'operator'],
     query: mutation('prepareCashOutDeposit', 'PrepareCashOutDepositInput'),
     variables: ({ receiptTokenAddress }) => ({
-      input: { ...cashOutOf(receiptTokenAddress), holder: HOLDER },
+      input: { ...cashOutOf(receiptTokenAddress), holderAddress: HOLDER },
     }),
   },
   prepareRetirement: {
@@ -191,7 +191,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
       input: {
         tokenAddress,
         amountCO2e: 1,
-        holder: HOLDER,
+        holderAddress: HOLDER,
         beneficiary: 'Acme Ltd',
         idempotencyKey: randomUUID(),
       },
@@ -226,7 +226,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   resolveSessionReview: {
     who: ['operator'],
     query: mutation('resolveSessionReview', 'ResolveSessionReviewInput'),
-    variables: ({ offRampSessionId: id }) => ({ input: { id, decision: 'RETRY', reason: 'try' } }),
+    variables: ({ offRampSessionId }) => ({ input: { offRampSessionId, decision: 'RETRY', reason: 'try' } }),
   },
   retire: {
     who: ['buyer', 'operator'],
@@ -236,7 +236,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   revokeApiKey: {
     who: [],
     query: mutation('revokeApiKey', 'RevokeApiKeyInput'),
-    variables: () => ({ input: { id: unknownId('ApiKey') } }),
+    variables: () => ({ input: { apiKeyId: unknownId('ApiKey') } }),
   },
   revokeTokens: {
     who: [],
@@ -262,7 +262,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   submitSigned: {
     who: ['buyer', 'farmer', 'operator'],
     query: mutation('submitSigned', 'SubmitSignedInput'),
-    variables: () => ({ input: { id: unknownId('HolderAct'), signed: 'AAAA' } }),
+    variables: () => ({ input: { holderActId: unknownId('HolderAct'), signed: 'AAAA' } }),
   },
   transferCredits: {
     who: ['buyer', 'operator'],
@@ -360,27 +360,27 @@ export async function makeBelongings(market: Marketplace): Promise<Belongings> {
     { input: depositFor(market.network.custodyAddress) },
   );
   const { receipt } = deposited.createDeposit;
-  const cashed = await ask<{ cashOut: { sessionId: string; session: { id: string } } }>(
-    'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId session { id } } }',
+  const cashed = await ask<{ cashOut: { sessionId: string; offRampSession: { id: string } } }>(
+    'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId offRampSession { id } } }',
     { input: cashOutOf(receipt.tokenAddress) },
   );
   const own = await ask<{ createDeposit: { receipt: { tokenAddress: string } } }>(
     'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { tokenAddress } } }',
     { input: depositFor(HOLDER) },
   );
-  const toSign = await ask<{ prepareCashOutDeposit: { act: { id: string } } }>(
-    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { act { id } } }',
-    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holder: HOLDER } },
+  const toSign = await ask<{ prepareCashOutDeposit: { holderAct: { id: string } } }>(
+    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { holderAct { id } } }',
+    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holderAddress: HOLDER } },
   );
   return {
-    holderActId: toSign.prepareCashOutDeposit.act.id,
+    holderActId: toSign.prepareCashOutDeposit.holderAct.id,
     tokenAddress,
     projectId: project.id,
     purchaseId: bought.purchase.purchase.id,
     retirementId: retired.retire.retirement.id,
     receiptTokenAddress: receipt.tokenAddress,
     receiptId: receipt.id,
-    offRampSessionId: cashed.cashOut.session.id,
+    offRampSessionId: cashed.cashOut.offRampSession.id,
     providerSessionId: cashed.cashOut.sessionId,
   };
 }

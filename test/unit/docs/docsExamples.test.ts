@@ -42,7 +42,7 @@ beforeAll(async () => {
     texts.flatMap(({ where, text }) =>
       [...text.matchAll(pattern)].map(([, code = '']): Example => ({ where, text: code })),
     );
-  blocks = matchesIn(/^```graphql\n([^]*?)^```/gm);
+  blocks = matchesIn(/^ *```graphql\n([^]*?)^ *```/gm);
   inline = matchesIn(/(?<!`)`([^`\n]+)`(?!`)/g);
 });
 

@@ -79,15 +79,6 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
 
   const predictTokenAddress = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
 
-  async function findToken(salt: Hash32): Promise<Address | null> {
-    const address = predictTokenAddress(salt);
-    return (await reads.tokenAt(address)) === null ? null : address;
-  }
-
-  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
-    await deps.simulate(depositor, withSettlement(call, settlementAddress));
-  }
-
   const answering: LedgerNetwork = {
     name: 'embedded',
     networkId,
@@ -110,7 +101,10 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
       openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
     hashAssetId: hashText,
     predictTokenAddress,
-    findToken: ({ salt }) => findToken(salt),
+    findToken: async ({ salt }) => {
+      const address = predictTokenAddress(salt);
+      return (await reads.tokenAt(address)) === null ? null : address;
+    },
     tokenAt: (address) => reads.tokenAt(address),
     carbonTotals: (address) => reads.carbonTotals(address),
     retirementRecords: (address, from, limit) => reads.retirementRecords(address, from, limit),
@@ -122,7 +116,9 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     settlementContract: () => reads.settlementContract(),
     offRampDeposit: (sessionId) => reads.offRampDeposit(sessionId),
     depositsNeedApproval: false,
-    checkDeposit: (call, depositor) => checkDeposit(call, depositor),
+    checkDeposit: async (call, depositor) => {
+      await deps.simulate(depositor, withSettlement(call, settlementAddress));
+    },
   };
   const network = explainFailures(
     answering,

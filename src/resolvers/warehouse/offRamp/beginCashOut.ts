@@ -180,7 +180,7 @@ async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {
     'CONFLICT',
     `${unsigned} off-ramp sessions of ${holder} wait for a signature, and ${MAX_UNSIGNED} at most may: sign one of them first, ` +
       'or let it run out.',
-    { field: 'input.holder' },
+    { field: 'input.holderAddress' },
   );
 }
 
