@@ -696,3 +696,18 @@ CREATE TRIGGER retirements_rules BEFORE UPDATE ON retirements FOR EACH ROW EXECU
   'PENDING>RETIRED PENDING>REFUSED PENDING>NEEDS_REVIEW NEEDS_REVIEW>PENDING NEEDS_REVIEW>RETIRED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
 CREATE TRIGGER retirements_no_delete BEFORE DELETE ON retirements FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- A request for approval is fixed; it is decided once, and stays.
+CREATE FUNCTION check_approval_request_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  decision text[] := ARRAY['state', 'decided_by', 'decided_with_key', 'decided_at'];
+BEGIN
+  IF OLD.state <> 'AWAITING' OR to_jsonb(NEW) - decision IS DISTINCT FROM to_jsonb(OLD) - decision THEN
+    RAISE EXCEPTION 'request for approval % is fixed, and decided once', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER approval_requests_decided_once BEFORE UPDATE ON approval_requests FOR EACH ROW EXECUTE FUNCTION check_approval_request_change();
+--> statement-breakpoint
+CREATE TRIGGER approval_requests_no_delete BEFORE DELETE OR TRUNCATE ON approval_requests FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

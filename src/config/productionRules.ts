@@ -28,6 +28,8 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
     ...(isKeyOptional(values) ? ['LEDGER_SECRET_KEY' as const] : []),
     'APP_SECRET',
     'PUBLIC_URL',
+    // Whether one operator may mint and decide alone is for the business to say.
+    'APPROVALS',
   ];
   const problems = required
     .filter((name) => !isGiven(name))

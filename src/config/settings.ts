@@ -124,6 +124,27 @@ export const SETTINGS = {
     'KE',
     'The country of receipts whose warehouse names none.',
   ),
+  APPROVALS: setting(
+    z.enum(['required', 'off'], { error: 'must be required or off' }),
+    'off',
+    'Whether large mints, final statuses of manual payouts and decisions of reviews need the approval of a second person. ' +
+      'Production has no default.',
+  ),
+  APPROVAL_ABOVE_TONNES: setting(
+    wholeNumber(0, 1_000_000_000_000),
+    '10000',
+    'With APPROVALS=required: a project of more tonnes needs approval.',
+  ),
+  APPROVAL_ABOVE_KILOGRAMS: setting(
+    wholeNumber(0, 1_000_000_000_000),
+    '100000',
+    'With APPROVALS=required: a deposit of more kilograms needs approval.',
+  ),
+  APPROVAL_SECONDS: setting(
+    wholeNumber(60, 31_536_000),
+    '259200',
+    'How long a request awaits approval before it expires.',
+  ),
   EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
   INDEXER_URL: setting(
     httpUrl.optional(),

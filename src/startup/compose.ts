@@ -26,6 +26,7 @@ import type { Checkpoint, SubmissionDependencies } from '../ledger/submission/su
 import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
+import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
@@ -52,6 +53,8 @@ export interface ComposeOptions {
   mutationWaitMs: number;
   healIntervalMs: number;
   ramp: RampSettings;
+  /** Which operations a second person approves; none unless given. */
+  approvalPolicy?: ApprovalPolicy;
   /** Of receipts whose warehouse names no country. */
   receiptCountryCode: string;
   /** Where it is 02:00 when the expiry job runs. */
@@ -191,6 +194,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
+    approvalPolicy: options.approvalPolicy ?? NO_APPROVALS,
     receiptCountryCode: options.receiptCountryCode,
     sealer,
     payoutAccounts: createPayoutAccounts(sealer, saltKey),

@@ -74,6 +74,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     documents,
     limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),
+    approvalPolicy: {
+      isRequired: config.APPROVALS === 'required',
+      aboveTonnes: BigInt(config.APPROVAL_ABOVE_TONNES),
+      aboveKilograms: BigInt(config.APPROVAL_ABOVE_KILOGRAMS),
+      lifetimeSeconds: config.APPROVAL_SECONDS,
+    },
     ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
     healIntervalMs: config.HEAL_INTERVAL_MS,

@@ -73,7 +73,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       unsent: new Map(),
       unwatchCredential: () => undefined,
     };
-    const admitMessage = limitMessages(socket, addressKey(remoteAddress));
+    const admitMessage = limitMessages(socket, request.socket, addressKey(remoteAddress));
     serve(peer, { request, protocol, admitMessage, log: options.log });
   };
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {

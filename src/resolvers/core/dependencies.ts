@@ -17,6 +17,7 @@ import type { SubmissionDependencies } from '../../ledger/submission/submission.
 import type { Logger } from '../../lib/logger.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
+import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
 import type { SubjectFollower } from './subjectFollower.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import type { PayoutAccounts } from '../warehouse/offRamp/payoutAccount.ts';
@@ -46,6 +47,7 @@ export interface Dependencies {
   ramp: RampProvider;
   /** Operators' controls of the manual provider; null when another provider is configured. */
   manualRamp: ManualControls | null;
+  approvalPolicy: ApprovalPolicy;
   /** Country of a receipt whose deposit names none. ISO 3166-1 alpha-2. */
   receiptCountryCode: string;
   sealer: Sealer;

@@ -6,11 +6,13 @@ import { SUBJECT_PATTERN } from '../../identity/roles.ts';
 /** The types that have a UUID of their own. */
 const UUID_TYPES = [
   'ApiKey',
+  'ApprovalRequest',
   'AuditEntry',
   'CreditTransfer',
   'OffRampSession',
   'ExpiryRun',
   'HolderAct',
+  'IssuanceCap',
   'Project',
   'Purchase',
   'Receipt',

@@ -39,6 +39,7 @@ const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 export const QUERIES: Readonly<Record<string, AccessRule>> = {
   apiKeys: { who: [], query: '{ apiKeys(first: 1) { edges { node { id } } } }' },
+  approvalRequests: { who: ['operator'], query: '{ approvalRequests(first: 1) { nodes { id } } }' },
   auditEntries: { who: ['operator'], query: '{ auditEntries(first: 1) { edges { node { id } } } }' },
   buyerAccount: {
     who: ['buyer', 'operator'],
@@ -54,6 +55,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
   },
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
   node: {
     who: null,
@@ -169,6 +171,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ input: { idempotencyKey: 'one for all tries' } }),
   },
   expireReceipts: { who: ['operator'], query: 'mutation { expireReceipts { __typename } }' },
+  grantApproval: {
+    who: ['operator'],
+    query: mutation('grantApproval', 'GrantApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+  },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
@@ -243,6 +250,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('revokeTokens', 'RevokeTokensInput'),
     variables: () => ({ input: { jti: randomUUID() } }),
   },
+  setIssuanceCap: {
+    who: ['operator'],
+    query: mutation('setIssuanceCap', 'SetIssuanceCapInput'),
+    variables: () => ({ input: { warehouseId: 'w-1', commodityType: 'Maize', limitKg: 1000 } }),
+  },
   setManualSessionStatus: {
     who: ['operator'],
     query: mutation('setManualSessionStatus', 'SetManualSessionStatusInput'),
@@ -276,6 +288,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
         idempotencyKey: randomUUID(),
       },
     }),
+  },
+  withdrawApproval: {
+    who: ['developer', 'warehouse', 'operator'],
+    query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };

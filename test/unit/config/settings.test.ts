@@ -83,6 +83,7 @@ describe('loadConfig', () => {
     APP_SECRET: strong(),
     AUTH_SECRET: strong(),
     RAMP_EXCHANGE_RATES: 'KES=129.5',
+    APPROVALS: 'required',
     ...overrides,
   });
 
@@ -98,6 +99,7 @@ describe('loadConfig', () => {
     'LEDGER_NETWORK',
     'LEDGER_SECRET_KEY',
     'PUBLIC_URL',
+    'APPROVALS',
     'APP_SECRET',
     'AUTH_SECRET',
     'RAMP_EXCHANGE_RATES',

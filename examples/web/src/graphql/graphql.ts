@@ -127,11 +127,13 @@ export type RetirementStateQueryVariables = Exact<{
 
 export type RetirementStateQuery = { node:
     | { __typename: 'ApiKey' }
+    | { __typename: 'ApprovalRequest' }
     | { __typename: 'AuditEntry' }
     | { __typename: 'BuyerAccount' }
     | { __typename: 'CreditTransfer' }
     | { __typename: 'ExpiryRun' }
     | { __typename: 'HolderAct' }
+    | { __typename: 'IssuanceCap' }
     | { __typename: 'OffRampSession' }
     | { __typename: 'Project' }
     | { __typename: 'Purchase' }
