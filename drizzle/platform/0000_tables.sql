@@ -639,6 +639,7 @@ CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id"
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_requested" ON "retirements" USING btree ("requested_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("requested_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
@@ -688,6 +689,7 @@ CREATE INDEX "receipts_created" ON "receipts" USING btree ("created_at","id");--
 CREATE INDEX "receipts_farmer" ON "receipts" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_address","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint

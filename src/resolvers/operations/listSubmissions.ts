@@ -49,6 +49,8 @@ function matching({ states, calls, reviewCauses, from, until }: SubmissionFilter
     isAmong(submissions.state, states),
     isAmong(submissions.kind, calls),
     isAmong(submissions.reviewCause, reviewCauses),
+    // Those alone have a cause, and an index.
+    reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
     isWithin(submissions.createdAt, from, until),
   );
 }
