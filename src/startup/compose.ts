@@ -33,7 +33,7 @@ import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSess
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
-import { createSealer, deriveKey } from '../lib/sealer.ts';
+import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
 import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
@@ -48,6 +48,8 @@ export interface ComposeOptions {
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
+  /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
+  sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
   healIntervalMs: number;
   ramp: RampSettings;
@@ -130,7 +132,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
   const { db } = handle;
-  const sealer = createSealer(deriveKey(options.appSecret, 'secrets at rest'));
+  const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, random);
   const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
