@@ -235,7 +235,7 @@ CREATE TABLE "token_revocations" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"jti" text,
 	"subject" text,
-	"issued_before" timestamp with time zone,
+	"issued_until" timestamp with time zone,
 	"reason" text,
 	"revoked_by" text NOT NULL,
 	"revoked_at" timestamp with time zone NOT NULL,
@@ -243,7 +243,7 @@ CREATE TABLE "token_revocations" (
 	CONSTRAINT "token_revocations_jti" UNIQUE("jti"),
 	CONSTRAINT "token_revocations_subject" UNIQUE("subject"),
 	CONSTRAINT "token_revocations_about" CHECK ((jti IS NULL) <> (subject IS NULL)),
-	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_before IS NULL))
+	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_until IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "early_deliveries" (

@@ -166,7 +166,20 @@ export const SETTINGS = {
   APP_SECRET: setting(
     secretText.optional(),
     null,
-    'Key material for deploy salts and for secrets at rest. Never change it. Default on embedded defaults: generated.',
+    'Key material for deploy salts, and for secrets at rest unless SEALING_SECRETS is set. Never change it. Default on ' +
+      'embedded defaults: generated.',
+    { secret: true },
+  ),
+  SEALING_SECRETS: setting(
+    list
+      .refine(
+        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+        `must have at least ${MIN_SECRET_BYTES} bytes each`,
+      )
+      .optional(),
+    null,
+    'What stored secrets are encrypted with, separated by commas while one replaces another: the first seals, all of them ' +
+      'open, and APP_SECRET does. See docs/operations.md. Default: APP_SECRET.',
     { secret: true },
   ),
   AUTH_SECRET: setting(

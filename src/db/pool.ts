@@ -56,13 +56,6 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
   const idleTimer = setInterval(() => idle.closeQuiet(IDLE_MS), IDLE_CHECK_MS);
   idleTimer.unref();
 
-  function lend(): Client {
-    if (isClosed) throw new Error('The connection to the database was closed');
-    const client = idle.take() ?? createClient(url, clientOptions);
-    lent.add(client);
-    return client;
-  }
-
   function giveBack(client: Client): void {
     lent.delete(client);
     if (client.isLost()) {
@@ -87,7 +80,9 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
   async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const free = await places.take();
     try {
-      const client = lend();
+      if (isClosed) throw new Error('The connection to the database was closed');
+      const client = idle.take() ?? createClient(url, clientOptions);
+      lent.add(client);
       try {
         return await work(client);
       } finally {

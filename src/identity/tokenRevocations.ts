@@ -34,7 +34,7 @@ const LOOK_INTERVAL_MS = 5_000;
 interface Revoked {
   jtis: ReadonlySet<string>;
   /** Unix seconds before which the tokens of a subject were issued. */
-  issuedBefore: ReadonlyMap<string, number>;
+  issuedUntil: ReadonlyMap<string, number>;
 }
 
 interface RevocationDependencies {
@@ -48,7 +48,7 @@ interface RevocationDependencies {
 export async function openTokenRevocations(deps: RevocationDependencies): Promise<TokenRevocations> {
   const { db, credentialSignal, log, maxTokenSeconds } = deps;
   const listeners = new Set<() => void>();
-  let revoked: Revoked = { jtis: new Set(), issuedBefore: new Map() };
+  let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
   const read = shareFreshRuns(async () => {
     revoked = await readRevoked(db);
     for (const listener of listeners) listener();
@@ -93,10 +93,10 @@ export function refuseRevoked(
 }
 
 /** A token that does not say when it was issued may be an old one. */
-function isAmong({ jtis, issuedBefore }: Revoked, { apiKeyId, jti, subject, issuedAt }: Caller): boolean {
+function isAmong({ jtis, issuedUntil }: Revoked, { apiKeyId, jti, subject, issuedAt }: Caller): boolean {
   if (apiKeyId !== null) return false;
   if (jti !== null && jtis.has(jti)) return true;
-  const before = issuedBefore.get(subject);
+  const before = issuedUntil.get(subject);
   return before !== undefined && (issuedAt ?? -Infinity) < before;
 }
 
@@ -107,9 +107,9 @@ async function readRevoked(db: Db): Promise<Revoked> {
     .where(gt(tokenRevocations.endsAt, sql`now()`));
   return {
     jtis: new Set(rows.flatMap(({ jti }) => jti ?? [])),
-    issuedBefore: new Map(
-      rows.flatMap(({ subject, issuedBefore }) =>
-        subject === null || issuedBefore === null ? [] : [[subject, issuedBefore.getTime() / 1000] as const],
+    issuedUntil: new Map(
+      rows.flatMap(({ subject, issuedUntil }) =>
+        subject === null || issuedUntil === null ? [] : [[subject, issuedUntil.getTime() / 1000] as const],
       ),
     ),
   };

@@ -33,7 +33,7 @@ import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSess
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
-import { createSealer, deriveKey } from '../lib/sealer.ts';
+import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
 import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
@@ -48,6 +48,8 @@ export interface ComposeOptions {
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
+  /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
+  sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
   healIntervalMs: number;
   ramp: RampSettings;
@@ -130,15 +132,10 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
   const { db } = handle;
-  const sealer = createSealer(deriveKey(options.appSecret, 'secrets at rest'));
+  const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, random);
-  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
-  const [subjects, feedSignal, credentialSignal] = await Promise.all([
-    openChangeSignal(handle, 'subjects', { onError }),
-    openChangeSignal(handle, 'feed', { onError }),
-    openChangeSignal(handle, 'credentials', { onError }),
-  ]);
+  const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
   const tokenRevocations = await openTokenRevocations({
     db,
     credentialSignal,
@@ -156,12 +153,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
     log,
   });
-  const reconcile = () => findOwnContradictions({ db, network, treasuryAddress, feed });
   const submission: SubmissionDependencies = {
     db,
     network,
     effects: createEffects({ db, network, treasuryAddress, clock, ids, subjects, feed, healer, log }),
-    reconcile,
+    reconcile: () => findOwnContradictions({ db, network, treasuryAddress, feed }),
     subjects,
     clock,
     ids,
@@ -183,12 +179,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
-    indexer: createIndexerClient({
-      url: options.indexerUrl,
-      token: options.indexerToken,
-      fetch,
-      timeoutMs: INDEXER_TIMEOUT_MS,
-    }),
+    indexer: openIndexer(options),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
@@ -203,6 +194,20 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     log,
     mutationWaitMs: options.mutationWaitMs,
   };
+}
+
+function openIndexer({ indexerUrl: url, indexerToken: token }: ComposeOptions) {
+  return createIndexerClient({ url, token, fetch, timeoutMs: INDEXER_TIMEOUT_MS });
+}
+
+async function openSignals(handle: DatabaseHandle, log: Logger) {
+  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
+  const [subjects, feedSignal, credentialSignal] = await Promise.all([
+    openChangeSignal(handle, 'subjects', { onError }),
+    openChangeSignal(handle, 'feed', { onError }),
+    openChangeSignal(handle, 'credentials', { onError }),
+  ]);
+  return { subjects, feedSignal, credentialSignal };
 }
 
 /** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */

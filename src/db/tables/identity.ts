@@ -46,7 +46,7 @@ export const tokenRevocations = pgTable(
     jti: text('jti').unique('token_revocations_jti'),
     subject: text('subject').unique('token_revocations_subject'),
     /** Of a subject: tokens that were issued before this time, or that do not say when, are refused. */
-    issuedBefore: moment('issued_before'),
+    issuedUntil: moment('issued_until'),
     reason: text('reason'),
     revokedBy: text('revoked_by').notNull(),
     revokedAt: moment('revoked_at').notNull(),
@@ -56,7 +56,7 @@ export const tokenRevocations = pgTable(
   (t) => [
     index('token_revocations_revoked').on(t.revokedAt, t.id),
     check('token_revocations_about', sql`(jti IS NULL) <> (subject IS NULL)`),
-    check('token_revocations_subject_time', sql`(subject IS NULL) = (issued_before IS NULL)`),
+    check('token_revocations_subject_time', sql`(subject IS NULL) = (issued_until IS NULL)`),
   ],
 );
 

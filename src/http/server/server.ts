@@ -128,12 +128,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (port, host) => listen(server, port, host),
     close: async (graceMs) => {
       isClosing = true;
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
-      await Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]);
-      server.closeAllConnections();
+      await closeServer(server, () =>
+        Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]),
+      );
       stopSweep();
-      await closed;
     },
     load: () => ({
       unfinishedRequests: unfinished.total,
@@ -161,6 +159,15 @@ function listen(server: Server, port: number, host: string): Promise<number> {
       resolve((server.address() as AddressInfo).port);
     });
   });
+}
+
+/** Takes no new connections, and closes the open ones when `awaitOpen` has resolved. */
+async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await awaitOpen();
+  server.closeAllConnections();
+  await closed;
 }
 
 const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;

@@ -45,11 +45,7 @@ const callbackBody = z.object({ sessionId: z.string().regex(SESSION_ID_PATTERN) 
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
 
-  async function statusOf(sessionId: string): Promise<RampStatus> {
-    const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
-    if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
-    return session.status;
-  }
+  const statusOf = (sessionId: string) => readStatus(db, sessionId);
 
   async function findSessionByReference(reference: string): Promise<RampSession | null> {
     const [session] = await db
@@ -112,6 +108,12 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       return { sessionId, status };
     },
   };
+}
+
+async function readStatus(db: ManualProviderOptions['db'], sessionId: string): Promise<RampStatus> {
+  const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
+  if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
+  return session.status;
 }
 
 function noSession(sessionId: string): string {

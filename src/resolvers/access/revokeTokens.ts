@@ -15,7 +15,7 @@ interface RevokeTokensInput {
   jti?: string | null | undefined;
   subject?: string | null | undefined;
   /** Unix seconds, with a subject; now unless given. */
-  issuedBefore?: bigint | null | undefined;
+  issuedUntil?: bigint | null | undefined;
   reason?: string | null | undefined;
 }
 
@@ -40,7 +40,7 @@ export async function revokeTokens(
     reason: input.reason ?? null,
     revokedBy: adminId,
     revokedAt: now,
-    endsAt: new Date((about.issuedBefore ?? now).getTime() + livesMs),
+    endsAt: new Date((about.issuedUntil ?? now).getTime() + livesMs),
   };
   const revocation = await deps.db.transaction(async (tx) => {
     await tx.delete(tokenRevocations).where(lt(tokenRevocations.endsAt, sql`now()`));
@@ -53,9 +53,9 @@ export async function revokeTokens(
 }
 
 function tokensOf(
-  { jti = null, subject = null, issuedBefore = null }: RevokeTokensInput,
+  { jti = null, subject = null, issuedUntil = null }: RevokeTokensInput,
   now: Date,
-): Pick<TokenRevocationRow, 'jti' | 'subject' | 'issuedBefore'> {
+): Pick<TokenRevocationRow, 'jti' | 'subject' | 'issuedUntil'> {
   if ((jti === null) === (subject === null)) {
     throw new DomainError('BAD_USER_INPUT', 'Name the tokens by input.jti or by input.subject.', {
       field: jti === null ? 'input' : 'input.subject',
@@ -64,20 +64,20 @@ function tokensOf(
   // Identity providers' clocks may be ahead: a token of this moment says so then.
   const latest = Math.ceil(now.getTime() / 1000) + CLOCK_TOLERANCE_SECONDS;
   if (jti !== null) {
-    if (issuedBefore === null) return { jti, subject, issuedBefore };
-    throw new DomainError('BAD_USER_INPUT', 'input.issuedBefore goes with input.subject alone.', {
-      field: 'input.issuedBefore',
+    if (issuedUntil === null) return { jti, subject, issuedUntil };
+    throw new DomainError('BAD_USER_INPUT', 'input.issuedUntil goes with input.subject alone.', {
+      field: 'input.issuedUntil',
     });
   }
-  const before = Number(issuedBefore ?? latest);
+  const before = Number(issuedUntil ?? latest);
   if (before > latest) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `input.issuedBefore must not lie ahead; it is ${before}, and now is ${Math.floor(now.getTime() / 1000)}.`,
-      { field: 'input.issuedBefore' },
+      `input.issuedUntil must not lie ahead; it is ${before}, and now is ${Math.floor(now.getTime() / 1000)}.`,
+      { field: 'input.issuedUntil' },
     );
   }
-  return { jti, subject, issuedBefore: new Date(before * 1000) };
+  return { jti, subject, issuedUntil: new Date(before * 1000) };
 }
 
 /** @returns null when it is not needed: what stands says as much */
@@ -87,15 +87,15 @@ async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationR
     .from(tokenRevocations)
     .where(isAboutTheSame(row));
   if (stands.length === 0) await requireRoom(tx);
-  const { issuedBefore, endsAt, reason, revokedBy, revokedAt } = row;
+  const { issuedUntil, endsAt, reason, revokedBy, revokedAt } = row;
   const insertion = tx.insert(tokenRevocations).values(row);
   const [written] = await (
     row.subject === null
       ? insertion.onConflictDoNothing()
       : insertion.onConflictDoUpdate({
           target: tokenRevocations.subject,
-          set: { issuedBefore, endsAt, reason, revokedBy, revokedAt },
-          setWhere: lt(tokenRevocations.issuedBefore, sql`excluded.issued_before`),
+          set: { issuedUntil, endsAt, reason, revokedBy, revokedAt },
+          setWhere: lt(tokenRevocations.issuedUntil, sql`excluded.issued_until`),
         })
   ).returning();
   return written ?? null;

@@ -17,7 +17,7 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
       description: 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.',
     }),
     subject: t.string({ validate: { schema: buyerId }, description: 'The "sub" of the tokens.' }),
-    issuedBefore: t.field({
+    issuedUntil: t.field({
       type: 'UnixTime',
       description:
         'With a `subject`: tokens that were issued ("iat") before this time, in Unix seconds, and those that do not say when. ' +
@@ -30,7 +30,11 @@ const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
 const RevokeTokensPayload = builder.objectRef<TokenRevocationRow>('RevokeTokensPayload').implement({
   description: 'The revocation that is in force.',
   fields: (t) => ({
-    revocation: t.field({ type: TokenRevocationRef, description: 'The revocation.', resolve: (row) => row }),
+    tokenRevocation: t.field({
+      type: TokenRevocationRef,
+      description: 'The revocation.',
+      resolve: (row) => row,
+    }),
   }),
 });
 
@@ -40,13 +44,13 @@ builder.mutationField('revokeTokens', (t) =>
       ['admin'],
       'Revokes one bearer token by its "jti", or those of a subject by the time of their issue. They are refused immediately, ' +
         'and their open sockets and streams are closed within seconds, on every instance. A revocation is never taken back: ' +
-        'repeated it changes nothing, or moves `issuedBefore` on. API keys of the subject stay: see `revokeApiKey`. Errors: ' +
+        'repeated it changes nothing, or moves `issuedUntil` on. API keys of the subject stay: see `revokeApiKey`. Errors: ' +
         'BAD_USER_INPUT, CONFLICT (too many revocations are in force).',
     ),
     type: RevokeTokensPayload,
     nullable: true,
     args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens.' }) },
-    recordedInput: { subjects: ['jti', 'subject'], shown: ['issuedBefore'], hidden: ['reason'] },
+    recordedInput: { subjects: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',
     resolve: (_root, { input }, { caller, dependencies }) =>
       revokeTokens(dependencies, subjectOf(caller), input),

@@ -32,13 +32,13 @@ builder.node(TokenRevocationRef, {
       nullable: true,
       description: 'The "sub" of the tokens that it is about; null when it is about one token.',
     }),
-    issuedBefore: t.field({
+    issuedUntil: t.field({
       type: 'UnixTime',
       nullable: true,
       description:
         'Of the subject, tokens are refused that were issued before this time, in Unix seconds, or that do not say when. Null ' +
         'when it is about one token.',
-      resolve: ({ issuedBefore }) => (issuedBefore === null ? null : unixSeconds(issuedBefore)),
+      resolve: ({ issuedUntil }) => (issuedUntil === null ? null : unixSeconds(issuedUntil)),
     }),
     reason: t.exposeString('reason', { nullable: true, description: 'Why, if that was given.' }),
     revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),

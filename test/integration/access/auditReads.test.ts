@@ -51,7 +51,7 @@ interface Entry {
 
 async function readsBy(callerSubject: string): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
-    `query ($filter: AuditFilter) { auditEntries(first: 100, filter: $filter) {
+    `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
       nodes { field outcome errorCode requestId subjectIds } } }`,
     { filter: { callerSubjects: [callerSubject], outcomes: ['READ'] } },
     auditor,

@@ -24,18 +24,18 @@ afterAll(async () => {
 const admin = { role: 'admin', subject: 'root' } as const;
 const REVOKED = 'The token was revoked; get a new one.';
 const REVOKE = `mutation ($input: RevokeTokensInput!) { revokeTokens(input: $input) {
-  revocation { id jti subject issuedBefore reason revokedBy endsAt } } }`;
+  tokenRevocation { id jti subject issuedUntil reason revokedBy endsAt } } }`;
 const LIST = `query ($filter: TokenRevocationFilter) {
   tokenRevocations(filter: $filter) { nodes { id jti subject reason } totalCount } }`;
 
 interface Revocation {
-  revokeTokens: { revocation: { id: string; issuedBefore: number | null; endsAt: number } };
+  revokeTokens: { tokenRevocation: { id: string; issuedUntil: number | null; endsAt: number } };
 }
 
 async function revoke(input: Record<string, unknown>) {
   const answer = await market.send<Revocation>(REVOKE, { input }, admin);
   expect(answer.errors).toEqual([]);
-  return answer.data?.revokeTokens.revocation ?? { id: '', issuedBefore: null, endsAt: 0 };
+  return answer.data?.revokeTokens.tokenRevocation ?? { id: '', issuedUntil: null, endsAt: 0 };
 }
 
 const buyer = (subject: string) => ({ role: 'buyer', subject }) as const;
@@ -93,7 +93,7 @@ describe('a token that was revoked by its jti', () => {
     const { sql: run } = market.database.handle;
     for (const change of [
       `DELETE FROM token_revocations WHERE id = '${uuid}'`,
-      `UPDATE token_revocations SET issued_before = issued_before - interval '1 day' WHERE id = '${uuid}'`,
+      `UPDATE token_revocations SET issued_until = issued_until - interval '1 day' WHERE id = '${uuid}'`,
       `UPDATE token_revocations SET subject = 'another' WHERE id = '${uuid}'`,
     ]) {
       await expect(run.unsafe(change)).rejects.toThrow(/can not be taken back/);
@@ -109,7 +109,7 @@ describe('the tokens of a subject', () => {
       tokenOf(buyer(subject), secondsAgo(60)),
       tokenOf(buyer(`${subject}-2`), secondsAgo(600)),
     ]);
-    await revoke({ subject, issuedBefore: nowSeconds() - 300 });
+    await revoke({ subject, issuedUntil: nowSeconds() - 300 });
     expect(await Promise.all([old, recent, others].map((bearer) => ask(bearer)))).toEqual([
       REVOKED,
       'accepted',
@@ -118,7 +118,7 @@ describe('the tokens of a subject', () => {
     // A later time reaches further, an earlier one takes nothing back.
     const later = await revoke({ subject });
     expect(await ask(recent)).toBe(REVOKED);
-    expect(await revoke({ subject, issuedBefore: nowSeconds() - 1000 })).toEqual(later);
+    expect(await revoke({ subject, issuedUntil: nowSeconds() - 1000 })).toEqual(later);
     expect(await ask(recent)).toBe(REVOKED);
   });
 
@@ -132,8 +132,8 @@ describe('the tokens of a subject', () => {
   it.each([
     ['neither', {}, 'input'],
     ['both', { jti: 'a', subject: 'acme' }, 'input.subject'],
-    ['a time of one token', { jti: 'a', issuedBefore: 1 }, 'input.issuedBefore'],
-    ['a time ahead', { subject: 'acme', issuedBefore: nowSeconds() + 600 }, 'input.issuedBefore'],
+    ['a time of one token', { jti: 'a', issuedUntil: 1 }, 'input.issuedUntil'],
+    ['a time ahead', { subject: 'acme', issuedUntil: nowSeconds() + 600 }, 'input.issuedUntil'],
   ])('are not revoked by %s', async (_what, input, field) => {
     const { errors } = await market.send(REVOKE, { input }, admin);
     expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field });
