@@ -172,7 +172,7 @@ describe('a large mint', () => {
     await grant(approval, second);
     const entries = async () => {
       const { data } = await market.send<{ auditEntries: { nodes: Record<string, unknown>[] } }>(
-        'query ($ids: [String!]) { auditEntries(filter: { subjectIds: $ids }) { nodes { field: mutation callerSubject outcome } } }',
+        'query ($ids: [String!]) { auditEntries(filter: { subjectIds: $ids }) { nodes { field callerSubject outcome } } }',
         { ids: [localId(approval)] },
         first,
       );
