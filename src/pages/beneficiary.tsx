@@ -26,7 +26,7 @@ const LIST = `query Beneficiary($name: String!, $after: String, $first: Int!) {
 ${LISTED_RECORD}`;
 
 const TOTALS = `query BeneficiaryTotals($name: String!) {
-  retirementTotals(groupBy: VINTAGE, first: 100, filter: { beneficiaries: [$name] }) { nodes { tonnes retirements } }
+  retirementTotals(groupBy: VINTAGE, first: 100, filter: { beneficiaries: [$name] }) { nodes { tonnes retirementCount } }
 }`;
 
 interface FiledPage extends RecordPage {
@@ -42,12 +42,14 @@ export async function beneficiaryPage(site: Site, request: PageRequest, name: st
   if (path === null) throw noSuchName();
   const [page, totals] = await Promise.all([
     readPage(ask, name, query.get('after'), 25),
-    askFor<{ retirementTotals: { nodes: { tonnes: string; retirements: number }[] } }>(ask, TOTALS, { name }),
+    askFor<{ retirementTotals: { nodes: { tonnes: string; retirementCount: number }[] } }>(ask, TOTALS, {
+      name,
+    }),
   ]);
   const sums = totals.retirementTotals.nodes;
   if (sums.length === 0) throw noSuchName();
   const tonnes = grouped(sumOf(sums.map((sum) => sum.tonnes)));
-  const count = sums.reduce((sum, { retirements }) => sum + retirements, 0);
+  const count = sums.reduce((sum, { retirementCount }) => sum + retirementCount, 0);
   return htmlAnswer(
     site,
     {

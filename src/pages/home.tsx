@@ -45,7 +45,7 @@ export async function homePage(site: Site, request: PageRequest, overview: Overv
     site,
     {
       title: 'Retired carbon credits',
-      description: `${grouped(overview.tonnes)} tonnes of CO₂ equivalent in ${overview.retirements} retirements, each a public record of the ledger network.`,
+      description: `${grouped(overview.tonnes)} tonnes of CO₂ equivalent in ${overview.retirementCount} retirements, each a public record of the ledger network.`,
       path: '/',
       section: 'registry',
       isUnlisted: request.query.size > 0,
@@ -91,7 +91,7 @@ function Totals({ overview }: { overview: Overview }) {
       </div>
       <div>
         <dt>Retirements</dt>
-        <dd>{grouped(String(overview.retirements))}</dd>
+        <dd>{grouped(String(overview.retirementCount))}</dd>
       </div>
       <div>
         <dt>Projects</dt>
@@ -190,7 +190,7 @@ function Results({ found, text, overview }: { found: Found; text: string; overvi
   if (found.records.length + found.assetIds.length === 0) {
     return (
       <p class="empty">
-        Nothing was found for “<Foreign text={text} />” among {grouped(String(overview.retirements))}{' '}
+        Nothing was found for “<Foreign text={text} />” among {grouped(String(overview.retirementCount))}{' '}
         retirements and {grouped(String(overview.projects))} projects. Names are found in their exact spelling
         only.
       </p>

@@ -12,7 +12,7 @@ const DAY_SECONDS = 86_400;
 
 interface Totals {
   tonnes: string;
-  retirements: number;
+  retirementCount: number;
 }
 
 export interface Week extends Totals {
@@ -28,9 +28,9 @@ export interface Overview extends Totals {
 }
 
 const QUERY = `query RegistryOverview($from: UnixTime!) {
-  vintages: retirementTotals(groupBy: VINTAGE, first: 100) { nodes { vintageYear tonnes retirements } }
+  vintages: retirementTotals(groupBy: VINTAGE, first: 100) { nodes { vintageYear tonnes retirementCount } }
   countries: retirementTotals(groupBy: COUNTRY, first: 100) { nodes { countryCode } }
-  days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from }) { nodes { day tonnes retirements } }
+  days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from }) { nodes { day tonnes retirementCount } }
   projects(first: 1, filter: { states: [OPEN] }) { totalCount }
 }`;
 
@@ -76,7 +76,7 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
 function addUp(parts: readonly Totals[]): Totals {
   return {
     tonnes: sumOf(parts.map(({ tonnes }) => tonnes)),
-    retirements: parts.reduce((sum, { retirements }) => sum + retirements, 0),
+    retirementCount: parts.reduce((sum, { retirementCount }) => sum + retirementCount, 0),
   };
 }
 

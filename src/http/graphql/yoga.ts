@@ -26,6 +26,7 @@ import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
+import { auditReads } from './auditReads.ts';
 import { useCpuCharge } from './chargeCpu.ts';
 import { createAsk, type AskInProcess } from './askInProcess.ts';
 import type { ChargeCpu } from './chargeCpu.ts';
@@ -113,6 +114,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const gate = createGate(options.rateLimits, options.verifyToken);
   priceFields(schema);
   auditMutations(schema);
+  auditReads(schema);
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
@@ -144,9 +146,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     { document, operationName, variables }: DirectOperation,
     context: TransportContext,
   ): Promise<ExecutionResult> => {
-    const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } = context;
-    const about = { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace };
-    const contextValue = { ...about, audit, dependencies };
+    const contextValue = { ...context, audit, dependencies };
     const args = { schema, document, operationName, variableValues: variables, contextValue };
     return operations.execute(args).catch((error: unknown) => {
       const errors = mapAllAndLog(error, context.requestId, log);

@@ -62,10 +62,10 @@ export function WeekChart({ weeks }: { weeks: readonly Week[] }) {
             </tr>
           </thead>
           <tbody>
-            {weeks.map(({ day, retirements, tonnes }) => (
+            {weeks.map(({ day, retirementCount, tonnes }) => (
               <tr>
                 <th scope="row">{day}</th>
-                <td class="number">{retirements}</td>
+                <td class="number">{retirementCount}</td>
                 <td class="number">{grouped(tonnes)}</td>
               </tr>
             ))}
