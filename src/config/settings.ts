@@ -144,8 +144,19 @@ export const SETTINGS = {
   APP_SECRET: setting(
     secretText.optional(),
     null,
-    'Key material for deploy salts and for secrets at rest. Never change it. Default on embedded defaults: generated.',
+    'Key material for deploy salts, for secrets at rest and for the key of the transparency logs. Never change it. Default on embedded defaults: generated.',
     { secret: true },
+  ),
+  LOG_ORIGIN: setting(
+    text
+      .regex(
+        /^[a-z0-9.:/_-]{1,200}[a-z0-9]$/,
+        'must be like api.example/logs: small letters, without a scheme',
+      )
+      .optional(),
+    null,
+    'The first part of the names of the transparency logs. Give a new one after a restore of an older backup. Default: what ' +
+      'they have; at first the host of PUBLIC_URL, and /logs.',
   ),
   AUTH_SECRET: setting(
     secretText.optional(),

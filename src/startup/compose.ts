@@ -16,6 +16,7 @@ import { createIndexerClient } from '../indexer/client.ts';
 import { expiryEffects } from '../jobs/expiryEffects.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
+import { createLogBuilder } from '../jobs/logBuilder.ts';
 import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
@@ -45,6 +46,7 @@ import {
 } from '../resolvers/warehouse/offRamp/settlementEffects.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
+import { createTransparencyLogs, originOfUrl } from '../transparency/logs.ts';
 import { createSealer, deriveKey } from '../lib/sealer.ts';
 
 export interface ComposeOptions {
@@ -59,6 +61,8 @@ export interface ComposeOptions {
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
+  /** The first part of the names of the transparency logs; else it follows `publicUrl` when they begin, and stays. */
+  logOrigin?: string | undefined;
   mutationWaitMs: number;
   healIntervalMs: number;
   ramp: RampSettings;
@@ -101,6 +105,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     lookEveryMs: options.registrationLookMs,
   });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
+  const logBuilder = createLogBuilder(dependencies);
   const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.expiryTimeZone });
   return {
     dependencies,
@@ -115,13 +120,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await strandedWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
+      logBuilder.start();
       reconciliationJob.start();
     },
     async stop() {
       dependencies.follower.close();
       dependencies.subjectFollower.close();
       nightlyExpiry.stop();
-      await reconciliationJob.stop();
+      await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
       await registrationKeeper.stop();
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
@@ -213,6 +219,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     network,
     clockControl: options.clockControl ?? null,
     treasuryAddress,
+    logs: createTransparencyLogs({
+      db,
+      seed: deriveKey(options.appSecret, 'transparency logs'),
+      origin: { first: originOfUrl(options.publicUrl), given: options.logOrigin },
+    }),
     submission,
     subjects,
     credentialSignal,
