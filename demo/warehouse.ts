@@ -36,10 +36,10 @@ interface Network {
   ledgerNetwork: { name: string; custodyAddress: string; clockCanBeMoved: boolean };
 }
 interface Expiry {
-  expireReceipts: { run: { id: string } };
+  expireReceipts: { expiryRun: { id: string } };
 }
 interface Run {
-  node: { finishedAt: number | null; examined: number; expired: number; failed: number };
+  node: { finishedAt: number | null; examinedCount: number; expiredCount: number; failedCount: number };
 }
 
 const WAREHOUSE = 'warehouse-1';
@@ -131,12 +131,12 @@ async function cashOut(demo: Demo, receiptTokenAddress: string, tokenAmount: num
   const session = await tell.step(
     `The farmer cashes out ${tokenAmount} kg (into the settlement contract)`,
     async () => {
-      const { cashOut } = await api.send<{ cashOut: { session: { id: string } } }>(
-        'mutation ($input: CashOutInput!) { cashOut(input: $input) { session { id } } }',
+      const { cashOut } = await api.send<{ cashOut: { offRampSession: { id: string } } }>(
+        'mutation ($input: CashOutInput!) { cashOut(input: $input) { offRampSession { id } } }',
         { input },
         token,
       );
-      const subject = { type: 'OffRampSession', id: cashOut.session.id } as const;
+      const subject = { type: 'OffRampSession', id: cashOut.offRampSession.id } as const;
       // A payout reported before the deposit is final goes to review.
       return awaitState<OpenSession>(api, subject, 'AWAITING_PAYOUT', 'id sessionId depositTxHash', token);
     },
@@ -181,7 +181,7 @@ async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Prom
   tell.fact('from now on', "the network's own dates are half a year ahead");
   const run = await tell.step('The expiry job sweeps what is due', async () => {
     const { expireReceipts } = await api.send<Expiry>(
-      'mutation { expireReceipts { run { id } } }',
+      'mutation { expireReceipts { expiryRun { id } } }',
       {},
       token,
     );
@@ -189,8 +189,8 @@ async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Prom
       'the expiry run is finished',
       async () => {
         const { node } = await api.send<Run>(
-          'query ($id: ID!) { node(id: $id) { ... on ExpiryRun { finishedAt examined expired failed } } }',
-          { id: expireReceipts.run.id },
+          'query ($id: ID!) { node(id: $id) { ... on ExpiryRun { finishedAt examinedCount expiredCount failedCount } } }',
+          { id: expireReceipts.expiryRun.id },
           token,
         );
         return node;
@@ -199,7 +199,7 @@ async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Prom
       OUTCOME_TIMEOUT_MS,
     );
   });
-  tell.fact('run', `${run.examined} examined, ${run.expired} expired, ${run.failed} failed`);
+  tell.fact('run', `${run.examinedCount} examined, ${run.expiredCount} expired, ${run.failedCount} failed`);
   const { receipt } = await api.send<{ receipt: { state: string; expiredTxHash: string } }>(
     'query ($t: Address!) { receipt(tokenAddress: $t) { state expiredTxHash } }',
     { t: tokenAddress },

@@ -63,49 +63,12 @@ export async function startRampServer(): Promise<RampServer> {
       response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(value));
     };
     const how = misbehaviour;
-    if (how === 'hang') return;
-    if (how === 'server-error') return answer(503, { error: 'down' });
-    if (how === 'bad-key') return answer(401, { code: 'bad_key' });
-    if (how === 'refuse') {
-      const message = `account ${JSON.stringify(body['payoutAccount'])} is blocked`;
-      return answer(422, { code: 'account_blocked', message });
-    }
-    if (how === 'endless') return endless(response);
-    if (how === 'not-json') {
-      response.writeHead(200).end(`<html>${JSON.stringify(body)}</html>`);
-      return;
-    }
-    if (how === 'wrong-form') return answer(200, { id: 7, status: 'SETTLED' });
+    if (how !== null && misbehaveAtOnce(how, { response, body, answer })) return;
 
-    const [status, value] = route(method, url, body);
+    const [status, value] = route(payouts, { method, url, body });
     if (how === 'hang-after-effect') return;
     if (how === 'other-reference') return answer(status, { ...(value as object), clientReference: 'x' });
     answer(status, value);
-  }
-
-  function route(method: string, url: URL, body: Record<string, unknown>): [number, unknown] {
-    const [, resource, id, action] = url.pathname.split('/');
-    if (method === 'POST' && resource === 'quotes') return [200, quoteFor(body)];
-    if (method === 'POST' && id === undefined) return create(body);
-    if (method === 'GET' && id === undefined) {
-      const reference = url.searchParams.get('clientReference');
-      return [200, { payouts: [...payouts.values()].filter((p) => p.clientReference === reference) }];
-    }
-    const payout = payouts.get(id ?? '');
-    if (!payout) return [404, { code: 'not_found' }];
-    if (action !== 'cancel') return [200, payout];
-    if (payout.status === 'settled') return [409, { code: 'already_paid' }];
-    payout.status = 'failed';
-    return [200, payout];
-  }
-
-  function create(body: Record<string, unknown>): [number, unknown] {
-    const clientReference = String(body['clientReference']);
-    const known = [...payouts.values()].find((payout) => payout.clientReference === clientReference);
-    if (known) return [409, { code: 'duplicate_reference' }];
-    const payout: ServedPayout = { id: randomUUID(), clientReference, status: 'pending', request: body };
-    payouts.set(payout.id, payout);
-    return [201, payout];
   }
 
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
@@ -135,7 +98,80 @@ export async function startRampServer(): Promise<RampServer> {
   };
 }
 
-function quoteFor(body: Record<string, unknown>): unknown {
+type Body = Record<string, unknown>;
+type Payouts = Map<string, ServedPayout>;
+
+interface Asked {
+  method: string;
+  url: URL;
+  body: Body;
+}
+
+/** The faults that take effect before the request does. @returns whether this was one of them */
+function misbehaveAtOnce(
+  how: Misbehaviour,
+  to: { response: ServerResponse; body: Body; answer: (status: number, value: unknown) => void },
+): boolean {
+  const { response, body, answer } = to;
+  switch (how) {
+    case 'hang':
+      break;
+    case 'server-error':
+      answer(503, { error: 'down' });
+      break;
+    case 'bad-key':
+      answer(401, { code: 'bad_key' });
+      break;
+    case 'refuse':
+      answer(422, {
+        code: 'account_blocked',
+        message: `account ${JSON.stringify(body['payoutAccount'])} is blocked`,
+      });
+      break;
+    case 'endless':
+      endless(response);
+      break;
+    case 'not-json':
+      response.writeHead(200).end(`<html>${JSON.stringify(body)}</html>`);
+      break;
+    case 'wrong-form':
+      answer(200, { id: 7, status: 'SETTLED' });
+      break;
+    case 'hang-after-effect':
+    case 'other-reference':
+      return false;
+    default:
+      how satisfies never;
+  }
+  return true;
+}
+
+function route(payouts: Payouts, { method, url, body }: Asked): [number, unknown] {
+  const [, resource, id, action] = url.pathname.split('/');
+  if (method === 'POST' && resource === 'quotes') return [200, quoteFor(body)];
+  if (method === 'POST' && id === undefined) return create(payouts, body);
+  if (method === 'GET' && id === undefined) {
+    const reference = url.searchParams.get('clientReference');
+    return [200, { payouts: [...payouts.values()].filter((p) => p.clientReference === reference) }];
+  }
+  const payout = payouts.get(id ?? '');
+  if (!payout) return [404, { code: 'not_found' }];
+  if (action !== 'cancel') return [200, payout];
+  if (payout.status === 'settled') return [409, { code: 'already_paid' }];
+  payout.status = 'failed';
+  return [200, payout];
+}
+
+function create(payouts: Payouts, body: Body): [number, unknown] {
+  const clientReference = String(body['clientReference']);
+  const known = [...payouts.values()].find((payout) => payout.clientReference === clientReference);
+  if (known) return [409, { code: 'duplicate_reference' }];
+  const payout: ServedPayout = { id: randomUUID(), clientReference, status: 'pending', request: body };
+  payouts.set(payout.id, payout);
+  return [201, payout];
+}
+
+function quoteFor(body: Body): unknown {
   return {
     ...body,
     fiatAmount: '4925.00',

@@ -16,7 +16,7 @@ const DUE = 1_000;
 const SAMPLE = 500;
 const LOOK_INTERVAL_MS = 20;
 
-const EXPIRE = 'mutation { expireReceipts { run { id } } }';
+const EXPIRE = 'mutation { expireReceipts { expiryRun { id } } }';
 
 export const expiryRows: readonly Row[] = [
   {

@@ -61,17 +61,8 @@ export async function startFaultProxy(
   node: Pick<SorobanNode, 'url' | 'passphrase' | 'setLag'>,
 ): Promise<FaultProxy> {
   const faults = noFaults();
-  let lag = 0;
-  // A proxy alone cannot know what a ledger was like before.
-  Object.defineProperty(faults, 'lagLedgers', {
-    enumerable: true,
-    get: () => lag,
-    set(ledgers: number) {
-      lag = ledgers;
-      node.setLag(ledgers);
-    },
-  });
-  const strikes = (fault: Counted) => faults[fault] > 0 && (faults[fault] -= 1) >= 0;
+  passLagOn(faults, node);
+  const answerTo = createAnswers(faults, node.passphrase);
 
   async function pass(request: IncomingMessage, body: string): Promise<string> {
     const init = request.method === 'POST' ? { method: 'POST', body } : {};
@@ -107,8 +98,50 @@ export async function startFaultProxy(
     else response.writeHead(200, { 'content-type': 'application/json' }).end(answer);
   }
 
-  /** Null when the answer is lost. */
-  async function answerTo(question: Question, pass: () => Promise<string>): Promise<string | null> {
+  const server = createServer((request, response) => {
+    serve(request, response).catch(() => response.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const bound = server.address();
+  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
+  return {
+    url: `http://127.0.0.1:${bound.port}`,
+    faults,
+    async stop() {
+      const stopped = new Promise((resolve) => server.close(resolve));
+      server.closeAllConnections();
+      await stopped;
+    },
+  };
+}
+
+/** A proxy alone cannot know what a ledger was like before. */
+function passLagOn(faults: Faults, node: Pick<SorobanNode, 'setLag'>): void {
+  let lag = 0;
+  Object.defineProperty(faults, 'lagLedgers', {
+    enumerable: true,
+    get: () => lag,
+    set(ledgers: number) {
+      lag = ledgers;
+      node.setLag(ledgers);
+    },
+  });
+}
+
+/** Answers questions with the faults that are due; null when the answer is lost. */
+function createAnswers(
+  faults: Faults,
+  passphrase: string,
+): (question: Question, pass: () => Promise<string>) => Promise<string | null> {
+  const strikes = (fault: Counted) => faults[fault] > 0 && (faults[fault] -= 1) >= 0;
+
+  /** As of a node that does not know how far the network is. */
+  function sent({ params }: Question) {
+    const transaction = TransactionBuilder.fromXDR(params?.transaction ?? '', passphrase);
+    return { hash: transaction.hash().toString('hex'), latestLedger: 1, latestLedgerCloseTime: '1' };
+  }
+
+  return async (question, pass) => {
     const { method } = question;
     if (method === 'getTransaction' && strikes('denyTransactions')) {
       const { result } = JSON.parse(await pass()) as { result: Record<string, unknown> };
@@ -131,28 +164,6 @@ export async function startFaultProxy(
     if (strikes('loseSendAnswers')) return null;
     if (!strikes('sayDuplicate')) return answer;
     return answerOf(question, { ...sent(question), status: 'DUPLICATE' });
-  }
-
-  /** As of a node that does not know how far the network is. */
-  function sent({ params }: Question) {
-    const transaction = TransactionBuilder.fromXDR(params?.transaction ?? '', node.passphrase);
-    return { hash: transaction.hash().toString('hex'), latestLedger: 1, latestLedgerCloseTime: '1' };
-  }
-
-  const server = createServer((request, response) => {
-    serve(request, response).catch(() => response.destroy());
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
-  return {
-    url: `http://127.0.0.1:${bound.port}`,
-    faults,
-    async stop() {
-      const stopped = new Promise((resolve) => server.close(resolve));
-      server.closeAllConnections();
-      await stopped;
-    },
   };
 }
 

@@ -1,14 +1,12 @@
 /**
- * A Stellar network of one node in this process: the real Soroban host behind stellar-rpc's JSON-RPC over HTTP.
+ * A Stellar network of one node in this process: the real Soroban host behind stellar-rpc's JSON-RPC over HTTP, in a
+ * thread of its own. What the node is told here is done when a function returns; clients over HTTP hold up nothing.
  *
  * Its ledgers close at an interval, or only by hand. Its clock starts at `startsAt` and moves by `closeSeconds` with
  * each ledger, whatever the wall clock says.
  */
-import { randomBytes } from 'node:crypto';
-import { readFile, rename, writeFile } from 'node:fs/promises';
-import { createEngine } from './engine.ts';
-import type { Engine, Protocol } from './engine.ts';
-import { startHttpServer } from './httpServer.ts';
+import type { Protocol } from './engine.ts';
+import { nodesThread } from './thread.ts';
 
 export interface SorobanNodeOptions {
   /** The test network's by default. */
@@ -93,68 +91,89 @@ const TEST_NETWORK = 'Test SDF Network ; September 2015';
 const DEFAULT_FUNDS = 100_000_000_000n;
 const DEFAULT_CLOSE_MS = 5_000;
 
+let started = 0;
+
+/** @throws when the port or the state file is another's, or the file cannot be used */
 export async function startSorobanNode(options: SorobanNodeOptions = {}): Promise<SorobanNode> {
-  const { passphrase = TEST_NETWORK, host = '127.0.0.1', port = 0, stateFile } = options;
-  const onError = options.onError ?? ((error) => console.error(error));
-  const engine = await createEngine(options.protocolVersion ?? 28, {
-    ...options,
-    passphrase,
-    startsAt: options.startsAt ?? Math.floor(Date.now() / 1000),
-    seed: randomBytes(32).toString('hex'),
-  });
-  if (stateFile !== undefined) await load(engine, stateFile);
-  const friendbot = { url: '' };
-  const server = await startHttpServer({
-    host,
-    port,
-    onError,
-    befriend: (address) => (engine.call('control.befriend', { address }) as { hash: string | null }).hash,
-    ask: (method, params) => {
-      if (method.startsWith('control.')) return REFUSED_CONTROL;
-      return engine.ask(method, method === 'getNetwork' ? { friendbotUrl: friendbot.url } : params);
-    },
-  });
-  friendbot.url = `${server.url}/friendbot`;
-  const everyMs = options.closeEveryMs === undefined ? DEFAULT_CLOSE_MS : options.closeEveryMs;
-  const closing = closingByInterval(engine, everyMs, onError);
-  const save = async () => {
-    if (stateFile === undefined) return;
-    const text = JSON.stringify(engine.call('control.save'));
-    // A process that ends while it writes leaves the earlier file.
-    await writeFile(`${stateFile}.new`, text);
-    await rename(`${stateFile}.new`, stateFile);
-  };
-  return {
-    url: server.url,
-    passphrase,
-    call: engine.call,
-    ...controlsOf(engine),
-    ...closing,
-    save,
-    async stop() {
-      closing.hold();
-      await server.stop();
-      await save();
-    },
-  };
-}
-
-/** Controls are for those who run the network: a page in a browser could reach the port. */
-const REFUSED_CONTROL = JSON.stringify({ error: { code: -32_601, message: 'method not found' } });
-
-async function load(engine: Engine, stateFile: string): Promise<void> {
-  let text: string;
+  const { onError = (error) => console.error(error), closeEveryMs = DEFAULT_CLOSE_MS, ...given } = options;
+  const { passphrase = TEST_NETWORK } = options;
+  const node = (started += 1);
+  const thread = nodesThread();
+  thread.watch(node, onError);
+  let url: string;
   try {
-    text = await readFile(stateFile, 'utf8');
+    url = (await thread.ask({ name: 'open', node, options: { ...given, passphrase } })) as string;
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    thread.watch(node, null);
     throw error;
   }
-  engine.call('control.load', JSON.parse(text));
+  const call: SorobanNode['call'] = (method, params = {}) =>
+    thread.askNow({ name: 'call', node, method, params });
+  const timer = createTimer(closeEveryMs, () => thread.ask({ name: 'closeInTime', node }), onError);
+  timer.start();
+  return {
+    url,
+    passphrase,
+    call,
+    ...controlsOf(call),
+    hold() {
+      timer.stop();
+      thread.askNow({ name: 'hold', node });
+    },
+    release() {
+      thread.askNow({ name: 'release', node });
+      timer.start();
+    },
+    save: () => thread.ask({ name: 'save', node }) as Promise<void>,
+    async stop() {
+      timer.stop();
+      try {
+        await thread.ask({ name: 'stop', node });
+      } finally {
+        thread.watch(node, null);
+      }
+    },
+  };
 }
 
-function controlsOf(engine: Engine) {
-  const control = (name: string, params: object = {}) => engine.call(`control.${name}`, params);
+/**
+ * In the caller's thread, and one ledger at a time: on a busy machine the network's time waits for the program that uses
+ * it, whose transactions would be too late otherwise.
+ */
+function createTimer(
+  everyMs: number | null,
+  close: () => Promise<unknown>,
+  onError: (error: unknown) => void,
+): { start: () => void; stop: () => void } {
+  let timer: NodeJS.Timeout | null = null;
+  let isClosing = false;
+  const stop = () => {
+    if (timer) clearInterval(timer);
+    timer = null;
+  };
+  const closeOne = async () => {
+    if (isClosing) return;
+    isClosing = true;
+    try {
+      await close();
+    } catch (error) {
+      // After stop() the node is gone.
+      if (timer) onError(error);
+      stop();
+    } finally {
+      isClosing = false;
+    }
+  };
+  return {
+    start() {
+      if (everyMs !== null) timer ??= setInterval(() => void closeOne(), everyMs);
+    },
+    stop,
+  };
+}
+
+function controlsOf(call: SorobanNode['call']) {
+  const control = (name: string, params: object = {}) => call(`control.${name}`, params);
   const position = (name: string, params?: object) => control(name, params) as LedgerPosition;
   return {
     latest: () => position('position'),
@@ -172,25 +191,4 @@ function controlsOf(engine: Engine) {
     archive: (key: string, how?: 'evicted') => void control('archive', { key, evicted: how === 'evicted' }),
     remove: (key: string) => void control('remove', { key }),
   };
-}
-
-function closingByInterval(engine: Engine, everyMs: number | null, onError: (error: unknown) => void) {
-  let timer: NodeJS.Timeout | null = null;
-  const hold = () => {
-    if (timer) clearInterval(timer);
-    timer = null;
-  };
-  const close = () => {
-    try {
-      engine.call('control.closeLedger');
-    } catch (error) {
-      hold();
-      onError(error);
-    }
-  };
-  const release = () => {
-    if (everyMs !== null && !timer) timer = setInterval(close, everyMs);
-  };
-  release();
-  return { hold, release };
 }

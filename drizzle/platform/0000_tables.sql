@@ -1,3 +1,5 @@
+CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveReview', 'resolveSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
+CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'WITHDRAWN');--> statement-breakpoint
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
@@ -19,6 +21,26 @@ CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'FOUND_ON_NETWORK'
 CREATE TYPE "public"."submission_signer" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."submission_state" AS ENUM('PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."submission_subject" AS ENUM('PROJECT', 'RETIREMENT', 'RECEIPT', 'OFF_RAMP_SESSION', 'HOLDER_ACT', 'SETTLEMENT_DEPLOYMENT');--> statement-breakpoint
+CREATE TABLE "approval_requests" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"operation" "approval_operation" NOT NULL,
+	"input" jsonb NOT NULL,
+	"subject_id" uuid,
+	"basis" text NOT NULL,
+	"state" "approval_state" DEFAULT 'AWAITING' NOT NULL,
+	"requested_by" text NOT NULL,
+	"requested_with_key" uuid,
+	"requested_at" timestamp with time zone NOT NULL,
+	"expires_at" timestamp with time zone NOT NULL,
+	"decided_by" text,
+	"decided_with_key" uuid,
+	"decided_at" timestamp with time zone,
+	CONSTRAINT "approval_requests_expiry" CHECK (expires_at > requested_at),
+	CONSTRAINT "approval_requests_decided" CHECK ((state = 'AWAITING') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)),
+	CONSTRAINT "approval_requests_second_person" CHECK (state <> 'APPROVED' OR decided_by <> requested_by),
+	CONSTRAINT "approval_requests_in_time" CHECK (state <> 'APPROVED' OR decided_at < expires_at)
+);
+--> statement-breakpoint
 CREATE TABLE "accounts" (
 	"id" bigint PRIMARY KEY GENERATED ALWAYS AS IDENTITY (sequence name "accounts_id_seq" INCREMENT BY 1 MINVALUE 1 MAXVALUE 9223372036854775807 START WITH 1 CACHE 1),
 	"project_id" uuid NOT NULL,
@@ -211,6 +233,21 @@ CREATE TABLE "rate_limits" (
 	"expire" timestamp with time zone
 );
 --> statement-breakpoint
+CREATE TABLE "token_revocations" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"jti" text,
+	"subject" text,
+	"issued_until" timestamp with time zone,
+	"reason" text,
+	"revoked_by" text NOT NULL,
+	"revoked_at" timestamp with time zone NOT NULL,
+	"ends_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "token_revocations_jti" UNIQUE("jti"),
+	CONSTRAINT "token_revocations_subject" UNIQUE("subject"),
+	CONSTRAINT "token_revocations_about" CHECK ((jti IS NULL) <> (subject IS NULL)),
+	CONSTRAINT "token_revocations_subject_time" CHECK ((subject IS NULL) = (issued_until IS NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "early_deliveries" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"body" "bytea" NOT NULL,
@@ -235,6 +272,18 @@ CREATE TABLE "indexer_registrations" (
 	"sealed_secret" text,
 	"created_at" timestamp with time zone NOT NULL,
 	"replaced_at" timestamp with time zone
+);
+--> statement-breakpoint
+CREATE TABLE "issuance_caps" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"warehouse_id" text NOT NULL,
+	"commodity_type" text NOT NULL,
+	"commodity_key" text NOT NULL,
+	"limit_kg" bigint NOT NULL,
+	"set_by" text NOT NULL,
+	"set_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "issuance_caps_commodity" UNIQUE("warehouse_id","commodity_key"),
+	CONSTRAINT "issuance_caps_limit" CHECK (limit_kg > 0)
 );
 --> statement-breakpoint
 CREATE TABLE "expiry_items" (
@@ -608,6 +657,8 @@ CREATE TABLE "transparency_tiles" (
 	CONSTRAINT "transparency_tiles_rows" CHECK (CASE WHEN level = 0 AND log <> 'retirements' THEN cardinality(row_ids) * 32 = octet_length(hashes) ELSE row_ids IS NULL END)
 );
 --> statement-breakpoint
+ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_requested_with_key_api_keys_id_fk" FOREIGN KEY ("requested_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_decided_with_key_api_keys_id_fk" FOREIGN KEY ("decided_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "credit_transfers" ADD CONSTRAINT "credit_transfers_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "retirements" ADD CONSTRAINT "retirements_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -628,6 +679,8 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk"
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
+CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","subject_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
@@ -637,6 +690,7 @@ CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id"
 CREATE INDEX "retirements_buyer" ON "retirements" USING btree ("buyer_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_project" ON "retirements" USING btree ("project_id","requested_at","id");--> statement-breakpoint
 CREATE INDEX "retirements_requested" ON "retirements" USING btree ("requested_at","id");--> statement-breakpoint
+CREATE INDEX "retirements_not_retired" ON "retirements" USING btree ("requested_at","id") WHERE state <> 'RETIRED';--> statement-breakpoint
 CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING btree ("token_address","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
@@ -652,8 +706,10 @@ CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids");--> statement-breakpoint
 CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
+CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
 CREATE UNIQUE INDEX "indexer_registrations_one_live" ON "indexer_registrations" USING btree ("state") WHERE state = 'LIVE';--> statement-breakpoint
+CREATE INDEX "issuance_caps_set" ON "issuance_caps" USING btree ("set_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "expiry_items_one_pending" ON "expiry_items" USING btree ("receipt_id") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "expiry_items_receipt" ON "expiry_items" USING btree ("receipt_id");--> statement-breakpoint
 CREATE INDEX "expiry_items_pending" ON "expiry_items" USING btree ("run_id") WHERE state = 'PENDING';--> statement-breakpoint
@@ -667,6 +723,8 @@ CREATE UNIQUE INDEX "projects_asset_once" ON "projects" USING btree ("asset_key"
 CREATE INDEX "projects_created" ON "projects" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_country" ON "projects" USING btree ("country_code","created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_vintage" ON "projects" USING btree ("vintage_year","created_at","id");--> statement-breakpoint
+CREATE INDEX "projects_by_vintage" ON "projects" USING btree ("vintage_year","id");--> statement-breakpoint
+CREATE INDEX "projects_by_quantity" ON "projects" USING btree ("quantity_tonnes","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("session_id") WHERE closed_at IS NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("session_id","opened_at");--> statement-breakpoint
 CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
@@ -682,6 +740,7 @@ CREATE INDEX "receipts_created" ON "receipts" USING btree ("created_at","id");--
 CREATE INDEX "receipts_farmer" ON "receipts" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_farmer_address" ON "receipts" USING btree ("farmer_address","created_at","id");--> statement-breakpoint
 CREATE INDEX "receipts_warehouse" ON "receipts" USING btree ("warehouse_id","created_at","id");--> statement-breakpoint
+CREATE INDEX "receipts_state" ON "receipts" USING btree ("state","created_at","id");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_open" ON "attempts" USING btree ("submission_id") WHERE state = 'OPEN' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequence") WHERE state <> 'DEAD' AND replaces IS NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
@@ -690,7 +749,8 @@ CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHE
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("subject_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
 CREATE INDEX "submissions_subject" ON "submissions" USING btree ("subject_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
-CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
+CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
+CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
 CREATE INDEX "transparency_checkpoints_made" ON "transparency_checkpoints" USING btree ("log","made_at");--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,

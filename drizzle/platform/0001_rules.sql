@@ -358,9 +358,32 @@ CREATE TRIGGER receipts_rules BEFORE UPDATE ON receipts FOR EACH ROW EXECUTE FUN
 CREATE TRIGGER receipts_no_delete BEFORE DELETE ON receipts FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_rules BEFORE UPDATE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
-  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type sealed_payout_account masked_account_number fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
+  'id receipt_id token_address token_amount_kg requested_by farmer_id depositor depositor_address settlement_address country_code payout_account_type masked_account_number fiat_currency fiat_amount fee_fiat fee_bps exchange_rate quote_expires_at provider_name created_at',
   'provider_asked_at provider_session_id deposit_tx_hash deposited_at released_at resolution resolution_tx_hash cancel_requested_at cancel_requested_by',
   'OPENING>DEPOSITING OPENING>AWAITING_SIGNATURE OPENING>CLOSING OPENING>REFUSED OPENING>NEEDS_REVIEW AWAITING_SIGNATURE>DEPOSITING AWAITING_SIGNATURE>AWAITING_PAYOUT AWAITING_SIGNATURE>CLOSING AWAITING_SIGNATURE>NEEDS_REVIEW DEPOSITING>AWAITING_SIGNATURE DEPOSITING>AWAITING_PAYOUT DEPOSITING>CLOSING DEPOSITING>NEEDS_REVIEW AWAITING_PAYOUT>CONFIRMING AWAITING_PAYOUT>REFUNDING AWAITING_PAYOUT>NEEDS_REVIEW CONFIRMING>SETTLED CONFIRMING>NEEDS_REVIEW REFUNDING>REFUNDED REFUNDING>NEEDS_REVIEW CLOSING>REFUSED CLOSING>DEPOSITING CLOSING>AWAITING_PAYOUT CLOSING>REFUNDING CLOSING>NEEDS_REVIEW SETTLED>NEEDS_REVIEW REFUNDED>NEEDS_REVIEW REFUSED>REFUNDING REFUSED>NEEDS_REVIEW NEEDS_REVIEW>AWAITING_SIGNATURE NEEDS_REVIEW>DEPOSITING NEEDS_REVIEW>AWAITING_PAYOUT NEEDS_REVIEW>CONFIRMING NEEDS_REVIEW>REFUNDING NEEDS_REVIEW>CLOSING NEEDS_REVIEW>SETTLED NEEDS_REVIEW>REFUNDED NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+-- A sealed text is fixed, too, but for being sealed anew under another key, while nothing else of its row changes.
+CREATE FUNCTION check_resealed() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  before text := to_jsonb(OLD) ->> TG_ARGV[0];
+  after text := to_jsonb(NEW) ->> TG_ARGV[0];
+BEGIN
+  IF after !~ '^v2[.][0-9a-f]{12}[.]' IS NOT FALSE OR split_part(after, '.', 2) = split_part(before, '.', 2)
+    OR to_jsonb(NEW) - TG_ARGV[0] IS DISTINCT FROM to_jsonb(OLD) - TG_ARGV[0]
+  THEN
+    RAISE EXCEPTION '% of % % is fixed once written', TG_ARGV[0], TG_TABLE_NAME, OLD.id
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER off_ramp_sessions_sealed BEFORE UPDATE ON off_ramp_sessions FOR EACH ROW
+  WHEN (OLD.sealed_payout_account IS DISTINCT FROM NEW.sealed_payout_account)
+  EXECUTE FUNCTION check_resealed('sealed_payout_account');
+--> statement-breakpoint
+CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registrations FOR EACH ROW
+  WHEN (OLD.sealed_secret IS NOT NULL AND OLD.sealed_secret IS DISTINCT FROM NEW.sealed_secret)
+  EXECUTE FUNCTION check_resealed('sealed_secret');
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -536,6 +559,23 @@ CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE
 --> statement-breakpoint
 CREATE TRIGGER api_keys_no_truncate BEFORE TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+-- A revocation is never taken back: it only comes to mean more tokens, and is removed when they have expired.
+CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF TG_OP = 'DELETE' THEN
+    IF OLD.ends_at < now() THEN RETURN OLD; END IF;
+  ELSIF (NEW.id, NEW.jti, NEW.subject) IS NOT DISTINCT FROM (OLD.id, OLD.jti, OLD.subject)
+    AND NEW.issued_until >= OLD.issued_until AND NEW.ends_at >= OLD.ends_at
+  THEN
+    RETURN NEW;
+  END IF;
+  RAISE EXCEPTION 'token revocation % can not be taken back', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocations FOR EACH ROW EXECUTE FUNCTION check_token_revocation_change();
+--> statement-breakpoint
+CREATE TRIGGER token_revocations_no_truncate BEFORE TRUNCATE ON token_revocations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
 --> statement-breakpoint
@@ -663,6 +703,21 @@ CREATE TRIGGER retirements_rules BEFORE UPDATE ON retirements FOR EACH ROW EXECU
   'PENDING>RETIRED PENDING>REFUSED PENDING>NEEDS_REVIEW NEEDS_REVIEW>PENDING NEEDS_REVIEW>RETIRED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
 CREATE TRIGGER retirements_no_delete BEFORE DELETE ON retirements FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- A request for approval is fixed; it is decided once, and stays.
+CREATE FUNCTION check_approval_request_change() RETURNS trigger LANGUAGE plpgsql AS $$
+DECLARE
+  decision text[] := ARRAY['state', 'decided_by', 'decided_with_key', 'decided_at'];
+BEGIN
+  IF OLD.state <> 'AWAITING' OR to_jsonb(NEW) - decision IS DISTINCT FROM to_jsonb(OLD) - decision THEN
+    RAISE EXCEPTION 'request for approval % is fixed, and decided once', OLD.id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER approval_requests_decided_once BEFORE UPDATE ON approval_requests FOR EACH ROW EXECUTE FUNCTION check_approval_request_change();
+--> statement-breakpoint
+CREATE TRIGGER approval_requests_no_delete BEFORE DELETE OR TRUNCATE ON approval_requests FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- The transparency logs only grow.
 

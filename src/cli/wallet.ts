@@ -1,6 +1,6 @@
 /**
  * `npm run -s wallet -- new <file>` and `… sign <file>`: a wallet for the embedded network, which no other wallet
- * supports. On real networks use a real one.
+ * supports, and for a Stellar network of this machine's own. On real networks use a real one.
  */
 import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
@@ -12,7 +12,9 @@ import { addressOfSecretKey, generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
-const command = new Command('wallet').description('A wallet for trying out the embedded network.');
+const command = new Command('wallet').description(
+  'A wallet for trying out the embedded network and dev:stellar.',
+);
 
 command
   .command('new')
@@ -30,13 +32,20 @@ command
   .description(
     "Reads an act's unsigned.payload from standard input, signs it, and prints what submitSigned takes.",
   )
-  .action(async (file: string) => {
+  .option('--passphrase <text>', 'of the Stellar network that the payload is a transaction of')
+  .action(async (file: string, { passphrase }: { passphrase?: string }) => {
     const secretKey = (await told(readFile(file, 'utf8'))).trim();
     const payload = (await text(process.stdin)).trim();
-    process.stdout.write(`${await told(Promise.resolve().then(() => signPayload(secretKey, payload)))}\n`);
+    process.stdout.write(`${await told(sign(secretKey, payload, passphrase))}\n`);
   });
 
 await runCommand(command);
+
+async function sign(secretKey: string, payload: string, passphrase: string | undefined): Promise<string> {
+  if (passphrase === undefined) return signPayload(secretKey, payload);
+  const { signEnvelope } = await import('../ledger/network/stellar/signEnvelope.ts');
+  return signEnvelope(secretKey, payload, passphrase);
+}
 
 /** Turns a failure into one sentence. */
 async function told<T>(work: Promise<T>): Promise<T> {

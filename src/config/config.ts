@@ -10,6 +10,7 @@ import { findUnsafeSettings } from './productionRules.ts';
 import type { ReadSettings, Values } from './readSettings.ts';
 import { loadSecrets } from './secrets.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
+import type { SealingSecrets } from '../lib/sealer.ts';
 import type { Setting } from '../lib/settingRules.ts';
 import { WrongSettings } from '../lib/startupErrors.ts';
 
@@ -24,6 +25,8 @@ export interface Config extends Omit<
   AUTH_SECRET: string | null;
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
+  /** The first seals stored secrets, all of them open them. */
+  sealingSecrets: SealingSecrets;
   /** What the configured ledger network needs. */
   ledger: LedgerConfig;
   /** Of the embedded PostgreSQL; null when DATABASE_URL takes its place. */
@@ -41,13 +44,15 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
   // Asked only for what is not set: an installation that brings its own secrets gets no file of others.
   const generated = () => loadSecrets(values.DATA_DIR, randomBytes);
   const isProduction = values.NODE_ENV === 'production';
+  const appSecret = values.APP_SECRET ?? (await generated()).appSecret;
   const ledgerSecretKey = values.LEDGER_SECRET_KEY ?? (await generated()).ledgerSecretKey;
   return {
     ...values,
     ledger: configureLedger({ ...values, LEDGER_SECRET_KEY: ledgerSecretKey }),
     PUBLIC_URL: values.PUBLIC_URL ?? `http://localhost:${values.PORT}`,
     LEDGER_SECRET_KEY: ledgerSecretKey,
-    APP_SECRET: values.APP_SECRET ?? (await generated()).appSecret,
+    APP_SECRET: appSecret,
+    sealingSecrets: sealingSecretsOf(values, appSecret),
     AUTH_SECRET:
       values.AUTH_JWKS_URL === undefined ? (values.AUTH_SECRET ?? (await generated()).authSecret) : null,
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
@@ -57,6 +62,12 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     hasDevelopmentTokens:
       values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
   };
+}
+
+/** What was sealed before there were secrets for it opens with APP_SECRET. */
+function sealingSecretsOf({ SEALING_SECRETS: secrets = [] }: Values, appSecret: string): SealingSecrets {
+  const [first, ...others] = secrets;
+  return first === undefined ? [appSecret] : [first, ...others, appSecret];
 }
 
 /** The family makes it of the settings that it has declared. */

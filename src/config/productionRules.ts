@@ -28,6 +28,8 @@ function findMissing(values: Values, isGiven: ReadSettings['isGiven']): string[]
     ...(isKeyOptional(values) ? ['LEDGER_SECRET_KEY' as const] : []),
     'APP_SECRET',
     'PUBLIC_URL',
+    // Whether one operator may mint and decide alone is for the business to say.
+    'APPROVALS',
   ];
   const problems = required
     .filter((name) => !isGiven(name))
@@ -67,6 +69,7 @@ function secretsOf(values: Values): NamedSecret[] {
   }));
   const all: { name: SettingName; values: readonly (string | undefined)[]; isOurs: boolean }[] = [
     ...ours,
+    { name: 'SEALING_SECRETS', values: sealingSecretsOf(values), isOurs: true },
     { name: 'RAMP_CALLBACK_SECRETS', values: values.RAMP_CALLBACK_SECRETS ?? [], isOurs: true },
     { name: 'RAMP_API_KEY', values: [values.RAMP_API_KEY], isOurs: false },
     { name: 'INDEXER_TOKEN', values: [values.INDEXER_TOKEN], isOurs: false },
@@ -76,6 +79,11 @@ function secretsOf(values: Values): NamedSecret[] {
   return all.flatMap(({ name, values: given, isOurs }) =>
     given.flatMap((value) => (value ? [{ name, value, isOurs }] : [])),
   );
+}
+
+/** Without them APP_SECRET seals: to be replaced there, it is listed among them. */
+function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret }: Values): string[] {
+  return secrets.filter((secret) => secret !== appSecret);
 }
 
 function passwordIn(url: string | undefined): string | undefined {

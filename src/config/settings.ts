@@ -7,6 +7,7 @@ import { z } from 'zod';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { parseDecimal } from '../lib/decimals.ts';
+import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
@@ -123,6 +124,27 @@ export const SETTINGS = {
     'KE',
     'The country of receipts whose warehouse names none.',
   ),
+  APPROVALS: setting(
+    z.enum(['required', 'off'], { error: 'must be required or off' }),
+    'off',
+    'Whether large mints, final statuses of manual payouts and decisions of reviews need the approval of a second person. ' +
+      'Production has no default.',
+  ),
+  APPROVAL_ABOVE_TONNES: setting(
+    wholeNumber(0, 1_000_000_000_000),
+    '10000',
+    'With APPROVALS=required: a project of more tonnes needs approval.',
+  ),
+  APPROVAL_ABOVE_KILOGRAMS: setting(
+    wholeNumber(0, 1_000_000_000_000),
+    '100000',
+    'With APPROVALS=required: a deposit of more kilograms needs approval.',
+  ),
+  APPROVAL_SECONDS: setting(
+    wholeNumber(60, 31_536_000),
+    '259200',
+    'How long a request awaits approval before it expires.',
+  ),
   EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
   INDEXER_URL: setting(
     httpUrl.optional(),
@@ -144,7 +166,20 @@ export const SETTINGS = {
   APP_SECRET: setting(
     secretText.optional(),
     null,
-    'Key material for deploy salts, for secrets at rest and for the key of the transparency logs. Never change it. Default on embedded defaults: generated.',
+    'Key material for deploy salts and the key of the transparency logs, and for secrets at rest unless SEALING_SECRETS is ' +
+      'set. Never change it. Default on embedded defaults: generated.',
+    { secret: true },
+  ),
+  SEALING_SECRETS: setting(
+    list
+      .refine(
+        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+        `must have at least ${MIN_SECRET_BYTES} bytes each`,
+      )
+      .optional(),
+    null,
+    'What stored secrets are encrypted with, separated by commas while one replaces another: the first seals, all of them ' +
+      'open, and APP_SECRET does. See docs/operations.md. Default: APP_SECRET.',
     { secret: true },
   ),
   LOG_ORIGIN: setting(
@@ -172,7 +207,7 @@ export const SETTINGS = {
   AUTH_ISSUER: setting(text, 'asset-token-marketplace', 'The "iss" that bearer tokens must have.'),
   AUTH_AUDIENCE: setting(text, 'asset-token-marketplace', 'The "aud" that bearer tokens must have.'),
   AUTH_MAX_TOKEN_SECONDS: setting(
-    wholeNumber(60, 31_536_000),
+    wholeNumber(60, MAX_TOKEN_SECONDS),
     '604800',
     'The longest time from the issue of a bearer token to its expiry. A stolen token works for as long; an hour is usual.',
   ),

@@ -31,7 +31,7 @@ export async function openChangeSignal(
   options: { coalesceMs?: number; onError: (error: unknown) => void },
 ): Promise<ChangeSignal> {
   const coalesceMs = options.coalesceMs ?? 10;
-  const waiters = new Map<string, Set<() => void>>();
+  const waiters = createWaiters();
   const listeners = new Set<(key: string | null) => void>();
   let pending = new Set<string>();
   let timer: NodeJS.Timeout | null = null;
@@ -39,8 +39,7 @@ export async function openChangeSignal(
   let closed = false;
 
   function wake(key: string | null): void {
-    const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
-    for (const set of woken) for (const resolve of set) resolve();
+    waiters.wake(key);
     for (const listener of listeners) listener(key);
   }
 
@@ -74,20 +73,7 @@ export async function openChangeSignal(
       pending.add(key);
       timer ??= setTimeout(flush, coalesceMs);
     },
-    waitFor(key, timeoutMs) {
-      return new Promise((resolve) => {
-        const set = waiters.get(key) ?? new Set();
-        waiters.set(key, set);
-        const done = () => {
-          clearTimeout(timeout);
-          set.delete(done);
-          if (set.size === 0 && waiters.get(key) === set) waiters.delete(key);
-          resolve();
-        };
-        const timeout = setTimeout(done, timeoutMs);
-        set.add(done);
-      });
-    },
+    waitFor: waiters.waitFor,
     onNotify(listener) {
       listeners.add(listener);
       return () => listeners.delete(listener);
@@ -101,6 +87,31 @@ export async function openChangeSignal(
       await sending;
       await unlisten();
       wake(null);
+    },
+  };
+}
+
+function createWaiters() {
+  const waiters = new Map<string, Set<() => void>>();
+  return {
+    /** Null wakes all. */
+    wake(key: string | null): void {
+      const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
+      for (const set of woken) for (const resolve of set) resolve();
+    },
+    waitFor(key: string, timeoutMs: number): Promise<void> {
+      return new Promise((resolve) => {
+        const set = waiters.get(key) ?? new Set();
+        waiters.set(key, set);
+        const done = () => {
+          clearTimeout(timeout);
+          set.delete(done);
+          if (set.size === 0 && waiters.get(key) === set) waiters.delete(key);
+          resolve();
+        };
+        const timeout = setTimeout(done, timeoutMs);
+        set.add(done);
+      });
     },
   };
 }

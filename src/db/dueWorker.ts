@@ -44,51 +44,27 @@ const CLAIM_INTERVAL_MS = 20;
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
   const { changeSignal, signalKey, maxConcurrent, leases, idlePollMs = IDLE_POLL_MS } = options;
   const { claim = (limit) => leases.claim(limit) } = options;
-  const underWay = new Set<Promise<void>>();
+  const steps = createSteps(options);
   /** Leased rows that wait for a free place: claiming rows one by one would cost more than processing them. */
   let backlog: Row[] = [];
   let running: Promise<void> | null = null;
   let stopping = false;
   let claimedAtMs = Number.NEGATIVE_INFINITY;
-  let noteDone = () => {};
-
-  function launch(row: Row): void {
-    const work = options
-      .process(row)
-      .catch((error: unknown) => {
-        options.log.error(
-          { id: row.id, error: messageOf(error) },
-          `rescheduling one of ${options.name} failed`,
-        );
-      })
-      .finally(() => {
-        leases.release(row.id);
-        underWay.delete(work);
-        noteDone();
-      });
-    underWay.add(work);
-  }
 
   /** Fills the free places. @returns whether any row was claimed or started */
   async function fill(): Promise<boolean> {
-    if (underWay.size >= maxConcurrent) return false;
+    if (steps.count() >= maxConcurrent) return false;
     if (backlog.length === 0) {
       claimedAtMs = performance.now();
       backlog = await claim(maxConcurrent);
     }
-    const next = backlog.splice(0, maxConcurrent - underWay.size);
+    const next = backlog.splice(0, maxConcurrent - steps.count());
     for (const row of next) {
       // After a pause of this process, another instance may hold the lease.
-      if (leases.isHeld(row.id)) launch(row);
+      if (leases.isHeld(row.id)) steps.start(row);
       else leases.release(row.id);
     }
     return next.length > 0;
-  }
-
-  function oneDone(): Promise<void> {
-    return new Promise((resolve) => {
-      noteDone = resolve;
-    });
   }
 
   async function untilNextClaim(): Promise<void> {
@@ -107,13 +83,13 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         continue;
       }
       // Wait for a free place when all are taken, else for work.
-      if (underWay.size >= maxConcurrent) await oneDone();
-      else if (backlog.length === 0) await Promise.race([notified, oneDone()]);
+      if (steps.count() >= maxConcurrent) await steps.oneDone();
+      else if (backlog.length === 0) await Promise.race([notified, steps.oneDone()]);
       if (backlog.length === 0) await untilNextClaim();
     }
     // The other instances claim these when their leases end.
     for (const row of backlog.splice(0)) leases.release(row.id);
-    await Promise.all(underWay);
+    await steps.allDone();
   }
 
   return {
@@ -126,8 +102,36 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       await running;
     },
     async drain() {
-      while ((await fill()) || underWay.size > 0) if (underWay.size > 0) await Promise.race(underWay);
+      while ((await fill()) || steps.count() > 0) if (steps.count() > 0) await steps.anyDone();
     },
+  };
+}
+
+/** The steps under way. */
+function createSteps<Row extends Leased>({ name, leases, process, log }: DueWorkerOptions<Row>) {
+  const underWay = new Set<Promise<void>>();
+  let noteDone = () => {};
+  return {
+    count: () => underWay.size,
+    start(row: Row): void {
+      const work = process(row)
+        .catch((error: unknown) => {
+          log.error({ id: row.id, error: messageOf(error) }, `rescheduling one of ${name} failed`);
+        })
+        .finally(() => {
+          leases.release(row.id);
+          underWay.delete(work);
+          noteDone();
+        });
+      underWay.add(work);
+    },
+    /** Resolves when the next step ends, also one that starts later. For one caller at a time. */
+    oneDone: () =>
+      new Promise<void>((resolve) => {
+        noteDone = resolve;
+      }),
+    anyDone: () => Promise.race(underWay),
+    allDone: () => Promise.all(underWay),
   };
 }
 

@@ -78,34 +78,24 @@ export function createLeases<Table extends DueTable>(
       ),
       sql`(${rows.id}, ${rows.dueAt}) IN (${sql.join(ends, sql`, `)})`,
     );
-    const renewals = await update(select(mine)).returning({ id: rows.id, dueAt: rows.dueAt });
+    const renewals = await lease(db, rows, selectUnlocked(db, rows, mine)).returning({
+      id: rows.id,
+      dueAt: rows.dueAt,
+    });
     for (const renewed of renewals as Leased[]) {
       if (held.has(renewed.id)) keep(renewed, leasedAtMs);
     }
-  }
-
-  function select(condition: SQL | undefined) {
-    return db
-      .select({ id: rows.id })
-      .from(rows)
-      .where(condition)
-      .orderBy(rows.dueAt)
-      .for('no key update', { skipLocked: true })
-      .$dynamic();
-  }
-
-  function update(chosen: ReturnType<typeof select>) {
-    return db
-      .update(rows)
-      .set({ dueAt: leaseEnd })
-      .where(sql`${rows.id} IN (${chosen})`);
   }
 
   return {
     async claim(limit, condition) {
       const leasedAtMs = performance.now();
       const due = and(isOpen, condition, sql`${rows.dueAt} <= now()`);
-      const claimed = (await update(select(due).limit(limit)).returning()) as unknown as Row[];
+      const claimed = (await lease(
+        db,
+        rows,
+        selectUnlocked(db, rows, due).limit(limit),
+      ).returning()) as unknown as Row[];
       // After a pause of this process, rows that it still works on are due as well.
       const fresh = claimed.filter(({ id }) => !held.has(id));
       for (const row of claimed) keep(row, leasedAtMs);
@@ -146,4 +136,22 @@ function pause(ms: number): Promise<void> {
     // Renewal alone does not keep the process alive; the leased work does.
     setTimeout(resolve, ms).unref();
   });
+}
+
+/** The rows that no other transaction has locked, the longest due first. */
+function selectUnlocked(db: Db, rows: DueTable, condition: SQL | undefined) {
+  return db
+    .select({ id: rows.id })
+    .from(rows)
+    .where(condition)
+    .orderBy(rows.dueAt)
+    .for('no key update', { skipLocked: true })
+    .$dynamic();
+}
+
+function lease(db: Db, rows: DueTable, chosen: ReturnType<typeof selectUnlocked>) {
+  return db
+    .update(rows)
+    .set({ dueAt: leaseEnd })
+    .where(sql`${rows.id} IN (${chosen})`);
 }

@@ -72,10 +72,7 @@ export function createListener(url: string, options: ClientOptions): Listener {
     const current = before ?? connect();
     try {
       if (before === null) {
-        for (const channel of new Set([...subscriptions].map((s) => s.channel))) {
-          await listenOn(current, channel);
-        }
-        for (const subscription of subscriptions) subscription.onListen();
+        await listenAgain(current, subscriptions);
       } else {
         await current.ask((sql) => sql.unsafe('SELECT 1'), ANSWER_TIMEOUT_MS);
         schedule(HEARTBEAT_MS);
@@ -108,6 +105,11 @@ export function createListener(url: string, options: ClientOptions): Listener {
       await mine?.end();
     },
   };
+}
+
+async function listenAgain(client: Client, subscriptions: ReadonlySet<Subscription>): Promise<void> {
+  for (const channel of new Set([...subscriptions].map((s) => s.channel))) await listenOn(client, channel);
+  for (const subscription of subscriptions) subscription.onListen();
 }
 
 /** Channel names are constants of this product, in lower case. */

@@ -3,7 +3,7 @@
  */
 import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';
-import { ConnectionLost } from './client.ts';
+import { ConnectionLost } from './connectionLost.ts';
 
 /** SQLSTATE classes of temporary trouble: connection, resources, intervention, transaction rollback. */
 const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);

@@ -10,7 +10,8 @@
  */
 import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import { ConnectionLost, createClient, type Client, type ClientOptions } from './client.ts';
+import { createClient, type Client, type ClientOptions } from './client.ts';
+import { ConnectionLost } from './connectionLost.ts';
 
 interface PoolOptions {
   url: string;
@@ -46,46 +47,23 @@ const MAX_AGE_MS = 30 * 60_000;
 const CLOSE_TIMEOUT_MS = 1_000;
 
 export function createPool({ url, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
-  const waiting = { maxWaiting: MAX_WAITING, waitMs: answerTimeoutMs + EXTRA_WAIT_MS };
-  const places = createConcurrencyLimit({ maxConcurrent: size, ...waiting });
-  const transactionPlaces = createConcurrencyLimit({ maxConcurrent: Math.ceil(size / 2), ...waiting });
-  /** Last in, first out. */
-  let idle: Client[] = [];
+  const places = createPlaces(size, answerTimeoutMs);
+  const transactionPlaces = createPlaces(Math.ceil(size / 2), answerTimeoutMs);
+  const idle = createIdleClients();
   const lent = new Set<Client>();
   let isClosed = false;
   let noteUnused = () => {};
-  const idleTimer = setInterval(() => closeIdle(IDLE_MS), IDLE_CHECK_MS);
+  const idleTimer = setInterval(() => idle.closeQuiet(IDLE_MS), IDLE_CHECK_MS);
   idleTimer.unref();
-
-  function take(): Client {
-    let client = idle.pop();
-    while (client?.isLost()) client = idle.pop();
-    return client ?? createClient(url, clientOptions);
-  }
-
-  function lend(): Client {
-    if (isClosed) throw new Error('The connection to the database was closed');
-    const client = take();
-    lent.add(client);
-    return client;
-  }
 
   function giveBack(client: Client): void {
     lent.delete(client);
     if (client.isLost()) {
       // What fell silent with it would cost the next ones their deadlines, one after the other.
-      if (client.isSilent()) closeIdle(answerTimeoutMs);
+      if (client.isSilent()) idle.closeQuiet(answerTimeoutMs);
     } else if (performance.now() - client.openedAt > MAX_AGE_MS) void client.end();
-    else idle.push(client);
+    else idle.add(client);
     if (lent.size === 0) noteUnused();
-  }
-
-  /** Closes idle clients without an answer for `quietMs`. */
-  function closeIdle(quietMs: number): void {
-    const quietSince = performance.now() - quietMs;
-    const kept = idle.filter((client) => !client.isLost() && client.answeredAt() > quietSince);
-    for (const client of idle) if (!kept.includes(client)) void client.end();
-    idle = kept;
   }
 
   function unusedWithin(timeoutMs: number): Promise<void> {
@@ -102,7 +80,9 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
   async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const free = await places.take();
     try {
-      const client = lend();
+      if (isClosed) throw new Error('The connection to the database was closed');
+      const client = idle.take() ?? createClient(url, clientOptions);
+      lent.add(client);
       try {
         return await work(client);
       } finally {
@@ -128,8 +108,38 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
       clearInterval(idleTimer);
       if (lent.size > 0) await unusedWithin(CLOSE_TIMEOUT_MS);
       for (const client of lent) client.lose(new ConnectionLost('The connection to the database was closed'));
-      await Promise.all(idle.map((client) => client.end()));
-      idle = [];
+      await idle.end();
+    },
+  };
+}
+
+function createPlaces(maxConcurrent: number, answerTimeoutMs: number) {
+  const waitMs = answerTimeoutMs + EXTRA_WAIT_MS;
+  return createConcurrencyLimit({ maxConcurrent, maxWaiting: MAX_WAITING, waitMs });
+}
+
+/** The clients that nothing is sent on. */
+function createIdleClients() {
+  /** Last in, first out. */
+  let clients: Client[] = [];
+  return {
+    add: (client: Client) => void clients.push(client),
+    /** Undefined when there is none with a connection. */
+    take(): Client | undefined {
+      let client = clients.pop();
+      while (client?.isLost()) client = clients.pop();
+      return client;
+    },
+    /** Closes those without an answer for `quietMs`. */
+    closeQuiet(quietMs: number): void {
+      const quietSince = performance.now() - quietMs;
+      const kept = clients.filter((client) => !client.isLost() && client.answeredAt() > quietSince);
+      for (const client of clients) if (!kept.includes(client)) void client.end();
+      clients = kept;
+    },
+    async end(): Promise<void> {
+      await Promise.all(clients.map((client) => client.end()));
+      clients = [];
     },
   };
 }

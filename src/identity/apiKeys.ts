@@ -101,6 +101,8 @@ function callerOf(row: ReadKey, clock: Clock): Caller {
     warehouseIds: row.warehouseIds,
     expiresAt: Math.floor((clock.now().getTime() + remainingMsOf(row)) / 1000),
     apiKeyId: row.id,
+    jti: null,
+    issuedAt: null,
   };
 }
 

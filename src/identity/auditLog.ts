@@ -1,5 +1,5 @@
 /**
- * The audit log: one row for each field of each mutation.
+ * The audit log: one row for each field of each mutation, and for each field with which an operator reads what is others'.
  *
  *   open ─begin──row written──▶ the field runs ──▶ end: the outcome is added to the row
  *     │    └─can't be written: OVERLOADED, and nothing runs
@@ -32,7 +32,7 @@ interface AuditedField {
 }
 
 interface AuditedOutcome {
-  /** OK, DRY_RUN, or the code of the error. */
+  /** OK, DRY_RUN, READ, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */
   subjectIds: readonly string[];
@@ -104,7 +104,79 @@ export function createAuditLog(deps: {
   const { db, clock, ids, log } = deps;
   const writerId = ids.next();
   const refused = createCountedLog(log, 'mutations were refused: their callers have no right to them');
-  const starts = createBatches<Start>(async (batch) => {
+  const starts = startBatches(db, writerId, log);
+  const ends = endBatches(db, log);
+  const entries: Entries = {
+    clock,
+    write: (row) => new Promise<void>((written, failed) => starts.add({ row, written, failed })),
+    addOutcome: (id, { outcome, subjectIds }) => ends.add({ id, outcome, endedAt: clock.now(), subjectIds }),
+  };
+  return {
+    open: (field) => openEntry(entries, startRow(ids.next(), field, clock.now())),
+    countRefused: ({ caller, remoteAddress, field }, code) =>
+      refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
+    async stop() {
+      refused.stop();
+      const patience = new AbortController();
+      await Promise.race([
+        ends.drain(),
+        delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
+      ]);
+      patience.abort();
+    },
+  };
+}
+
+interface Entries {
+  clock: Clock;
+  write(row: AuditRow): Promise<void>;
+  addOutcome(id: string, outcome: AuditedOutcome): void;
+}
+
+function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): OpenEntry {
+  const withOutcome = ({ outcome, subjectIds }: AuditedOutcome): AuditRow => ({
+    ...start,
+    outcome,
+    endedAt: clock.now(),
+    subjectIds: [...start.subjectIds, ...subjectIds],
+  });
+  let given = start;
+  let isWritten = false;
+  return {
+    async begin() {
+      try {
+        await write(start);
+        isWritten = true;
+      } catch (cause) {
+        // If only the answer was lost, the row already has its outcome.
+        addOutcome(start.id, { outcome: 'OVERLOADED', subjectIds: [] });
+        throw notWritten(cause);
+      }
+    },
+    row(outcome) {
+      given = outcome ? withOutcome(outcome) : start;
+      return given;
+    },
+    noteWritten() {
+      isWritten = true;
+    },
+    async end(outcome) {
+      if (isWritten) {
+        if (given.outcome == null) addOutcome(start.id, outcome);
+        return true;
+      }
+      return write(withOutcome(outcome)).then(
+        () => true,
+        () => false,
+      );
+    },
+  };
+}
+
+type ErrorLog = Pick<Logger, 'error'>;
+
+function startBatches(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
+  return createBatches(async (batch) => {
     try {
       await writeStarts(
         db,
@@ -120,7 +192,10 @@ export function createAuditLog(deps: {
       for (const start of batch) start.failed(err);
     }
   });
-  // Bounded by the mutations that were under way when the database failed: no new one starts without it.
+}
+
+/** Bounded by the mutations that were under way when the database failed: no new one starts without it. */
+function endBatches(db: Db, log: ErrorLog): Batches<EndRow> {
   const ends = createBatches<EndRow>(async (batch) => {
     try {
       await writeOutcomes(db, batch);
@@ -130,65 +205,7 @@ export function createAuditLog(deps: {
       for (const end of batch) ends.add(end);
     }
   });
-  const write = (row: AuditRow) =>
-    new Promise<void>((written, failed) => {
-      starts.add({ row, written, failed });
-    });
-  return {
-    open(field) {
-      const start = startRow(ids.next(), field, clock.now());
-      const withOutcome = (row: AuditRow, { outcome, subjectIds }: AuditedOutcome): AuditRow => ({
-        ...row,
-        outcome,
-        endedAt: clock.now(),
-        subjectIds: [...row.subjectIds, ...subjectIds],
-      });
-      const addOutcome = ({ outcome, subjectIds }: AuditedOutcome) =>
-        ends.add({ id: start.id, outcome, endedAt: clock.now(), subjectIds });
-      let given = start;
-      let isWritten = false;
-      return {
-        async begin() {
-          try {
-            await write(start);
-            isWritten = true;
-          } catch (cause) {
-            // If only the answer was lost, the row already has its outcome.
-            addOutcome({ outcome: 'OVERLOADED', subjectIds: [] });
-            throw notWritten(cause);
-          }
-        },
-        row(outcome) {
-          given = outcome ? withOutcome(start, outcome) : start;
-          return given;
-        },
-        noteWritten() {
-          isWritten = true;
-        },
-        async end(outcome) {
-          if (isWritten) {
-            if (given.outcome == null) addOutcome(outcome);
-            return true;
-          }
-          return write(withOutcome(start, outcome)).then(
-            () => true,
-            () => false,
-          );
-        },
-      };
-    },
-    countRefused: ({ caller, remoteAddress, field }, code) =>
-      refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
-    async stop() {
-      refused.stop();
-      const patience = new AbortController();
-      await Promise.race([
-        ends.drain(),
-        delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
-      ]);
-      patience.abort();
-    },
-  };
+  return ends;
 }
 
 function startRow(id: string, field: AuditedField, startedAt: Date): AuditRow {
@@ -224,8 +241,13 @@ async function writeOutcomes(db: Db, batch: readonly EndRow[]): Promise<void> {
   await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);
 }
 
+interface Batches<Item> {
+  add(item: Item): void;
+  drain(): Promise<void>;
+}
+
 /** Writes added items, one batch at a time. `write` never rejects. */
-function createBatches<Item>(write: (batch: Item[]) => Promise<void>) {
+function createBatches<Item>(write: (batch: Item[]) => Promise<void>): Batches<Item> {
   let waiting: Item[] = [];
   let writing: Promise<void> | null = null;
   const writeAll = async () => {

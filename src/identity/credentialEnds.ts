@@ -1,5 +1,5 @@
 /**
- * Ends sockets and streams when their credential ends: a token or key that expires, and a key that an instance
+ * Ends sockets and streams when their credential ends: a token or key that expires, and one that an instance
  * revokes.
  */
 import { and, inArray, isNotNull } from 'drizzle-orm';
@@ -9,6 +9,7 @@ import type { ChangeSignal } from '../db/changeSignal.ts';
 import { apiKeys } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
+import type { TokenRevocations } from './tokenRevocations.ts';
 
 /** Timers have 32 bits: a longer wait uses several. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
@@ -53,10 +54,16 @@ export function createCredentialEnds(deps: {
   db: Db;
   clock: Clock;
   credentialSignal: Pick<ChangeSignal, 'onNotify'>;
+  tokenRevocations: Pick<TokenRevocations, 'isRevoked' | 'onRead'>;
   log: Pick<Logger, 'warn'>;
 }): CredentialEnds & { stop(): void } {
   const expiry = endsByExpiry(deps.clock);
   const watched = new Map<string, Set<() => void>>();
+  const tokens = new Set<WatchedToken>();
+  // All of them at each reading: one may have been verified while it was read before, and ten thousands take a millisecond.
+  const stopReading = deps.tokenRevocations.onRead(() => {
+    for (const { caller, end } of tokens) if (deps.tokenRevocations.isRevoked(caller)) end();
+  });
   const look = async (ids: readonly string[]) => {
     for (const id of await readRevoked(deps.db, ids)) for (const end of watched.get(id) ?? []) end();
   };
@@ -73,7 +80,16 @@ export function createCredentialEnds(deps: {
     watch(caller, onEnd) {
       const cancelExpiry = expiry.watch(caller, onEnd);
       const { apiKeyId } = caller;
-      if (apiKeyId === null) return cancelExpiry;
+      if (apiKeyId === null) {
+        const unwatchToken = watchToken(tokens, caller, () => {
+          cancelExpiry();
+          onEnd('The token was revoked.');
+        });
+        return () => {
+          cancelExpiry();
+          unwatchToken();
+        };
+      }
       const watchers = watched.get(apiKeyId) ?? new Set();
       watched.set(apiKeyId, watchers);
       const unwatch = () => {
@@ -91,8 +107,27 @@ export function createCredentialEnds(deps: {
     stop() {
       clearInterval(timer);
       stopListening();
+      stopReading();
     },
   };
+}
+
+interface WatchedToken {
+  caller: Caller;
+  end: () => void;
+}
+
+function watchToken(tokens: Set<WatchedToken>, caller: Caller, onEnd: () => void): () => void {
+  const unwatch = () => tokens.delete(watchedToken);
+  const watchedToken = {
+    caller,
+    end: () => {
+      unwatch();
+      onEnd();
+    },
+  };
+  tokens.add(watchedToken);
+  return unwatch;
 }
 
 async function readRevoked(db: Db, ids: readonly string[]): Promise<string[]> {

@@ -26,6 +26,10 @@ export interface Caller {
   expiresAt: number;
   /** The API key that was sent; null for a token. */
   apiKeyId: string | null;
+  /** The token's own name, if it has one; null for an API key. */
+  jti: string | null;
+  /** Unix seconds; null for a token that does not say so, and for an API key. */
+  issuedAt: number | null;
 }
 
 /**

@@ -23,7 +23,7 @@ const MAX_TOKEN_LENGTH = 8192;
 const MAX_WAREHOUSES = 100;
 
 /** Tolerated difference between the clocks of the identity provider and this server. */
-const CLOCK_TOLERANCE_SECONDS = 5;
+export const CLOCK_TOLERANCE_SECONDS = 5;
 
 /** A request waits at most this long for the identity provider's keys. */
 const JWKS_TIMEOUT_MS = 5_000;
@@ -43,6 +43,8 @@ interface TokenClaims {
   subject: string;
   roles: readonly Role[];
   expiresInSeconds: number;
+  /** A name of its own, by which it can be revoked. */
+  jti?: string;
 }
 
 /** What a token must say. */
@@ -68,7 +70,8 @@ export async function signToken(
     );
   }
   const issuedAt = Math.floor(options.now().getTime() / 1000);
-  return new SignJWT({ roles: [...options.roles] })
+  const { jti } = options;
+  return new SignJWT({ roles: [...options.roles], ...(jti !== undefined && { jti }) })
     .setProtectedHeader({ alg: 'HS256', typ: 'JWT' })
     .setSubject(options.subject)
     .setIssuer(options.issuer)
@@ -160,7 +163,7 @@ function requireShortLived({ exp = 0, iat }: JWTPayload, now: Date, maxSeconds: 
 }
 
 function callerOf(payload: JWTPayload): Caller {
-  const { sub, exp, roles, warehouseIds = [sub] } = payload;
+  const { sub, exp, iat, jti, roles, warehouseIds = [sub] } = payload;
   if (typeof sub !== 'string' || !SUBJECT_PATTERN.test(sub)) {
     throw unauthenticated(
       'The token\'s "sub" must be 1 to 128 letters, digits and . _ : @ | + -, beginning with a letter or digit.',
@@ -182,7 +185,15 @@ function callerOf(payload: JWTPayload): Caller {
       'warehouseIds',
     );
   }
-  return { subject: sub, roles: [...new Set(roles)], warehouseIds, expiresAt: Number(exp), apiKeyId: null };
+  return {
+    subject: sub,
+    roles: [...new Set(roles)],
+    warehouseIds,
+    expiresAt: Number(exp),
+    apiKeyId: null,
+    jti: typeof jti === 'string' ? jti : null,
+    issuedAt: iat ?? null,
+  };
 }
 
 function isSubjectList(value: unknown): value is string[] {

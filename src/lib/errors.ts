@@ -15,6 +15,8 @@ export const ERROR_CODES = {
   IDEMPOTENCY_CONFLICT: 'The idempotency key was used before with a different input.',
   INSUFFICIENT_BALANCE: 'The buyer or holder owns less than the amount requested.',
   INSUFFICIENT_SUPPLY: 'Fewer credits are unsold than the amount requested.',
+  ISSUANCE_CAP_EXCEEDED:
+    'The deposit would exceed what the warehouse may have outstanding in receipts for the commodity.',
   PRICE_CHANGED: 'The price of a tonne is no longer the one that was expected; nothing was booked.',
   LEDGER_REJECTED: 'The ledger network refused the transaction for good; what was reserved was returned.',
   LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',

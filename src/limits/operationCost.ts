@@ -38,7 +38,10 @@ type Field = GraphQLField<unknown, unknown>;
 
 const priced = new WeakSet<GraphQLSchema>();
 
-/** Attaches a price to every field, for `measure`. */
+/**
+ * Attaches a price to every field, for `measure`. Prices are of the arguments as they were sent: mapping would take global ids
+ * apart before the field runs, and a malformed one would end the operation with all its fields, without saying where it stands.
+ */
 export function priceFields(schema: GraphQLSchema): void {
   if (priced.has(schema)) return;
   priced.add(schema);
@@ -49,6 +52,8 @@ export function priceFields(schema: GraphQLSchema): void {
     for (const field of Object.values(type.getFields())) {
       Object.assign(field.extensions, {
         complexity: priceOf(`${type.name}.${field.name}`, field, roots.has(type), isPage),
+        // Of the schema that is built, only the measuring reads these.
+        pothosArgMappers: [],
       });
     }
   }

@@ -28,7 +28,7 @@ const MAX_FINDINGS = 50;
 const ENDS_WITH_A_CHANGE: ReadonlySet<NotProved['obstacle']> = new Set([
   'UNDER_WAY',
   'UNDER_REVIEW',
-  'NOT_TOLD',
+  'NO_DATA',
 ]);
 
 /**

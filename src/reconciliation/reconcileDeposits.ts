@@ -75,7 +75,7 @@ async function compareSession(
 ): Promise<Comparison> {
   if (session.settlementAddress !== inUse) {
     const message = `off-ramp session ${session.id} is of settlement contract ${session.settlementAddress}, and ${inUse ?? 'none'} is in use`;
-    return { findings: [], notProved: [{ invariant: 'I13', obstacle: 'NOT_TOLD', message }] };
+    return { findings: [], notProved: [{ invariant: 'I13', obstacle: 'NO_DATA', message }] };
   }
   let current = session;
   for (let reads = 1; ; reads++) {

@@ -130,7 +130,7 @@ function tellSkipped(
   const notProved: NotProved[] = [];
   if (ofOthers > 0) {
     const message = `${ofOthers} payouts are of other providers than "${name}", which is configured`;
-    notProved.push({ invariant: 'I13', obstacle: 'NOT_TOLD', message });
+    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
   }
   if (unanswered > 0) {
     const message = `of ${unanswered} payouts the provider "${name}" gave no answer`;
@@ -138,7 +138,7 @@ function tellSkipped(
   }
   if (untold > 0) {
     const message = `of ${untold} payouts the provider "${name}" does not tell the amount`;
-    notProved.push({ invariant: 'I13', obstacle: 'NOT_TOLD', message });
+    notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
   }
   return notProved;
 }

@@ -33,10 +33,10 @@ export interface Finding {
 
 /**
  * Why something is not proved. UNDER_WAY and UNDER_REVIEW end when the network or an operator has decided; NO_ANSWER
- * when the network or the provider answers again; NOT_TOLD does not end, because there is nothing to compare with;
+ * when the network or the provider answers again; NO_DATA does not end, because there is nothing to compare with;
  * LEFT_OUT when the caller skipped the comparison.
  */
-type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NOT_TOLD' | 'LEFT_OUT';
+type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NO_DATA' | 'LEFT_OUT';
 
 /** Something that could not be compared, and why. */
 export interface NotProved {

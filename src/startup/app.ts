@@ -56,7 +56,7 @@ const STOP_WORK_MS = 3_000;
 /** @throws WrongInstallation when the database belongs to another network. */
 export async function buildApp(options: AppOptions): Promise<App> {
   const { log, clock = systemClock, introspection = true, limits = defaultLimits() } = options;
-  const platform = await composePlatform(options);
+  const platform = await composePlatform({ ...options, maxTokenSeconds: options.auth.maxLifetimeSeconds });
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
   const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });

@@ -6,14 +6,16 @@ import { randomBytes } from 'node:crypto';
 import { reconcileAll } from '../reconciliation/reconcileAll.ts';
 import { createIdSource, systemClock, type Clock } from '../lib/clock.ts';
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
-import type { DatabaseHandle } from '../db/connection.ts';
+import type { DatabaseHandle, Db } from '../db/connection.ts';
 import { openChangeSignal } from '../db/changeSignal.ts';
+import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
 import { redateRecords } from '../feed/redateRecords.ts';
 import { createHealer } from '../feed/healer.ts';
+import { openTokenRevocations } from '../identity/tokenRevocations.ts';
+import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
-import { expiryEffects } from '../jobs/expiryEffects.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
 import { createLogBuilder } from '../jobs/logBuilder.ts';
@@ -21,33 +23,20 @@ import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
-import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { Checkpoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
 import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
+import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
-import { deploySettlementEffects } from '../resolvers/operations/deployRampSettlement.ts';
-import {
-  holderApprovalEffects,
-  holderDepositEffects,
-  holderRetireEffects,
-} from '../resolvers/wallets/holderEffects.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
-import { deployEffects, mintEffects } from '../resolvers/carbon/projectEffects.ts';
-import { deployReceiptEffects, mintReceiptEffects } from '../resolvers/warehouse/receiptEffects.ts';
-import { retireEffects } from '../resolvers/carbon/retirementEffects.ts';
-import {
-  approvalEffects,
-  depositEffects,
-  releaseEffects,
-} from '../resolvers/warehouse/offRamp/settlementEffects.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
 import { createTransparencyLogs, originOfUrl } from '../transparency/logs.ts';
-import { createSealer, deriveKey } from '../lib/sealer.ts';
+import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
+import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
   handle: DatabaseHandle;
@@ -63,13 +52,19 @@ export interface ComposeOptions {
   appSecret: string;
   /** The first part of the names of the transparency logs; else it follows `publicUrl` when they begin, and stays. */
   logOrigin?: string | undefined;
+  /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
+  sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
   healIntervalMs: number;
   ramp: RampSettings;
+  /** Which operations a second person approves; none unless given. */
+  approvalPolicy?: ApprovalPolicy;
   /** Of receipts whose warehouse names no country. */
   receiptCountryCode: string;
   /** Where it is 02:00 when the expiry job runs. */
   expiryTimeZone: string;
+  /** How long a token lives at most; as long as the setting permits unless given. */
+  maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is looked at; every minute unless given. */
   registrationLookMs?: number;
   log: Logger;
@@ -134,6 +129,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.healer.stop();
       await dependencies.feed.feedSignal.close();
       await dependencies.subjects.close();
+      dependencies.tokenRevocations.stop();
       await dependencies.credentialSignal.close();
     },
   };
@@ -142,15 +138,16 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
   const { db } = handle;
-  const sealer = createSealer(deriveKey(options.appSecret, 'secrets at rest'));
+  const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, random);
-  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
-  const [subjects, feedSignal, credentialSignal] = await Promise.all([
-    openChangeSignal(handle, 'subjects', { onError }),
-    openChangeSignal(handle, 'feed', { onError }),
-    openChangeSignal(handle, 'credentials', { onError }),
-  ]);
+  const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
+  const tokenRevocations = await openTokenRevocations({
+    db,
+    credentialSignal,
+    log,
+    maxTokenSeconds: options.maxTokenSeconds ?? MAX_TOKEN_SECONDS,
+  });
   const feed = { db, network, clock, feedSignal };
   const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
   // The custody signer burns from its own balance, so that is where mints must go.
@@ -162,50 +159,11 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     callbackUrl: hookUrlOf(options.publicUrl, 'payoutSettled'),
     log,
   });
-  const reconcile = async () => {
-    await redateRecords({ db, network });
-    const { findings, notProved } = await reconcileAll({ db, network, treasuryAddress, feed, isStill: true });
-    // Every address may send tokens to custody: that must not be a way to stop the platform.
-    const ours = findings.filter(({ isGift }) => !isGift);
-    // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
-    const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
-    return [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
-  };
-  const ofRetirement = retireEffects({ ids, feed, healer, log });
-  const ofOffRampSession = { db, network, clock, ids, subjects };
-  const effects: EffectsTable = {
-    CUSTODY: {
-      PROJECT: {
-        deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
-        mint: mintEffects({ network, treasuryAddress, clock, ids }),
-      },
-      RETIREMENT: { retire: ofRetirement },
-      RECEIPT: {
-        deployCommodityReceipt: deployReceiptEffects({ db, network, clock, ids }),
-        mint: mintReceiptEffects({ db, network, clock, ids }),
-        markExpired: expiryEffects({ clock, log }),
-      },
-      OFF_RAMP_SESSION: {
-        approve: approvalEffects(ofOffRampSession),
-        initiateOffRamp: depositEffects(ofOffRampSession),
-        confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
-        refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
-      },
-      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: deploySettlementEffects() },
-    },
-    HOLDER: {
-      HOLDER_ACT: {
-        retire: holderRetireEffects(ofRetirement.afterSucceeded),
-        approve: holderApprovalEffects(),
-      },
-      OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },
-    },
-  };
   const submission: SubmissionDependencies = {
     db,
     network,
-    effects,
-    reconcile,
+    effects: createEffects({ db, network, treasuryAddress, clock, ids, subjects, feed, healer, log }),
+    reconcile: () => findOwnContradictions({ db, network, treasuryAddress, feed }),
     subjects,
     clock,
     ids,
@@ -227,19 +185,16 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     submission,
     subjects,
     credentialSignal,
+    tokenRevocations,
     feed,
     healer,
     follower: createFeedFollower({ db, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
-    indexer: createIndexerClient({
-      url: options.indexerUrl,
-      token: options.indexerToken,
-      fetch,
-      timeoutMs: INDEXER_TIMEOUT_MS,
-    }),
+    indexer: openIndexer(options),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
     manualRamp: ramp.manual,
+    approvalPolicy: options.approvalPolicy ?? NO_APPROVALS,
     receiptCountryCode: options.receiptCountryCode,
     sealer,
     payoutAccounts: createPayoutAccounts(sealer, saltKey),
@@ -250,4 +205,34 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     log,
     mutationWaitMs: options.mutationWaitMs,
   };
+}
+
+function openIndexer({ indexerUrl: url, indexerToken: token }: ComposeOptions) {
+  return createIndexerClient({ url, token, fetch, timeoutMs: INDEXER_TIMEOUT_MS });
+}
+
+async function openSignals(handle: DatabaseHandle, log: Logger) {
+  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
+  const [subjects, feedSignal, credentialSignal] = await Promise.all([
+    openChangeSignal(handle, 'subjects', { onError }),
+    openChangeSignal(handle, 'feed', { onError }),
+    openChangeSignal(handle, 'credentials', { onError }),
+  ]);
+  return { subjects, feedSignal, credentialSignal };
+}
+
+/** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */
+async function findOwnContradictions(deps: {
+  db: Db;
+  network: LedgerNetwork;
+  treasuryAddress: string;
+  feed: FeedDependencies;
+}): Promise<string[]> {
+  await redateRecords(deps);
+  const { findings, notProved } = await reconcileAll({ ...deps, isStill: true });
+  // Every address may send tokens to custody: that must not be a way to stop the platform.
+  const ours = findings.filter(({ isGift }) => !isGift);
+  // What holders or reviews leave open does not end soon; what the network did not answer may hide a disagreement.
+  const unanswered = notProved.filter(({ obstacle }) => obstacle === 'NO_ANSWER');
+  return [...ours, ...unanswered].map(({ invariant, message }) => `${invariant}: ${message}`);
 }

@@ -5,6 +5,7 @@
 import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';
 import { createAuditLog, type AuditLog } from '../identity/auditLog.ts';
 import { createCredentialEnds, type CredentialEnds } from '../identity/credentialEnds.ts';
+import { refuseRevoked } from '../identity/tokenRevocations.ts';
 import {
   createTokenVerifier,
   type TokenKey,
@@ -31,7 +32,10 @@ export function composeAccess(
   limits: Limits,
 ): Access {
   const { db, clock, log } = dependencies;
-  const verifyJwt = createTokenVerifier({ ...auth, now: clock.now });
+  const verifyJwt = refuseRevoked(
+    createTokenVerifier({ ...auth, now: clock.now }),
+    dependencies.tokenRevocations,
+  );
   const verifyApiKey = createApiKeyVerifier(dependencies);
   const credentialEnds = createCredentialEnds(dependencies);
   const rateLimits = createRateLimits(limits.rates, db, log);

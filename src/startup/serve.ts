@@ -21,7 +21,7 @@ import { openConfiguredNetwork } from './openNetwork.ts';
 import { isLoopback } from '../lib/privateHost.ts';
 import type { Stops } from './runProcess.ts';
 import { isWatching, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
-import { GRAPHIQL_EXAMPLES } from '../schema/core/examples.ts';
+import { GRAPHIQL_EXAMPLES } from '../schema/examples.ts';
 import { schema } from '../schema/index.ts';
 import { warehouseOptionsOf } from './warehouseOptions.ts';
 import { welcome } from './welcome.ts';
@@ -62,6 +62,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
     appSecret: config.APP_SECRET,
     logOrigin: config.LOG_ORIGIN,
+    sealingSecrets: config.sealingSecrets,
     auth: {
       ...tokenKey(config),
       issuer: config.AUTH_ISSUER,
@@ -74,6 +75,12 @@ export async function serve(options: ServeOptions): Promise<void> {
     documents,
     limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),
+    approvalPolicy: {
+      isRequired: config.APPROVALS === 'required',
+      aboveTonnes: BigInt(config.APPROVAL_ABOVE_TONNES),
+      aboveKilograms: BigInt(config.APPROVAL_ABOVE_KILOGRAMS),
+      lifetimeSeconds: config.APPROVAL_SECONDS,
+    },
     ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
     healIntervalMs: config.HEAL_INTERVAL_MS,

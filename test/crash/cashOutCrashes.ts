@@ -90,7 +90,7 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
 
         const platform = await instances.start(2);
         const { dependencies } = platform;
-        await cancelCashOut(dependencies, farmer, { session: { id }, idempotencyKey: 'cancel' });
+        await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey: 'cancel' });
         expect(await reaches(platform, id, 'REFUNDED', 'SETTLED')).toMatchObject({
           state: 'REFUNDED',
           providerStatus: 'failed',

@@ -5,6 +5,9 @@
 import { composePlatform } from '../../src/startup/compose.ts';
 import { openDatabase } from '../../src/db/connection.ts';
 import { createLogger } from '../../src/lib/logger.ts';
+import type { Tx } from '../../src/db/connection.ts';
+import { grantApproval } from '../../src/resolvers/approvals/decideApproval.ts';
+import { runApproved } from '../../src/schema/approvals/runApproved.ts';
 import { cancelCashOut } from '../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { createProject } from '../../src/resolvers/carbon/createProject.ts';
@@ -12,7 +15,7 @@ import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { connectLedger } from '../../devnet/ledgers.ts';
 import { farmer, providerSays, reaches } from '../support/warehouse.ts';
 import { warehouseOptions } from '../../devnet/platform.ts';
-import { decodeOrder, type CrashPoint } from './order.ts';
+import { decodeOrder, secondPerson, type CrashPoint } from './order.ts';
 
 const order = decodeOrder(process.argv[2] ?? '');
 const { killAt, request } = order;
@@ -67,6 +70,15 @@ switch (request.kind) {
   case 'createProject':
     await createProject(dependencies, 'developer', request.input);
     break;
+  case 'grantApproval':
+    await grantApproval(dependencies, secondPerson, request.id, (asked, grant) => {
+      const confirm = async (tx: Tx) => {
+        await grant.confirm(tx);
+        pass('approval-uncommitted');
+      };
+      return runApproved(dependencies, asked, { ...grant, confirm });
+    });
+    break;
   case 'cashOut':
     await cashOut(dependencies, farmer, request.input);
     break;
@@ -76,7 +88,7 @@ switch (request.kind) {
     break;
   case 'cancelCashOut': {
     const { offRampSessionId: id, idempotencyKey } = request;
-    await cancelCashOut(dependencies, farmer, { session: { id }, idempotencyKey });
+    await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey });
     if (killAt !== 'request-committed') await reaches(platform, id, 'REFUNDED', 'REFUSED');
     break;
   }

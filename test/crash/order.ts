@@ -5,6 +5,7 @@ import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import type { retire } from '../../src/resolvers/carbon/retire.ts';
+import type { Caller } from '../../src/identity/roles.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
 
 export interface InstanceOrder {
@@ -15,6 +16,8 @@ export interface InstanceOrder {
   occurrence: number;
   request:
     | { kind: 'createProject'; input: Parameters<typeof createProject>[2] }
+    /** A second person approves what is asked for by this id. */
+    | { kind: 'grantApproval'; id: string }
     | { kind: 'retire'; input: Parameters<typeof retire>[2] }
     /** All are held before the first is worked on. */
     | { kind: 'retireMany'; inputs: Parameters<typeof retire>[2][] }
@@ -34,10 +37,23 @@ export type CrashPoint =
   | Checkpoint
   /** Before any worker has seen the request. */
   | 'request-committed'
+  /** A request for approval is ended, in the transaction of the effect that follows. */
+  | 'approval-uncommitted'
   /** The provider has opened its session, and we have not stored its id. */
   | 'ramp-session-opened'
   /** The provider has closed its session, and we have not stored that. */
   | 'ramp-session-closed';
+
+/** Who approves. */
+export const secondPerson = {
+  subject: 'second',
+  roles: ['operator'],
+  warehouseIds: [],
+  expiresAt: 0,
+  apiKeyId: null,
+  jti: null,
+  issuedAt: null,
+} as const satisfies Caller;
 
 /** The points that every network call passes, in their order. */
 export const SUBMISSION_POINTS = [

@@ -1,5 +1,5 @@
 /**
- * API keys of service accounts, the audit log, and the counters of the rate limits.
+ * API keys of service accounts, revoked tokens, the audit log, and the counters of the rate limits.
  */
 import { sql } from 'drizzle-orm';
 import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
@@ -32,6 +32,31 @@ export const apiKeys = pgTable(
     check('api_keys_roles', sql`cardinality(roles) > 0`),
     check('api_keys_expiry', sql`expires_at > created_at`),
     check('api_keys_revocation', sql`(revoked_at IS NULL) = (revoked_by IS NULL)`),
+  ],
+);
+
+/**
+ * Bearer tokens that ended before their expiry: one token by its `jti`, or a subject's by when they were issued. One row for
+ * each `jti` and subject, removed when the tokens have expired by themselves.
+ */
+export const tokenRevocations = pgTable(
+  'token_revocations',
+  {
+    id: uuid('id').primaryKey(),
+    jti: text('jti').unique('token_revocations_jti'),
+    subject: text('subject').unique('token_revocations_subject'),
+    /** Of a subject: tokens that were issued before this time, or that do not say when, are refused. */
+    issuedUntil: moment('issued_until'),
+    reason: text('reason'),
+    revokedBy: text('revoked_by').notNull(),
+    revokedAt: moment('revoked_at').notNull(),
+    /** By then the longest token that it is about has expired. */
+    endsAt: moment('ends_at').notNull(),
+  },
+  (t) => [
+    index('token_revocations_revoked').on(t.revokedAt, t.id),
+    check('token_revocations_about', sql`(jti IS NULL) <> (subject IS NULL)`),
+    check('token_revocations_subject_time', sql`(subject IS NULL) = (issued_until IS NULL)`),
   ],
 );
 
@@ -79,7 +104,8 @@ export const auditPrunings = pgTable(
 );
 
 /**
- * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. A row without an
+ * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. And one per field with
+ * which an operator read what is others', written before the answer. A row without an
  * outcome belongs to a mutation under way, or to a process that was killed during it.
  */
 export const auditEntries = pgTable(
@@ -99,7 +125,7 @@ export const auditEntries = pgTable(
     apiKeyId: uuid('api_key_id'),
     remoteAddress: text('remote_address').notNull(),
     field: text('field').notNull(),
-    /** OK, or the error's code. */
+    /** OK, DRY_RUN, READ, or the error's code. */
     outcome: text('outcome'),
     endedAt: moment('ended_at'),
     /** Ids and addresses that the input or the answer names. */

@@ -1,12 +1,14 @@
 /**
  * Gathers the tables of the platform.
  */
+export * from './approvals.ts';
 export * from './books.ts';
 export * from './credits.ts';
 export * from './feed.ts';
 export * from './holderActs.ts';
 export * from './identity.ts';
 export * from './indexer.ts';
+export * from './issuanceCaps.ts';
 export * from './jobs.ts';
 export * from './platform.ts';
 export * from './pledges.ts';

@@ -65,6 +65,9 @@ export const projects = pgTable(
     index('projects_created').on(t.createdAt, t.id),
     index('projects_country').on(t.countryCode, t.createdAt, t.id),
     index('projects_vintage').on(t.vintageYear, t.createdAt, t.id),
+    // The orders of the list by vintage and by quantity.
+    index('projects_by_vintage').on(t.vintageYear, t.id),
+    index('projects_by_quantity').on(t.quantityTonnes, t.id),
     check('projects_quantity_positive', sql`quantity_tonnes > 0`),
     check('projects_open_has_token', sql`state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL`),
   ],

@@ -73,6 +73,7 @@ export const receipts = pgTable(
     index('receipts_farmer').on(t.farmerId, t.createdAt, t.id),
     index('receipts_farmer_address').on(t.farmerAddress, t.createdAt, t.id),
     index('receipts_warehouse').on(t.warehouseId, t.createdAt, t.id),
+    index('receipts_state').on(t.state, t.createdAt, t.id),
     check('receipts_quantity_positive', sql`quantity_kg > 0`),
     check('receipts_valuation_not_negative', sql`valuation_usd >= 0`),
     check('receipts_expires_later', sql`expiry_date > deposit_date`),

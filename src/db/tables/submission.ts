@@ -102,8 +102,10 @@ export const submissions = pgTable(
     index('submissions_due')
       .on(t.dueAt)
       .where(sql`state = 'PENDING'`),
+    // The list of all of them, and of those that an operator must decide: few among many.
+    index('submissions_created').on(t.createdAt, t.id),
     index('submissions_review')
-      .on(t.createdAt)
+      .on(t.createdAt, t.id)
       .where(sql`state = 'NEEDS_REVIEW'`),
     check(
       'submissions_succeeded_has_hash',

@@ -18,6 +18,7 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { beginReads, writeReads } from './auditReads.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -114,12 +115,16 @@ async function runWhenAdmitted(
   facts.requireModest(size, args.variableValues ?? {});
   const giveBack = await guard.concurrency[isMutation ? 'mutations' : 'queries'].take();
   try {
+    if (!isMutation) beginReads(context);
     const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
     if (isStream(result)) return result;
     // Nothing has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
     // A mutation has had its effect, and its answer is short.
-    if (!isMutation) guard.limitAnswer(result, context);
+    if (!isMutation) {
+      guard.limitAnswer(result, context);
+      await writeReads(context, result);
+    }
     return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
     giveBack();

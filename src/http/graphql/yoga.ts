@@ -26,6 +26,7 @@ import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
+import { auditReads } from './auditReads.ts';
 import { useCpuCharge } from './chargeCpu.ts';
 import { createDirectPost, type DirectPost } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
@@ -108,6 +109,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const gate = createGate(options.rateLimits, options.verifyToken);
   priceFields(schema);
   auditMutations(schema);
+  auditReads(schema);
   const yoga = createYoga<TransportContext, Pick<Context<object>, 'audit' | 'caller' | 'dependencies'>>({
     schema,
     graphqlEndpoint: GRAPHQL_PATH,
@@ -144,19 +146,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       documents,
       known,
       execute: ({ document, operationName, variables }, context) => {
-        const { requestId, clientRequestId, remoteAddress, transport, caller, usages, whenSent, trace } =
-          context;
-        const about = {
-          requestId,
-          clientRequestId,
-          remoteAddress,
-          transport,
-          caller,
-          usages,
-          whenSent,
-          trace,
-        };
-        const contextValue = { ...about, audit, dependencies };
+        const contextValue = { ...context, audit, dependencies };
         const args = { schema, document, operationName, variableValues: variables, contextValue };
         return operations.execute(args).catch((error: unknown) => {
           const errors = mapAllAndLog(error, context.requestId, log);

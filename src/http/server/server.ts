@@ -79,13 +79,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const compressAnswer = createCompression();
   const running = new Set<ServerResponse>();
   const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
-  const server = createServer({
-    maxHeaderSize: MAX_HEADER_BYTES,
-    requestTimeout: timeouts.requestMs,
-    headersTimeout: timeouts.headersMs,
-    connectionsCheckingInterval: timeouts.checkMs,
-    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
-  });
+  const server = createLimitedServer(timeouts);
   limitConnections(server, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
@@ -114,13 +108,13 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
         compressAnswer(request, response);
       },
     };
-    if (finish !== null && !hasTwoHosts(request)) {
-      void route(exchange);
-      return;
-    }
-    exchange.prepare();
-    if (finish === null) answerRefusal(response, overloaded());
-    else answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+    if (finish === null) {
+      exchange.prepare();
+      answerRefusal(response, overloaded());
+    } else if (hasTwoHosts(request)) {
+      exchange.prepare();
+      answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+    } else void route(exchange);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
@@ -134,12 +128,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     listen: (port, host) => listen(server, port, host),
     close: async (graceMs) => {
       isClosing = true;
-      const closed = new Promise((resolve) => server.close(resolve));
-      server.closeIdleConnections();
-      await Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]);
-      server.closeAllConnections();
+      await closeServer(server, () =>
+        Promise.all([websockets.close(graceMs), awaitAnswers(running, graceMs)]),
+      );
       stopSweep();
-      await closed;
     },
     load: () => ({
       unfinishedRequests: unfinished.total,
@@ -147,6 +139,16 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       subscriptions: pipeline.openSubscriptions(),
     }),
   };
+}
+
+function createLimitedServer(timeouts: RequestTimeouts): Server {
+  return createServer({
+    maxHeaderSize: MAX_HEADER_BYTES,
+    requestTimeout: timeouts.requestMs,
+    headersTimeout: timeouts.headersMs,
+    connectionsCheckingInterval: timeouts.checkMs,
+    keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
+  });
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {
@@ -157,6 +159,15 @@ function listen(server: Server, port: number, host: string): Promise<number> {
       resolve((server.address() as AddressInfo).port);
     });
   });
+}
+
+/** Takes no new connections, and closes the open ones when `awaitOpen` has resolved. */
+async function closeServer(server: Server, awaitOpen: () => Promise<unknown>): Promise<void> {
+  const closed = new Promise((resolve) => server.close(resolve));
+  server.closeIdleConnections();
+  await awaitOpen();
+  server.closeAllConnections();
+  await closed;
 }
 
 const STREAM_TYPES = /^(text\/event-stream|multipart\/mixed)/;

@@ -2,6 +2,7 @@
  * Ends websockets that send messages faster than a client needs to: reading a message costs time even if it is
  * refused. Each socket has a budget, and each address one for all of its sockets.
  */
+import type { Socket } from 'node:net';
 import type { WebSocket } from 'ws';
 import { createTokenBucket, createTokenBuckets, type TokenBucket } from '../../limits/tokenBuckets.ts';
 
@@ -14,12 +15,14 @@ const MESSAGES_PER_OPERATION = 2;
 /** Sockets that are lost are opened again all at once: a handshake, and some subscriptions. */
 const MESSAGES_PER_SOCKET = 4;
 const BURST_SECONDS = 10;
-/** Time for the close reason to arrive. */
-const CLOSE_GRACE_MS = 1_000;
+/** For the reason to arrive, and for the client to end its side: one that is slow or far away needs seconds. */
+const CLOSE_GRACE_MS = 10_000;
+/** What was on its way when the socket ended: some times what the kernels of both sides hold. */
+const MAX_DISCARDED_BYTES = 32 * 1024 * 1024;
 const TOO_MANY = 4429;
 
 /** One for all sockets of a server. */
-export type MessageLimit = (socket: WebSocket, address: string) => AdmitMessage;
+export type MessageLimit = (socket: WebSocket, connection: Socket, address: string) => AdmitMessage;
 
 /** Counts a message. @returns false when the socket is closed, or closing: the message is not handled */
 export type AdmitMessage = () => boolean;
@@ -32,14 +35,18 @@ export function createMessageLimit(
   const perSecond = (perAddress.operationsPerMinute * MESSAGES_PER_OPERATION) / 60;
   const capacity = Math.max(perSecond * BURST_SECONDS, perAddress.sockets * MESSAGES_PER_SOCKET);
   const ofAddresses = createTokenBuckets({ capacity, perSecond }, nowMs);
-  return (socket, address) => {
+  return (socket, connection, address) => {
     const messages = createTokenBucket(SOCKET_MESSAGES, nowMs);
     const controlFrames = createTokenBucket(SOCKET_CONTROL_FRAMES, nowMs);
     const admit = (own: TokenBucket): boolean => {
       if (socket.readyState !== socket.OPEN) return false;
       const isOwnEnough = own.take(1);
       if (isOwnEnough && ofAddresses.take(address, 1)) return true;
-      end(socket, `Too many messages from this ${isOwnEnough ? 'address' : 'socket'}; send fewer.`);
+      end(
+        socket,
+        connection,
+        `Too many messages from this ${isOwnEnough ? 'address' : 'socket'}; send fewer.`,
+      );
       return false;
     };
     for (const event of ['ping', 'pong'] as const) socket.on(event, () => admit(controlFrames));
@@ -47,9 +54,19 @@ export function createMessageLimit(
   };
 }
 
-function end(socket: WebSocket, reason: string): void {
+/**
+ * Sends the reason and ends its side; what still arrives is thrown away unread. Destroying the connection at once would reset
+ * it: a client that is still writing then fails before it reads the reason.
+ */
+function end(socket: WebSocket, connection: Socket, reason: string): void {
   socket.close(TOO_MANY, reason);
-  // Nothing more is read from it, not even its close frame.
-  socket.pause();
-  setTimeout(() => socket.terminate(), CLOSE_GRACE_MS).unref();
+  connection.end();
+  let discardedBytes = 0;
+  connection.removeAllListeners('data');
+  connection.on('data', ({ length }: Buffer) => {
+    discardedBytes += length;
+    if (discardedBytes > MAX_DISCARDED_BYTES) connection.destroy();
+  });
+  connection.resume();
+  setTimeout(() => connection.destroy(), CLOSE_GRACE_MS).unref();
 }

@@ -11,56 +11,31 @@
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { GraphQLError } from 'graphql';
-import type { ExecutionArgs, ExecutionResult } from 'graphql';
-import { handleProtocols, makeServer } from 'graphql-ws';
-import type { Context as SocketContext, SubscribePayload } from 'graphql-ws';
+import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
 import type { WebSocket } from 'ws';
-import type { Clock } from '../../lib/clock.ts';
 import { DomainError } from '../../lib/errors.ts';
-import type { CredentialEnds } from '../../identity/credentialEnds.ts';
-import type { Caller } from '../../identity/roles.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { Limits } from '../../limits/limits.ts';
-import { toWireError } from '../graphql/errors.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
-import { mapAllAndLog } from '../graphql/maskErrors.ts';
+import { closeReason } from './closeReason.ts';
 import { separateReusedIds } from './reusedIds.ts';
 import { createMessageLimit, type AdmitMessage } from './messageLimit.ts';
+import { createProtocol, type Peer, type Protocol, type ProtocolOptions } from './protocol.ts';
 import { refuseForNow } from '../server/refuseUpgrade.ts';
 import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
-import { sendEvents } from './sentEvents.ts';
-import type { TransportContext } from '../graphql/transportContext.ts';
-import { newContext } from '../graphql/transportContext.ts';
-import type { Enveloped, Pipeline } from '../graphql/yoga.ts';
-import { socketCredentialOf } from './socketCredential.ts';
 
 /** Documents and variables are smaller; results go the other way. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
-const MAX_OPERATIONS_PER_SOCKET = 100;
-/** Limit on messages in progress; operations that the client has cancelled may still be ending. */
-const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
-/** Deadline for connection_init, which clients send at once. */
-const INIT_WAIT_MS = 3_000;
 /** Sockets of the same address may close soon. */
 const RETRY_SOCKET_SECONDS = 10;
-/** RFC 6455: a close frame has 123 bytes for the reason. */
-const MAX_REASON_BYTES = 123;
 
-const FORBIDDEN = 4403;
-const TOO_MANY = 4429;
 const INTERNAL_ERROR = 4500;
 const GOING_AWAY = 1001;
 
-interface WebsocketOptions {
-  pipeline: Pipeline;
-  credentialEnds: CredentialEnds;
+interface WebsocketOptions extends ProtocolOptions {
   limits: Limits;
-  clock: Clock;
-  log: ErrorLog;
-  newRequestId: () => string;
   remoteAddressOf: (request: IncomingMessage) => string;
 }
 
@@ -71,29 +46,6 @@ interface WebsocketServer {
   close(graceMs: number): Promise<void>;
   openSockets(): number;
 }
-
-interface Peer {
-  socket: WebSocket;
-  remoteAddress: string;
-  /** The Authorization header that the upgrade request had. */
-  upgradeAuthorization: string | undefined;
-  caller: Caller | null;
-  /** Resolves when the message has left the process. */
-  send: (message: string) => Promise<void>;
-  messagesInWork: number;
-  /** What waits for the answer to an operation to be sent, by the operation's id. */
-  unsent: Map<string, () => void>;
-  unwatchCredential: () => void;
-}
-
-/** What an operation was prepared for. */
-interface Run {
-  enveloped: Enveloped;
-  id: string;
-  peer: Peer;
-}
-
-type PeerContext = SocketContext<Record<string, unknown>, Peer>;
 
 export function createWebsocketServer(options: WebsocketOptions): WebsocketServer {
   const sockets = new WebSocketServer({
@@ -121,7 +73,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       unsent: new Map(),
       unwatchCredential: () => undefined,
     };
-    const admitMessage = limitMessages(socket, addressKey(remoteAddress));
+    const admitMessage = limitMessages(socket, request.socket, addressKey(remoteAddress));
     serve(peer, { request, protocol, admitMessage, log: options.log });
   };
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
@@ -145,102 +97,6 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
     openSockets: () => open.total,
   };
 }
-
-/** The graphql-transport-ws state machine, with our gate, pipeline and error table. */
-function createProtocol(options: WebsocketOptions) {
-  const { pipeline, credentialEnds, clock, log, newRequestId } = options;
-  // graphql-ws passes only the arguments to `execute` and `subscribe`; each operation has its own pair.
-  const runs = new WeakMap<object, Run>();
-  const runOf = (args: ExecutionArgs): Run => {
-    const run = runs.get(args);
-    if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
-    return run;
-  };
-  const prepare = async (peer: Peer, id: string, payload: SubscribePayload, context: TransportContext) => {
-    await pipeline.gate.admitAddress(peer.remoteAddress, context.usages);
-    await pipeline.gate.admit(peer.caller, context.usages);
-    context.document = pipeline.documents.documentOf(payload) ?? { text: payload.query };
-    const enveloped = pipeline.getEnveloped(context);
-    const document = enveloped.parse(context.document.text);
-    const problems = enveloped.validate(enveloped.schema, document);
-    if (problems.length > 0) return problems;
-    const args: ExecutionArgs = {
-      schema: enveloped.schema,
-      document,
-      operationName: payload.operationName,
-      variableValues: payload.variables,
-      contextValue: await enveloped.contextFactory(),
-      rootValue: undefined,
-    };
-    runs.set(args, { enveloped, id, peer });
-    return args;
-  };
-  const refuseSocket = (peer: Peer, error: unknown) => {
-    const [refusal] = mapAllAndLog(error, newRequestId(), log);
-    const code = refusal?.extensions['code'] === 'RATE_LIMITED' ? TOO_MANY : FORBIDDEN;
-    peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
-  };
-
-  return makeServer<Record<string, unknown>, Peer>({
-    execute: (args) => runOf(args).enveloped.execute(args),
-    async subscribe(args) {
-      const { enveloped, id, peer } = runOf(args);
-      const result = await enveloped.subscribe(args);
-      return isStream(result) ? sendEvents(id, result, peer.send) : result;
-    },
-    connectionInitWaitTimeout: INIT_WAIT_MS,
-    onConnect: async ({ connectionParams, extra: peer }) => {
-      try {
-        const credential = socketCredentialOf(connectionParams, peer.upgradeAuthorization);
-        peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
-      } catch (error) {
-        refuseSocket(peer, error);
-        return false;
-      }
-      if (peer.caller !== null) {
-        peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) =>
-          peer.socket.close(FORBIDDEN, why),
-        );
-      }
-      return true;
-    },
-    onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
-      const operations = Object.keys(subscriptions).length;
-      if (operations > MAX_OPERATIONS_PER_SOCKET || peer.messagesInWork > MAX_MESSAGES_AT_A_TIME) {
-        return [tooManyOperations()];
-      }
-      const { caller, remoteAddress } = peer;
-      const about = { requestId: newRequestId(), remoteAddress, caller, transport: 'websocket' as const };
-      const whenSent = (callback: () => void) => void peer.unsent.set(id, callback);
-      const context = newContext({ ...about, startedAt: clock.now(), whenSent });
-      const refuse = (errors: readonly GraphQLError[]) => {
-        pipeline.logRefusal(context, errors);
-        return errors;
-      };
-      try {
-        const prepared = await prepare(peer, id, payload, context);
-        return Array.isArray(prepared) ? refuse(prepared) : prepared;
-      } catch (error) {
-        return refuse(mapAllAndLog(error, context.requestId, log));
-      }
-    },
-    onNext: (_context: PeerContext, _id, _payload, _args, result) =>
-      result.errors === undefined ? undefined : { ...result, errors: result.errors.map(toWireError) },
-    onError: (_context: PeerContext, _id, _payload, errors) =>
-      errors.flatMap((error) => mapAllAndLog(error, newRequestId(), log)).map(toWireError),
-    onComplete: ({ extra: peer }, id) => {
-      peer.unsent.get(id)?.();
-      peer.unsent.delete(id);
-    },
-    onClose: ({ extra: peer }) => {
-      peer.unwatchCredential();
-      for (const callback of peer.unsent.values()) callback();
-      peer.unsent.clear();
-    },
-  });
-}
-
-type Protocol = ReturnType<typeof createProtocol>;
 
 interface Served {
   request: IncomingMessage;
@@ -288,27 +144,9 @@ function serve(peer: Peer, { request, protocol, admitMessage, log }: Served): vo
   socket.on('error', () => undefined);
 }
 
-function isStream(result: object): result is AsyncIterable<ExecutionResult> {
-  return Symbol.asyncIterator in result;
-}
-
 function retryAfterOf(error: unknown): number {
   const seconds = error instanceof DomainError ? error.details['retryAfterSeconds'] : undefined;
   return typeof seconds === 'number' ? seconds : RETRY_SOCKET_SECONDS;
-}
-
-function tooManyOperations(): GraphQLError {
-  return new GraphQLError(
-    `This socket already runs ${MAX_OPERATIONS_PER_SOCKET} operations; end one of them or open another socket.`,
-    { extensions: { code: 'RATE_LIMITED', details: { limit: MAX_OPERATIONS_PER_SOCKET } } },
-  );
-}
-
-function closeReason(text: string): string {
-  return Buffer.from(text)
-    .subarray(0, MAX_REASON_BYTES)
-    .toString()
-    .replace(/\uFFFD$/, '');
 }
 
 async function closeAll(sockets: WebSocketServer, graceMs: number): Promise<void> {

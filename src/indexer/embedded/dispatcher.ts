@@ -41,19 +41,19 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   const underWay = new Set<Promise<void>>();
   const aborter = new AbortController();
   let isStopped = false;
-  let wasRung = false;
+  let wasWoken = false;
   let claiming: Promise<void> | null = null;
 
   function wake(): void {
-    wasRung = true;
+    wasWoken = true;
     if (!isStopped) claiming ??= claimAll().finally(() => (claiming = null));
   }
 
   async function claimAll(): Promise<void> {
     try {
-      while (wasRung && !isStopped) {
-        wasRung = false;
-        if (await claimSome()) wasRung = true;
+      while (wasWoken && !isStopped) {
+        wasWoken = false;
+        if (await claimSome()) wasWoken = true;
       }
     } catch (error) {
       // The next wake or poll tries again.

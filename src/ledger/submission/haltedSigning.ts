@@ -17,7 +17,7 @@ import { DomainError, messageOf } from '../../lib/errors.ts';
 import type { NextSequences } from '../network/port.ts';
 import { requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
-import { settle } from './settle.ts';
+import { settle, type Confirm } from './settle.ts';
 import { readHalt, takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -120,9 +120,14 @@ async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
  * What the network has seen so far is accounted for. The review stays due where what went to review goes on by itself, so
  * that another instance takes over when this one dies.
  */
-async function endHalt(db: Db, expected: NextSequences, { isProved }: { isProved: boolean }): Promise<void> {
+async function endHalt(
+  db: Db,
+  expected: NextSequences,
+  { isProved, confirm }: { isProved: boolean; confirm?: Confirm | undefined },
+): Promise<void> {
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   await db.transaction(async (tx) => {
+    await confirm?.(tx);
     for (const [address, sequence] of expected) {
       await tx
         .update(signingAccounts)
@@ -172,7 +177,7 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
  * @throws DomainError CONFLICT when signing is not halted, transactions that had landed are undone, or what others sent is
  *   not final yet, so that no read shows what it did; NetworkUnavailable
  */
-export async function resumeSigning(deps: SubmissionDependencies): Promise<string> {
+export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
   const because = await readHalt(deps.db);
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
   const expected = await deps.network.nextSequences('latest');
@@ -180,7 +185,7 @@ export async function resumeSigning(deps: SubmissionDependencies): Promise<strin
   await requireFinal(deps, await deps.network.nextSequences('waiting'));
   await reviewUnsigned(deps, because);
   await deps.network.acceptHistory();
-  await endHalt(deps.db, expected, { isProved: false });
+  await endHalt(deps.db, expected, { isProved: false, confirm });
   deps.log.warn({ because }, 'signing goes on by the word of an operator');
   deps.subjects.notify(NEW_SUBMISSION);
   return because;

@@ -7,7 +7,8 @@ import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { NetworkUnavailable, type NextSequences, type SigningOrder } from '../network/port.ts';
-import { requireKnownSequences, SequenceBehind, SequenceMismatch } from './sequenceSlots.ts';
+import { SequenceBehind, SequenceMismatch } from './sequenceMismatch.ts';
+import { requireKnownSequences } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** Kept until a review ends it, for all instances. */

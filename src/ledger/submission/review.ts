@@ -14,7 +14,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
-import { findOnNetwork, intentOf, settle, type Submission, type Verdict } from './settle.ts';
+import { findOnNetwork, intentOf, settle, type Confirm, type Submission, type Verdict } from './settle.ts';
 import { requireKnownHistory } from './knownHistory.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { readHalt } from './sequenceSlots.ts';
@@ -24,11 +24,18 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 const UNIQUE_VIOLATION = '23505';
 
 /** @throws DomainError NOT_FOUND, CONFLICT when it is not under review, or would be signed though it must not; NetworkUnavailable */
-export async function resumeSubmission(deps: SubmissionDependencies, submissionId: string): Promise<void> {
+export async function resumeSubmission(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  confirm?: Confirm,
+): Promise<void> {
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   if (open.length === 0 && submission.signer === 'CUSTODY') await requireSignable(deps, submission);
-  const subjectId = await deps.db.transaction((tx) => resumeWithin(tx, deps, submissionId));
+  const subjectId = await deps.db.transaction(async (tx) => {
+    await confirm?.(tx);
+    return resumeWithin(tx, deps, submissionId);
+  });
   deps.subjects.notify(subjectId);
   deps.subjects.notify(NEW_SUBMISSION);
 }
@@ -81,17 +88,18 @@ export async function giveUpSubmission(
   deps: SubmissionDependencies,
   submissionId: string,
   reason: string,
+  confirm?: Confirm,
 ): Promise<void> {
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last));
+  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last, confirm));
   if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found) throw doneAlready(submissionId, found);
   const refusal = { reason: 'OTHER', message: `given up by an operator: ${reason}` } as const;
   const dead = open.map(({ hash }) => hash);
-  await settleByOperator(deps, submissionId, last ?? { kind: 'givenUp', dead, refusal });
+  await settleByOperator(deps, submissionId, last ?? { kind: 'givenUp', dead, refusal }, confirm);
 }
 
 /**
@@ -103,11 +111,12 @@ export async function adoptOutcome(
   deps: SubmissionDependencies,
   submissionId: string,
   recordIndex?: number,
+  confirm?: Confirm,
 ): Promise<void> {
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last));
+  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last, confirm));
   const found = await findOnNetwork(deps, intentOf(submission));
   if (!found?.result) {
     throw new DomainError(
@@ -123,7 +132,7 @@ export async function adoptOutcome(
   }
   const dead = open.map(({ hash }) => hash);
   try {
-    await settleByOperator(deps, submissionId, { kind: 'adopted', dead, evidence, result, txHash });
+    await settleByOperator(deps, submissionId, { kind: 'adopted', dead, evidence, result, txHash }, confirm);
   } catch (error) {
     if (!isTaken(error)) throw error;
     throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
@@ -163,8 +172,9 @@ async function settleByOperator(
   deps: SubmissionDependencies,
   submissionId: string,
   verdict: Verdict,
+  confirm: Confirm | undefined,
 ): Promise<void> {
-  if (await settle(deps, submissionId, verdict)) return;
+  if (await settle(deps, submissionId, verdict, confirm)) return;
   throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
 }
 

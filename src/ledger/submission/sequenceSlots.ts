@@ -9,48 +9,7 @@ import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import type { Address, NextSequences, SigningOrder, SequenceSlot } from '../network/port.ts';
-
-/** Network and database disagree about what a signing account has sent. */
-export abstract class SequenceMismatch extends Error {
-  readonly address: Address;
-
-  constructor(address: Address, message: string) {
-    super(message);
-    this.address = address;
-  }
-}
-
-/**
- * The network has seen transactions of a signing account that this database does not know: the key is used elsewhere,
- * or the database was restored from a backup. Calls that look undone may have been done.
- */
-export class SequenceAhead extends SequenceMismatch {
-  override readonly name = 'SequenceAhead';
-
-  constructor(address: Address, message: string) {
-    super(address, `${message}: the key was used elsewhere, or the database is an old copy`);
-  }
-}
-
-/**
- * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is behind,
- * or the network was rolled back below finality. Calls that look done may be undone.
- */
-export class SequenceBehind extends SequenceMismatch {
-  override readonly name = 'SequenceBehind';
-  readonly sequence: bigint;
-  readonly ledger: bigint;
-
-  constructor(address: Address, seen: { sequence: bigint; ledger: bigint }) {
-    super(
-      address,
-      `sequence ${seen.sequence} of ${address} landed in ledger ${seen.ledger}, but the network calls it unused: it was ` +
-        'rolled back below finality, or the node was restored from an older state',
-    );
-    this.sequence = seen.sequence;
-    this.ledger = seen.ledger;
-  }
-}
+import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
 
 /**
  * True of an attempt that holds its slot: undecided, first in its slot, and not under review. An attempt under review

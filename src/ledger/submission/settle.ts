@@ -29,6 +29,9 @@ type OperatorsVerdict =
   /** Its effect was made by a transaction that this database does not know. */
   | { kind: 'adopted'; dead: readonly string[]; evidence: string; result: CallResult; txHash: string | null };
 
+/** A condition of an operator's decision, checked and ended in the transaction that the decision takes effect in. */
+export type Confirm = (tx: Tx) => Promise<void>;
+
 export function intentOf(submission: Submission): Intent {
   return {
     submissionId: submission.id,
@@ -51,11 +54,15 @@ export async function findOnNetwork(
   return (await effectsFor(deps, intent).findOnNetwork?.(intent)) ?? null;
 }
 
-/** @returns true when this call settled it; false when it was settled before */
+/**
+ * @param confirm what has to hold for it, under the submission's lock: it settles nothing when this throws
+ * @returns true when this call settled it; false when it was settled before
+ */
 export async function settle(
   deps: SubmissionDependencies,
   submissionId: string,
   verdict: Verdict,
+  confirm?: Confirm,
 ): Promise<boolean> {
   const at = deps.clock.now();
   const settled = await deps.db.transaction(async (tx) => {
@@ -67,6 +74,7 @@ export async function settle(
       .for('update');
     if (!submission || isSettled(submission.state)) return null;
     if (await isOutdated(tx, submission, verdict)) return null;
+    await confirm?.(tx);
     await applyVerdict(tx, deps, submission, verdict, at);
     await deps.checkpoint('settlement-uncommitted');
     return submission;

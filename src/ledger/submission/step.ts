@@ -29,7 +29,8 @@ import { settleOrReview } from './failedSettlement.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
-import { readSigningState, requireKnownSequences, SequenceMismatch } from './sequenceSlots.ts';
+import { SequenceMismatch } from './sequenceMismatch.ts';
+import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { StepBatches } from './stepBatches.ts';
 import type { SubmissionDependencies } from './submission.ts';
 

@@ -12,7 +12,7 @@ import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../network/port.ts';
 import { findOpenAttemptsOf, readLastNumbers, type Attempt } from './attempts.ts';
 import { effectsFor, type LandedTogether } from './effects.ts';
-import { SequenceMismatch } from './sequenceSlots.ts';
+import { SequenceMismatch } from './sequenceMismatch.ts';
 import { intentOf, settle, type Submission, type Verdict } from './settle.ts';
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
 import { signAttempts, type Signed, type SigningRequest } from './signAttempt.ts';

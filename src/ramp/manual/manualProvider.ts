@@ -5,7 +5,7 @@
 import { and, eq } from 'drizzle-orm';
 import { z } from 'zod';
 import type { Clock } from '../../lib/clock.ts';
-import type { Db } from '../../db/connection.ts';
+import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
@@ -27,9 +27,10 @@ export interface ManualControls {
   /**
    * Records a session's status as the operator states it. Sends the platform a callback, which may fail: the platform
    * polls as well.
+   * @param confirm what has to hold for it, in the same transaction: nothing changes when this throws
    * @throws DomainError NOT_FOUND
    */
-  setStatus(sessionId: string, status: RampStatus): Promise<RampSession>;
+  setStatus(sessionId: string, status: RampStatus, confirm?: (tx: Tx) => Promise<void>): Promise<RampSession>;
 }
 
 type ManualProvider = RampProvider & ManualControls;
@@ -44,11 +45,7 @@ const callbackBody = z.object({ sessionId: z.string().regex(SESSION_ID_PATTERN) 
 export function createManualProvider(options: ManualProviderOptions): ManualProvider {
   const { db, clock } = options;
 
-  async function statusOf(sessionId: string): Promise<RampStatus> {
-    const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
-    if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
-    return session.status;
-  }
+  const statusOf = (sessionId: string) => readStatus(db, sessionId);
 
   async function findSessionByReference(reference: string): Promise<RampSession | null> {
     const [session] = await db
@@ -97,17 +94,26 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
       return statusOf(sessionId);
     },
 
-    async setStatus(sessionId, status) {
-      const changed = await db
-        .update(manualRampSessions)
-        .set({ status, changedAt: clock.now() })
-        .where(eq(manualRampSessions.id, sessionId))
-        .returning({ id: manualRampSessions.id });
+    async setStatus(sessionId, status, confirm) {
+      const changed = await db.transaction(async (tx) => {
+        await confirm?.(tx);
+        return tx
+          .update(manualRampSessions)
+          .set({ status, changedAt: clock.now() })
+          .where(eq(manualRampSessions.id, sessionId))
+          .returning({ id: manualRampSessions.id });
+      });
       if (changed.length === 0) throw new DomainError('NOT_FOUND', noSession(sessionId));
       await callBack(options, sessionId);
       return { sessionId, status };
     },
   };
+}
+
+async function readStatus(db: ManualProviderOptions['db'], sessionId: string): Promise<RampStatus> {
+  const [session] = await db.select().from(manualRampSessions).where(eq(manualRampSessions.id, sessionId));
+  if (!session) throw new DomainError('RAMP_REJECTED', noSession(sessionId));
+  return session.status;
 }
 
 function noSession(sessionId: string): string {

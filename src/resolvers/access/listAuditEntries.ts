@@ -17,8 +17,15 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-/** A stored outcome that is neither OK nor DRY_RUN is an error code. */
-type AuditOutcome = 'OK' | 'DRY_RUN' | 'FAILED';
+/** A stored outcome that is none of these is an error code. */
+const GOOD_OUTCOMES = ['OK', 'DRY_RUN', 'READ'] as const;
+
+export type AuditOutcome = (typeof GOOD_OUTCOMES)[number] | 'FAILED';
+
+/** Null while there is none. */
+export function outcomeOf({ outcome }: Pick<AuditEntry, 'outcome'>): AuditOutcome | null {
+  return outcome === null ? null : (GOOD_OUTCOMES.find((good) => good === outcome) ?? 'FAILED');
+}
 
 interface AuditFilter {
   callerSubjects?: readonly string[] | null | undefined;
@@ -79,7 +86,7 @@ function namesOneOf(subjectIds: readonly string[]) {
 
 function hasOutcome(outcome: AuditOutcome) {
   return outcome === 'FAILED'
-    ? notInArray(auditEntries.outcome, ['OK', 'DRY_RUN'])
+    ? notInArray(auditEntries.outcome, [...GOOD_OUTCOMES])
     : eq(auditEntries.outcome, outcome);
 }
 

@@ -22,6 +22,6 @@ export async function revokeApiKey(
   deps.credentialSignal.notify(id);
   const apiKey = await findApiKey(deps, id);
   if (apiKey === null)
-    throw new DomainError('NOT_FOUND', `There is no API key ${id}.`, { field: 'input.id' });
+    throw new DomainError('NOT_FOUND', `There is no API key ${id}.`, { field: 'input.apiKeyId' });
   return apiKey;
 }

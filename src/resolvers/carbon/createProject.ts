@@ -16,6 +16,7 @@ import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { awaitSubject } from '../core/awaitSubject.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
 import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
@@ -24,7 +25,7 @@ type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'subjects' 
 
 const CARBON_TOKEN_SYMBOL = 'CARB';
 
-interface CreateProjectInput {
+export interface CreateProjectInput {
   creditType: string;
   verificationBodyRef: string;
   vintageYear: number;
@@ -39,6 +40,7 @@ interface CreateProjectInput {
 }
 
 /**
+ * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the project in the state reached when the wait ended.
  * @throws DomainError BAD_USER_INPUT (the price), CONFLICT (the asset id is taken by other facts), IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
  */
@@ -46,13 +48,11 @@ export async function createProject(
   deps: CreateProjectNeeds,
   developerId: string,
   asked: CreateProjectInput,
+  grant?: Grant,
 ): Promise<Project> {
-  const { pricePerTonne = null } = asked;
-  const input = {
-    ...asked,
-    pricePerTonne: pricePerTonne && checkPrice(pricePerTonne, 'input.pricePerTonne'),
-  };
-  const projectId = (await record(deps, developerId, input)) ?? (await sameProject(deps, developerId, input));
+  const input = checkedProject(asked);
+  const projectId =
+    (await record(deps, developerId, input, grant)) ?? (await sameProject(deps, developerId, input, grant));
   deps.subjects.notify(NEW_SUBMISSION);
 
   const project = await awaitSubject(
@@ -74,20 +74,28 @@ export async function createProject(
   return project;
 }
 
+/** With its price in the form that is kept. @throws DomainError BAD_USER_INPUT (the price) */
+export function checkedProject(input: CreateProjectInput): CreateProjectInput {
+  const { pricePerTonne = null } = input;
+  return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne, 'input.pricePerTonne') };
+}
+
 /** Commits the project and the intent to deploy; null when its asset id is taken. */
 async function record(
   deps: Needs<'db' | 'clock' | 'ids' | 'saltKey'>,
   developerId: string,
   input: CreateProjectInput,
+  grant: Grant | undefined,
 ): Promise<string | null> {
-  const id = deps.ids.next();
+  const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
   const facts = factsOf(input);
   const deploySalt = deploySaltOf(deps.saltKey, facts.assetKey);
   return deps.db
     .transaction(async (tx) => {
-      const first = await reserveKey(tx, idempotentRequest(developerId, input), id, now);
+      const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
       if (first !== null) return first;
+      await grant?.confirm(tx);
       const inserted = await tx
         .insert(projects)
         .values({ ...facts, id, developerId, deploySalt, state: 'DEPLOYING', createdAt: now })
@@ -136,6 +144,7 @@ async function sameProject(
   deps: Needs<'db' | 'clock'>,
   developerId: string,
   input: CreateProjectInput,
+  grant: Grant | undefined,
 ): Promise<string> {
   const facts = factsOf(input);
   const existing = await findProjectByAsset(deps, facts.assetId);
@@ -145,7 +154,9 @@ async function sameProject(
       `Project ${facts.assetId} was refused just now. Send the request again.`,
     );
   }
+  // An approval is of a new project.
   const isSame =
+    grant === undefined &&
     existing.developerId === developerId &&
     Object.entries(facts).every(([name, value]) => existing[name as keyof typeof facts] === value);
   if (!isSame) {
@@ -156,13 +167,17 @@ async function sameProject(
       { field: 'input.verificationBodyRef', assetId: facts.assetId },
     );
   }
-  const request = idempotentRequest(developerId, input);
+  const request = projectRequest(developerId, input);
   await deps.db.transaction((tx) => reserveKey(tx, request, existing.id, deps.clock.now()));
   return existing.id;
 }
 
+export function assetIdOf(input: Pick<CreateProjectInput, 'verificationBodyRef' | 'vintageYear'>): string {
+  return `${input.verificationBodyRef}-${input.vintageYear}`;
+}
+
 function factsOf(input: CreateProjectInput) {
-  const assetId = `${input.verificationBodyRef}-${input.vintageYear}`;
+  const assetId = assetIdOf(input);
   return {
     assetId,
     assetKey: assetKeyOf(assetId),
@@ -186,7 +201,7 @@ function deploySaltOf(saltKey: Uint8Array, assetKey: string): string {
   return `0x${createHmac('sha256', saltKey).update(`carbon-credit:${assetKey}`).digest('hex')}`;
 }
 
-function idempotentRequest(developerId: string, input: CreateProjectInput): IdempotentRequest {
+export function projectRequest(developerId: string, input: CreateProjectInput): IdempotentRequest {
   const { idempotencyKey, pricePerTonne, ...rest } = input;
   return {
     callerId: developerId,

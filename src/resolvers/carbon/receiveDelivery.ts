@@ -6,6 +6,7 @@ import { and, asc, count, desc, eq, gt, or, sql } from 'drizzle-orm';
 import { earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHint, type RetirementHint } from '../../indexer/retirementEvent.ts';
 import { verifySignature } from '../../lib/signature.ts';
+import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from './findProject.ts';
 
@@ -63,7 +64,7 @@ function isVerified({ rawBody, signature }: Delivery, secrets: readonly string[]
 
 async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
   const rows = await deps.db
-    .select({ sealedSecret: indexerRegistrations.sealedSecret })
+    .select({ id: indexerRegistrations.id, sealedSecret: indexerRegistrations.sealedSecret })
     .from(indexerRegistrations)
     .where(
       or(
@@ -73,8 +74,8 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     )
     .orderBy(desc(indexerRegistrations.createdAt))
     .limit(MAX_LIVE_SECRETS);
-  return rows.flatMap(({ sealedSecret }) =>
-    sealedSecret === null ? [] : [deps.sealer.unseal(sealedSecret)],
+  return rows.flatMap(({ id, sealedSecret }) =>
+    sealedSecret === null ? [] : [deps.sealer.unseal(sealedSecret, sealedPlace('registrationSecret', id))],
   );
 }
 

@@ -11,11 +11,13 @@ import type { Healer } from '../../feed/healer.ts';
 import type { IndexerClient } from '../../indexer/client.ts';
 import type { Books } from '../../ledger/books/books.ts';
 import type { ClockControl } from '../../ledger/network/clockControl.ts';
+import type { TokenRevocations } from '../../identity/tokenRevocations.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import type { SubmissionDependencies } from '../../ledger/submission/submission.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
+import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
 import type { SubjectFollower } from './subjectFollower.ts';
 import type { TransparencyLogs } from '../../transparency/logs.ts';
 import type { Sealer } from '../../lib/sealer.ts';
@@ -35,8 +37,9 @@ export interface Dependencies {
   submission: SubmissionDependencies;
   /** Notified with a subject's id when its state changed. */
   subjects: ChangeSignal;
-  /** Notified with an API key's id when it was revoked. */
+  /** Notified with an API key's id when it was revoked, and when tokens were. */
   credentialSignal: ChangeSignal;
+  tokenRevocations: TokenRevocations;
   feed: FeedDependencies;
   healer: Healer;
   follower: FeedFollower;
@@ -47,6 +50,7 @@ export interface Dependencies {
   ramp: RampProvider;
   /** Operators' controls of the manual provider; null when another provider is configured. */
   manualRamp: ManualControls | null;
+  approvalPolicy: ApprovalPolicy;
   /** Country of a receipt whose deposit names none. ISO 3166-1 alpha-2. */
   receiptCountryCode: string;
   sealer: Sealer;

@@ -44,19 +44,50 @@ interface Followed {
   wakes: Set<() => void>;
 }
 
+interface Shared {
+  followed: Map<string, Followed>;
+  /** Reads these ids soon, together with what else is due. */
+  look(ids: Iterable<string>): void;
+  /** Numbers the reads, which follow each other: a later one never shows an older state. */
+  round(): number;
+  isClosed(): boolean;
+  close(): void;
+}
+
 export function createSubjectFollower(deps: {
   db: Db;
   subjects: Pick<ChangeSignal, 'onNotify'>;
   log: Logger;
 }): SubjectFollower {
+  const shared = createSharedReads(deps.db, deps.log);
+  const { followed, look } = shared;
+  let stopListening: (() => void) | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  return {
+    follow: ((kind: Followed['kind'], first: { id: string }, signal: AbortSignal) =>
+      follow(shared, kind, first, signal)) as unknown as SubjectFollower['follow'],
+    start() {
+      stopListening = deps.subjects.onNotify((key) => {
+        if (key === null) look(followed.keys());
+        else if (followed.has(key)) look([key]);
+      });
+      timer = setInterval(() => look(followed.keys()), LOOK_AT_ALL_MS).unref();
+    },
+    close() {
+      clearInterval(timer);
+      stopListening?.();
+      shared.close();
+      for (const { wakes } of followed.values()) for (const wake of wakes) wake();
+    },
+  };
+}
+
+function createSharedReads(db: Db, log: Logger): Shared {
   const followed = new Map<string, Followed>();
   const due = new Set<string>();
   let isClosed = false;
-  /** Numbers the reads, which follow each other: a later one never shows an older state. */
   let round = 0;
   let reading = false;
-  let stopListening: (() => void) | undefined;
-  let timer: NodeJS.Timeout | undefined;
 
   function look(ids: Iterable<string>): void {
     for (const id of ids) due.add(id);
@@ -76,79 +107,79 @@ export function createSubjectFollower(deps: {
       for (const kind of new Set(entries.map((entry) => entry.kind))) {
         const alike = entries.filter((entry) => entry.kind === kind);
         for (let i = 0; i < alike.length; i += MAX_READ_TOGETHER) {
-          await readTogether(kind, alike.slice(i, i + MAX_READ_TOGETHER)).catch((error: unknown) => {
+          const together = alike.slice(i, i + MAX_READ_TOGETHER);
+          await readTogether(db, kind, together, round).catch((error: unknown) => {
             // The next look at all reads them again.
-            deps.log.warn({ error: messageOf(error) }, 'followed subjects not read');
+            log.warn({ error: messageOf(error) }, 'followed subjects not read');
           });
         }
       }
     }
   }
 
-  async function readTogether(kind: Followed['kind'], entries: readonly Followed[]): Promise<void> {
-    const now = await kind.readMany(
-      deps.db,
-      entries.map(({ id }) => id),
-    );
-    for (const entry of entries) {
-      const subject = now.get(entry.id);
-      if (subject === undefined) continue;
-      entry.newest = { subject, shown: shownOf(kind, subject), round };
-      for (const wake of entry.wakes) wake();
-    }
-  }
-
-  async function* follow(
-    kind: Followed['kind'],
-    first: { id: string },
-    signal: AbortSignal,
-  ): AsyncGenerator<{ id: string }, void, void> {
-    yield first;
-    if (kind.isFinal(first)) return;
-    const entry = followed.get(first.id) ?? { id: first.id, kind, newest: null, wakes: new Set() };
-    followed.set(first.id, entry);
-    let wake = () => {};
-    const wakeNow = () => wake();
-    entry.wakes.add(wakeNow);
-    signal.addEventListener('abort', wakeNow);
-    // What has changed since the caller's read may have been notified before this; what was read before it is too old.
-    const tooOld = round;
-    look([first.id]);
-    let given = shownOf(kind, first);
-    try {
-      while (!signal.aborted && !isClosed) {
-        const { newest } = entry;
-        if (newest !== null && newest.round > tooOld && newest.shown !== given) {
-          given = newest.shown;
-          yield newest.subject;
-          if (kind.isFinal(newest.subject)) return;
-        } else {
-          await new Promise<void>((resolve) => (wake = resolve));
-        }
-      }
-    } finally {
-      signal.removeEventListener('abort', wakeNow);
-      entry.wakes.delete(wakeNow);
-      if (entry.wakes.size === 0) followed.delete(first.id);
-    }
-  }
-
   return {
-    follow: follow as unknown as SubjectFollower['follow'],
-    start() {
-      stopListening = deps.subjects.onNotify((key) => {
-        if (key === null) look(followed.keys());
-        else if (followed.has(key)) look([key]);
-      });
-      timer = setInterval(() => look(followed.keys()), LOOK_AT_ALL_MS).unref();
-    },
+    followed,
+    look,
+    round: () => round,
+    isClosed: () => isClosed,
     close() {
-      clearInterval(timer);
-      stopListening?.();
       isClosed = true;
-      for (const { wakes } of followed.values()) for (const wake of wakes) wake();
     },
   };
+}
+
+async function readTogether(
+  db: Db,
+  kind: Followed['kind'],
+  entries: readonly Followed[],
+  round: number,
+): Promise<void> {
+  const now = await kind.readMany(
+    db,
+    entries.map(({ id }) => id),
+  );
+  for (const entry of entries) {
+    const subject = now.get(entry.id);
+    if (subject === undefined) continue;
+    entry.newest = { subject, shown: shownOf(kind, subject), round };
+    for (const wake of entry.wakes) wake();
+  }
+}
+
+async function* follow(
+  { followed, look, round, isClosed }: Shared,
+  kind: Followed['kind'],
+  first: { id: string },
+  signal: AbortSignal,
+): AsyncGenerator<{ id: string }, void, void> {
+  yield first;
+  if (kind.isFinal(first)) return;
+  const entry = followed.get(first.id) ?? { id: first.id, kind, newest: null, wakes: new Set() };
+  followed.set(first.id, entry);
+  let wake = () => {};
+  const wakeNow = () => wake();
+  entry.wakes.add(wakeNow);
+  signal.addEventListener('abort', wakeNow);
+  // What has changed since the caller's read may have been notified before this; what was read before it is too old.
+  const tooOld = round();
+  look([first.id]);
+  let given = shownOf(kind, first);
+  try {
+    while (!signal.aborted && !isClosed()) {
+      const { newest } = entry;
+      if (newest !== null && newest.round > tooOld && newest.shown !== given) {
+        given = newest.shown;
+        yield newest.subject;
+        if (kind.isFinal(newest.subject)) return;
+      } else {
+        await new Promise<void>((resolve) => (wake = resolve));
+      }
+    }
+  } finally {
+    signal.removeEventListener('abort', wakeNow);
+    entry.wakes.delete(wakeNow);
+    if (entry.wakes.size === 0) followed.delete(first.id);
+  }
 }
 
 export function byId<Subject extends { id: string }>(

@@ -5,6 +5,7 @@ import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -48,6 +49,8 @@ function matching({ states, calls, reviewCauses, from, until }: SubmissionFilter
     isAmong(submissions.state, states),
     isAmong(submissions.kind, calls),
     isAmong(submissions.reviewCause, reviewCauses),
+    // Those alone have a cause, and an index.
+    reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
     isWithin(submissions.createdAt, from, until),
   );
 }
@@ -55,6 +58,13 @@ function matching({ states, calls, reviewCauses, from, until }: SubmissionFilter
 export async function findSubmission(deps: Needs<'db'>, id: string): Promise<Submission | null> {
   const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, id));
   return submission ?? null;
+}
+
+/** @throws DomainError NOT_FOUND */
+export async function requireSubmission(deps: Needs<'db'>, id: string): Promise<Submission> {
+  const submission = await findSubmission(deps, id);
+  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
+  return submission;
 }
 
 export function submissionCursor(submission: Submission): KeysetCursor {

@@ -18,6 +18,7 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { OFF_RAMP_SESSIONS, closeReview, lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
 import {
   findOffRampSession,
   isAsAgreed,
@@ -37,7 +38,7 @@ const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
 export const SESSION_REVIEW_DECISIONS = ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT'] as const;
 export type SessionReviewDecision = (typeof SESSION_REVIEW_DECISIONS)[number];
 
-interface SessionReviewInput {
+export interface SessionReviewInput {
   /** Our reference of the session. */
   offRampSessionId: string;
   decision: SessionReviewDecision;
@@ -53,6 +54,7 @@ export async function resolveSessionReview(
   deps: ResolveSessionReviewNeeds,
   operatorId: string,
   input: SessionReviewInput,
+  grant?: Grant,
 ): Promise<OffRampSession> {
   const { offRampSessionId, decision, note } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
@@ -63,6 +65,7 @@ export async function resolveSessionReview(
   await deps.db.transaction(async (tx) => {
     // Lock order of offRampMoves.ts: settling locks the submission before the session.
     const undecided = await findUndecided(tx, offRampSessionId, 'lock');
+    await grant?.confirm(tx);
     const current = await lockForDecision(tx, deps, offRampSessionId);
     const review = await openReviewOf(tx, current);
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note });

@@ -3,13 +3,15 @@
  */
 import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
 
 /** @returns why signing was halted. @throws DomainError CONFLICT when it is not; NetworkUnavailable */
 export async function resumeSigning(
   deps: Needs<'submission' | 'log'>,
   operatorId: string,
   input: { reason: string },
+  grant?: Grant,
 ): Promise<{ haltedBecause: string }> {
   deps.log.warn({ operatorId, reason: input.reason }, 'an operator resumes signing');
-  return { haltedBecause: await resume(deps.submission) };
+  return { haltedBecause: await resume(deps.submission, grant?.confirm) };
 }

@@ -7,6 +7,7 @@
 import { and, eq, inArray, isNotNull, ne, sql } from 'drizzle-orm';
 import { withAdvisoryLock } from '../../db/advisoryLock.ts';
 import { indexerRegistrations } from '../../db/tables/index.ts';
+import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Db } from '../../db/connection.ts';
 import { retryEarlyDeliveries } from '../carbon/receiveDelivery.ts';
@@ -57,6 +58,7 @@ async function register(deps: RegisterNeeds): Promise<string> {
   const url = deps.retirementsHookUrl;
   await deps.db.insert(indexerRegistrations).values({ id, url, state: 'REGISTERING', createdAt: sql`now()` });
   const webhook = await deps.indexer.registerWebhook(url, ALL_EVENTS);
+  const sealedSecret = deps.sealer.seal(webhook.secret, sealedPlace('registrationSecret', id));
   await deps.db.transaction(async (tx) => {
     await tx
       .update(indexerRegistrations)
@@ -64,7 +66,7 @@ async function register(deps: RegisterNeeds): Promise<string> {
       .where(and(ne(indexerRegistrations.state, 'REPLACED'), ne(indexerRegistrations.id, id)));
     await tx
       .update(indexerRegistrations)
-      .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret: deps.sealer.seal(webhook.secret) })
+      .set({ state: 'LIVE', webhookId: webhook.id, sealedSecret })
       .where(eq(indexerRegistrations.id, id));
   });
   await removeOthers(deps, webhook.id);

@@ -49,7 +49,7 @@ export async function storeAct(db: Pick<Tx, 'insert'>, act: PreparedAct): Promis
 export function requireHolder(deps: Needs<'network'>, text: string): Address {
   const { network } = deps;
   const holder = network.normalizeAddress(text);
-  const field = 'input.holder';
+  const field = 'input.holderAddress';
   if (holder === null) {
     throw new DomainError('BAD_USER_INPUT', `"${text}" is not an address of the network "${network.name}".`, {
       field,

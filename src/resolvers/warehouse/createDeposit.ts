@@ -7,7 +7,7 @@
  * The effects of the two network calls are in receiptEffects.ts.
  */
 import { createHmac } from 'node:crypto';
-import { eq, max, sql } from 'drizzle-orm';
+import { eq, max } from 'drizzle-orm';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
 import { receipts } from '../../db/tables/index.ts';
@@ -18,8 +18,10 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
 import { awaitSubject } from '../core/awaitSubject.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
 import { findReceiptById, type Receipt } from './findReceipt.ts';
-import { reserveKey } from '../core/idempotency.ts';
+import { lockWarehouse, requireWithinCap } from './issuanceCaps.ts';
+import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
@@ -50,16 +52,18 @@ export interface CreateDepositInput {
 
 /**
  * @param defaultCountryCode of a deposit whose input names no country.
+ * @param grant of a request for approval, whose idempotency key is reserved already
  * @returns the receipt in the state reached when the wait ended.
- * @throws DomainError BAD_USER_INPUT, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
+ * @throws DomainError BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED
  */
 export async function createDeposit(
   deps: CreateDepositNeeds,
   warehouseOperatorId: string,
   input: CreateDepositInput,
   defaultCountryCode: string,
+  grant?: Grant,
 ): Promise<Receipt> {
-  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode);
+  const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode, grant);
   deps.subjects.notify(NEW_SUBMISSION);
   const receipt = await awaitSubject(
     deps,
@@ -101,20 +105,15 @@ async function record(
   warehouseOperatorId: string,
   input: CreateDepositInput,
   defaultCountryCode: string,
+  grant: Grant | undefined,
 ): Promise<string> {
-  const { idempotencyKey, ...rest } = input;
-  const id = deps.ids.next();
+  const id = grant?.requestId ?? deps.ids.next();
   const now = deps.clock.now();
   const facts = await checkedFacts(deps, input, defaultCountryCode, now);
-  const request = {
-    callerId: warehouseOperatorId,
-    operation: 'createDeposit',
-    key: idempotencyKey,
-    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
-  };
   return deps.db.transaction(async (tx) => {
-    const first = await reserveKey(tx, request, id, now);
+    const first = grant ? null : await reserveKey(tx, depositRequest(warehouseOperatorId, input), id, now);
     if (first !== null) return first;
+    await grant?.confirm(tx);
     const receipt = await insertReceipt(tx, deps, {
       ...facts,
       id,
@@ -124,6 +123,16 @@ async function record(
     await enqueueSubmission(tx, deps, { subjectType: 'RECEIPT', subjectId: id, call: deployCallOf(receipt) });
     return id;
   });
+}
+
+export function depositRequest(warehouseOperatorId: string, input: CreateDepositInput): IdempotentRequest {
+  const { idempotencyKey, ...rest } = input;
+  return {
+    callerId: warehouseOperatorId,
+    operation: 'createDeposit',
+    key: idempotencyKey,
+    input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),
+  };
 }
 
 type ReceiptFacts = ReturnType<typeof factsOf> & Pick<Receipt, 'id' | 'createdAt' | 'confirmedBy'>;
@@ -151,6 +160,7 @@ async function checkedFacts(
 
 async function insertReceipt(tx: Tx, deps: Needs<'saltKey'>, facts: ReceiptFacts): Promise<Receipt> {
   const assetMillis = await nextAssetMillis(tx, facts.warehouseId, facts.createdAt);
+  await requireWithinCap(tx, facts);
   const [receipt] = await tx
     .insert(receipts)
     .values({
@@ -200,7 +210,7 @@ function factsOf(input: CreateDepositInput & { countryCode: string }, depositDat
  * serialized, so that two in the same millisecond get different asset ids.
  */
 async function nextAssetMillis(tx: Tx, warehouseId: string, now: Date): Promise<bigint> {
-  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`receipt:${warehouseId}`}, 0))`);
+  await lockWarehouse(tx, warehouseId);
   const [latest] = await tx
     .select({ assetMillis: max(receipts.assetMillis) })
     .from(receipts)

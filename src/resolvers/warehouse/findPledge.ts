@@ -56,22 +56,34 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
+/** All of a receipt's, or those of one lender. */
+export interface PledgeFilter {
+  receiptId: string;
+  lenderId: string | undefined;
+}
+
+const matching = ({ receiptId, lenderId }: PledgeFilter) =>
+  and(
+    eq(receiptPledges.receiptId, receiptId),
+    lenderId === undefined ? undefined : eq(receiptPledges.lenderId, lenderId),
+  );
+
 export async function listPledges(
   deps: Needs<'db'>,
-  receiptId: string,
+  filter: PledgeFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<ReceiptPledge[]> {
   const { where, orderBy } = keyset(NEWEST_FIRST, page);
   return deps.db
     .select()
     .from(receiptPledges)
-    .where(and(where, eq(receiptPledges.receiptId, receiptId)))
+    .where(and(where, matching(filter)))
     .orderBy(...orderBy)
     .limit(page.limit);
 }
 
-export function countPledges(deps: Needs<'db'>, receiptId: string): Promise<number> {
-  return countRows(deps.db, receiptPledges, eq(receiptPledges.receiptId, receiptId));
+export function countPledges(deps: Needs<'db'>, filter: PledgeFilter): Promise<number> {
+  return countRows(deps.db, receiptPledges, matching(filter));
 }
 
 export function pledgeCursor(pledge: ReceiptPledge): KeysetCursor {

@@ -9,6 +9,7 @@ import {
   countAuditEntries,
   findAuditEntry,
   listAuditEntries,
+  outcomeOf,
   type AuditEntry,
 } from '../../resolvers/access/listAuditEntries.ts';
 import { forRoles } from '../core/access.ts';
@@ -29,10 +30,11 @@ import {
 import { encodeGlobalId } from '../core/globalIds.ts';
 
 const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
-  description: 'How a mutation ended.',
+  description: 'How what an entry is about ended.',
   values: {
     OK: { description: 'It was answered without an error.' },
     DRY_RUN: { description: 'A dry run found nothing wrong, and nothing was changed.' },
+    READ: { description: 'A query or subscription: an operator was shown data of others.' },
     FAILED: { description: 'It was answered with an error: `errorCode` tells which.' },
   },
 });
@@ -41,13 +43,16 @@ const AuditEntryRef = builder.objectRef<AuditEntry>('AuditEntry');
 
 builder.node(AuditEntryRef, {
   description:
-    'One mutation field of one request. The entry is written before the field runs, or with its effect, and never changed or ' +
-    'removed; its outcome is added once. Visible to operators.',
+    'One mutation field of one request, or one field of a query or subscription with which an operator read data of others. The ' +
+    'entry is written before the mutation runs, or with its effect, and never changed or removed; its outcome is added once. ' +
+    'That of a read is written before it is answered. Visible to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
-    field: t.exposeString('field', { description: 'The mutation: createProject, retire, …' }),
+    field: t.exposeString('field', {
+      description: 'The mutation, or what was read: createProject, retire, receipts, …',
+    }),
     callerSubject: t.exposeString('callerSubject', {
       nullable: true,
       description: "The caller's subject; null for a caller without a token.",
@@ -71,7 +76,7 @@ builder.node(AuditEntryRef, {
       description: 'When it was requested, in Unix seconds.',
       resolve: ({ startedAt }) => unixSeconds(startedAt),
     }),
-    endedAt: t.field({
+    finishedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When it ended, in Unix seconds; null before.',
@@ -81,23 +86,23 @@ builder.node(AuditEntryRef, {
       type: AuditOutcomeEnum,
       nullable: true,
       description: 'How it ended; null while it runs, and permanently when the server was killed meanwhile.',
-      resolve: ({ outcome }) =>
-        outcome === null || outcome === 'OK' || outcome === 'DRY_RUN' ? outcome : 'FAILED',
+      resolve: outcomeOf,
     }),
     errorCode: t.field({
       type: ErrorCodeEnum,
       nullable: true,
       description: 'The code of the error that it was answered with; null unless it FAILED.',
-      resolve: ({ outcome }) =>
-        outcome === 'OK' || outcome === 'DRY_RUN' ? null : (outcome as ErrorCode | null),
+      resolve: (entry) => (outcomeOf(entry) === 'FAILED' ? (entry.outcome as ErrorCode) : null),
     }),
     subjectIds: t.exposeStringList('subjectIds', {
-      description: 'The ids and addresses that the input named or the answer had.',
+      description:
+        'The ids and addresses that the input named or the answer had. Of a read, also whose data was shown: at most 256, and ' +
+        'the others in further entries of the request.',
     }),
   }),
 });
 
-const AuditFilterInput = builder.inputType('AuditFilter', {
+const AuditFilterInput = builder.inputType('AuditEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     callerSubjects: t.stringList({
@@ -111,7 +116,7 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
     }),
     fields: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf('Of one of these mutations, such as "retire"'),
+      description: oneOf('Of one of these fields, such as "retire"'),
     }),
     outcomes: t.field({ type: [AuditOutcomeEnum], description: 'With one of these outcomes.' }),
     errorCodes: t.field({ type: [ErrorCodeEnum], description: 'FAILED with one of these codes.' }),
@@ -120,10 +125,7 @@ const AuditFilterInput = builder.inputType('AuditFilter', {
     }),
     subjectIds: t.stringList({
       validate: { schema: keywordList },
-      description: oneOf(
-        "That name one of these UUIDs, addresses or buyerIds. What a buyer did without naming a `buyerId` is found by the buyer's " +
-          '`callerSubjects`',
-      ),
+      description: `${oneOf('That name one of these UUIDs, addresses or buyerIds')} What a buyer did without naming a \`buyerId\` is found by the buyer's \`callerSubjects\`.`,
     }),
     requestIds: t.stringList({
       validate: { schema: keywordList },
@@ -141,14 +143,19 @@ builder.queryField('auditEntries', (t) =>
     {
       ...forRoles(
         ['operator'],
-        'The audit log: one entry for each mutation field, newest first, a page at a time.',
+        'The audit log: one entry for each mutation field, and for what operators read of others, newest first, a page at a ' +
+          'time. `outcomes: [READ]` selects the latter.',
       ),
       type: AuditEntryRef,
       nullable: true,
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
         const { unfinished, apiKeyIds, ...rest } = args.filter ?? {};
-        const filter = { ...rest, isUnfinished: unfinished, apiKeyIds: apiKeyIds?.map(({ id }) => id) };
+        const filter = {
+          ...rest,
+          isUnfinished: unfinished,
+          apiKeyIds: apiKeyIds?.map(({ id }) => id),
+        };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),
           cursorOf: auditCursor,

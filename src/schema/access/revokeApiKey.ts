@@ -11,7 +11,7 @@ import { builder } from '../core/builder.ts';
 const RevokeApiKeyInput = builder.inputType('RevokeApiKeyInput', {
   description: 'The key to revoke.',
   fields: (t) => ({
-    id: t.globalID({ for: ApiKeyRef, required: true, description: 'The `id` of the API key.' }),
+    apiKeyId: t.globalID({ for: ApiKeyRef, required: true, description: 'The `id` of the API key.' }),
   }),
 });
 
@@ -32,8 +32,9 @@ builder.mutationField('revokeApiKey', (t) =>
     type: RevokeApiKeyPayload,
     nullable: true,
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key.' }) },
-    recordedInput: { subjects: ['id'] },
+    recordedInput: { subjects: ['apiKeyId'] },
+    safeWithoutKey: 'a revoked key stays revoked',
     resolve: (_root, { input }, { caller, dependencies }) =>
-      revokeApiKey(dependencies, subjectOf(caller), input.id.id),
+      revokeApiKey(dependencies, subjectOf(caller), input.apiKeyId.id),
   }),
 );

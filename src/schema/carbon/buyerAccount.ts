@@ -6,6 +6,7 @@ import { countBalances, listBalances, type BuyerBalance } from '../../resolvers/
 import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { listNames, pageOf, valueCursors } from '../core/paging.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { buyerId } from '../core/text.ts';
@@ -34,6 +35,7 @@ const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implemen
 export const BuyerAccountRef = builder.objectRef<{ buyerId: string }>('BuyerAccount');
 
 builder.node(BuyerAccountRef, {
+  ...ownedBy<{ buyerId: string }>(({ buyerId: owner }) => [owner]),
   description: "A buyer's account in the platform's books. Visible to the buyer and to operators.",
   id: { resolve: ({ buyerId: id }) => id },
   loadOne: (id: string, { caller }) => (maySeeBuyer(caller, id) ? { buyerId: id } : null),

@@ -2,11 +2,14 @@
  * createProject: issues verified credits as a token.
  */
 import { systemClock } from '../../lib/clock.ts';
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestProjectApproval } from '../../resolvers/approvals/requestApproval.ts';
 import { createProject } from '../../resolvers/carbon/createProject.ts';
 import type { Project } from '../../resolvers/carbon/findProject.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
@@ -63,24 +66,36 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
   }),
 });
 
-const CreateProjectPayload = builder.objectRef<Project>('CreateProjectPayload').implement({
+interface Answer {
+  project: Project | null;
+  approval: ApprovalRequest | null;
+}
+
+const CreateProjectPayload = builder.objectRef<Answer>('CreateProjectPayload').implement({
   description:
-    'The project in the state that it had reached when the response was sent. Its issuance continues in the background.',
+    'The project in the state that it had reached when the response was sent, while its issuance continues in the ' +
+    'background; or the request for approval.',
   fields: (t) => ({
-    tokenAddress: t.expose('tokenAddress', {
+    tokenAddress: t.field({
       type: 'Address',
       nullable: true,
       description:
         "The token's address, the same as `project { tokenAddress }`; null while the network has not deployed it.",
+      resolve: ({ project }) => project?.tokenAddress ?? null,
     }),
     txHash: t.string({
       nullable: true,
       description:
         'The hash of the transaction that deploys the token; null while none is signed. Those of the mint too, with their states, are in `project { transactions }`.',
-      resolve: async ({ id }, _args, { dependencies }) =>
-        hashOf(await readTransactions(dependencies, id), 'deployCarbonCredit'),
+      resolve: async ({ project }, _args, { dependencies }) =>
+        project && hashOf(await readTransactions(dependencies, project.id), 'deployCarbonCredit'),
     }),
-    project: t.field({ type: ProjectRef, description: 'The project.', resolve: (project) => project }),
+    project: t.expose('project', {
+      type: ProjectRef,
+      nullable: true,
+      description: 'The project; null while it awaits approval.',
+    }),
+    approval: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -89,7 +104,7 @@ builder.mutationField('createProject', (t) =>
     ...forRoles(
       ['developer', 'operator'],
       'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits for the ' +
-        'network up to a limit, then returns the state reached. Errors: CONFLICT when the same reference and ' +
+        'network up to a limit, then returns the state reached. A large quantity may need approval (`approval`). Errors: CONFLICT when the same reference and ' +
         'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
     ),
     type: CreateProjectPayload,
@@ -107,10 +122,11 @@ builder.mutationField('createProject', (t) =>
       ],
       hidden: ['verificationBodyRef', 'projectLocation'],
     },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      createProject(dependencies, subjectOf(caller), {
-        ...input,
-        pricePerTonne: input.pricePerTonne ?? null,
-      }),
+    resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
+      const asked = { ...input, pricePerTonne: input.pricePerTonne ?? null };
+      const approval = await requestProjectApproval(dependencies, requireCaller(caller), asked);
+      if (approval) return { project: null, approval };
+      return { project: await createProject(dependencies, subjectOf(caller), asked), approval };
+    },
   }),
 );

@@ -3,6 +3,7 @@
  */
 import { unixSeconds } from '../../lib/clock.ts';
 import { findCreditTransfer, type CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
 import { projectOf, ProjectRef } from './project.ts';
@@ -10,6 +11,7 @@ import { projectOf, ProjectRef } from './project.ts';
 export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
 
 builder.node(CreditTransferRef, {
+  ...ownedBy<CreditTransfer>(({ fromBuyerId, toBuyerId }) => [fromBuyerId, toBuyerId]),
   description:
     "Credits that one buyer gave to another, in the platform's books only. Visible to both buyers and to operators.",
   id: { resolve: ({ id }) => id },

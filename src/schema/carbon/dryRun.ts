@@ -7,7 +7,7 @@ import { MoneyRef } from '../core/money.ts';
 import { totalOf } from './price.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
-export const DryRunRef = builder.objectRef<DryRun>('DryRun').implement({
+export const DryRunRef = builder.objectRef<DryRun>('CreditsDryRun').implement({
   description: "What a mutation would do to a buyer's credits. Nothing was changed.",
   fields: (t) => ({
     buyerId: t.exposeString('buyerId', { description: 'The buyer whose balance would change.' }),
@@ -17,7 +17,7 @@ export const DryRunRef = builder.objectRef<DryRun>('DryRun').implement({
       resolve: ({ projectId }, _args, context) => projectOf(context, projectId),
     }),
     tonnes: t.expose('tonnes', { type: 'Tonnes', description: 'Whole tonnes CO2e that would move.' }),
-    balanceAfterTonnes: t.expose('balanceAfterTonnes', {
+    balanceAfter: t.expose('balanceAfterTonnes', {
       type: 'Tonnes',
       description: "The buyer's balance of these credits afterwards, in whole tonnes CO2e.",
     }),

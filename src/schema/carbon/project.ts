@@ -16,6 +16,7 @@ import type { Context } from '../core/context.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { builder } from '../core/builder.ts';
+import { isOperator } from '../core/caller.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
 type PlatformContext = Context<Dependencies>;
@@ -66,6 +67,15 @@ builder.node(ProjectRef, {
   loadOne: (id: string, { dependencies }) => findProjectById(dependencies, id),
   fields: (t) => ({
     state: t.expose('state', { type: ProjectStateEnum, description: 'State of the issuance.' }),
+    stateReason: t.string({
+      nullable: true,
+      description:
+        'Why it was refused or needs review, as text; null otherwise, and for others than its developer and operators.',
+      resolve: ({ refusalMessage, developerId }, _args, { caller }) =>
+        isOperator(caller) || (caller?.roles.includes('developer') && caller.subject === developerId)
+          ? refusalMessage
+          : null,
+    }),
     assetId: t.exposeString('assetId', {
       description:
         'Verification body reference and vintage year, joined by a hyphen; unique among all projects.',

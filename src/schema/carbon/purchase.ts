@@ -11,6 +11,7 @@ import { forBuyerOrOperator, OWN_BUYER_ID } from '../core/access.ts';
 import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyInput, MoneyRef } from '../core/money.ts';
 import { DryRunRef } from './dryRun.ts';
@@ -21,6 +22,7 @@ import { buyerId } from '../core/text.ts';
 export const PurchaseRef = builder.objectRef<Purchase>('Purchase');
 
 builder.node(PurchaseRef, {
+  ...ownedBy<Purchase>(({ buyerId: owner }) => [owner]),
   description: 'Credits that a buyer bought. Visible to the buyer and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {

@@ -7,6 +7,7 @@ import type { Retirement } from '../../resolvers/carbon/findRetirement.ts';
 import { forRoles } from '../core/access.ts';
 import { maySeeBuyer } from '../core/caller.ts';
 import { hashOf, NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
 
@@ -26,6 +27,7 @@ export const RetirementStateEnum = builder.enumType('RetirementState', {
 export const RetirementRef = builder.objectRef<Retirement>('Retirement');
 
 builder.node(RetirementRef, {
+  ...ownedBy<Retirement>(({ buyerId }) => [buyerId]),
   description:
     "A buyer's retirement on this platform. Visible to the buyer and to operators; the record on the network " +
     'is public in the registry.',
@@ -64,11 +66,11 @@ builder.node(RetirementRef, {
       nullable: true,
       description: 'The ledger that the burn landed in; null until then.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),
-    requestedAt: t.field({
+    createdAt: t.field({
       type: 'UnixTime',
       description: 'When the credits were held, in Unix seconds.',
       resolve: ({ requestedAt }) => unixSeconds(requestedAt),

@@ -29,7 +29,7 @@ builder.subscriptionField('retirementFeed', (t) =>
   t.field({
     ...forPublic(
       'Every retirement of one token, or of all, that matches the filter, in one order, without gaps or duplicates: first the events ' +
-        'after the cursor `after`, then live. To look something up, `retirementRecords` has the same records as a list. Over graphql-transport-ws, or as server-sent events at the same URL. A client that stops reading is disconnected ' +
+        'after the cursor `after`, then live. To look something up, `retirementRecords` has the same records as a list. A client that stops reading is disconnected ' +
         'and resumes with its last cursor.',
     ),
     type: RetirementFeedEvent,

@@ -61,7 +61,7 @@ const RetirementTotalRef = builder.objectRef<RetirementTotal>('RetirementTotal')
       description: 'The retired amount, in tonnes CO2e.',
       resolve: ({ amount }) => decimalTonnes(amount),
     }),
-    retirements: t.exposeInt('retirements', { description: 'The number of retirements.' }),
+    retirementCount: t.exposeInt('retirements', { description: 'The number of retirements.' }),
   }),
 });
 

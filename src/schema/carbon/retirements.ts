@@ -26,9 +26,7 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
   fields: (t) => ({
     buyerIds: t.stringList({
       validate: { schema: subjectList },
-      description: oneOf(
-        "Of one of these buyers; without it, a buyer's token sees its own, and an operator's all. A buyer's token may name itself alone",
-      ),
+      description: `${oneOf('Of one of these buyers')} Without it, a buyer's token sees its own, and an operator's all; a buyer's token may name itself alone.`,
     }),
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),
     states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),

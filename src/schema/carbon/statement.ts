@@ -53,8 +53,9 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
       resolve: ({ version }) => version.toString(),
     }),
     kind: t.field({ type: StatementEntryKind, description: 'Why the balance changed.', resolve: kindOf }),
-    change: t.string({
-      description: 'Whole tonnes CO2e as a decimal string, negative when they left the balance.',
+    change: t.field({
+      type: 'Decimal',
+      description: 'Whole tonnes CO2e, negative when they left the balance.',
       resolve: ({ amountTonnes }) => amountTonnes.toString(),
     }),
     balanceBefore: t.expose('balanceBeforeTonnes', {
@@ -81,7 +82,7 @@ function kindOf({ kind }: StatementEntry) {
   return kind;
 }
 
-const StatementFilterInput = builder.inputType('StatementFilter', {
+const StatementFilterInput = builder.inputType('StatementEntryFilter', {
   description: `An entry ${FILTER_RULE}`,
   fields: (t) => ({
     tokenAddresses: t.field({ ...PROJECT_TOKENS, type: ['Address'] }),

@@ -6,17 +6,20 @@ import { SUBJECT_PATTERN } from '../../identity/roles.ts';
 /** The types that have a UUID of their own. */
 const UUID_TYPES = [
   'ApiKey',
+  'ApprovalRequest',
   'AuditEntry',
   'CreditTransfer',
   'OffRampSession',
   'ExpiryRun',
   'HolderAct',
+  'IssuanceCap',
   'Project',
   'Purchase',
   'Receipt',
   'ReceiptPledge',
   'Retirement',
   'Submission',
+  'TokenRevocation',
 ] as const;
 
 /** What the id of each type looks like within its global id. */

@@ -3,6 +3,7 @@
  */
 import { DomainError } from '../../lib/errors.ts';
 
-export function notFound(what: string, field = 'input.id'): DomainError {
+/** @param field the path of the id in the field's arguments */
+export function notFound(what: string, field: string): DomainError {
   return new DomainError('NOT_FOUND', `There is no ${what} with this id that you may see.`, { field });
 }

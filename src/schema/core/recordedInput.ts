@@ -3,6 +3,10 @@
  * its input; one that doesn't, or forgets a field, fails when the schema is built.
  *
  *   recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['note'] }
+ *
+ * A mutation whose input has no idempotency key says as well why a repeated request does no harm:
+ *
+ *   safeWithoutKey: 'deciding what is decided is a CONFLICT'
  */
 import SchemaBuilder, {
   BasePlugin,
@@ -59,6 +63,8 @@ declare global {
       ResolveReturnShape,
     > {
       recordedInput: RecordedInput;
+      /** Why a request may be repeated without an idempotency key; only of a mutation whose input has none. */
+      safeWithoutKey?: string;
     }
   }
 }
@@ -66,8 +72,9 @@ declare global {
 class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   override onOutputFieldConfig(config: PothosOutputFieldConfig<Types>): PothosOutputFieldConfig<Types> {
     if (config.kind !== 'Mutation') return config;
-    const { recordedInput } = config.pothosOptions;
-    return { ...config, extensions: { ...config.extensions, [PLUGIN]: recordedInput } };
+    const { recordedInput, safeWithoutKey } = config.pothosOptions;
+    const extensions = { ...config.extensions, [PLUGIN]: recordedInput, safeWithoutKey };
+    return { ...config, extensions };
   }
 
   /** The last of the plugins around a resolver: scopes and input have been checked. */
@@ -83,7 +90,10 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   }
 
   override afterBuild(schema: GraphQLSchema): GraphQLSchema {
-    for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) requireDeclared(field);
+    for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
+      requireDeclared(field);
+      requireKeyOrReason(field);
+    }
     return schema;
   }
 }
@@ -100,6 +110,18 @@ function requireDeclared(field: GraphQLField<unknown, unknown>): void {
     ...unknown.map((name) => `names ${name}, which is twice there or no field of the input`),
   ];
   if (wrong.length > 0) throw new Error(`recordedInput of Mutation.${field.name} ${wrong.join(', ')}.`);
+}
+
+/** @throws Error */
+function requireKeyOrReason(field: GraphQLField<unknown, unknown>): void {
+  const hasKey = inputNames(field).has('idempotencyKey');
+  const hasReason = Boolean(field.extensions['safeWithoutKey']);
+  if (hasKey === hasReason) {
+    throw new Error(
+      `Mutation.${field.name} must have either an idempotencyKey in its input or safeWithoutKey, not ` +
+        `${hasKey ? 'both' : 'neither: a client that gets no answer repeats its request'}.`,
+    );
+  }
 }
 
 function inputNames(field: GraphQLField<unknown, unknown>): ReadonlySet<string> {

@@ -3,10 +3,12 @@
  * round, overflow or let through.
  */
 import type { ValueNode } from 'graphql';
-import { GraphQLError, Kind, print } from 'graphql';
+import { Kind } from 'graphql';
 import { MAX_WHOLE_UNITS } from '../../ledger/units.ts';
 import { isCountryCode } from './countries.ts';
-import { escapeUnprintable, showValue, truncate } from './showValue.ts';
+import { printText, refused, serializeInteger, showLiteral, stringScalar } from './scalarForms.ts';
+import type { ScalarDefinition } from './scalarForms.ts';
+import { showValue } from './showValue.ts';
 
 /** What a scalar is inside the program: what resolvers are given and what they return. */
 export type ScalarTypes = {
@@ -25,16 +27,6 @@ export type ScalarTypes = {
   LedgerNumber: { Input: bigint; Output: bigint };
   Hash32: { Input: string; Output: string };
 };
-
-/** How one scalar is printed, and read from JSON variables and from literals in a document. */
-interface ScalarDefinition<T> {
-  description: string;
-  /** A standard, or the section of this project's own documentation: the SDL shows it as `@specifiedBy`. */
-  specifiedByURL: string;
-  serialize: (value: unknown) => string | number;
-  parseValue: (value: unknown) => T;
-  parseLiteral: (node: ValueNode) => T;
-}
 
 /** ASCII digits alone: no sign, leading zero, decimals, exponent, hex, spaces or other scripts' digits. */
 const DECIMAL_INTEGER = /^[1-9][0-9]{0,39}$/;
@@ -256,50 +248,3 @@ export const scalars = {
   LedgerNumber: ledgerNumber,
   Hash32: hash32,
 };
-
-/** A scalar that is a string of one form, both as a variable and as a literal. */
-function stringScalar<T>(form: {
-  name: string;
-  description: string;
-  specifiedByURL: string;
-  expected: string;
-  /** The value, or undefined when the text has another form. */
-  read: (text: string) => T | undefined;
-  serialize: (value: unknown) => string;
-}): ScalarDefinition<T> {
-  const read = (text: unknown, shown: string, node?: ValueNode): T => {
-    const value = typeof text === 'string' ? form.read(text) : undefined;
-    if (value === undefined) throw refused(form.name, shown, form.expected, node);
-    return value;
-  };
-  return {
-    description: form.description,
-    specifiedByURL: form.specifiedByURL,
-    serialize: form.serialize,
-    parseValue: (value) => read(value, showValue(value)),
-    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
-  };
-}
-
-function printText(name: string, value: unknown, form: RegExp): string {
-  if (typeof value === 'string' && form.test(value)) return value;
-  throw new Error(`${name} can't print ${showValue(value)}.`);
-}
-
-function serializeInteger(name: string, value: unknown, minimum: bigint, maximum: bigint): string {
-  if (typeof value === 'bigint' && value >= minimum && value <= maximum) return value.toString();
-  throw new Error(`${name} can't print ${showValue(value)}.`);
-}
-
-/** A literal as it stands in the document. */
-function showLiteral(node: ValueNode): string {
-  return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
-}
-
-/** `node` is the literal, which the error points at; of a variable graphql-js says itself where it stood. */
-function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
-  return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
-    nodes: node,
-    extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
-  });
-}

@@ -28,7 +28,7 @@ export async function updatesOf<Subject extends { id: string }>(
   { caller, dependencies }: Pick<Context<Dependencies>, 'caller' | 'dependencies'>,
 ): Promise<AsyncIterableIterator<Subject>> {
   const subject = await find(dependencies, id);
-  if (subject === null || !maySee(caller, subject)) throw notFound(noun);
+  if (subject === null || !maySee(caller, subject)) throw notFound(noun, 'id');
   return endableStream(async (signal) =>
     whileSeen(dependencies.subjectFollower.follow(kind, subject, signal), (now) => maySee(caller, now)),
   );

@@ -40,6 +40,7 @@ builder.mutationField('advanceNetworkClock', (t) =>
     nullable: true,
     args: { input: t.arg({ type: AdvanceNetworkClockInput, required: true, description: 'How far.' }) },
     recordedInput: { hidden: ['seconds'] },
+    safeWithoutKey: 'time moves no value',
     resolve: async (_root, { input }, { dependencies }) => ({
       ledgerClosedAt: await advanceNetworkClock(dependencies, input.seconds),
     }),

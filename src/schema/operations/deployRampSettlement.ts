@@ -50,7 +50,7 @@ const DeployRampSettlementPayload = builder
         nullable: true,
         description: 'The hash of the deploying transaction; null until it landed.',
       }),
-      requestedAt: t.field({
+      createdAt: t.field({
         type: 'UnixTime',
         description: 'When it was requested, in Unix seconds.',
         resolve: ({ createdAt }) => unixSeconds(createdAt),

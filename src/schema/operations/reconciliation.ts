@@ -2,7 +2,13 @@
  * reconciliation: compares one project's books with its token, for operators.
  */
 import type { Reconciliation } from '../../reconciliation/reconcileProject.ts';
-import { INVARIANTS, type Finding, type NotProved, type Verdict } from '../../reconciliation/verdicts.ts';
+import {
+  INVARIANTS,
+  type Finding,
+  type Invariant,
+  type NotProved,
+  type Verdict,
+} from '../../reconciliation/verdicts.ts';
 import { reconcile } from '../../resolvers/operations/reconcile.ts';
 import { forRoles } from '../core/access.ts';
 import { BooksPositionRef } from '../carbon/booksPosition.ts';
@@ -29,12 +35,17 @@ const NetworkPositionRef = builder
     }),
   });
 
+const InvariantEnum = builder.enumType('Invariant', {
+  description: 'What must always hold, by its number in docs/invariants.md.',
+  values: Object.fromEntries(
+    Object.entries(INVARIANTS).map(([name, description]) => [name, { description }]),
+  ) as Record<Invariant, { description: string }>,
+});
+
 const FindingRef = builder.objectRef<Finding>('Finding').implement({
   description: 'A violation of an invariant, with its evidence.',
   fields: (t) => ({
-    invariant: t.exposeString('invariant', {
-      description: `The invariant: I1 to ${Object.keys(INVARIANTS).at(-1)}, see docs/invariants.md.`,
-    }),
+    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
     message: t.exposeString('message', { description: 'What disagrees, as text.' }),
   }),
 });
@@ -45,7 +56,7 @@ const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
     UNDER_WAY: { description: 'A network call is not settled yet. Resolves without action.' },
     UNDER_REVIEW: { description: 'An operator has to decide first.' },
     NO_ANSWER: { description: 'The network or the ramp provider did not answer. Try again later.' },
-    NOT_TOLD: { description: 'There is no data to compare with.' },
+    NO_DATA: { description: 'There is no data to compare with.' },
     LEFT_OUT: { description: 'Too much for one query; `npm run reconcile` compares it.' },
   } as const satisfies Record<NotProved['obstacle'], { description: string }>,
 });
@@ -53,9 +64,7 @@ const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
 const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
   description: 'A comparison that could not be made, and why.',
   fields: (t) => ({
-    invariant: t.exposeString('invariant', {
-      description: 'The invariant: I1 to I14, see docs/invariants.md.',
-    }),
+    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
     obstacle: t.expose('obstacle', { type: ObstacleEnum, description: 'Why it could not be compared.' }),
     message: t.exposeString('message', { description: 'What was not compared, and the reason.' }),
   }),
@@ -73,7 +82,7 @@ const VerdictEnum = builder.enumType('ReconciliationVerdict', {
 const InvariantVerdictRef = builder.objectRef<Verdict>('InvariantVerdict').implement({
   description: 'An invariant, and whether it holds.',
   fields: (t) => ({
-    invariant: t.exposeString('invariant', { description: 'Its number, see docs/invariants.md.' }),
+    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
     promise: t.exposeString('promise', { description: 'The invariant as text.' }),
     verdict: t.expose('verdict', { type: VerdictEnum, description: 'Whether it holds.' }),
   }),
@@ -86,8 +95,8 @@ const ReconciliationRef = builder.objectRef<Reconciliation>('Reconciliation').im
       description: 'Everything was compared, and nothing was found: every verdict is HOLDS.',
       resolve: ({ verdicts }) => verdicts.every(({ verdict }) => verdict === 'HOLDS'),
     }),
-    unsettled: t.exposeInt('unsettled', {
-      description: 'Network calls of this project that are under way or under review.',
+    unsettledCount: t.exposeInt('unsettled', {
+      description: 'The number of network calls of this project that are under way or under review.',
     }),
     books: t.expose('books', { type: BooksPositionRef, description: "The platform's books." }),
     network: t.expose('network', {

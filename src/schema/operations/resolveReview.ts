@@ -1,10 +1,14 @@
 /**
  * resolveReview: an operator decides a submission that no rule decides.
  */
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
+import { requireSubmission } from '../../resolvers/operations/listSubmissions.ts';
 import { resolveReview } from '../../resolvers/operations/resolveReview.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { SubmissionRef } from './submission.ts';
 import { reason } from '../core/text.ts';
@@ -51,14 +55,16 @@ const ResolveReviewInput = builder.inputType('ResolveReviewInput', {
   }),
 });
 
-const ResolveReviewPayload = builder.objectRef<Submission>('ResolveReviewPayload').implement({
-  description: 'The submission after the decision.',
+interface Answer {
+  submission: Submission;
+  approval: ApprovalRequest | null;
+}
+
+const ResolveReviewPayload = builder.objectRef<Answer>('ResolveReviewPayload').implement({
+  description: 'The submission after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
-    submission: t.field({
-      type: SubmissionRef,
-      description: 'The submission.',
-      resolve: (submission) => submission,
-    }),
+    submission: t.expose('submission', { type: SubmissionRef, description: 'The submission.' }),
+    approval: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -66,13 +72,21 @@ builder.mutationField('resolveReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves a submission that needs review. Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
+      'Resolves a submission that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveReviewPayload,
     nullable: true,
     args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
     recordedInput: { subjects: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      resolveReview(dependencies, subjectOf(caller), { ...input, submissionId: input.submissionId.id }),
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
+    resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
+      const asked = { ...input, submissionId: input.submissionId.id };
+      const operation = { operation: 'resolveReview', input: asked } as const;
+      const approval = await requestApproval(dependencies, requireCaller(caller), operation);
+      const submission = approval
+        ? await requireSubmission(dependencies, asked.submissionId)
+        : await resolveReview(dependencies, subjectOf(caller), asked);
+      return { submission, approval };
+    },
   }),
 );

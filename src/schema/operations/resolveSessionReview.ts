@@ -1,10 +1,16 @@
 /**
  * resolveSessionReview: an operator decides about an off-ramp session what no rule could.
  */
-import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
+import {
+  requireOffRampSession,
+  type OffRampSession,
+} from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { OffRampSessionRef, SessionReviewDecisionEnum } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { reason } from '../core/text.ts';
@@ -12,7 +18,7 @@ import { reason } from '../core/text.ts';
 const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
   fields: (t) => ({
-    id: t.globalID({
+    offRampSessionId: t.globalID({
       for: OffRampSessionRef,
       required: true,
       description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
@@ -26,24 +32,24 @@ const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput',
   }),
 });
 
-const ResolveSessionReviewPayload = builder
-  .objectRef<OffRampSession>('ResolveSessionReviewPayload')
-  .implement({
-    description: 'The off-ramp session after the decision.',
-    fields: (t) => ({
-      session: t.field({
-        type: OffRampSessionRef,
-        description: 'The off-ramp session.',
-        resolve: (session) => session,
-      }),
-    }),
-  });
+interface Answer {
+  session: OffRampSession;
+  approval: ApprovalRequest | null;
+}
+
+const ResolveSessionReviewPayload = builder.objectRef<Answer>('ResolveSessionReviewPayload').implement({
+  description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
+  fields: (t) => ({
+    offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
+    approval: t.expose('approval', APPROVAL),
+  }),
+});
 
 builder.mutationField('resolveSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves an off-ramp session that needs review. Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
+      'Resolves an off-ramp session that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
         'does not fit what the network shows, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSessionReviewPayload,
@@ -51,12 +57,20 @@ builder.mutationField('resolveSessionReview', (t) =>
     args: {
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
-    recordedInput: { subjects: ['id'], shown: ['decision'], hidden: ['reason'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      resolveSessionReview(dependencies, subjectOf(caller), {
-        offRampSessionId: input.id.id,
+    recordedInput: { subjects: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    safeWithoutKey: 'deciding what is decided is a CONFLICT',
+    resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
+      const asked = {
+        offRampSessionId: input.offRampSessionId.id,
         decision: input.decision,
         note: input.reason,
-      }),
+      };
+      const operation = { operation: 'resolveSessionReview', input: asked } as const;
+      const approval = await requestApproval(dependencies, requireCaller(caller), operation);
+      const session = approval
+        ? await requireOffRampSession(dependencies, asked.offRampSessionId)
+        : await resolveSessionReview(dependencies, subjectOf(caller), asked);
+      return { session, approval };
+    },
   }),
 );

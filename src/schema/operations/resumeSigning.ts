@@ -1,9 +1,12 @@
 /**
  * resumeSigning: an operator ends a halt of signing.
  */
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import { resumeSigning } from '../../resolvers/operations/resumeSigning.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { reason } from '../core/text.ts';
 
@@ -18,10 +21,16 @@ const ResumeSigningInput = builder.inputType('ResumeSigningInput', {
   }),
 });
 
-const ResumeSigningPayload = builder.objectRef<{ haltedBecause: string }>('ResumeSigningPayload').implement({
-  description: 'The halt that was ended.',
+interface Answer {
+  haltedBecause: string;
+  approval: ApprovalRequest | null;
+}
+
+const ResumeSigningPayload = builder.objectRef<Answer>('ResumeSigningPayload').implement({
+  description: 'The halt that was ended, or that lasts while its end awaits approval.',
   fields: (t) => ({
     haltedBecause: t.exposeString('haltedBecause', { description: 'Why signing had stopped.' }),
+    approval: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -31,14 +40,19 @@ builder.mutationField('resumeSigning', (t) =>
       ['operator'],
       'Signs transactions again after signing stopped because custody’s key was used elsewhere, the database is an old ' +
         'copy, or the network was rolled back. Signing resumes without action once a reconciliation proves that books and network agree, so this mutation is ' +
-        'for when they never will. What was unsigned stays under review: decide each with `resolveReview`. Errors: CONFLICT ' +
+        'for when they never will. What was unsigned stays under review: decide each with `resolveReview`. May need approval (`approval`). Errors: CONFLICT ' +
         '(not halted, or transactions that had landed are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,
     nullable: true,
     args: { input: t.arg({ type: ResumeSigningInput, required: true, description: 'The decision.' }) },
     recordedInput: { hidden: ['reason'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      resumeSigning(dependencies, subjectOf(caller), input),
+    safeWithoutKey: 'signing that goes on is not resumed again',
+    resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
+      const operation = { operation: 'resumeSigning', input } as const;
+      const approval = await requestApproval(dependencies, requireCaller(caller), operation);
+      if (approval) return { haltedBecause: approval.basis, approval };
+      return { ...(await resumeSigning(dependencies, subjectOf(caller), input)), approval };
+    },
   }),
 );

@@ -1,10 +1,13 @@
 /**
  * setManualSessionStatus: the person who pays out reports the status of a payout.
  */
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { RampSession } from '../../ramp/port.ts';
 import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { RampStatusEnum } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { sessionId } from '../core/text.ts';
@@ -21,21 +24,34 @@ const SetManualSessionStatusInput = builder.inputType('SetManualSessionStatusInp
   }),
 });
 
-const SetManualSessionStatusPayload = builder
-  .objectRef<RampSession>('SetManualSessionStatusPayload')
-  .implement({
-    description: 'The session as now stored at the manual provider.',
-    fields: (t) => ({
-      sessionId: t.exposeString('sessionId', { description: "The provider's id of the session." }),
-      status: t.expose('status', { type: RampStatusEnum, description: 'Its status.' }),
+interface Answer {
+  session: RampSession;
+  approval: ApprovalRequest | null;
+}
+
+const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessionStatusPayload').implement({
+  description:
+    'The session as stored at the manual provider: unchanged while the new status awaits approval.',
+  fields: (t) => ({
+    sessionId: t.string({
+      description: "The provider's id of the session.",
+      resolve: ({ session }) => session.sessionId,
     }),
-  });
+    status: t.field({
+      type: RampStatusEnum,
+      description: 'Its status.',
+      resolve: ({ session }) => session.status,
+    }),
+    approval: t.expose('approval', APPROVAL),
+  }),
+});
 
 builder.mutationField('setManualSessionStatus', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
+        'SETTLED, FAILED and REFUNDED may need approval (`approval`). ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
     ),
     type: SetManualSessionStatusPayload,
@@ -44,7 +60,15 @@ builder.mutationField('setManualSessionStatus', (t) =>
       input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
     },
     recordedInput: { subjects: ['sessionId'], hidden: ['status'] },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      setManualSessionStatus(dependencies, subjectOf(caller), input),
+    safeWithoutKey: 'the status is what it is set to',
+    resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
+      const operation = { operation: 'setManualSessionStatus', input } as const;
+      const approval = await requestApproval(dependencies, requireCaller(caller), operation);
+      if (!approval) {
+        return { session: await setManualSessionStatus(dependencies, subjectOf(caller), input), approval };
+      }
+      const { sessionId } = input;
+      return { session: { sessionId, status: await dependencies.ramp.getStatus(sessionId) }, approval };
+    },
   }),
 );

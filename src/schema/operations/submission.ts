@@ -55,7 +55,7 @@ const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').im
   description: 'What the network shows of a contract call that none of our own transactions made.',
   fields: (t) => ({
     evidence: t.exposeString('evidence', { description: 'The evidence, as text.' }),
-    isAdoptable: t.boolean({
+    adoptable: t.boolean({
       description:
         'Whether it is exactly that call, so that `resolveReview` with ADOPT can take it as the outcome.',
       resolve: ({ result }) => result !== null,
@@ -100,7 +100,7 @@ builder.node(SubmissionRef, {
       description:
         'The hash of the transaction that landed; null otherwise, and while that of an adopted outcome is unknown.',
     }),
-    message: t.exposeString('message', {
+    stateReason: t.exposeString('message', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

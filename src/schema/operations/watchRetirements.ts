@@ -24,6 +24,7 @@ builder.mutationField('watchRetirements', (t) =>
     type: WatchRetirementsPayload,
     nullable: true,
     recordedInput: {},
+    safeWithoutKey: 'registering twice leaves one registration',
     resolve: (_root, _args, { dependencies }) => watchRetirements(dependencies),
   }),
 );

@@ -11,6 +11,7 @@ import { maySeeBuyer } from '../core/caller.ts';
 import { OffRampSessionRef, maySeeOffRampSession } from '../warehouse/offRampSession.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 
 const HolderActKindEnum = builder.enumType('HolderActKind', {
@@ -30,7 +31,7 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
 });
 
 const HolderActStateEnum = builder.enumType('HolderActState', {
-  description: 'Its state.',
+  description: "State of a holder's act.",
   values: {
     PREPARED: { description: 'Waits for `submitSigned`, until `unsigned.expiresAt`.' },
     SUBMITTED: { description: 'Signed, and being processed in the background.' },
@@ -95,6 +96,7 @@ export async function findVisibleAct(
 }
 
 builder.node(HolderActRef, {
+  ...ownedBy<HolderAct>(({ preparedBy }) => [preparedBy]),
   description:
     "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and given back " +
     'with `submitSigned`. Seen by the token that had it prepared, the farmer of its off-ramp session, and operators; what a ' +
@@ -104,7 +106,7 @@ builder.node(HolderActRef, {
   fields: (t) => ({
     kind: t.expose('kind', { type: HolderActKindEnum, description: 'What the signature authorizes.' }),
     state: t.expose('state', { type: HolderActStateEnum, description: 'Its state.' }),
-    holder: t.field({
+    holderAddress: t.field({
       type: 'Address',
       description: 'The address that holds the tokens and signs.',
       resolve: ({ unsigned }) => unsigned.holder,
@@ -147,7 +149,7 @@ builder.node(HolderActRef, {
         "The index of a retirement's record in the token; null until it has LANDED, and for other kinds.",
       resolve: ({ recordIndex }) => recordIndex,
     }),
-    message: t.string({
+    stateReason: t.string({
       nullable: true,
       description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
       resolve: ({ submission }) => submission?.message ?? null,
@@ -165,7 +167,7 @@ builder.node(HolderActRef, {
         'Every signed transaction that was submitted for it, oldest first; at most one of them landed.',
       resolve: (act, _args, { dependencies }) => readActTransactions(dependencies, act),
     }),
-    preparedAt: t.field({
+    createdAt: t.field({
       type: 'UnixTime',
       description: 'When it was prepared, in Unix seconds.',
       resolve: ({ createdAt }) => unixSeconds(createdAt),

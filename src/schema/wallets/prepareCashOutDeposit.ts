@@ -22,7 +22,7 @@ const PrepareCashOutDepositInput = builder.inputType('PrepareCashOutDepositInput
   description: "The holder's tokens to cash out, and the payout account.",
   fields: (t) => ({
     ...offRampSessionFields(t),
-    holder: t.field({
+    holderAddress: t.field({
       type: 'Address',
       required: true,
       description: 'The address that holds the tokens, whose key signs, and where a refund goes.',
@@ -40,7 +40,7 @@ type Answer = (PreparedCashOut & { dryRun: null }) | { session: null; act: null;
 const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDepositPayload').implement({
   description: 'The off-ramp session, and what to sign for it; or what it would pay.',
   fields: (t) => ({
-    session: t.expose('session', {
+    offRampSession: t.expose('session', {
       type: OffRampSessionRef,
       nullable: true,
       description:
@@ -52,7 +52,7 @@ const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDe
       nullable: true,
       description: `${DRY_RUN_ANSWER} The provider is asked for a quote, and for nothing else.`,
     }),
-    act: t.expose('act', {
+    holderAct: t.expose('act', {
       type: HolderActRef,
       nullable: true,
       description:
@@ -85,13 +85,17 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       }),
     },
     recordedInput: {
-      subjects: ['receiptTokenAddress', 'holder'],
+      subjects: ['receiptTokenAddress', 'holderAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: ['payoutAccount'],
     },
-    resolve: async (_root, { input: { dryRun, ...rest } }, { caller, dependencies }): Promise<Answer> => {
+    resolve: async (
+      _root,
+      { input: { dryRun, holderAddress: holder, ...rest } },
+      { caller, dependencies },
+    ): Promise<Answer> => {
       const by = { subject: subjectOf(caller), isOperator: isOperator(caller) };
-      const input = { ...rest, payoutAccount: payoutAccountOf(rest.payoutAccount) };
+      const input = { ...rest, holder, payoutAccount: payoutAccountOf(rest.payoutAccount) };
       return dryRun === true
         ? { session: null, act: null, dryRun: await rehearseCashOutDeposit(dependencies, by, input) }
         : { ...(await prepareCashOutDeposit(dependencies, by, input)), dryRun: null };

@@ -19,7 +19,7 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
       description: "The address of the project's token.",
     }),
     amountCO2e: t.field({ type: 'Tonnes', required: true, description: 'Whole tonnes CO2e.' }),
-    holder: t.field({
+    holderAddress: t.field({
       type: 'Address',
       required: true,
       description:
@@ -48,7 +48,7 @@ const PrepareRetirementInput = builder.inputType('PrepareRetirementInput', {
 const PrepareRetirementPayload = builder.objectRef<HolderAct>('PrepareRetirementPayload').implement({
   description: 'The act to sign.',
   fields: (t) => ({
-    act: t.field({
+    holderAct: t.field({
       type: HolderActRef,
       description: 'The retirement: sign its `unsigned`, and return that with `submitSigned`.',
       resolve: (act) => act,
@@ -75,11 +75,11 @@ builder.mutationField('prepareRetirement', (t) =>
       }),
     },
     recordedInput: {
-      subjects: ['tokenAddress', 'holder'],
+      subjects: ['tokenAddress', 'holderAddress'],
       shown: ['amountCO2e', 'idempotencyKey'],
       hidden: ['beneficiary', 'note'],
     },
-    resolve: (_root, { input }, { caller, dependencies }) =>
-      prepareRetirement(dependencies, subjectOf(caller), input),
+    resolve: (_root, { input: { holderAddress: holder, ...rest } }, { caller, dependencies }) =>
+      prepareRetirement(dependencies, subjectOf(caller), { ...rest, holder }),
   }),
 );

@@ -13,7 +13,7 @@ const SubmitSignedInput = builder.inputType('SubmitSignedInput', {
   description:
     'A signed act. It needs no idempotency key: the same signed transaction returns the same result and is sent once.',
   fields: (t) => ({
-    id: t.globalID({
+    holderActId: t.globalID({
       for: HolderActRef,
       required: true,
       description: 'The `id` of the prepared act.',
@@ -30,7 +30,7 @@ const SubmitSignedPayload = builder.objectRef<HolderAct>('SubmitSignedPayload').
   description:
     'The act in the state that it had reached when the response was sent. Processing continues in the background.',
   fields: (t) => ({
-    act: t.field({
+    holderAct: t.field({
       type: HolderActRef,
       description: 'The act: LANDED, or SUBMITTED or NEEDS_REVIEW.',
       resolve: (act) => act,
@@ -52,10 +52,11 @@ builder.mutationField('submitSigned', (t) =>
     type: SubmitSignedPayload,
     nullable: true,
     args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
-    recordedInput: { subjects: ['id'], hidden: ['signed'] },
+    recordedInput: { subjects: ['holderActId'], hidden: ['signed'] },
+    safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {
-      const act = await findVisibleAct(context, input.id.id);
-      if (act === null) throw notFound('act');
+      const act = await findVisibleAct(context, input.holderActId.id);
+      if (act === null) throw notFound('act', 'input.holderActId');
       return submitSigned(context.dependencies, act, input.signed);
     },
   }),

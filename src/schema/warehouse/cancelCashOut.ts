@@ -6,20 +6,16 @@ import type { OffRampSession } from '../../resolvers/warehouse/offRamp/findOffRa
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
-import { readGlobalId } from '../core/globalIds.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
-import { sessionId } from '../core/text.ts';
 import { OffRampSessionRef } from './offRampSession.ts';
 
 const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
   description: 'The off-ramp session to cancel.',
   fields: (t) => ({
-    sessionId: t.string({
+    offRampSessionId: t.globalID({
+      for: OffRampSessionRef,
       required: true,
-      validate: { schema: sessionId },
-      description:
-        "The ramp provider's id of the session, as `cashOut` returns it, or the session's `id`, which it has before it is " +
-        'open at the provider.',
+      description: 'The `id` of the session, which it has before it is open at the provider.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -28,7 +24,7 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
 const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPayload').implement({
   description: 'The off-ramp session, in the state reached when the answer was given. It goes on by itself.',
   fields: (t) => ({
-    session: t.field({
+    offRampSession: t.field({
       type: OffRampSessionRef,
       description:
         'The off-ramp session. Cancelled when it is REFUSED (nothing was deposited) or REFUNDED; CONFIRMING or SETTLED when ' +
@@ -52,18 +48,12 @@ builder.mutationField('cancelCashOut', (t) =>
     args: {
       input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
     },
-    recordedInput: { subjects: ['sessionId'], shown: ['idempotencyKey'] },
-    resolve: (_root, { input }, { caller, dependencies }) => {
-      const named = readGlobalId(input.sessionId);
-      return cancelCashOut(
+    recordedInput: { subjects: ['offRampSessionId'], shown: ['idempotencyKey'] },
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      cancelCashOut(
         dependencies,
         { subject: subjectOf(caller), isOperator: isOperator(caller) },
-        {
-          session:
-            named?.typename === 'OffRampSession' ? { id: named.id } : { providerSessionId: input.sessionId },
-          idempotencyKey: input.idempotencyKey,
-        },
-      );
-    },
+        { offRampSessionId: input.offRampSessionId.id, idempotencyKey: input.idempotencyKey },
+      ),
   }),
 );

@@ -49,7 +49,7 @@ const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
         (session.depositTxHash ??
           hashOf(await readTransactions(dependencies, session.id), 'initiateOffRamp')),
     }),
-    session: t.expose('session', {
+    offRampSession: t.expose('session', {
       type: OffRampSessionRef,
       nullable: true,
       description: 'The off-ramp session, with its frozen quote; null for a dry run.',

@@ -6,10 +6,14 @@ import {
   rehearseDeposit,
   type RehearsedDeposit,
 } from '../../resolvers/warehouse/createDeposit.ts';
+import { isLargeDeposit } from '../../resolvers/approvals/approvalPolicy.ts';
+import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
+import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forWarehouseOrOperator } from '../core/access.ts';
-import { subjectOf } from '../core/caller.ts';
+import { requireCaller, subjectOf } from '../core/caller.ts';
 import { DRY_RUN, DRY_RUN_ANSWER } from '../core/dryRun.ts';
 import { IDEMPOTENCY_KEY } from '../core/idempotency.ts';
 import { hashOf } from '../operations/networkTransaction.ts';
@@ -79,7 +83,13 @@ const CreateDepositInput = builder.inputType('CreateDepositInput', {
   }),
 });
 
-const DepositDryRunRef = builder.objectRef<RehearsedDeposit>('DepositDryRun').implement({
+interface Answer {
+  receipt: Receipt | null;
+  approval: ApprovalRequest | null;
+  dryRun: (RehearsedDeposit & { needsApproval: boolean }) | null;
+}
+
+const DepositDryRunRef = builder.objectRef<NonNullable<Answer['dryRun']>>('DepositDryRun').implement({
   description: 'What a deposit would become. Nothing was changed.',
   fields: (t) => ({
     assetId: t.exposeString('assetId', {
@@ -94,18 +104,16 @@ const DepositDryRunRef = builder.objectRef<RehearsedDeposit>('DepositDryRun').im
       type: 'UnixTime',
       description: 'When it would expire, in Unix seconds.',
     }),
+    needsApproval: t.exposeBoolean('needsApproval', {
+      description: 'Whether a second person would have to approve it.',
+    }),
   }),
 });
-
-interface Answer {
-  receipt: Receipt | null;
-  dryRun: RehearsedDeposit | null;
-}
 
 const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').implement({
   description:
     'The receipt in the state that it had reached when the response was sent, while its issuance continues in the ' +
-    'background; or what it would be.',
+    'background; or the request for approval; or what it would be.',
   fields: (t) => ({
     tokenAddress: t.field({
       type: 'Address',
@@ -125,8 +133,9 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
     receipt: t.expose('receipt', {
       type: ReceiptRef,
       nullable: true,
-      description: 'The receipt; null for a dry run.',
+      description: 'The receipt; null for a dry run, and while it awaits approval.',
     }),
+    approval: t.expose('approval', APPROVAL),
     dryRun: t.expose('dryRun', {
       type: DepositDryRunRef,
       nullable: true,
@@ -140,7 +149,8 @@ builder.mutationField('createDeposit', (t) =>
     ...forWarehouseOrOperator(
       (args: { input: { warehouseId: string } }) => args.input.warehouseId,
       'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its kilograms to ' +
-        'the farmer. Waits for the network for a limited time, then returns the state reached. Errors: BAD_USER_INPUT, ' +
+        'the farmer. Waits for the network for a limited time, then returns the state reached. A large quantity may need ' +
+        'approval (`approval`). Errors: BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, ' +
         'IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
     ),
     type: CreateDepositPayload,
@@ -160,10 +170,18 @@ builder.mutationField('createDeposit', (t) =>
     },
     resolve: async (_root, { input: { dryRun, ...input } }, { caller, dependencies }): Promise<Answer> => {
       const by = subjectOf(caller);
-      const { receiptCountryCode } = dependencies;
-      return dryRun === true
-        ? { receipt: null, dryRun: await rehearseDeposit(dependencies, by, input, receiptCountryCode) }
-        : { receipt: await createDeposit(dependencies, by, input, receiptCountryCode), dryRun: null };
+      const { receiptCountryCode, approvalPolicy } = dependencies;
+      const rehearsed = () => rehearseDeposit(dependencies, by, input, receiptCountryCode);
+      if (dryRun === true) {
+        const needsApproval = isLargeDeposit(approvalPolicy, input);
+        return { receipt: null, approval: null, dryRun: { ...(await rehearsed()), needsApproval } };
+      }
+      const asked = { operation: 'createDeposit', input } as const;
+      const check = async () => (await rehearsed()) !== null;
+      const approval = await requestApproval(dependencies, requireCaller(caller), asked, check);
+      if (approval) return { receipt: null, approval, dryRun: null };
+      const receipt = await createDeposit(dependencies, by, input, receiptCountryCode);
+      return { receipt, approval, dryRun: null };
     },
   }),
 );

@@ -10,7 +10,7 @@ import { builder } from '../core/builder.ts';
 const ExpireReceiptsPayload = builder.objectRef<ExpiryRun>('ExpireReceiptsPayload').implement({
   description: 'The run that was started; it goes on in the background.',
   fields: (t) => ({
-    run: t.field({
+    expiryRun: t.field({
       type: ExpiryRunRef,
       description: 'The run: `node(id:)` shows its progress.',
       resolve: (run) => run,
@@ -28,6 +28,7 @@ builder.mutationField('expireReceipts', (t) =>
     type: ExpireReceiptsPayload,
     nullable: true,
     recordedInput: {},
+    safeWithoutKey: 'a receipt expires once, however many runs there are',
     resolve: async (_root, _args, { caller, dependencies }) => {
       const requestedBy = subjectOf(caller);
       const run = await requestRun(dependencies, { trigger: 'MANUAL', night: null, requestedBy });

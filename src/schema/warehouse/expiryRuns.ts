@@ -72,23 +72,23 @@ builder.node(ExpiryRunRef, {
       description: 'When the last of its receipts was decided, in Unix seconds; null before.',
       resolve: ({ finishedAt }) => (finishedAt === null ? null : unixSeconds(finishedAt)),
     }),
-    examined: t.int({
+    examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).examined,
     }),
-    expired: t.int({
+    expiredCount: t.int({
       description: 'The number of them that are expired now.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).expired,
     }),
-    failed: t.int({
+    failedCount: t.int({
       description: 'The number of them that could not be expired.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).failed,
     }),
-    notDue: t.int({
+    notDueCount: t.int({
       description: "The number of them that are not due by the network's clock.",
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).notDue,
     }),
-    pending: t.int({
+    pendingCount: t.int({
       description: 'The number of them whose transaction has no outcome yet.',
       resolve: async ({ id }, _args, context) => (await countsOf(context, id)).pending,
     }),

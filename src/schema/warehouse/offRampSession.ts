@@ -15,11 +15,12 @@ import type { RampStatus } from '../../ramp/port.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 
-export const OffRampStateEnum = builder.enumType('OffRampState', {
+export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
   description: 'How far an off-ramp session is.',
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
@@ -43,7 +44,7 @@ export const OffRampStateEnum = builder.enumType('OffRampState', {
   },
 });
 
-export const RampStatusEnum = builder.enumType('RampStatus', {
+export const RampStatusEnum = builder.enumType('RampSessionStatus', {
   description: 'Status of a payout at the ramp provider.',
   values: {
     PENDING: { value: 'pending', description: 'Not started.' },
@@ -98,10 +99,10 @@ const ProviderStatusRef = builder
     }),
   });
 
-const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampReview').implement({
+const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview').implement({
   description: 'A review of the cash-out by an operator.',
   fields: (t) => ({
-    reason: t.exposeString('reason', { description: 'Why it was flagged, as text.' }),
+    cause: t.exposeString('reason', { description: 'Why it was flagged, as text.' }),
     stateBefore: t.expose('stateBefore', {
       type: OffRampStateEnum,
       description: 'Where the off-ramp session stood when it was flagged.',
@@ -116,7 +117,10 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampReview').imple
       nullable: true,
       description: "The subject of the operator's token; null without a decision.",
     }),
-    note: t.exposeString('note', { nullable: true, description: "The operator's reason." }),
+    reason: t.exposeString('note', {
+      nullable: true,
+      description: "The operator's reason; null without a decision.",
+    }),
     openedAt: t.field({
       type: 'UnixTime',
       description: 'When it was flagged, in Unix seconds.',
@@ -138,6 +142,7 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
 }
 
 builder.node(OffRampSessionRef, {
+  ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
   description: "An off-ramp session. Seen by its farmer's and operators' tokens.",
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
@@ -206,7 +211,7 @@ builder.node(OffRampSessionRef, {
       nullable: true,
       description: "The provider's latest status; null until it was read.",
     }),
-    isExposed: t.boolean({
+    exposed: t.boolean({
       description: 'Whether the provider has paid while the tokens are not in custody.',
       resolve: isExposed,
     }),
@@ -220,7 +225,7 @@ builder.node(OffRampSessionRef, {
       description:
         'The hash of the release to the treasury or of the refund; null until it landed. Tries before that are in `transactions`.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused, or the last deposit that a holder signed, as text; null otherwise.',
     }),

@@ -59,7 +59,11 @@ function payload(name: string, description: string) {
   return builder.objectRef<ReceiptPledge>(name).implement({
     description,
     fields: (t) => ({
-      pledge: t.field({ type: ReceiptPledgeRef, description: 'The pledge.', resolve: (pledge) => pledge }),
+      receiptPledge: t.field({
+        type: ReceiptPledgeRef,
+        description: 'The pledge.',
+        resolve: (pledge) => pledge,
+      }),
     }),
   });
 }

@@ -18,6 +18,7 @@ import { createBatch } from '../core/batch.ts';
 import { maySeeFarmer, maySeeWarehouse } from '../core/caller.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
@@ -25,6 +26,10 @@ type PlatformContext = Context<Dependencies>;
 
 const receiptById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
   findReceiptsByIds(dependencies, ids),
+);
+
+export const lienByReceipt = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  findLiens(dependencies, ids),
 );
 
 /** The receipt that an item of a list belongs to. */
@@ -64,13 +69,14 @@ export function maySeePledged(
   return maySeeReceipt(caller, receipt) || (receipt.lien !== null && isLenderOf(caller, receipt.lien));
 }
 
-async function mayLookAt({ caller, dependencies }: PlatformContext, receipt: Receipt): Promise<boolean> {
-  if (maySeeReceipt(caller, receipt)) return true;
-  const lien = (await findLiens(dependencies, [receipt.id])).get(receipt.id) ?? null;
-  return maySeePledged(caller, { ...receipt, lien });
+export async function mayLookAt(context: PlatformContext, receipt: Receipt): Promise<boolean> {
+  if (maySeeReceipt(context.caller, receipt)) return true;
+  const lien = (await lienByReceipt(context, receipt.id)) ?? null;
+  return maySeePledged(context.caller, { ...receipt, lien });
 }
 
 builder.node(ReceiptRef, {
+  ...ownedBy<Receipt>(({ farmerId, warehouseId }) => [farmerId, warehouseId]),
   description:
     'A confirmed deposit of a commodity, as one receipt token. Visible to its farmer, its warehouse, the ' +
     'lender that it is pledged to, and operators.',
@@ -148,7 +154,7 @@ builder.node(ReceiptRef, {
       description:
         'The hash of the transaction that marked it; null before, and when another party marked it.',
     }),
-    refusalMessage: t.exposeString('refusalMessage', {
+    stateReason: t.exposeString('refusalMessage', {
       nullable: true,
       description: 'Why it was refused or needs review, as text; null otherwise.',
     }),

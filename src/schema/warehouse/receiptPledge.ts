@@ -2,32 +2,26 @@
  * ReceiptPledge: a lender's claim to a receipt. The open one is the receipt's lien.
  */
 import { unixSeconds } from '../../lib/clock.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import {
   countPledges,
-  findLiens,
   findPledge,
   listPledges,
   pledgeCursor,
   type ReceiptPledge,
 } from '../../resolvers/warehouse/findPledge.ts';
 import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
-import { createBatch } from '../core/batch.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
-import type { Context } from '../core/context.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
-import { isLenderOf, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
-
-const lienByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
-  findLiens(dependencies, ids),
-);
+import { isLenderOf, lienByReceipt, mayLookAt, maySeeReceipt, ReceiptRef, receiptOf } from './receipt.ts';
 
 export const ReceiptPledgeRef = builder.objectRef<ReceiptPledge>('ReceiptPledge');
 
 builder.node(ReceiptPledgeRef, {
+  ...ownedBy<ReceiptPledge>(({ lenderId, pledgedBy }) => [lenderId, pledgedBy]),
   description:
     'A pledge of a receipt to a lender. While it is open, the receipt can be neither cashed out nor pledged again. Visible ' +
-    'to its lender and to those who see the receipt.',
+    "to its lender, to the receipt's farmer and warehouse, and to operators.",
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const pledge = await findPledge(dependencies, id);
@@ -38,8 +32,12 @@ builder.node(ReceiptPledgeRef, {
   fields: (t) => ({
     receipt: t.field({
       type: ReceiptRef,
-      description: 'The receipt.',
-      resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
+      nullable: true,
+      description: 'The receipt; null for a lender after the release, to whom it is not pledged any more.',
+      resolve: async ({ receiptId }, _args, context) => {
+        const receipt = await receiptOf(context, receiptId);
+        return (await mayLookAt(context, receipt)) ? receipt : null;
+      },
     }),
     lenderName: t.exposeString('lenderName', { description: "The lender's name." }),
     lenderId: t.exposeString('lenderId', {
@@ -84,13 +82,19 @@ builder.objectField(ReceiptRef, 'pledges', (t) =>
   t.connection(
     {
       type: ReceiptPledgeRef,
-      description: 'Every pledge of it, newest first, a page at a time.',
-      resolve: ({ id }, args, { dependencies }) =>
-        pageOf(args, cursors, {
-          list: (page) => listPledges(dependencies, id, page),
+      description:
+        'Every pledge of it, newest first, a page at a time. A lender sees its own: who lent before is not its concern.',
+      resolve: (receipt, args, { caller, dependencies }) => {
+        const filter = {
+          receiptId: receipt.id,
+          lenderId: maySeeReceipt(caller, receipt) ? undefined : caller?.subject,
+        };
+        return pageOf(args, cursors, {
+          list: (page) => listPledges(dependencies, filter, page),
           cursorOf: pledgeCursor,
-          count: () => countPledges(dependencies, id),
-        }),
+          count: () => countPledges(dependencies, filter),
+        });
+      },
     },
     ...listNames('ReceiptPledge'),
   ),

@@ -4,6 +4,15 @@
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import {
+  getNamedType,
+  isEnumType,
+  isInputObjectType,
+  isListType,
+  isObjectType,
+  isRequiredArgument,
+} from 'graphql';
+import type { GraphQLArgument, GraphQLField, GraphQLInputField } from 'graphql';
 import { exportJWK, exportSPKI, generateKeyPair, SignJWT } from 'jose';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ROLES, type Role } from '../../../src/identity/roles.ts';
@@ -150,6 +159,93 @@ describe.each(RULES)('%s', (_name, rule, transports) => {
   });
 });
 
+describe('a malformed global id', () => {
+  const inputs = globalIdInputs();
+
+  it('can stand in every kind of place', () => {
+    expect(inputs.map(({ place }) => place)).toEqual(
+      expect.arrayContaining([
+        'Query.node id',
+        'Query.auditEntries filter.apiKeyIds.0',
+        'Mutation.submitSigned input.holderActId',
+        'Subscription.projectUpdated id',
+      ]),
+    );
+    // Only arguments of root fields are tried below.
+    expect(inputs.filter(({ place }) => !/^(Query|Mutation|Subscription)\./.test(place))).toEqual([]);
+  });
+
+  it.each(inputs)(
+    'at $place is told by that path and takes no neighbour along',
+    async ({ root, field, path }) => {
+      const rule = { ...QUERIES, ...MUTATIONS, ...SUBSCRIPTIONS }[field.name];
+      const usual = root === 'Mutation' ? rule?.variables?.(own) : {};
+      const variables = withValueAt({ ...neededBy(field), ...usual }, path, 'malformed');
+      const args = field.args.filter(({ name }) => name in variables);
+      const query = `${root.toLowerCase()} (${args.map(({ name, type }) => `$${name}: ${String(type)}`).join(', ')}) {
+      ${field.name}(${args.map(({ name }) => `${name}: $${name}`).join(', ')}) { __typename }
+      ${root === 'Query' ? 'viewer { subject }' : ''} }`;
+      const bearer = await tokenOf({ role: 'admin', subject: OWNER });
+      for (const transport of root === 'Subscription' ? (['sse', 'websocket'] as const) : TRANSPORTS) {
+        const reply = await askOver(transport, market.url, { query, variables, bearer });
+        expect(reply.errors).toMatchObject([
+          { path: [field.name], extensions: { code: 'BAD_USER_INPUT', field: path } },
+        ]);
+        if (root === 'Query') expect(reply.data).toEqual({ [field.name]: null, viewer: { subject: OWNER } });
+      }
+    },
+  );
+});
+
+interface IdInput {
+  place: string;
+  root: string;
+  field: GraphQLField<unknown, unknown>;
+  /** As in `extensions.field`; the first item of a list. */
+  path: string;
+}
+
+/** Every argument and member of an input, of every field of the contract, that is an ID. */
+function globalIdInputs(): IdInput[] {
+  const pathsOf = (prefix: string, { name, type }: GraphQLArgument | GraphQLInputField): string[] => {
+    const path = `${prefix}${name}${isListType(type) ? '.0' : ''}`;
+    const named = getNamedType(type);
+    if (isInputObjectType(named)) {
+      return Object.values(named.getFields()).flatMap((member) => pathsOf(`${path}.`, member));
+    }
+    return named.name === 'ID' ? [path] : [];
+  };
+  return Object.values(schema.getTypeMap())
+    .filter(isObjectType)
+    .flatMap((type) => Object.values(type.getFields()).map((field) => ({ root: type.name, field })))
+    .flatMap(({ root, field }) =>
+      field.args
+        .flatMap((arg) => pathsOf('', arg))
+        .map((path) => ({ place: `${root}.${field.name} ${path}`, root, field, path })),
+    );
+}
+
+/** Arguments without which the field can't be asked for, where they are not an id. */
+function neededBy(field: GraphQLField<unknown, unknown>): Record<string, unknown> {
+  const enums = field.args
+    .filter(isRequiredArgument)
+    .map(({ name, type }) => [name, getNamedType(type)] as const);
+  return Object.fromEntries(
+    enums.flatMap(([name, type]) => (isEnumType(type) ? [[name, type.getValues()[0]?.name]] : [])),
+  );
+}
+
+/** A copy with the value at the path, whose objects and lists are made where they lack. */
+function withValueAt(target: Record<string, unknown>, path: string, value: unknown): Record<string, unknown> {
+  const [name = '', ...rest] = path.split('.');
+  if (rest.length === 0) return { ...target, [name]: value };
+  if (rest[0] === '0') return { ...target, [name]: [value] };
+  return {
+    ...target,
+    [name]: withValueAt((target[name] ?? {}) as Record<string, unknown>, rest.join('.'), value),
+  };
+}
+
 describe("another subject's", () => {
   const node = 'query ($id: ID!) { node(id: $id) { id } }';
   const cases: [string, Role, () => { query: string; variables?: Record<string, unknown> }, unknown][] = [
@@ -185,7 +281,7 @@ describe("another subject's", () => {
       role,
       () => ({
         ...tableQuestion('submitSigned'),
-        variables: { input: { id: own.holderActId, signed: 'AAAA' } },
+        variables: { input: { holderActId: own.holderActId, signed: 'AAAA' } },
       }),
       'NOT_FOUND',
     ]),

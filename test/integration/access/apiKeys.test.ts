@@ -4,11 +4,10 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { WebSocket } from 'ws';
 import { apiKeys } from '../../../src/db/tables/index.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { until } from '../../support/http/httpServer.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+import { openSocket, openStream } from '../../support/http/openedWith.ts';
 
 let market: Marketplace;
 
@@ -50,7 +49,7 @@ async function makeKey(overrides: Record<string, unknown> = {}) {
   return { key, apiKey };
 }
 
-const revoke = (id: string) => market.send(REVOKE, { input: { id } }, admin);
+const revoke = (id: string) => market.send(REVOKE, { input: { apiKeyId: id } }, admin);
 
 const BALANCE = '{ buyerAccount(buyerId: "acme") { buyerId } }';
 
@@ -251,35 +250,3 @@ describe('what was opened with a key closes with it', () => {
     people.close();
   });
 });
-
-/** A socket that was acknowledged. `ended` is its close code and reason. */
-async function openSocket(url: string, bearer: string) {
-  const socket = new WebSocket(url.replace('http', 'ws'), 'graphql-transport-ws');
-  const ended = new Promise<string>((resolve) => {
-    socket.once('close', (code, reason) => resolve(`${code} ${reason.toString()}`));
-  });
-  await new Promise((resolve) => socket.once('open', resolve));
-  socket.send(JSON.stringify({ type: 'connection_init', payload: { authorization: `Bearer ${bearer}` } }));
-  await new Promise((resolve) => socket.once('message', resolve));
-  return { ended, isOpen: () => socket.readyState === socket.OPEN, close: () => socket.close() };
-}
-
-/** A stream that has begun. `ended` is its last event. */
-async function openStream(url: string, bearer: string, query: string) {
-  const response = await fetch(url, {
-    method: 'POST',
-    headers: {
-      'content-type': 'application/json',
-      accept: 'text/event-stream',
-      authorization: `Bearer ${bearer}`,
-    },
-    body: JSON.stringify({ query }),
-  });
-  let text = '';
-  const reading = (async () => {
-    for await (const chunk of response.body ?? []) text += Buffer.from(chunk as Uint8Array).toString();
-    return /event: (\w+)\s+data:\s*$/.exec(text)?.[1] ?? text;
-  })();
-  await until(() => text !== '');
-  return { ended: reading };
-}

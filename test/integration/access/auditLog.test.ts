@@ -25,14 +25,14 @@ interface Entry {
   remoteAddress: string;
   requestId: string;
   subjectIds: string[];
-  endedAt: number | null;
+  finishedAt: number | null;
 }
 
 const operator = { role: 'operator', subject: 'ops' } as const;
 const buyer = { role: 'buyer', subject: 'acme' } as const;
 
-const ENTRIES = `query ($filter: AuditFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
-  field outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds endedAt } } } }`;
+const ENTRIES = `query ($filter: AuditEntryFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
+  field outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds finishedAt } } } }`;
 const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
 
 async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
@@ -96,7 +96,7 @@ describe('every mutation leaves an entry', () => {
     });
     const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
     expect(entry?.subjectIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
-    expect(entry?.endedAt).not.toBeNull();
+    expect(entry?.finishedAt).not.toBeNull();
   });
 
   it('also when it fails, or its input is refused', async () => {

@@ -103,11 +103,11 @@ const LISTS: Record<string, [input: string, Members]> = {
     },
   ],
   auditEntries: [
-    'AuditFilter',
+    'AuditEntryFilter',
     {
       callerSubjects: () => [['nil', 'root'], ['nil']],
       apiKeyIds: () => [null, [apiKeyId]],
-      fields: () => [['purchase', 'retire'], ['watchRetirements']],
+      mutations: () => [['purchase', 'retire'], ['watchRetirements']],
       outcomes: () => [['OK', 'FAILED'], ['DRY_RUN']],
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],

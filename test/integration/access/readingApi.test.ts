@@ -21,7 +21,7 @@ afterAll(() => market.stop());
 describe('what belongs to a buyer', () => {
   const NODE = 'query ($id: ID!) { node(id: $id) { __typename id } }';
   const RETIREMENT = `query ($id: ID!) { retirement(id: $id) {
-    state tonnes beneficiary note txHash recordIndex requestedAt settledAt transactions { state } project { vintageYear } } }`;
+    state tonnes beneficiary note txHash recordIndex createdAt settledAt transactions { state } project { vintageYear } } }`;
 
   it('is found by id for the buyer and operators alone', async () => {
     for (const [id, typename] of [
@@ -54,7 +54,7 @@ describe('what belongs to a buyer', () => {
       project: { vintageYear: 2020 },
     });
     expect(own.data?.retirement['settledAt']).toBeGreaterThanOrEqual(
-      Number(own.data?.retirement['requestedAt']),
+      Number(own.data?.retirement['createdAt']),
     );
     const others = await market.send(RETIREMENT, { id: retirementId }, callers.globex);
     expect(others).toMatchObject({ data: { retirement: null }, errors: [] });

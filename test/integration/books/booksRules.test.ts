@@ -17,6 +17,7 @@ import type { Posting } from '../../../src/ledger/books/posting.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { readPositions } from '../../../src/ledger/books/readBalances.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { insertProject } from '../../support/database/projects.ts';
 
 let database: TestDatabase;
@@ -173,9 +174,7 @@ describe('the database refuses', () => {
       SELECT gen_random_uuid(), d.project_id, 'issue', gen_random_uuid(), d.id, d.version + 1, d.balance - 5, c.id,
         c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c
       WHERE d.kind = 'issuance' AND c.kind = 'inventory' AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`);
-    const isWaiting = () => database.handle.sql`
-      SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
-    while ((await isWaiting()).length === 0) await delay(20);
+    while (!(await hasLockWait(database.handle))) await delay(20);
     goOn();
     await Promise.all([first, second]);
   });

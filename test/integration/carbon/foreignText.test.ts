@@ -5,6 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { indexerRegistrations } from '../../../src/db/tables/index.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
@@ -76,12 +77,13 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
   it('in a signed delivery of the indexer is a hint at nothing', async () => {
     const { db, ids, sealer } = market.app.dependencies;
     const secret = randomUUID();
+    const id = ids.next();
     await db.insert(indexerRegistrations).values({
-      id: ids.next(),
+      id,
       url: 'http://127.0.0.1:9/',
       state: 'REPLACED',
       webhookId: randomUUID(),
-      sealedSecret: sealer.seal(secret),
+      sealedSecret: sealer.seal(secret, sealedPlace('registrationSecret', id)),
       createdAt: new Date(),
       replacedAt: new Date(),
     });
@@ -165,7 +167,7 @@ const FILTERED = [
     farmerIds: ['acme'],
   })),
   list('apiKeys', 'ApiKeyFilter', () => ({ subjects: ['acme'] })),
-  list('auditEntries', 'AuditFilter', ({ receiptId }) => ({
+  list('auditEntries', 'AuditEntryFilter', ({ receiptId }) => ({
     apiKeyIds: [receiptId],
     callerSubjects: ['acme'],
     fields: ['retire'],

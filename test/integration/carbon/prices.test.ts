@@ -68,7 +68,7 @@ const buy = (amountCO2e: number, more: object = {}) =>
       'purchase',
       'PurchaseInput',
       `purchase { id pricePerTonne ${MONEY} total ${MONEY} }
-       dryRun { tonnes balanceAfterTonnes pricePerTonne ${MONEY} total ${MONEY} }`,
+       dryRun { tonnes balanceAfter pricePerTonne ${MONEY} total ${MONEY} }`,
     ],
     { buyerId: 'acme', tokenAddress, amountCO2e, ...more },
     buyer('acme'),

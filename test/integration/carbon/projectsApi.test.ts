@@ -2,10 +2,14 @@
  * Looking for credits as clients do: filters, orders and pages.
  */
 import { randomUUID } from 'node:crypto';
+import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startCarbonExample } from '../../support/http/carbonExample.ts';
+import { projects as projectRows } from '../../../src/db/tables/index.ts';
+import { encodeGlobalId } from '../../../src/schema/core/globalIds.ts';
+import { insertProject } from '../../support/database/projects.ts';
+import { callers, startCarbonExample } from '../../support/http/carbonExample.ts';
 import type { Page } from '../../support/http/carbonExample.ts';
-import type { Marketplace } from '../../support/http/marketplace.ts';
+import type { Marketplace, TestCaller } from '../../support/http/marketplace.ts';
 
 let market: Marketplace;
 let tokens: string[];
@@ -135,6 +139,27 @@ describe('projects', () => {
         ],
       },
     });
+  });
+
+  it('tell its developer and operators alone why it is not open', async () => {
+    const { db } = market.app.dependencies;
+    const id = await insertProject(db, { quantityTonnes: 1n });
+    await db
+      .update(projectRows)
+      .set({ refusalMessage: 'The factory is paused.' })
+      .where(eq(projectRows.id, id));
+    const reason = async (caller: TestCaller | null) =>
+      (
+        await market.send<{ node: { stateReason: string | null } }>(
+          'query ($id: ID!) { node(id: $id) { ... on Project { stateReason } } }',
+          { id: encodeGlobalId('Project', id) },
+          caller,
+        )
+      ).data?.node.stateReason;
+    const own: TestCaller = { role: 'developer', subject: 'developer' };
+    for (const caller of [own, callers.operator]) expect(await reason(caller)).toBe('The factory is paused.');
+    const others: (TestCaller | null)[] = [callers.developer, { role: 'buyer', subject: own.subject }, null];
+    for (const caller of others) expect(await reason(caller)).toBeNull();
   });
 });
 

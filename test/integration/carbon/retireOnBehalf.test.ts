@@ -45,7 +45,7 @@ const retire = (input: Record<string, unknown>) =>
       'retire',
       'RetireInput',
       `txHash retirement { id state recordIndex ${PURPOSE} }
-       dryRun { buyerId tonnes balanceAfterTonnes pricePerTonne { amount } project { tokenAddress } }`,
+       dryRun { buyerId tonnes balanceAfter pricePerTonne { amount } project { tokenAddress } }`,
     ],
     { buyerId: 'broker', buyerName: 'Client Ltd', tokenAddress, ...input },
     buyer('broker'),
@@ -139,7 +139,7 @@ describe('a dry run', () => {
       dryRun: {
         buyerId: 'broker',
         tonnes: '4',
-        balanceAfterTonnes: (balance - 4n).toString(),
+        balanceAfter: (balance - 4n).toString(),
         pricePerTonne: null,
         project: { tokenAddress },
       },

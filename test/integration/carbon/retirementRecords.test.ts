@@ -133,7 +133,7 @@ interface Total {
   countryCode: string | null;
   vintageYear: number | null;
   tonnes: string;
-  retirements: number;
+  retirementCount: number;
 }
 
 interface TotalPage {
@@ -150,7 +150,7 @@ async function totalsOf(groupBy: string, filter: object = {}) {
       `query ($groupBy: RetirementGroup!, $filter: RetirementRecordFilter, $after: String) {
         retirementTotals(groupBy: $groupBy, filter: $filter, first: 2, after: $after) {
           totalCount
-          nodes { day project { id } countryCode vintageYear tonnes retirements }
+          nodes { day project { id } countryCode vintageYear tonnes retirementCount }
           pageInfo { endCursor hasNextPage }
         }
       }`,
@@ -158,8 +158,8 @@ async function totalsOf(groupBy: string, filter: object = {}) {
     );
     expect(answer.errors).toEqual([]);
     const page: TotalPage | undefined = answer.data?.retirementTotals;
-    for (const { day, project, countryCode, vintageYear, tonnes, retirements } of page?.nodes ?? []) {
-      totals.push([day ?? project?.id ?? countryCode ?? vintageYear, Number(tonnes), retirements]);
+    for (const { day, project, countryCode, vintageYear, tonnes, retirementCount } of page?.nodes ?? []) {
+      totals.push([day ?? project?.id ?? countryCode ?? vintageYear, Number(tonnes), retirementCount]);
     }
     if (page?.pageInfo.hasNextPage !== true) {
       expect(page?.totalCount).toBe(totals.length);

@@ -82,7 +82,7 @@ async function pageOf(
   args: string,
   who = 'ann',
 ): Promise<Page> {
-  const type = name === 'statement' ? 'StatementFilter' : 'PurchaseFilter';
+  const type = name === 'statement' ? 'StatementEntryFilter' : 'PurchaseFilter';
   const { data, errors } = await market.send<{ buyerAccount: Record<string, Page> }>(
     `query ($filter: ${type}) { buyerAccount { ${name}(filter: $filter, ${args}) {
       totalCount nodes { ${NODES[name]} } pageInfo { startCursor endCursor hasNextPage hasPreviousPage } } } }`,

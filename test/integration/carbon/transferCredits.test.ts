@@ -44,14 +44,14 @@ interface Payload {
     tonnes: string;
     memo: string | null;
   } | null;
-  dryRun: { buyerId: string; tonnes: string; balanceAfterTonnes: string } | null;
+  dryRun: { buyerId: string; tonnes: string; balanceAfter: string } | null;
 }
 
 const TRANSFER = [
   'transferCredits',
   'TransferCreditsInput',
   `creditTransfer { id fromBuyerId toBuyerId tonnes memo project { tokenAddress } createdAt }
-   dryRun { buyerId tonnes balanceAfterTonnes project { tokenAddress } }`,
+   dryRun { buyerId tonnes balanceAfter project { tokenAddress } }`,
 ] as const;
 
 const transfer = (input: Record<string, unknown>, caller: TestCaller | null) =>
@@ -181,7 +181,7 @@ describe('a dry run', () => {
       dryRun: {
         buyerId: 'ann',
         tonnes: '10',
-        balanceAfterTonnes: (balance - 10n).toString(),
+        balanceAfter: (balance - 10n).toString(),
         project: { tokenAddress },
       },
     });

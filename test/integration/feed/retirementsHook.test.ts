@@ -4,6 +4,7 @@
 import { createHmac, randomBytes, randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { indexerEvents, indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -28,7 +29,10 @@ async function liveSecret(): Promise<string> {
     .select()
     .from(indexerRegistrations)
     .where(eq(indexerRegistrations.state, 'LIVE'));
-  return market.app.dependencies.sealer.unseal(live?.sealedSecret ?? '');
+  return market.app.dependencies.sealer.unseal(
+    live?.sealedSecret ?? '',
+    sealedPlace('registrationSecret', live?.id ?? ''),
+  );
 }
 
 async function deliver(body: string | Blob, headers: Record<string, string> = {}) {
@@ -136,12 +140,13 @@ describe('without an indexer', () => {
     const own = await startMarketplace({ withIndexer: false });
     try {
       const { dependencies } = own.app;
+      const id = randomUUID();
       await own.database.handle.db.insert(indexerRegistrations).values({
-        id: randomUUID(),
+        id,
         state: 'LIVE',
         url: dependencies.retirementsHookUrl,
         webhookId: 'w',
-        sealedSecret: dependencies.sealer.seal('the secret'),
+        sealedSecret: dependencies.sealer.seal('the secret', sealedPlace('registrationSecret', id)),
         createdAt: new Date(),
       });
       const project = await createProject(dependencies, 'developer', projectInput());
@@ -170,13 +175,14 @@ describe('without an indexer', () => {
     const own = await startMarketplace({ withIndexer: false });
     try {
       const { dependencies } = own.app;
+      const id = randomUUID();
       const { db } = own.database.handle;
       await db.insert(indexerRegistrations).values({
-        id: randomUUID(),
+        id,
         state: 'LIVE',
         url: dependencies.retirementsHookUrl,
         webhookId: 'w',
-        sealedSecret: dependencies.sealer.seal('the secret'),
+        sealedSecret: dependencies.sealer.seal('the secret', sealedPlace('registrationSecret', id)),
         createdAt: new Date(),
       });
       const project = await createProject(dependencies, 'developer', projectInput());

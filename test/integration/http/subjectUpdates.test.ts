@@ -8,6 +8,7 @@ import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts
 import { systemClock } from '../../../src/lib/clock.ts';
 import { withFaults } from '../../support/faults/faultyNetwork.ts';
 import { makeBelongings, type Belongings } from '../../support/http/accessTable.ts';
+import { askOver } from '../../support/http/askOver.ts';
 import {
   startMarketplace,
   tokenOf,
@@ -188,6 +189,12 @@ describe('a subscription to a subject', () => {
   ] as const)('refuses %s', async (_what, query, id, caller, code) => {
     const bearer = caller === null ? null : await tokenOf(caller);
     expect(await statesOf(overSse(watched, query, id(), bearer))).toEqual([code]);
+  });
+
+  it('says which argument names what is not there', async () => {
+    const variables = { id: Buffer.from(`Project:${randomUUID()}`).toString('base64url') };
+    const { errors } = await askOver('sse', watched.url, { query: PROJECT, variables });
+    expect(errors).toMatchObject([{ extensions: { code: 'NOT_FOUND', field: 'id' } }]);
   });
 
   it('ends with the token that opened it', async () => {

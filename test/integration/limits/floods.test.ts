@@ -210,7 +210,12 @@ describe('work', () => {
       });
       builder.mutationType({
         fields: (t) => ({
-          slow: t.string({ authScopes: { public: true }, recordedInput: {}, resolve: slow }),
+          slow: t.string({
+            authScopes: { public: true },
+            recordedInput: {},
+            safeWithoutKey: 'it does nothing',
+            resolve: slow,
+          }),
         }),
       });
       const { api } = await serve(

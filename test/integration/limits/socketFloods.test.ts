@@ -40,8 +40,9 @@ const subscribe = (id: string, query = '{ hello }') =>
 it.each<[string, number, (socket: WebSocket, i: number) => void]>([
   ['pings', 1_500, (socket) => socket.ping()],
   ['pongs', 1_500, (socket) => socket.pong()],
-  ["the protocol's own pings", 2_000, (socket) => socket.send('{"type":"ping"}')],
-  ['subscribe messages', 2_000, (socket, i) => socket.send(subscribe(String(i)))],
+  // More than a slow machine refills the budget by while it reads them.
+  ["the protocol's own pings", 6_000, (socket) => socket.send('{"type":"ping"}')],
+  ['subscribe messages', 6_000, (socket, i) => socket.send(subscribe(String(i)))],
 ])('that sends too many %s is closed 4429 with the reason, others are served', async (_what, count, send) => {
   const { wsUrl, api } = await serve({});
   const other = await openSocket(wsUrl);
@@ -49,8 +50,7 @@ it.each<[string, number, (socket: WebSocket, i: number) => void]>([
   for (let i = 0; i < count; i++) send(flooding.socket, i);
   other.socket.send(subscribe('other'));
   const { code, reason } = await flooding.closed;
-  // 1006: a client that does not read the reason within a second is cut off.
-  if (code !== 1006) expect([code, reason]).toEqual([4429, expect.stringContaining('messages')]);
+  expect([code, reason]).toEqual([4429, expect.stringContaining('messages')]);
   await expect.poll(() => other.answered).toEqual(['other']);
   expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
   other.socket.close();

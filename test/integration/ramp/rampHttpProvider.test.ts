@@ -184,7 +184,7 @@ describe('the whole with an HTTP provider', () => {
     await marketplace.stop();
     expect(report.findings).toEqual([]);
     // It does not repeat what it pays.
-    expect(report.notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NOT_TOLD' }]);
+    expect(report.notProved).toMatchObject([{ invariant: 'I13', obstacle: 'NO_DATA' }]);
   });
 
   const webhookUrl = () => new URL('/api/webhooks/payout-settled', marketplace.url).href;

@@ -215,12 +215,12 @@ describe('a provider', () => {
     };
     expect(await unproved(ramp)).toEqual([]);
     expect(await unproved(withRampFaults(ramp, () => 'unreachable'))).toEqual(['I13 NO_ANSWER']);
-    expect(await unproved({ ...ramp, name: 'other' })).toEqual(['I13 NOT_TOLD']);
+    expect(await unproved({ ...ramp, name: 'other' })).toEqual(['I13 NO_DATA']);
     const findSessionByReference: RampProvider['findSessionByReference'] = async (reference) => {
       const found = await ramp.findSessionByReference(reference);
       return found && { sessionId: found.sessionId, status: found.status };
     };
-    expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NOT_TOLD']);
+    expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NO_DATA']);
   });
 });
 
@@ -264,14 +264,14 @@ describe('a burn that landed and waits for review', () => {
     const market = await startMarketplace({ database, withIndexer: false });
     const { data } = await market.send<{ reconciliation: Record<string, unknown> }>(
       `query ($t: Address!) { reconciliation(tokenAddress: $t) {
-        agrees unsettled verdicts { invariant verdict } findings { message } notProved { invariant obstacle message } } }`,
+        agrees unsettledCount verdicts { invariant verdict } findings { message } notProved { invariant obstacle message } } }`,
       { t: busy.tokenAddress },
       { role: 'operator', subject: 'operator' },
     );
     await market.stop();
     expect(data?.reconciliation).toMatchObject({
       agrees: false,
-      unsettled: 1,
+      unsettledCount: 1,
       verdicts: [
         { invariant: 'I2', verdict: 'NOT_PROVED' },
         { invariant: 'I3', verdict: 'HOLDS' },

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConnectionLost } from '../../../src/db/client.ts';
+import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/failedSettlement.ts';
@@ -23,6 +23,7 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
@@ -199,12 +200,9 @@ describe('the end of a halt', () => {
           if (point !== 'settlement-uncommitted') return;
           decided = reviewHaltedSigning(reviewing());
           await expect
-            .poll(async () => {
-              const [{ count } = { count: 0 }] = await database.handle.sql<{ count: number }[]>`
-                SELECT count(*)::integer FROM pg_stat_activity WHERE wait_event_type = 'Lock'
-                AND datname = current_database()`;
-              return count > 0 || (await stateOf(second ?? '')) === 'PENDING';
-            })
+            .poll(
+              async () => (await hasLockWait(database.handle)) || (await stateOf(second ?? '')) === 'PENDING',
+            )
             .toBe(true);
         },
       },
@@ -260,15 +258,10 @@ describe('the end of a halt', () => {
       cause: 'SIGNING_HALTED',
       reason: 'halted',
     } as const;
-    const waitsForLock = async () => {
-      const [{ count } = { count: 0 }] = await database.handle.sql<{ count: number }[]>`
-        SELECT count(*)::integer FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`;
-      return count > 0;
-    };
     const checkpoint = async (point: string) => {
       if (point !== 'settlement-uncommitted') return;
       ended = reviewHaltedSigning(reviewing());
-      await expect.poll(waitsForLock).toBe(true);
+      await expect.poll(() => hasLockWait(database.handle)).toBe(true);
     };
     expect(await settle({ ...deps(), checkpoint }, submissionId, verdict)).toBe(true);
     await ended;

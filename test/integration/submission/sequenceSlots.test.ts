@@ -11,7 +11,8 @@ import { attempts, signingAccounts, submissions } from '../../../src/db/tables/i
 import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/ledger/network/port.ts';
 import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
-import { readSigningState, SequenceAhead, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { SequenceAhead } from '../../../src/ledger/submission/sequenceMismatch.ts';
+import { readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;

@@ -8,13 +8,13 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, retirements, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import type { LedgerNetwork, NetworkCall } from '../../../src/ledger/network/port.ts';
-import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { burnOutside } from '../../support/burnOutside.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
@@ -63,20 +63,6 @@ const retireInput = ({ tokenAddress }: TokenizedProject, amountCO2e: bigint) => 
   idempotencyKey: randomUUID(),
 });
 
-/** By custody's own key, and unknown to the platform. */
-async function burnOutside({ tokenAddress }: TokenizedProject, tonnes: bigint): Promise<void> {
-  const call: NetworkCall = {
-    kind: 'retire',
-    tokenAddress,
-    amount: toBaseUnits(tonnes),
-    beneficiary: 'Acme Ltd',
-    note: 'flights',
-  };
-  const prepared = await (await network.draft(call)).sign(null);
-  await network.broadcast(prepared.signedBytes);
-  await expect.poll(async () => (await network.outcome(prepared)).status).toBe('succeeded');
-}
-
 async function submissionOf(subjectId: string) {
   const [submission] = await database.handle.db
     .select()
@@ -96,7 +82,7 @@ const decide = async (retirementId: string, decision: ReviewDecision) =>
 describe('a burn that the network shows already', () => {
   it('is not made a second time, by whatever key it was made', async () => {
     const project = await boughtProject(10n);
-    await burnOutside(project, 4n);
+    await burnOutside(network, project, 4n);
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
     expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
     expect(await submissionOf(retirement.id)).toMatchObject({ reviewCause: 'FOUND_ON_NETWORK' });
@@ -109,7 +95,7 @@ describe('a burn that the network shows already', () => {
 
   it('returns no credits when the network refuses it for what was burned', async () => {
     const project = await boughtProject(4n);
-    await burnOutside(project, 4n);
+    await burnOutside(network, project, 4n);
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
     expect(retirement).toMatchObject({ state: 'NEEDS_REVIEW' });
     await expect(decide(retirement.id, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -179,7 +165,7 @@ describe('what lands without effect and is paid for', () => {
 describe('what a submission is for', () => {
   it('is fixed in the database, so that its outcome never counts for something else', async () => {
     const project = await boughtProject(10n);
-    await burnOutside(project, 3n);
+    await burnOutside(network, project, 3n);
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 3n));
     const { id, state, subjectType } = await submissionOf(retirement.id);
     expect({ state, subjectType }).toEqual({ state: 'NEEDS_REVIEW', subjectType: 'RETIREMENT' });

@@ -293,7 +293,10 @@ describe('a session that waits for a signature', () => {
         depositInputOf(own, collector, { tokenAmount: 1n }),
       );
     for (let i = 0; i < 20; i++) await ask();
-    await expect(ask()).rejects.toMatchObject({ code: 'CONFLICT', details: { field: 'input.holder' } });
+    await expect(ask()).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { field: 'input.holderAddress' },
+    });
   });
 
   it('is looked at for a late deposit at ever longer intervals, for a year', () => {

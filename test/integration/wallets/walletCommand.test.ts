@@ -1,10 +1,11 @@
 /**
- * The command that stands in for a wallet on the embedded network.
+ * The command that stands in for a wallet on the embedded network, and on a Stellar network of this machine's own.
  */
 import { spawnSync } from 'node:child_process';
 import { mkdtemp, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { Account, Keypair, Operation, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { encodeTransaction, openTransaction } from '../../../src/ledger/network/embedded/signing.ts';
 import { pathOf } from '../../support/run/programs.ts';
@@ -42,6 +43,34 @@ it('makes a key, and signs with it what the network takes', async () => {
   // A key is never written over another.
   expect(wallet(['new', file])).toMatchObject({ status: 1, stdout: '' });
 });
+
+it('signs a transaction of the Stellar network whose passphrase it is told', () => {
+  const file = join(folder, 'stellar-key');
+  const source = wallet(['new', file]).stdout.trim();
+  const unsigned = new TransactionBuilder(new Account(source, '1'), {
+    fee: '100',
+    networkPassphrase: 'dev-stellar',
+    timebounds: { minTime: 0, maxTime: 0 },
+  })
+    .addOperation(Operation.bumpSequence({ bumpTo: '7' }))
+    .build();
+  const sign = (passphrase: string) =>
+    wallet(['sign', file, '--passphrase', passphrase], `${unsigned.toXDR()}\n`).stdout.trim();
+  const isSignedFor = (text: string) => {
+    const { signatures, hash } = readSigned(text);
+    return Keypair.fromPublicKey(source).verify(hash, signatures[0]?.signature() ?? Buffer.alloc(0));
+  };
+  expect(isSignedFor(sign('dev-stellar'))).toBe(true);
+  expect(isSignedFor(sign('another'))).toBe(false);
+  const wrong = wallet(['sign', file, '--passphrase', 'dev-stellar'], 'AAAA');
+  expect(wrong).toMatchObject({ status: 1, stdout: '' });
+  expect(wrong.stderr).toBe('The payload is not a Stellar transaction (base64 XDR).\n');
+});
+
+function readSigned(text: string) {
+  const transaction = TransactionBuilder.fromXDR(text, 'dev-stellar');
+  return { signatures: transaction.signatures, hash: transaction.hash() };
+}
 
 it('says what is wrong in a sentence, and never the key', async () => {
   const file = join(folder, 'wrong');

@@ -18,12 +18,12 @@ const farmer: TestCaller = { role: 'farmer', subject: 'farmer-1' };
 const otherFarmer: TestCaller = { role: 'farmer', subject: 'farmer-2' };
 const operator: TestCaller = { role: 'operator', subject: 'ops' };
 
-const ACT = `id kind state holder tokenAddress amount beneficiary note txHash recordIndex message
+const ACT = `id kind state holderAddress tokenAddress amount beneficiary note txHash recordIndex stateReason
   unsigned { format payload expiresAt } transactions { state txHash } offRampSession { id }`;
-const PREPARE_RETIREMENT = `mutation ($input: PrepareRetirementInput!) { prepareRetirement(input: $input) { act { ${ACT} } } }`;
+const PREPARE_RETIREMENT = `mutation ($input: PrepareRetirementInput!) { prepareRetirement(input: $input) { holderAct { ${ACT} } } }`;
 const PREPARE_DEPOSIT = `mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) {
-  session { id sessionId state signatureDueAt depositorAddress } act { ${ACT} } } }`;
-const SUBMIT = `mutation ($id: ID!, $signed: String!) { submitSigned(input: { id: $id, signed: $signed }) { act { ${ACT} } } }`;
+  offRampSession { id sessionId state signatureDueAt depositorAddress } holderAct { ${ACT} } } }`;
+const SUBMIT = `mutation ($id: ID!, $signed: String!) { submitSigned(input: { holderActId: $id, signed: $signed }) { holderAct { ${ACT} } } }`;
 
 interface Act {
   id: string;
@@ -54,7 +54,11 @@ function given(act: Act | null | undefined): Act {
 }
 
 async function submit(act: Act, caller: TestCaller) {
-  return market.send<{ submitSigned: { act: Act } }>(SUBMIT, { id: act.id, signed: await sign(act) }, caller);
+  return market.send<{ submitSigned: { holderAct: Act } }>(
+    SUBMIT,
+    { id: act.id, signed: await sign(act) },
+    caller,
+  );
 }
 
 describe('a retirement', () => {
@@ -64,20 +68,20 @@ describe('a retirement', () => {
     const input = {
       tokenAddress,
       amountCO2e: 4,
-      holder: holder.address,
+      holderAddress: holder.address,
       beneficiary: 'Acme',
       idempotencyKey: randomUUID(),
     };
-    const prepared = await market.send<{ prepareRetirement: { act: Act } }>(
+    const prepared = await market.send<{ prepareRetirement: { holderAct: Act } }>(
       PREPARE_RETIREMENT,
       { input },
       buyer,
     );
-    const act = given(prepared.data?.prepareRetirement.act);
+    const act = given(prepared.data?.prepareRetirement.holderAct);
     expect(act).toMatchObject({
       kind: 'RETIREMENT',
       state: 'PREPARED',
-      holder: holder.address,
+      holderAddress: holder.address,
       tokenAddress,
       amount: toBaseUnits(4n).toString(),
       beneficiary: 'Acme',
@@ -93,7 +97,7 @@ describe('a retirement', () => {
     const node = `query ($id: ID!) { node(id: $id) { ... on HolderAct { state recordIndex txHash } } }`;
     expect((await market.send(node, { id: act.id }, otherBuyer)).data).toEqual({ node: null });
 
-    const landed = (await submit(act, buyer)).data?.submitSigned.act;
+    const landed = (await submit(act, buyer)).data?.submitSigned.holderAct;
     expect(landed).toMatchObject({ state: 'LANDED', recordIndex: 0, transactions: [{ state: 'LANDED' }] });
     const { recordIndex, txHash } = landed ?? {};
     const read = await market.send(node, { id: act.id }, buyer);
@@ -119,14 +123,14 @@ describe('a retirement', () => {
   it('refuses what is no signed transaction, in words that name the field', async () => {
     const { tokenAddress } = await openProject(market.app, 1000n);
     await market.network.transfer(tokenAddress, holder.address, toBaseUnits(1n));
-    const about = { tokenAddress, holder: holder.address, beneficiary: 'Acme' };
+    const about = { tokenAddress, holderAddress: holder.address, beneficiary: 'Acme' };
     const input = { ...about, amountCO2e: 1, idempotencyKey: randomUUID() };
-    const prepared = await market.send<{ prepareRetirement: { act: Act } }>(
+    const prepared = await market.send<{ prepareRetirement: { holderAct: Act } }>(
       PREPARE_RETIREMENT,
       { input },
       buyer,
     );
-    const { id } = given(prepared.data?.prepareRetirement.act);
+    const { id } = given(prepared.data?.prepareRetirement.holderAct);
     for (const signed of ['', 'no such thing', '<x>', 'A'.repeat(32_769), 'AAAA', 'ÄÄ==']) {
       const { errors } = await market.send(SUBMIT, { id, signed }, buyer);
       expect([signed.slice(0, 9), errors[0]?.extensions]).toMatchObject([
@@ -144,15 +148,15 @@ describe('a cash-out', () => {
     const input = {
       ...rest,
       tokenAmount: '100',
-      holder: holder.address,
+      holderAddress: holder.address,
       payoutAccount: { type: 'MOBILE_MONEY', accountNumber: '254700123456', provider: 'MTN' },
     };
     const ask = (caller: TestCaller) =>
       market.send<{
-        prepareCashOutDeposit: { session: { id: string; sessionId: string }; act: Act | null };
+        prepareCashOutDeposit: { offRampSession: { id: string; sessionId: string }; holderAct: Act | null };
       }>(PREPARE_DEPOSIT, { input }, caller);
     expect((await ask(otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
-    const { session, act } = (await ask(farmer)).data?.prepareCashOutDeposit ?? {};
+    const { offRampSession: session, holderAct: act } = (await ask(farmer)).data?.prepareCashOutDeposit ?? {};
     expect(session).toMatchObject({
       state: 'AWAITING_SIGNATURE',
       depositorAddress: holder.address,
@@ -160,7 +164,9 @@ describe('a cash-out', () => {
     });
     expect(act).toMatchObject({ kind: 'DEPOSIT', beneficiary: null, offRampSession: { id: session?.id } });
     expect((await submit(given(act), otherFarmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
-    expect((await submit(given(act), farmer)).data?.submitSigned.act).toMatchObject({ state: 'LANDED' });
+    expect((await submit(given(act), farmer)).data?.submitSigned.holderAct).toMatchObject({
+      state: 'LANDED',
+    });
 
     await market.send(
       'mutation ($id: String!) { setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status } }',

@@ -162,7 +162,7 @@ describe('cashOut', () => {
       FROM off_ramp_sessions c WHERE c.id = ${session.id}`;
     expect(row?.row).not.toContain(ACCOUNT_NUMBER);
     expect(session.maskedAccountNumber).toBe('••••3456');
-    expect(platform.dependencies.payoutAccounts.unseal(session.sealedPayoutAccount)).toEqual({
+    expect(platform.dependencies.payoutAccounts.unseal(session)).toEqual({
       type: 'mobile-money',
       accountNumber: ACCOUNT_NUMBER,
       provider: 'MTN',

@@ -7,6 +7,7 @@ import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { offRampSessions, expiryRuns, indexerRegistrations } from '../../../src/db/tables/index.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
@@ -195,6 +196,8 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       warehouseIds: [],
       expiresAt: 0,
       apiKeyId: null,
+      jti: null,
+      issuedAt: null,
     } as const;
     const verifierOf = (platform: Platform) =>
       createApiKeyVerifier({ ...platform.dependencies, credentialSignal: { onNotify: () => () => {} } });
@@ -233,7 +236,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       url: 'http://127.0.0.1:9/',
       state: 'REPLACED',
       webhookId: randomUUID(),
-      sealedSecret: sealer.seal(secret),
+      sealedSecret: sealer.seal(secret, sealedPlace('registrationSecret', id)),
       createdAt: new Date(),
       replacedAt: new Date(),
     });

@@ -51,9 +51,9 @@ describe('a dry run of cashOut', () => {
     ...overrides,
   });
   const send = (overrides: object = {}) =>
-    market.send<{ cashOut: { session: object | null; dryRun: { payout: object } | null } }>(
+    market.send<{ cashOut: { offRampSession: object | null; dryRun: { payout: object } | null } }>(
       `mutation ($input: CashOutInput!) { cashOut(input: $input) {
-        sessionId txHash session { state payout { amount currency } } dryRun { tokenAmount payout { amount currency } } } }`,
+        sessionId txHash offRampSession { state payout { amount currency } } dryRun { tokenAmount payout { amount currency } } } }`,
       { input: input(overrides) },
       { role: 'farmer', subject: farmer.subject },
     );
@@ -65,12 +65,12 @@ describe('a dry run of cashOut', () => {
     expect(answer.data?.cashOut).toMatchObject({
       sessionId: null,
       txHash: null,
-      session: null,
+      offRampSession: null,
       dryRun: { tokenAmount: '100', payout: { currency: 'KES' } },
     });
     const real = await send({ dryRun: false });
     expect(real.data?.cashOut).toMatchObject({
-      session: { state: 'AWAITING_PAYOUT', payout: answer.data?.cashOut.dryRun?.payout },
+      offRampSession: { state: 'AWAITING_PAYOUT', payout: answer.data?.cashOut.dryRun?.payout },
       dryRun: null,
     });
   });
@@ -99,11 +99,11 @@ describe('a dry run of prepareCashOutDeposit', () => {
   const send = (overrides: object = {}) =>
     market.send<{ prepareCashOutDeposit: { dryRun: { payout: object } | null } }>(
       `mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) {
-        session { state payout { amount currency } } act { kind } dryRun { payout { amount currency } } } }`,
+        offRampSession { state payout { amount currency } } holderAct { kind } dryRun { payout { amount currency } } } }`,
       {
         input: {
           receiptTokenAddress: held.tokenAddress,
-          holder: holder.address,
+          holderAddress: holder.address,
           tokenAmount: 100,
           fiatCurrency: 'KES',
           countryCode: 'KE',
@@ -124,24 +124,24 @@ describe('a dry run of prepareCashOutDeposit', () => {
     const answer = await unchanged(() => send());
     expect(answer.errors).toEqual([]);
     expect(answer.data?.prepareCashOutDeposit).toMatchObject({
-      session: null,
-      act: null,
+      offRampSession: null,
+      holderAct: null,
       dryRun: { payout: { currency: 'KES' } },
     });
     const real = await send({ dryRun: false });
     expect(real.data?.prepareCashOutDeposit).toMatchObject({
-      session: {
+      offRampSession: {
         state: 'AWAITING_SIGNATURE',
         payout: answer.data?.prepareCashOutDeposit.dryRun?.payout,
       },
-      act: { kind: 'DEPOSIT' },
+      holderAct: { kind: 'DEPOSIT' },
       dryRun: null,
     });
   });
 
   it.each([
     [{ tokenAmount: 901 }, 'INSUFFICIENT_BALANCE'],
-    [{ holder: 'nowhere' }, 'BAD_USER_INPUT'],
+    [{ holderAddress: 'nowhere' }, 'BAD_USER_INPUT'],
     [{ receiptTokenAddress: 'nowhere' }, 'NOT_FOUND'],
     [{ fiatCurrency: 'XAU' }, 'RAMP_REJECTED'],
   ])('is refused as the real one would be, with %j', async (overrides, code) => {

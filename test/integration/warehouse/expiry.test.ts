@@ -83,7 +83,7 @@ async function marksOf(receiptId: string): Promise<number> {
   );
 }
 
-/** A run by hand, carried by the platform's workers; resolves when it is finished. */
+/** A run by hand, processed by the platform's workers; resolves when it is finished. */
 async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
   const run = await requestRun(platform.dependencies, { trigger: 'MANUAL', night: null, requestedBy });
   return finished(run);
@@ -259,7 +259,7 @@ describe('several instances', () => {
     await Promise.all([
       sweep(platform.dependencies, runs[0] ?? { id: '' }),
       sweep(second.dependencies, runs[1] ?? { id: '' }),
-      // And one that carries on the first one's run, believing that it died.
+      // And one that continues the first one's run, as if that had died.
       sweep(second.dependencies, runs[0] ?? { id: '' }),
     ]);
     for (const run of runs) leases.release(run?.id ?? '');

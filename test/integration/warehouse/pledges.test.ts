@@ -204,13 +204,13 @@ describe('over the API', () => {
       );
     expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
     const { idempotencyKey, ...named } = inputOf(receipt);
-    const pledged = await market.send<{ pledgeReceipt: { pledge: { lenderName: string } } }>(
-      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { pledge { lenderName receipt { ${LIEN} } } } }`,
+    const pledged = await market.send<{ pledgeReceipt: { receiptPledge: { lenderName: string } } }>(
+      `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { receiptPledge { lenderName receipt { ${LIEN} } } } }`,
       { input: { ...named, idempotencyKey } },
       asFarmer,
     );
     expect(pledged.errors).toEqual([]);
-    expect(pledged.data?.pledgeReceipt.pledge.lenderName).toBe('First Bank');
+    expect(pledged.data?.pledgeReceipt.receiptPledge.lenderName).toBe('First Bank');
     for (const caller of [asFarmer, asLender]) {
       expect((await read(caller)).data?.receipt.lien).toMatchObject({
         lenderName: 'First Bank',
@@ -219,7 +219,7 @@ describe('over the API', () => {
     }
     expect((await read({ role: 'lender', subject: 'bank-2' })).data).toEqual({ receipt: null });
     const released = await market.send(
-      `mutation ($input: ReleasePledgeInput!) { releasePledge(input: $input) { pledge { releasedBy } } }`,
+      `mutation ($input: ReleasePledgeInput!) { releasePledge(input: $input) { receiptPledge { releasedBy } } }`,
       {
         input: {
           receiptTokenAddress: receipt.tokenAddress,
@@ -236,6 +236,53 @@ describe('over the API', () => {
       { node: { lenderName: 'First Bank', releasedBy: lender.subject } },
     ]);
     expect((await read(asLender)).data).toEqual({ receipt: null });
+  });
+
+  it('tells a lender of its own pledges alone, and after the release nothing more of the receipt', async () => {
+    const receipt = await activeReceipt(platform);
+    const secondBank = { role: 'lender', subject: 'bank-3' } as const;
+    const globalId = (id: string) => Buffer.from(`ReceiptPledge:${id}`).toString('base64url');
+    const first = await pledge(receipt);
+    await release(receipt);
+    const second = await pledge(receipt, { lenderName: 'Second Bank', lenderId: secondBank.subject });
+    const read = async (caller: Parameters<Marketplace['send']>[2]) => {
+      const { data, errors } = await market.send<{
+        receipt: object | null;
+        own: object | null;
+        other: object | null;
+      }>(
+        `query ($token: Address!, $own: ID!, $other: ID!) {
+          receipt(tokenAddress: $token) { lien { lenderName } pledges { totalCount nodes { lenderName } } }
+          own: node(id: $own) { ... on ReceiptPledge { lenderName receipt { state lien { lenderName } } } }
+          other: node(id: $other) { ... on ReceiptPledge { lenderName } } }`,
+        { token: receipt.tokenAddress, own: globalId(second.id), other: globalId(first.id) },
+        caller,
+      );
+      expect(errors).toEqual([]);
+      return data;
+    };
+    const lien = { lenderName: 'Second Bank' };
+    expect(await read(secondBank)).toEqual({
+      receipt: { lien, pledges: { totalCount: 1, nodes: [lien] } },
+      own: { ...lien, receipt: { state: 'ACTIVE', lien } },
+      other: null,
+    });
+    // The earlier lender keeps its own pledge; the receipt and its next lender are no concern of it.
+    const earlier = await market.send(
+      'query ($id: ID!) { node(id: $id) { ... on ReceiptPledge { lenderName receipt { state } } } }',
+      { id: globalId(first.id) },
+      asLender,
+    );
+    expect(earlier).toMatchObject({
+      data: { node: { lenderName: 'First Bank', receipt: null } },
+      errors: [],
+    });
+    // Who sees the receipt by right sees all of its pledges.
+    const whole = { totalCount: 2, nodes: [lien, { lenderName: 'First Bank' }] };
+    expect(await read(asFarmer)).toMatchObject({
+      receipt: { lien, pledges: whole },
+      other: { lenderName: 'First Bank' },
+    });
   });
 
   it('lists to a lender what is pledged to it now, and tells it of each change until the release', async () => {

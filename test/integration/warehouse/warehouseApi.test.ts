@@ -40,13 +40,13 @@ const DEPOSIT = `mutation Deposit($input: CreateDepositInput!) {
 
 const CASH_OUT = `mutation OffRampSession($input: CashOutInput!) {
   cashOut(input: $input) {
-    sessionId txHash session { id state payout { amount currency } payoutAccount { type maskedAccountNumber } }
+    sessionId txHash offRampSession { id state payout { amount currency } payoutAccount { type maskedAccountNumber } }
   }
 }`;
 
 const SESSION = `query Session($id: ID!) {
   offRampSession(id: $id) {
-    state isExposed providerHistory { status } transactions { call state txHash } receipt { tokenAddress }
+    state exposed providerHistory { status } transactions { call state txHash } receipt { tokenAddress }
   }
 }`;
 
@@ -54,7 +54,7 @@ interface Deposited {
   createDeposit: { tokenAddress: string; txHash: string; receipt: { id: string; state: string } };
 }
 interface CashedOut {
-  cashOut: { sessionId: string; txHash: string; session: { id: string; state: string } };
+  cashOut: { sessionId: string; txHash: string; offRampSession: { id: string; state: string } };
 }
 
 async function depositInput(overrides: Record<string, unknown> = {}) {
@@ -121,12 +121,12 @@ describe('a receipt over the API', () => {
 
     const input = cashOutInput(tokenAddress);
     const begun = await marketplace.send<CashedOut>(CASH_OUT, { input }, farmer);
-    expect(begun.data?.cashOut.session).toMatchObject({
+    expect(begun.data?.cashOut.offRampSession).toMatchObject({
       state: 'AWAITING_PAYOUT',
       payout: { amount: '49250.00', currency: 'KES' },
       payoutAccount: { type: 'MOBILE_MONEY', maskedAccountNumber: '••••3456' },
     });
-    const { sessionId = '', session } = begun.data?.cashOut ?? {};
+    const { sessionId = '', offRampSession: session } = begun.data?.cashOut ?? {};
     await marketplace.send(
       `mutation Paid($id: String!) {
         setManualSessionStatus(input: { sessionId: $id, status: SETTLED }) { status }
@@ -136,7 +136,7 @@ describe('a receipt over the API', () => {
     );
     await expect.poll(async () => (await stateOf(session?.id ?? ''))?.state).toBe('SETTLED');
     expect(await stateOf(session?.id ?? '')).toMatchObject({
-      isExposed: false,
+      exposed: false,
       providerHistory: [{ status: 'PENDING' }, { status: 'SETTLED' }],
       transactions: [
         { call: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
@@ -153,12 +153,12 @@ describe('a receipt over the API', () => {
       {},
       operator,
     );
-    const started = await marketplace.send<{ expireReceipts: { run: { id: string } } }>(
-      'mutation { expireReceipts { run { id trigger } } }',
+    const started = await marketplace.send<{ expireReceipts: { expiryRun: { id: string } } }>(
+      'mutation { expireReceipts { expiryRun { id trigger } } }',
       {},
       operator,
     );
-    expect(started.data?.expireReceipts.run).toMatchObject({ trigger: 'MANUAL' });
+    expect(started.data?.expireReceipts.expiryRun).toMatchObject({ trigger: 'MANUAL' });
     const receipt = async () => {
       const answer = await marketplace.send<{ receipt: { state: string } }>(
         'query R($a: Address!) { receipt(tokenAddress: $a) { state } }',
@@ -169,11 +169,11 @@ describe('a receipt over the API', () => {
     };
     await expect.poll(receipt).toBe('EXPIRED');
     const runs = await marketplace.send<{ expiryRuns: { edges: { node: object }[] } }>(
-      '{ expiryRuns(first: 1) { edges { node { examined expired failed finishedAt failures { reason } } } } }',
+      '{ expiryRuns(first: 1) { edges { node { examinedCount expiredCount failedCount finishedAt failures { reason } } } } }',
       {},
       operator,
     );
-    expect(runs.data?.expiryRuns.edges[0]?.node).toMatchObject({ failed: 0, failures: [] });
+    expect(runs.data?.expiryRuns.edges[0]?.node).toMatchObject({ failedCount: 0, failures: [] });
     const late = cashOutInput(tokenAddress);
     const refused = await marketplace.send(CASH_OUT, { input: late }, farmer);
     expect(refused.errors[0]?.extensions.code).toBe('RECEIPT_EXPIRED');
@@ -196,7 +196,10 @@ describe('who may do what', () => {
     expect(await codeOf(CASH_OUT, cashOut, warehouse)).toBe('FORBIDDEN');
     expect(await codeOf(CASH_OUT, cashOut, otherFarmer)).toBe('NOT_FOUND');
     const begun = await marketplace.send<CashedOut>(CASH_OUT, cashOut, farmer);
-    const { session, sessionId } = begun.data?.cashOut ?? { session: { id: '' }, sessionId: '' };
+    const { offRampSession: session, sessionId } = begun.data?.cashOut ?? {
+      offRampSession: { id: '' },
+      sessionId: '',
+    };
 
     const hidden = await marketplace.send(SESSION, { id: session.id }, otherFarmer);
     expect(hidden).toMatchObject({ data: { offRampSession: null }, errors: [] });
@@ -204,10 +207,10 @@ describe('who may do what', () => {
     const setStatus = `mutation { setManualSessionStatus(input: { sessionId: "${sessionId}", status: FAILED }) { status } }`;
     for (const caller of [farmer, warehouse]) expect(await codeOf(setStatus, {}, caller)).toBe('FORBIDDEN');
     for (const query of [
-      'mutation { expireReceipts { run { id } } }',
+      'mutation { expireReceipts { expiryRun { id } } }',
       `mutation { deployRampSettlement(input: { idempotencyKey: "k" }) { state } }`,
       '{ expiryRuns(first: 1) { pageInfo { hasNextPage } } }',
-      `mutation { resolveSessionReview(input: { id: "${session.id}", decision: ACCEPT, reason: "x" }) { session { id } } }`,
+      `mutation { resolveSessionReview(input: { offRampSessionId: "${session.id}", decision: ACCEPT, reason: "x" }) { offRampSession { id } } }`,
     ]) {
       expect(await codeOf(query, {}, farmer), query).toBe('FORBIDDEN');
     }

@@ -4,6 +4,7 @@
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import type { HolderCall, LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -26,11 +27,12 @@ beforeAll(async () => {
   network = await connectLedger(world.ledger, database.handle);
   market = await startMarketplace({ database, network, withIndexer: false });
   const { retirementsHookUrl: url, sealer } = market.app.dependencies;
-  const sealedSecret = sealer.seal(SECRET);
+  const id = randomUUID();
+  const sealedSecret = sealer.seal(SECRET, sealedPlace('registrationSecret', id));
   const createdAt = new Date();
   await database.handle.db
     .insert(indexerRegistrations)
-    .values({ id: randomUUID(), state: 'LIVE', url, webhookId: 'w', sealedSecret, createdAt });
+    .values({ id, state: 'LIVE', url, webhookId: 'w', sealedSecret, createdAt });
 });
 afterAll(async () => {
   await market.stop();

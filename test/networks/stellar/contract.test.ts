@@ -1,5 +1,6 @@
 /**
- * The Stellar adapter on the real Soroban host: the port's contract, through few and many channels, on both protocols.
+ * The Stellar adapter on the real Soroban host: the port's contract, on both protocols. What depends on the number of
+ * channels is in parallel.test.ts.
  */
 import { startStellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
 import { describeLedgerNetwork } from '../suite/network.ts';
@@ -9,11 +10,7 @@ const traits = { bytesExpire: true, addressesArePredicted: true };
 describeLedgerNetwork('stellar, through 20 channels', traits, () => startStellarTestbed({ channels: 20 }));
 
 describeLedgerNetwork(
-  'stellar, with two channels, where the settlement asks its caller itself',
-  { ...traits, fewSlots: 2 },
-  () => startStellarTestbed({ channels: 2, devnet: { depositAuth: 'root' } }),
-);
-
-describeLedgerNetwork('stellar, with five channels, on protocol 26', { ...traits, fewSlots: 5 }, () =>
-  startStellarTestbed({ channels: 5, devnet: { protocolVersion: 26 } }),
+  'stellar, with five channels, on protocol 26, where the settlement asks its caller itself',
+  { ...traits, fewSlots: 5 },
+  () => startStellarTestbed({ channels: 5, devnet: { protocolVersion: 26, depositAuth: 'root' } }),
 );

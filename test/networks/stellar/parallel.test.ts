@@ -2,13 +2,14 @@
  * Many transactions of one custody signer in one ledger, through channels: each bound to its envelope, and each
  * retirement with room in its footprint for those that land before it.
  */
+import { randomUUID } from 'node:crypto';
 import { Keypair, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
-import { afterEach, expect, it } from 'vitest';
+import { afterEach, describe, expect, it } from 'vitest';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import type { NetworkCall, Outcome, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { retirementKey } from '../../../src/ledger/network/stellar/addresses.ts';
 import {
-  deployCarbon,
+  deployReceipt,
   land,
   mintedCarbon,
   prepare,
@@ -57,8 +58,24 @@ async function outcomeOf(prepared: PreparedTransaction): Promise<Outcome> {
   });
 }
 
-/** A waiting transaction is dropped after so many ledgers. */
-const MAX_LEDGERS = 4;
+/** More than forty retirements with the longest texts take. */
+const MAX_LEDGERS = 20;
+
+function ledgerOf(outcome: Outcome): bigint {
+  return 'ledger' in outcome ? outcome.ledger : 0n;
+}
+
+function indexOf(outcome: Outcome): number {
+  if (outcome.status === 'succeeded' && outcome.result.kind === 'retired')
+    return outcome.result.retirementIndex;
+  throw new Error(`Nothing was retired: ${show(outcome)}`);
+}
+
+function deployedAt(outcome: Outcome): string {
+  if (outcome.status === 'succeeded' && outcome.result.kind === 'deployed')
+    return outcome.result.contractAddress;
+  throw new Error(`Nothing was deployed: ${show(outcome)}`);
+}
 
 /** All sent before the next ledger closes, which may be too small for all of them. */
 async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcome[]> {
@@ -70,32 +87,72 @@ async function landTogether(all: readonly PreparedTransaction[]): Promise<Outcom
   return Promise.all(all.map(outcomeOf));
 }
 
-for (const channels of [20, 40]) {
-  it(`retires one token through ${channels} channels at once, each under its own index`, async () => {
-    const tokenAddress = await open({ channels });
-    const calls = Array.from({ length: channels }, (_, at) => retire(tokenAddress, TONNE, `#${at}`));
-    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
-    const landed = outcomes.map((outcome) => {
-      if (outcome.status !== 'succeeded' || outcome.result.kind !== 'retired') throw new Error(show(outcome));
-      return { ledger: outcome.ledger, index: outcome.result.retirementIndex };
-    });
-    // The public network's ledger has room for twenty, which name twenty places each.
-    const ledgers = new Set(landed.map(({ ledger }) => ledger));
-    expect(ledgers.size).toBeLessThanOrEqual(channels === 20 ? 1 : 4);
-    expect(landed.map(({ index }) => index).sort((a, b) => a - b)).toEqual(
-      Array.from({ length: channels }, (_, at) => at),
-    );
-    const { records } = await testbed.network.retirementRecords(tokenAddress, 0, 200);
-    for (const [place, { index }] of landed.entries()) expect(records[index]?.note).toBe(`#${place}`);
-  });
+/** In so many ledgers at the most, on a network with the limits of the public one. */
+const RETIRING = [
+  { channels: 1, ledgers: 1 },
+  { channels: 5, ledgers: 1 },
+  { channels: 20, ledgers: 1 },
+  { channels: 40, ledgers: 4 },
+];
 
-  it(`deploys through ${channels} channels at once, though each deploy grows the factory’s lists`, async () => {
-    await open({ channels });
-    const calls = Array.from({ length: channels }, () => deployCarbon());
-    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
-    expect(outcomes.map(show)).toEqual(calls.map(() => 'succeeded'));
-  });
-}
+describe.each(PROTOCOLS)('on protocol %i', (protocolVersion) => {
+  const devnet = { protocolVersion, queueLedgers: MAX_LEDGERS };
+
+  it.each(RETIRING)(
+    'mints, deploys and settles through $channels channels at once, and retires in $ledgers ledgers',
+    async ({ channels, ledgers }) => {
+      const tokenAddress = await open({ channels, devnet });
+      const { custodyAddress } = testbed.network;
+      const times = <T>(make: (at: number) => T) => Array.from({ length: channels }, (_, at) => make(at));
+      const landAs = async (calls: NetworkCall[]) => {
+        const outcomes = await landTogether(await prepareAll(testbed.network, calls));
+        expect(outcomes.map(show)).toEqual(calls.map(() => 'succeeded'));
+        return outcomes;
+      };
+
+      // Each deploy grows the factory's lists.
+      const [receipt] = (await landAs(times(() => deployReceipt(4_000_000_000n)))).map(deployedAt);
+      if (receipt === undefined) throw new Error('Nothing was deployed');
+      await landAs(
+        times((at) => ({ kind: 'mint', tokenAddress: receipt, to: custodyAddress, amount: BigInt(at + 1) })),
+      );
+      const landed = await landAs(times((at) => retire(tokenAddress, TONNE, `#${at}`)));
+      expect(new Set(landed.map(ledgerOf)).size).toBeLessThanOrEqual(ledgers);
+      expect(landed.map(indexOf).sort((a, b) => a - b)).toEqual(times((at) => at));
+      const { records } = await testbed.network.retirementRecords(tokenAddress, 0, 200);
+      for (const [place, outcome] of landed.entries())
+        expect(records[indexOf(outcome)]?.note).toBe(`#${place}`);
+
+      const sessions = times(() => randomUUID());
+      const deposit = { kind: 'initiateOffRamp', tokenAddress: receipt, amount: 1n } as const;
+      await landAs(sessions.map((sessionId) => ({ ...deposit, sessionId })));
+      const ends = ['confirmOffRampSettlement', 'refundOffRamp'] as const;
+      await landAs(sessions.map((sessionId, at) => ({ kind: ends[at % 2] ?? ends[0], sessionId })));
+      expect(await testbed.network.balanceOf(receipt, testbed.settlementAddress)).toBe(0n);
+    },
+  );
+
+  it.each([
+    { channels: 20, ledgers: 4 },
+    { channels: 40, ledgers: 14 },
+  ])(
+    'has room for what lands before, long texts too, through $channels channels in $ledgers ledgers',
+    async ({ channels, ledgers }) => {
+      const tokenAddress = await open({ channels, devnet });
+      const long = (at: number): NetworkCall => ({
+        kind: 'retire',
+        tokenAddress,
+        amount: TONNE,
+        note: `#${at}`.padEnd(1_024, 'n'),
+        beneficiary: 'b'.repeat(256),
+      });
+      const calls = Array.from({ length: channels }, (_, at) => long(at));
+      const outcomes = await landTogether(await prepareAll(testbed.network, calls));
+      expect(outcomes.map(show)).toEqual(calls.map(() => 'succeeded'));
+      expect(new Set(outcomes.map(ledgerOf)).size).toBeLessThanOrEqual(ledgers);
+    },
+  );
+});
 
 it('makes room for larger records than its own once some have landed', async () => {
   const tokenAddress = await open({ channels: 20 });
@@ -118,22 +175,6 @@ it('makes room for larger records than its own once some have landed', async () 
   for (const outcome of await landTogether(rest)) expect(show(outcome)).toBe('succeeded');
   expect((await landTogether([first])).map(show)).toEqual(['succeeded']);
 });
-
-for (const protocolVersion of PROTOCOLS) {
-  it(`has room for the written bytes of all that land before, long texts too, on protocol ${protocolVersion}`, async () => {
-    const tokenAddress = await open({ channels: 20, devnet: { protocolVersion } });
-    const long = (at: number): NetworkCall => ({
-      kind: 'retire',
-      tokenAddress,
-      amount: TONNE,
-      note: `#${at}`.padEnd(1_024, 'n'),
-      beneficiary: 'b'.repeat(256),
-    });
-    const calls = Array.from({ length: 20 }, (_, at) => long(at));
-    const outcomes = await landTogether(await prepareAll(testbed.network, calls));
-    expect(outcomes.map(({ status }) => status)).toEqual(calls.map(() => 'succeeded'));
-  });
-}
 
 it('declares so little that 20 retirements fit into one ledger of the public network', async () => {
   const tokenAddress = await open({ channels: 20 });

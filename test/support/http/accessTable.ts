@@ -39,6 +39,7 @@ const inAnHour = () => Math.floor(Date.now() / 1000) + 3600;
 
 export const QUERIES: Readonly<Record<string, AccessRule>> = {
   apiKeys: { who: [], query: '{ apiKeys(first: 1) { edges { node { id } } } }' },
+  approvalRequests: { who: ['operator'], query: '{ approvalRequests(first: 1) { nodes { id } } }' },
   auditEntries: { who: ['operator'], query: '{ auditEntries(first: 1) { edges { node { id } } } }' },
   buyerAccount: {
     who: ['buyer', 'operator'],
@@ -54,6 +55,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
   },
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
   node: {
     who: null,
@@ -115,6 +117,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ id: unknownId('Submission') }),
   },
   submissions: { who: ['operator'], query: '{ submissions(first: 1) { edges { node { id } } } }' },
+  tokenRevocations: { who: [], query: '{ tokenRevocations(first: 1) { edges { node { id } } } }' },
   viewer: { who: null, query: '{ viewer { subject } }' },
 };
 
@@ -130,8 +133,8 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   cancelCashOut: {
     who: ['farmer', 'operator'],
     query: mutation('cancelCashOut', 'CancelCashOutInput'),
-    variables: ({ providerSessionId: sessionId }) => ({
-      input: { sessionId, idempotencyKey: randomUUID() },
+    variables: ({ offRampSessionId }) => ({
+      input: { offRampSessionId, idempotencyKey: randomUUID() },
     }),
   },
   cashOut: {
@@ -168,6 +171,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     variables: () => ({ input: { idempotencyKey: 'one for all tries' } }),
   },
   expireReceipts: { who: ['operator'], query: 'mutation { expireReceipts { __typename } }' },
+  grantApproval: {
+    who: ['operator'],
+    query: mutation('grantApproval', 'GrantApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+  },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
@@ -180,7 +188,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: ['farmer', 'operator'],
     query: mutation('prepareCashOutDeposit', 'PrepareCashOutDepositInput'),
     variables: ({ receiptTokenAddress }) => ({
-      input: { ...cashOutOf(receiptTokenAddress), holder: HOLDER },
+      input: { ...cashOutOf(receiptTokenAddress), holderAddress: HOLDER },
     }),
   },
   prepareRetirement: {
@@ -190,7 +198,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
       input: {
         tokenAddress,
         amountCO2e: 1,
-        holder: HOLDER,
+        holderAddress: HOLDER,
         beneficiary: 'Acme Ltd',
         idempotencyKey: randomUUID(),
       },
@@ -225,7 +233,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   resolveSessionReview: {
     who: ['operator'],
     query: mutation('resolveSessionReview', 'ResolveSessionReviewInput'),
-    variables: ({ offRampSessionId: id }) => ({ input: { id, decision: 'RETRY', reason: 'try' } }),
+    variables: ({ offRampSessionId }) => ({ input: { offRampSessionId, decision: 'RETRY', reason: 'try' } }),
   },
   retire: {
     who: ['buyer', 'operator'],
@@ -235,7 +243,17 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   revokeApiKey: {
     who: [],
     query: mutation('revokeApiKey', 'RevokeApiKeyInput'),
-    variables: () => ({ input: { id: unknownId('ApiKey') } }),
+    variables: () => ({ input: { apiKeyId: unknownId('ApiKey') } }),
+  },
+  revokeTokens: {
+    who: [],
+    query: mutation('revokeTokens', 'RevokeTokensInput'),
+    variables: () => ({ input: { jti: randomUUID() } }),
+  },
+  setIssuanceCap: {
+    who: ['operator'],
+    query: mutation('setIssuanceCap', 'SetIssuanceCapInput'),
+    variables: () => ({ input: { warehouseId: 'w-1', commodityType: 'Maize', limitKg: 1000 } }),
   },
   setManualSessionStatus: {
     who: ['operator'],
@@ -256,7 +274,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   submitSigned: {
     who: ['buyer', 'farmer', 'operator'],
     query: mutation('submitSigned', 'SubmitSignedInput'),
-    variables: () => ({ input: { id: unknownId('HolderAct'), signed: 'AAAA' } }),
+    variables: () => ({ input: { holderActId: unknownId('HolderAct'), signed: 'AAAA' } }),
   },
   transferCredits: {
     who: ['buyer', 'operator'],
@@ -270,6 +288,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
         idempotencyKey: randomUUID(),
       },
     }),
+  },
+  withdrawApproval: {
+    who: ['developer', 'warehouse', 'operator'],
+    query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
+    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };
@@ -354,27 +377,27 @@ export async function makeBelongings(market: Marketplace): Promise<Belongings> {
     { input: depositFor(market.network.custodyAddress) },
   );
   const { receipt } = deposited.createDeposit;
-  const cashed = await ask<{ cashOut: { sessionId: string; session: { id: string } } }>(
-    'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId session { id } } }',
+  const cashed = await ask<{ cashOut: { sessionId: string; offRampSession: { id: string } } }>(
+    'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId offRampSession { id } } }',
     { input: cashOutOf(receipt.tokenAddress) },
   );
   const own = await ask<{ createDeposit: { receipt: { tokenAddress: string } } }>(
     'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { tokenAddress } } }',
     { input: depositFor(HOLDER) },
   );
-  const toSign = await ask<{ prepareCashOutDeposit: { act: { id: string } } }>(
-    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { act { id } } }',
-    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holder: HOLDER } },
+  const toSign = await ask<{ prepareCashOutDeposit: { holderAct: { id: string } } }>(
+    'mutation ($input: PrepareCashOutDepositInput!) { prepareCashOutDeposit(input: $input) { holderAct { id } } }',
+    { input: { ...cashOutOf(own.createDeposit.receipt.tokenAddress), holderAddress: HOLDER } },
   );
   return {
-    holderActId: toSign.prepareCashOutDeposit.act.id,
+    holderActId: toSign.prepareCashOutDeposit.holderAct.id,
     tokenAddress,
     projectId: project.id,
     purchaseId: bought.purchase.purchase.id,
     retirementId: retired.retire.retirement.id,
     receiptTokenAddress: receipt.tokenAddress,
     receiptId: receipt.id,
-    offRampSessionId: cashed.cashOut.session.id,
+    offRampSessionId: cashed.cashOut.offRampSession.id,
     providerSessionId: cashed.cashOut.sessionId,
   };
 }

@@ -178,6 +178,7 @@ function testSchema() {
         args: { input: t.arg({ type: input, required: true }) },
         authScopes: (_, args) => ({ $any: { role: ['operator'], buyer: args.input.buyerId } }),
         recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName', 'note'] },
+        safeWithoutKey: 'it does nothing',
         resolve: (_, args) =>
           `${args.input.amountCO2e} for ${args.input.buyerName}: ${args.input.note ?? '-'}`,
       }),

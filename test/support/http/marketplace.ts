@@ -133,8 +133,18 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
   };
 }
 
-export function tokenOf({ role, subject }: TestCaller, { expiresInSeconds = 3600 } = {}): Promise<string> {
-  return signToken({ ...auth, subject, roles: [role], expiresInSeconds, now: systemClock.now });
+export function tokenOf(
+  { role, subject }: TestCaller,
+  { expiresInSeconds = 3600, now = systemClock.now, ...claims }: TokenOptions = {},
+): Promise<string> {
+  return signToken({ ...auth, subject, roles: [role], expiresInSeconds, now, ...claims });
+}
+
+interface TokenOptions {
+  expiresInSeconds?: number;
+  jti?: string;
+  /** Of its issue. */
+  now?: () => Date;
 }
 
 async function sendOver<T>(

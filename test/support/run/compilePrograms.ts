@@ -15,6 +15,7 @@ const PROGRAMS = [
   'src/cli/ledgerChannels.ts',
   'src/cli/ledgerCheck.ts',
   'src/cli/reconcile.ts',
+  'src/cli/sealingRotate.ts',
   'src/cli/wallet.ts',
   'test/crash/instance.ts',
   'test/support/database/embeddedPostgresHolder.ts',

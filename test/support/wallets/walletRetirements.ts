@@ -139,7 +139,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
       for (const wrong of [network.custodyAddress, 'no-address']) {
         await expect(prepare({ holder: wrong })).rejects.toMatchObject({
           code: 'BAD_USER_INPUT',
-          details: { field: 'input.holder' },
+          details: { field: 'input.holderAddress' },
         });
       }
       await expect(prepare({ tokenAddress: network.custodyAddress })).rejects.toMatchObject({

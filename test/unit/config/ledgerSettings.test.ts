@@ -54,6 +54,7 @@ const inProduction = (environment: Environment): Environment => ({
   APP_SECRET: randomBytes(32).toString('base64'),
   AUTH_SECRET: randomBytes(32).toString('base64'),
   RAMP_EXCHANGE_RATES: 'KES=129.5',
+  APPROVALS: 'required',
   ...environment,
 });
 

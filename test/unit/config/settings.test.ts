@@ -83,6 +83,7 @@ describe('loadConfig', () => {
     APP_SECRET: strong(),
     AUTH_SECRET: strong(),
     RAMP_EXCHANGE_RATES: 'KES=129.5',
+    APPROVALS: 'required',
     ...overrides,
   });
 
@@ -98,6 +99,7 @@ describe('loadConfig', () => {
     'LEDGER_NETWORK',
     'LEDGER_SECRET_KEY',
     'PUBLIC_URL',
+    'APPROVALS',
     'APP_SECRET',
     'AUTH_SECRET',
     'RAMP_EXCHANGE_RATES',
@@ -122,8 +124,18 @@ describe('loadConfig', () => {
     await expect(loadConfig(production({ APP_SECRET: one, AUTH_SECRET: one }))).rejects.toThrow('the same');
   });
 
+  it('lets APP_SECRET be one of the sealing secrets, so that another can take its place', async () => {
+    const [app, fresh] = [strong(), strong()];
+    const secrets = { APP_SECRET: app, SEALING_SECRETS: `${app},${fresh}` };
+    expect((await loadConfig(production(secrets))).sealingSecrets).toEqual([app, fresh, app]);
+    expect((await loadConfig(production({ APP_SECRET: app }))).sealingSecrets).toEqual([app]);
+    const shared = production({ APP_SECRET: app, AUTH_SECRET: fresh, SEALING_SECRETS: fresh });
+    await expect(loadConfig(shared)).rejects.toThrow('AUTH_SECRET and SEALING_SECRETS are the same');
+  });
+
   it.each([
     ['RAMP_CALLBACK_SECRETS', 'a'.repeat(40), 'looks made up'],
+    ['SEALING_SECRETS', 'a'.repeat(40), 'looks made up'],
     ['RAMP_API_KEY', 'default-api-key-0123', 'looks made up'],
     ['AUTH_JWKS_URL', 'http://login.example/keys', 'clear text'],
     ['AUTH_JWKS_URL', 'http://10.1.2.3/keys', 'clear text'],

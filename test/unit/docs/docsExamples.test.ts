@@ -13,7 +13,7 @@ import {
   TypeInfo,
 } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { GRAPHIQL_EXAMPLES } from '../../../src/schema/core/examples.ts';
+import { GRAPHIQL_EXAMPLES } from '../../../src/schema/examples.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 interface Example {
@@ -42,7 +42,7 @@ beforeAll(async () => {
     texts.flatMap(({ where, text }) =>
       [...text.matchAll(pattern)].map(([, code = '']): Example => ({ where, text: code })),
     );
-  blocks = matchesIn(/^```graphql\n([^]*?)^```/gm);
+  blocks = matchesIn(/^ *```graphql\n([^]*?)^ *```/gm);
   inline = matchesIn(/(?<!`)`([^`\n]+)`(?!`)/g);
 });
 

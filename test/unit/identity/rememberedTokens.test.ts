@@ -49,7 +49,15 @@ it('is verified again after a minute, and after the clock was set back; what was
     async () => {
       verified += 1;
       if (!isKeyValid.yes) throw new Error('the key was taken back');
-      return { subject: 'acme', roles: [], warehouseIds: [], expiresAt: 4e9, apiKeyId: null };
+      return {
+        subject: 'acme',
+        roles: [],
+        warehouseIds: [],
+        expiresAt: 4e9,
+        apiKeyId: null,
+        jti: null,
+        issuedAt: null,
+      };
     },
     now,
     () => false,

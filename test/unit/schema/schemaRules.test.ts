@@ -2,13 +2,14 @@
  * Rules that every part of the contract keeps, found by walking the schema: nothing can be added without them.
  */
 import { readFile } from 'node:fs/promises';
-import type { GraphQLField, GraphQLInputType, GraphQLOutputType } from 'graphql';
+import type { GraphQLField, GraphQLOutputType } from 'graphql';
 import {
   getNamedType,
   isEnumType,
   isInputObjectType,
   isInterfaceType,
   isIntrospectionType,
+  isListType,
   isNonNullType,
   isObjectType,
   isScalarType,
@@ -17,6 +18,7 @@ import {
 } from 'graphql';
 import { describe, expect, it } from 'vitest';
 import { NODE_TYPES } from '../../../src/schema/core/globalIds.ts';
+import { ownersOf } from '../../../src/schema/core/ownedBy.ts';
 import { schema } from '../../../src/schema/index.ts';
 
 type Field = GraphQLField<unknown, unknown>;
@@ -77,11 +79,6 @@ function declaredScopes(field: Field): unknown {
   return options?.authScopes;
 }
 
-function inputFieldNames(type: GraphQLInputType): string[] {
-  const named = getNamedType(type);
-  return isInputObjectType(named) ? Object.keys(named.getFields()) : [];
-}
-
 describe('the contract', () => {
   it('is the committed schema.graphql', async () => {
     const committed = await readFile(new URL('../../../schema.graphql', import.meta.url), 'utf8');
@@ -140,28 +137,6 @@ describe('the contract', () => {
     expect(missing).toEqual([]);
   });
 
-  it('takes an idempotency key wherever a mutation moves value or issues', () => {
-    // Deciding what is decided is a conflict, registering twice leaves one registration, and time moves no value.
-    // The manual provider's status is what it is set to, and a receipt expires once however many runs there are.
-    // A signed transaction is a key of its own: it lands once.
-    const withoutKey = new Set([
-      'advanceNetworkClock',
-      'expireReceipts',
-      'resolveReview',
-      'resumeSigning',
-      'resolveSessionReview',
-      'revokeApiKey',
-      'setManualSessionStatus',
-      'submitSigned',
-      'watchRetirements',
-    ]);
-    const mutations = Object.values(schema.getMutationType()?.getFields() ?? {});
-    const lacking = mutations
-      .filter((field) => !field.args.some((arg) => inputFieldNames(arg.type).includes('idempotencyKey')))
-      .map((field) => field.name);
-    expect(new Set(lacking)).toEqual(withoutKey);
-  });
-
   it('says of every scalar where it is specified', async () => {
     const guide = await readFile(new URL('../../../docs/clients.md', import.meta.url), 'utf8');
     const headings = new Set([...guide.matchAll(/^#+ (.+)$/gm)].map(([, title]) => title?.toLowerCase()));
@@ -175,6 +150,25 @@ describe('the contract', () => {
     }
   });
 
+  it('says of everything with an id whose it is, for the entries about what operators read', () => {
+    const ofThePlatform = [
+      'ApiKey',
+      // Made to be looked at by a second operator.
+      'ApprovalRequest',
+      'AuditEntry',
+      'ExpiryRun',
+      'IssuanceCap',
+      'Project',
+      'RetirementRecord',
+      'Submission',
+      'TokenRevocation',
+    ];
+    const node = schema.getType('Node');
+    const withId = isInterfaceType(node) ? schema.getPossibleTypes(node) : [];
+    const unowned = withId.filter((type) => ownersOf(type) === undefined).map(({ name }) => name);
+    expect(new Set(unowned)).toEqual(new Set(ofThePlatform));
+  });
+
   it('gives every list pages of at most 100, their items, and their number', () => {
     const lists = types.filter((type) => isObjectType(type) && type.name.endsWith('Connection'));
     expect(lists.length).toBeGreaterThan(8);
@@ -182,6 +176,85 @@ describe('the contract', () => {
       const fields = isObjectType(list) ? Object.keys(list.getFields()) : [];
       expect(new Set(fields), list.name).toEqual(new Set(['edges', 'nodes', 'pageInfo', 'totalCount']));
     }
+  });
+
+  it('names an object by its type: what a mutation answers with, and the id that an input takes', () => {
+    // Merged at the same time as this rule. They are renamed before the contract is released.
+    const notYet = new Set([
+      'approval',
+      'revocation',
+      'cap',
+      'GrantApprovalInput.id',
+      'WithdrawApprovalInput.id',
+    ]);
+    const nodes = new Set<string>(NODE_TYPES);
+    const nameOf = (typename: string) => `${typename.charAt(0).toLowerCase()}${typename.slice(1)}`;
+    const wrong = types.flatMap((type): string[] => {
+      if (isObjectType(type) && type.name.endsWith('Payload')) {
+        return Object.values(type.getFields())
+          .filter((field) => nodes.has(getNamedType(field.type).name))
+          .filter((field) => !notYet.has(field.name) && field.name !== nameOf(getNamedType(field.type).name))
+          .map((field) => `${type.name}.${field.name}`);
+      }
+      if (!isInputObjectType(type)) return [];
+      return Object.values(type.getFields())
+        .filter((field) => getNamedType(field.type).name === 'ID')
+        .filter((field) => {
+          const [meant] = field.extensions['relayGlobalIDFor'] as { typename: string }[];
+          return field.name !== `${nameOf(meant?.typename ?? '')}Id${isListType(field.type) ? 's' : ''}`;
+        })
+        .map((field) => `${type.name}.${field.name}`)
+        .filter((path) => !notYet.has(path));
+    });
+    expect(wrong).toEqual([]);
+  });
+
+  it('has one form of name for numbers, times, addresses, states and filters', () => {
+    // The specification's names, and those that tokens have.
+    const given = new Set(['depositDate', 'expiryDate', 'timestamp', 'treasury', 'retiredBy', 'seconds']);
+    const forms: Readonly<Record<string, RegExp>> = {
+      Int: /Count$|^total[A-Z]|[iI]ndex$|Years?$|Bps$|^first$|^last$/,
+      UnixTime: /At$|^from$|^until$|From$|Until$/,
+      Address: /Address(es)?$/,
+    };
+    const wrong = types.flatMap((type) => {
+      if (!isObjectType(type) && !isInputObjectType(type)) return [];
+      return Object.values(type.getFields())
+        .filter((field) => {
+          const named = getNamedType(field.type as GraphQLOutputType);
+          if (field.name === 'state') return named.name !== `${type.name.replace(/Payload$/, '')}State`;
+          if (/^is[A-Z]/.test(field.name)) return true;
+          return forms[named.name]?.test(field.name) === false && !given.has(field.name);
+        })
+        .map((field) => `${type.name}.${field.name}: ${String(field.type)}`);
+    });
+    expect(wrong).toEqual([
+      'ApprovalRequest.state: ApprovalState!',
+      'DeployRampSettlementPayload.state: SettlementDeploymentState!',
+      'RevokeTokensInput.issuedBefore: UnixTime',
+      'TokenRevocation.issuedBefore: UnixTime',
+    ]);
+  });
+
+  it('filters a list of a type with the filter of that type', () => {
+    const filtered = types.flatMap((type) =>
+      isObjectType(type)
+        ? Object.values(type.getFields()).flatMap((field) => {
+            const filter = field.args.find(({ name }) => name === 'filter');
+            return filter === undefined
+              ? []
+              : [[getNamedType(field.type).name, getNamedType(filter.type).name]];
+          })
+        : [],
+    );
+    expect(filtered.length).toBeGreaterThan(8);
+    // Totals are of records, and the feed's event is made of one.
+    const expected = (list = '') =>
+      `${list
+        .replace(/Connection$/, '')
+        .replace('RetirementTotal', 'RetirementRecord')
+        .replace(/Event$/, '')}Filter`;
+    expect(filtered.map(([, filter]) => filter)).toEqual(filtered.map(([list]) => expected(list)));
   });
 
   it('finds everything again that has an id', () => {

@@ -110,9 +110,7 @@ impl Ledger {
             views: VecDeque::new(),
             options,
         };
-        for setting in ledger.settings.entries() {
-            ledger.put(LedgerEntryData::ConfigSetting(setting));
-        }
+        ledger.put_settings();
         ledger.put(LedgerEntryData::Account(new_account(&ledger.root_id(), ROOT_BALANCE, 0)));
         ledger.note_closing();
         ledger
@@ -125,6 +123,13 @@ impl Ledger {
 
     pub fn put(&mut self, data: LedgerEntryData) {
         self.state.put(Stored { entry: Rc::new(entry(data, self.sequence)), live_until: None });
+    }
+
+    /// Clients read from the state what the host goes by.
+    fn put_settings(&mut self) {
+        for setting in self.settings.entries() {
+            self.put(LedgerEntryData::ConfigSetting(setting));
+        }
     }
 
     pub fn put_account(&mut self, account: AccountEntry) {
@@ -221,6 +226,7 @@ impl Ledger {
         self.modules = modules;
         self.sequence = sequence as u32;
         self.closed_at = closed_at;
+        self.put_settings();
         self.views.clear();
         self.note_closing();
     }

@@ -9,6 +9,7 @@ use crate::queue::Waiting;
 use crate::state::{State, Stored};
 use crate::{Refused, bad};
 use serde_json::{Value, json};
+use std::collections::HashMap;
 use std::rc::Rc;
 
 /// Another one is of a program that this one does not understand.
@@ -19,6 +20,8 @@ pub fn save(ledger: &Ledger) -> Value {
         ledger.state.all().map(|stored| json!([text_of(&*stored.entry), stored.live_until])).collect();
     let waiting: Vec<Value> =
         ledger.waiting.iter().map(|one| json!([text_of(&one.opened.envelope), one.since])).collect();
+    let banned: Vec<Value> =
+        ledger.banned.iter().map(|(hash, until)| json!([hex::encode(hash), until])).collect();
     let landed: Vec<Value> = ledger.history.landed.values().map(landed_text).collect();
     json!({
         "format": FORMAT, "protocol": PROTOCOL, "passphrase": ledger.options.passphrase,
@@ -26,7 +29,7 @@ pub fn save(ledger: &Ledger) -> Value {
         "sequence": ledger.sequence, "closedAt": ledger.closed_at, "extraSeconds": ledger.extra_seconds,
         "inclusionPrice": ledger.inclusion_price,
         "seed": hex::encode(ledger.options.seed), "seedsUsed": ledger.seeds_used,
-        "times": ledger.history.times, "entries": entries, "waiting": waiting, "landed": landed,
+        "times": ledger.history.times, "entries": entries, "waiting": waiting, "banned": banned, "landed": landed,
     })
 }
 
@@ -64,11 +67,16 @@ fn restore(ledger: &mut Ledger, told: &Value) -> Option<()> {
         let opened = open(&bytes_of(&pair[0])?, ledger.network)?;
         waiting.push(Waiting { opened, since: pair[1].as_u64()? as u32 });
     }
+    let mut banned = HashMap::new();
+    for pair in told["banned"].as_array()? {
+        banned.insert(hash_of(&pair[0])?, pair[1].as_u64()? as u32);
+    }
     ledger.options.starts_at_ledger = told["startsAtLedger"].as_u64()? as u32;
     ledger.options.seed = hash_of(&told["seed"])?;
     ledger.seeds_used = told["seedsUsed"].as_u64()?;
     ledger.inclusion_price = told["inclusionPrice"].as_i64()?;
     ledger.extra_seconds = told["extraSeconds"].as_u64()?;
+    ledger.banned = banned;
     ledger.resume(state, history, waiting, modules, [told["sequence"].as_u64()?, told["closedAt"].as_u64()?]);
     Some(())
 }

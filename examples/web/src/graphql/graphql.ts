@@ -127,11 +127,13 @@ export type RetirementStateQueryVariables = Exact<{
 
 export type RetirementStateQuery = { node:
     | { __typename: 'ApiKey' }
+    | { __typename: 'ApprovalRequest' }
     | { __typename: 'AuditEntry' }
     | { __typename: 'BuyerAccount' }
     | { __typename: 'CreditTransfer' }
     | { __typename: 'ExpiryRun' }
     | { __typename: 'HolderAct' }
+    | { __typename: 'IssuanceCap' }
     | { __typename: 'OffRampSession' }
     | { __typename: 'Project' }
     | { __typename: 'Purchase' }
@@ -140,6 +142,7 @@ export type RetirementStateQuery = { node:
     | { __typename: 'Retirement', id: string, state: RetirementState, txHash: string | null }
     | { __typename: 'RetirementRecord' }
     | { __typename: 'Submission' }
+    | { __typename: 'TokenRevocation' }
    | null };
 
 export type LiveRetirementsSubscriptionVariables = Exact<{

@@ -69,24 +69,10 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
   const lander = createLander(landing);
   const outcomes = createOutcomes(db, clock);
 
-  async function broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer> {
-    const opened = openTransaction(signedBytes, networkId);
-    if (typeof opened === 'string') return { status: 'refused', reason: opened };
-    return lander.submit(opened).catch(unknownAnswer);
-  }
-
+  const broadcast = (signedBytes: Uint8Array) => land(lander, networkId, signedBytes);
   const reads = createReads(db, clock, settlementAddress);
 
   const predictTokenAddress = (salt: Hash32) => deployedAddress(networkId, factoryAddress, salt);
-
-  async function findToken(salt: Hash32): Promise<Address | null> {
-    const address = predictTokenAddress(salt);
-    return (await reads.tokenAt(address)) === null ? null : address;
-  }
-
-  async function checkDeposit(call: NetworkCall, depositor: Address): Promise<void> {
-    await deps.simulate(depositor, withSettlement(call, settlementAddress));
-  }
 
   const answering: LedgerNetwork = {
     name: 'embedded',
@@ -110,19 +96,16 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
       openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
     hashAssetId: hashText,
     predictTokenAddress,
-    findToken: ({ salt }) => findToken(salt),
-    tokenAt: (address) => reads.tokenAt(address),
-    carbonTotals: (address) => reads.carbonTotals(address),
-    retirementRecords: (address, from, limit) => reads.retirementRecords(address, from, limit),
+    findToken: async ({ salt }) => {
+      const address = predictTokenAddress(salt);
+      return (await reads.tokenAt(address)) === null ? null : address;
+    },
+    ...reads,
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
-    retirementCountsOf: (addresses) => reads.retirementCountsOf(addresses),
-    totalSupply: (address) => reads.totalSupply(address),
-    balanceOf: (address, holder) => reads.balanceOf(address, holder),
-    expiryOf: (addresses) => reads.expiryOf(addresses),
-    settlementContract: () => reads.settlementContract(),
-    offRampDeposit: (sessionId) => reads.offRampDeposit(sessionId),
     depositsNeedApproval: false,
-    checkDeposit: (call, depositor) => checkDeposit(call, depositor),
+    checkDeposit: async (call, depositor) => {
+      await deps.simulate(depositor, withSettlement(call, settlementAddress));
+    },
   };
   const network = explainFailures(
     answering,
@@ -130,6 +113,14 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
   );
   const submit = createSubmit(deps, broadcast, network.outcome);
   return { ...network, ...createControls({ db, clock, custody, factoryAddress, submit }) };
+}
+
+type Lander = ReturnType<typeof createLander>;
+
+async function land(lander: Lander, networkId: string, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
+  const opened = openTransaction(signedBytes, networkId);
+  if (typeof opened === 'string') return { status: 'refused', reason: opened };
+  return lander.submit(opened).catch(unknownAnswer);
 }
 
 /** A network that is created again gets a new id, so that a database tied to the old one is refused. */

@@ -37,20 +37,8 @@ type ContractReads = Pick<
 type TokenRow = typeof tokens.$inferSelect;
 
 export function createReads(db: Db, clock: Clock, settlementAddress: Address): ContractReads {
-  async function findToken(address: Address): Promise<TokenRow | null> {
-    const [row] = await db.select().from(tokens).where(eq(tokens.address, address));
-    return row ?? null;
-  }
-
-  async function findTokens(addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
-    requireTokenCount(addresses.length);
-    if (addresses.length === 0) return new Map();
-    const rows = await db
-      .select()
-      .from(tokens)
-      .where(inArray(tokens.address, [...addresses]));
-    return new Map(rows.map((row) => [row.address, row]));
-  }
+  const findToken = (address: Address) => readToken(db, address);
+  const findTokens = (addresses: readonly Address[]) => readTokens(db, addresses);
 
   return {
     async tokenAt(address) {
@@ -79,15 +67,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
       return token.totalSupply;
     },
 
-    async balanceOf(address, holder) {
-      const [row] = await db
-        .select({ amount: balances.amount })
-        .from(tokens)
-        .leftJoin(balances, and(eq(balances.tokenAddress, tokens.address), eq(balances.holder, holder)))
-        .where(eq(tokens.address, address));
-      if (!row) throw notFound(address);
-      return row.amount ?? 0n;
-    },
+    balanceOf: (address, holder) => readBalance(db, address, holder),
 
     async expiryOf(addresses) {
       const found = await findTokens(addresses);
@@ -120,6 +100,31 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
       return { depositor, tokenAddress, amount, status, initiatedAt };
     },
   };
+}
+
+async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
+  const [row] = await db.select().from(tokens).where(eq(tokens.address, address));
+  return row ?? null;
+}
+
+async function readTokens(db: Db, addresses: readonly Address[]): Promise<Map<Address, TokenRow>> {
+  requireTokenCount(addresses.length);
+  if (addresses.length === 0) return new Map();
+  const rows = await db
+    .select()
+    .from(tokens)
+    .where(inArray(tokens.address, [...addresses]));
+  return new Map(rows.map((row) => [row.address, row]));
+}
+
+async function readBalance(db: Db, address: Address, holder: Address): Promise<bigint> {
+  const [row] = await db
+    .select({ amount: balances.amount })
+    .from(tokens)
+    .leftJoin(balances, and(eq(balances.tokenAddress, tokens.address), eq(balances.holder, holder)))
+    .where(eq(tokens.address, address));
+  if (!row) throw notFound(address);
+  return row.amount ?? 0n;
 }
 
 async function readRecords(

@@ -63,29 +63,16 @@ export function createFinality(
   const referenceTo = createReferences(rpc);
   let rewritten: string | null = null;
 
-  /** The chain's ends by the node, and the block that is now at the highest final block's number. */
-  async function readEnds(highest: FinalLedger | null): Promise<Ends> {
-    const [latestAnswer, taggedAnswer, anchorAnswer] = await rpc.askTogether([
-      ask.block('latest'),
-      ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
-      ...(highest === null ? [] : [ask.block(highest.ledger)]),
-    ]);
-    const latest = requireBlock(valueOf(latestAnswer), 'latest');
-    const told =
-      setting === 'finalized'
-        ? requireBlock(valueOf(taggedAnswer), 'finalized')
-        : await confirmedBlock(rpc, latest, setting.confirmations);
-    return { latest, told, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
-  }
+  const endsOf = (highest: FinalLedger | null) => readEnds(rpc, setting, highest);
 
   async function readPin(): Promise<Pin> {
     let highest = seen.highest();
-    let ends = await readEnds(highest);
+    let ends = await endsOf(highest);
     if (highest !== null && !isWhole(ends, highest)) {
       // Another instance may have accepted the present history meanwhile.
       await seen.reread();
       highest = seen.highest();
-      ends = await readEnds(highest);
+      ends = await endsOf(highest);
     }
     const { latest, told, anchor } = ends;
     if (highest !== null && (latest.number < highest.ledger || anchor === null)) {
@@ -114,7 +101,7 @@ export function createFinality(
       if (found.status === 'rewritten') throw new ChainRewritten(found.message);
     },
     async acceptHistory() {
-      const { told } = await readEnds(null);
+      const { told } = await endsOf(null);
       await seen.accept({ ledger: told.number, hash: told.hash });
     },
     async onFinalBlock(work) {
@@ -134,6 +121,21 @@ export function createFinality(
       return rest as AnswersTo<typeof questions>;
     },
   };
+}
+
+/** The chain's ends by the node, and the block that is now at the highest final block's number. */
+async function readEnds(rpc: JsonRpc, setting: FinalitySetting, highest: FinalLedger | null): Promise<Ends> {
+  const [latestAnswer, taggedAnswer, anchorAnswer] = await rpc.askTogether([
+    ask.block('latest'),
+    ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
+    ...(highest === null ? [] : [ask.block(highest.ledger)]),
+  ]);
+  const latest = requireBlock(valueOf(latestAnswer), 'latest');
+  const told =
+    setting === 'finalized'
+      ? requireBlock(valueOf(taggedAnswer), 'finalized')
+      : await confirmedBlock(rpc, latest, setting.confirmations);
+  return { latest, told, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
 }
 
 async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number): Promise<Block> {

@@ -77,33 +77,8 @@ type Reply = z.infer<typeof replySchema>;
 export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?: () => number }): JsonRpc {
   requireUrl(options.url);
   const { nowMs = Date.now } = options;
+  const post = createPost(options, createPause(nowMs));
   let takesBatches = true;
-  const pause = createPause(nowMs);
-
-  /** @throws Error for everything but an answer in JSON */
-  async function post(body: unknown): Promise<unknown> {
-    pause.requireOver();
-    const response = await fetch(options.url, {
-      method: 'POST',
-      redirect: 'error',
-      headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify(body),
-      signal: AbortSignal.timeout(options.timeoutMs),
-    });
-    pause.note(response);
-    const text = await readBounded(response, MAX_ANSWER_BYTES);
-    // Some nodes send JSON-RPC errors with status 400; status 500 comes from a proxy.
-    const isAboutCaller = response.status >= 400 && response.status < 500 && response.status !== 429;
-    if (!response.ok && !isAboutCaller) throw new Error(`it answered with status ${response.status}`);
-    return JSON.parse(text) as unknown;
-  }
-
-  const request = (question: Question<unknown>, id: number) => ({
-    jsonrpc: '2.0',
-    id,
-    method: question.method,
-    params: question.params,
-  });
 
   async function askAlone<T>(question: Question<T>): Promise<Answer<T>> {
     const reply = await heard(question.method, async () =>
@@ -150,6 +125,33 @@ export function createJsonRpc(options: { url: string; timeoutMs: number; nowMs?:
       }
       return answers;
     },
+  };
+}
+
+function request({ method, params }: Question<unknown>, id: number) {
+  return { jsonrpc: '2.0', id, method, params };
+}
+
+/** @returns a function that throws an Error for everything but an answer in JSON */
+function createPost(
+  { url, timeoutMs }: { url: string; timeoutMs: number },
+  pause: ReturnType<typeof createPause>,
+): (body: unknown) => Promise<unknown> {
+  return async (body) => {
+    pause.requireOver();
+    const response = await fetch(url, {
+      method: 'POST',
+      redirect: 'error',
+      headers: { 'content-type': 'application/json', accept: 'application/json' },
+      body: JSON.stringify(body),
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+    pause.note(response);
+    const text = await readBounded(response, MAX_ANSWER_BYTES);
+    // Some nodes send JSON-RPC errors with status 400; status 500 comes from a proxy.
+    const isAboutCaller = response.status >= 400 && response.status < 500 && response.status !== 429;
+    if (!response.ok && !isAboutCaller) throw new Error(`it answered with status ${response.status}`);
+    return JSON.parse(text) as unknown;
   };
 }
 

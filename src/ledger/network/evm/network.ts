@@ -10,10 +10,10 @@ import { hashText, normalizeAddress } from './addresses.ts';
 import { broadcastBytes } from './broadcast.ts';
 import { createReadAll } from './contractReads.ts';
 import { MULTICALL3_ADDRESS } from './contracts.ts';
-import { createDeployments } from './deployments.ts';
+import { createDeployments, type Deployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
-import { createFinality } from './finality.ts';
+import { createFinality, type Finality } from './finality.ts';
 import { createJsonRpc } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { createLogSearch } from './logSearch.ts';
@@ -57,31 +57,13 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock: options.firstBlock ?? 0n };
   const networkId = await readNetworkId(rpc, options);
 
-  async function tokenAt(text: string): ReturnType<LedgerNetwork['tokenAt']> {
-    const address = normalizeAddress(text);
-    if (address === null) return null;
-    const token = await finality.onFinalBlock((pin) => deployments.tokenAt(address, pin));
-    return token && { template: token.template, assetIdHash: token.assetIdHash };
-  }
-
-  async function findToken(assetId: string): Promise<Address | null> {
-    const hash = hashText(assetId);
-    const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hash, pin));
-    return token && token.tokenAddress;
-  }
-
-  async function status(): ReturnType<LedgerNetwork['status']> {
-    const { final } = await finality.pin();
-    // Blocks are kept for ever; missing history shows when it is needed.
-    return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
-  }
-
+  const lookup: Lookup = { finality, deployments };
   const network: LedgerNetwork = {
     name: options.name,
     networkId,
     custodyAddress: signer.address,
     normalizeAddress,
-    status,
+    status: () => readStatus(finality),
     continuity: () => finality.continuity(),
     acceptHistory: () => finality.acceptHistory(),
     signingOrder: {
@@ -98,8 +80,8 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     hashAssetId: hashText,
     // The address depends on everything that the factory deployed before.
     predictTokenAddress: () => null,
-    findToken: ({ assetId }) => findToken(assetId),
-    tokenAt: (address) => tokenAt(address),
+    findToken: ({ assetId }) => findToken(lookup, assetId),
+    tokenAt: (address) => tokenAt(lookup, address),
     carbonTotals: (address) => tokens.carbonTotals(address),
     retirementRecords: (address, from, limit) => tokens.retirementRecords(address, from, limit),
     retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),
@@ -113,6 +95,33 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),
   };
   return explainFailures(network, unanswered);
+}
+
+interface Lookup {
+  finality: Finality;
+  deployments: Deployments;
+}
+
+async function tokenAt(
+  { finality, deployments }: Lookup,
+  text: string,
+): ReturnType<LedgerNetwork['tokenAt']> {
+  const address = normalizeAddress(text);
+  if (address === null) return null;
+  const token = await finality.onFinalBlock((pin) => deployments.tokenAt(address, pin));
+  return token && { template: token.template, assetIdHash: token.assetIdHash };
+}
+
+async function findToken({ finality, deployments }: Lookup, assetId: string): Promise<Address | null> {
+  const hash = hashText(assetId);
+  const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hash, pin));
+  return token && token.tokenAddress;
+}
+
+async function readStatus(finality: Finality): ReturnType<LedgerNetwork['status']> {
+  const { final } = await finality.pin();
+  // Blocks are kept for ever; missing history shows when it is needed.
+  return { ledger: final.number, closedAt: final.timestamp, oldestLedger: 0n };
 }
 
 function unanswered(error: unknown): string {

@@ -66,17 +66,25 @@ interface InclusionFees {
   highestStroops: bigint;
 }
 
-interface FactoryEvent {
-  topics: xdr.ScVal[];
-  value: xdr.ScVal;
-  txHash: string | null;
+/** A ledger, or the cursor of the page before. */
+type PageStart = { ledger: bigint } | { cursor: string };
+
+interface EventFilter {
+  start: PageStart;
+  contract: string;
+  topics: string[];
+}
+
+interface EventPage {
+  events: { topics: xdr.ScVal[]; value: xdr.ScVal; txHash: string | null }[];
+  latestLedger: bigint;
+  cursor: string | null;
 }
 
 export interface StellarNode {
   ledgerState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
-  /** From `start`: a ledger, or the cursor of the page before. */
-  transactionsFrom(start: { ledger: bigint } | { cursor: string }): Promise<TransactionPage>;
+  transactionsFrom(start: PageStart): Promise<TransactionPage>;
   /** `allowNested`: also records authorisations that only arise below the called function. */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
   /** The latest ledger in any answer so far. */
@@ -86,11 +94,7 @@ export interface StellarNode {
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
   /** What contract transactions paid lately for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
-  events(filter: {
-    start: { ledger: bigint } | { cursor: string };
-    contract: string;
-    topics: string[];
-  }): Promise<{ events: FactoryEvent[]; latestLedger: bigint; cursor: string | null }>;
+  events(filter: EventFilter): Promise<EventPage>;
   /** The passphrase of the node's network. */
   passphrase(): Promise<string>;
 }
@@ -126,26 +130,7 @@ export function createNode(options: ServerOptions): StellarNode {
       return decoded('getTransaction', () => heard({ ...stateOf(raw), ...landedOf(raw) }));
     },
 
-    async transactionsFrom(start) {
-      const limit = TRANSACTIONS_PER_PAGE;
-      const raw = await ask('getTransactions', transactionPageAnswer, () =>
-        server._getTransactions(
-          'cursor' in start
-            ? { pagination: { cursor: start.cursor, limit } }
-            : { startLedger: Number(start.ledger), pagination: { limit } },
-        ),
-      );
-      return decoded('getTransactions', () => ({
-        latestLedger: raw.latestLedger,
-        cursor: raw.cursor,
-        transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr, txHash }) => ({
-          ledger,
-          closedAt: createdAt,
-          envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
-          hash: txHash,
-        })),
-      }));
-    },
+    transactionsFrom: (start) => readTransactionPage(server, start),
 
     async simulate(transaction, options) {
       const heardBefore = latestHeard;
@@ -168,14 +153,10 @@ export function createNode(options: ServerOptions): StellarNode {
       if (keys.length > MAX_ENTRIES_PER_ASK) {
         throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
       }
-      const raw = await ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys));
-      heard(raw);
-      return decoded('getLedgerEntries', () => ({
-        latestLedger: raw.latestLedger,
-        byKey: new Map(
-          raw.entries.map((entry) => [entry.key, xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64')]),
-        ),
-      }));
+      const raw = heard(
+        await ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys)),
+      );
+      return decoded('getLedgerEntries', () => entriesOf(raw));
     },
 
     async inclusionFees() {
@@ -184,27 +165,59 @@ export function createNode(options: ServerOptions): StellarNode {
       return { usualStroops, highestStroops };
     },
 
-    async events({ start, contract, topics }) {
-      const filters = [{ type: 'contract' as const, contractIds: [contract], topics: [topics] }];
-      const limit = EVENTS_PER_PAGE;
-      const raw = await ask('getEvents', eventsAnswer, () =>
-        server._getEvents(
-          'cursor' in start
-            ? { filters, cursor: start.cursor, limit }
-            : { filters, startLedger: Number(start.ledger), limit },
-        ),
-      );
-      return decoded('getEvents', () => ({
-        latestLedger: raw.latestLedger,
-        cursor: raw.cursor,
-        events: raw.events.map((event) => ({
-          topics: event.topic.map((topic) => xdr.ScVal.fromXDR(topic, 'base64')),
-          value: xdr.ScVal.fromXDR(event.value, 'base64'),
-          txHash: event.txHash,
-        })),
-      }));
-    },
+    events: (filter) => readEventPage(server, filter),
   };
+}
+
+type Server = ReturnType<typeof openServer>;
+
+async function readTransactionPage(server: Server, start: PageStart): Promise<TransactionPage> {
+  const limit = TRANSACTIONS_PER_PAGE;
+  const raw = await ask('getTransactions', transactionPageAnswer, () =>
+    server._getTransactions(
+      'cursor' in start
+        ? { pagination: { cursor: start.cursor, limit } }
+        : { startLedger: Number(start.ledger), pagination: { limit } },
+    ),
+  );
+  return decoded('getTransactions', () => ({
+    latestLedger: raw.latestLedger,
+    cursor: raw.cursor,
+    transactions: raw.transactions.map(({ ledger, createdAt, envelopeXdr, txHash }) => ({
+      ledger,
+      closedAt: createdAt,
+      envelope: xdr.TransactionEnvelope.fromXDR(envelopeXdr, 'base64'),
+      hash: txHash,
+    })),
+  }));
+}
+
+function entriesOf({ latestLedger, entries }: z.output<typeof entriesAnswer>): LedgerEntries {
+  return {
+    latestLedger,
+    byKey: new Map(entries.map((entry) => [entry.key, xdr.LedgerEntryData.fromXDR(entry.xdr, 'base64')])),
+  };
+}
+
+async function readEventPage(server: Server, { start, contract, topics }: EventFilter): Promise<EventPage> {
+  const filters = [{ type: 'contract' as const, contractIds: [contract], topics: [topics] }];
+  const limit = EVENTS_PER_PAGE;
+  const raw = await ask('getEvents', eventsAnswer, () =>
+    server._getEvents(
+      'cursor' in start
+        ? { filters, cursor: start.cursor, limit }
+        : { filters, startLedger: Number(start.ledger), limit },
+    ),
+  );
+  return decoded('getEvents', () => ({
+    latestLedger: raw.latestLedger,
+    cursor: raw.cursor,
+    events: raw.events.map((event) => ({
+      topics: event.topic.map((topic) => xdr.ScVal.fromXDR(topic, 'base64')),
+      value: xdr.ScVal.fromXDR(event.value, 'base64'),
+      txHash: event.txHash,
+    })),
+  }));
 }
 
 /** For a refusal: one at an older ledger may be outdated. @throws NetworkUnavailable */

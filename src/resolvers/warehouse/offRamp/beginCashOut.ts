@@ -98,6 +98,7 @@ async function begin(
   const session = {
     ...plan,
     ...termsOf(deps, input, quote),
+    sealedPayoutAccount: deps.payoutAccounts.seal(input.payoutAccount, id),
     state: 'OPENING',
     requestedBy: caller.subject,
     farmerId: receipt.farmerId,
@@ -179,16 +180,15 @@ async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {
     'CONFLICT',
     `${unsigned} off-ramp sessions of ${holder} wait for a signature, and ${MAX_UNSIGNED} at most may: sign one of them first, ` +
       'or let it run out.',
-    { field: 'input.holder' },
+    { field: 'input.holderAddress' },
   );
 }
 
-function termsOf(deps: Needs<'ramp' | 'payoutAccounts'>, input: CashOutInput, quote: Quote) {
+function termsOf(deps: Needs<'ramp'>, input: CashOutInput, quote: Quote) {
   const { payoutAccount } = input;
   return {
     countryCode: input.countryCode,
     payoutAccountType: payoutAccount.type === 'bank' ? 'BANK' : 'MOBILE_MONEY',
-    sealedPayoutAccount: deps.payoutAccounts.seal(payoutAccount),
     maskedAccountNumber: maskAccountNumber(payoutAccount.accountNumber),
     fiatCurrency: quote.fiatCurrency,
     fiatAmount: quote.fiatAmount,

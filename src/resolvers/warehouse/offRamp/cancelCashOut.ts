@@ -17,18 +17,12 @@ import type { Needs } from '../../core/dependencies.ts';
 import { reserveKey } from '../../core/idempotency.ts';
 import { applyEvent } from './applyEvent.ts';
 import type { ReceiptCaller } from '../findReceipt.ts';
-import {
-  findOffRampSession,
-  findOffRampSessionAtProvider,
-  requireOffRampSession,
-  type OffRampSession,
-} from './findOffRampSession.ts';
+import { findOffRampSession, requireOffRampSession, type OffRampSession } from './findOffRampSession.ts';
 import { lockOffRampSession, OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { WAITING_FOR_PROVIDER } from './transitions.ts';
 
 interface CancelCashOutInput {
-  /** By our reference, or by the provider's id, which a session has once it is open there. */
-  session: { id: string } | { providerSessionId: string };
+  offRampSessionId: string;
   idempotencyKey: string;
 }
 
@@ -80,16 +74,13 @@ export async function cancelCashOut(
 async function requireOwn(
   deps: Needs<'db' | 'ramp'>,
   { subject, isOperator }: ReceiptCaller,
-  { session: named }: CancelCashOutInput,
+  { offRampSessionId }: CancelCashOutInput,
 ): Promise<OffRampSession> {
-  const session =
-    'id' in named
-      ? await findOffRampSession(deps, named.id)
-      : await findOffRampSessionAtProvider(deps, named.providerSessionId);
+  const session = await findOffRampSession(deps, offRampSessionId);
   const isOwn = isOperator || session?.farmerId === subject || session?.requestedBy === subject;
   if (session !== null && isOwn) return session;
   throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id that you may see.', {
-    field: 'input.sessionId',
+    field: 'input.offRampSessionId',
   });
 }
 
@@ -103,7 +94,7 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
     reason = `it belongs to the provider "${providerName}", which is not configured`;
   if (reason === null) return;
   throw new DomainError('CONFLICT', `The off-ramp session can't be cancelled: ${reason}.`, {
-    field: 'input.sessionId',
+    field: 'input.offRampSessionId',
     state,
   });
 }

@@ -2,6 +2,7 @@
  * Payout accounts: sealed at rest, masked when shown, whole only on the way to the ramp provider.
  */
 import { createHmac } from 'node:crypto';
+import { sealedPlace } from '../../../db/sealedColumns.ts';
 import type { PayoutAccount } from '../../../ramp/port.ts';
 import type { Sealer } from '../../../lib/sealer.ts';
 
@@ -9,16 +10,19 @@ import type { Sealer } from '../../../lib/sealer.ts';
 const MAX_SHOWN_CHARACTERS = 4;
 
 export interface PayoutAccounts {
-  seal(account: PayoutAccount): string;
-  unseal(sealed: string): PayoutAccount;
+  /** For the off-ramp session of this id. */
+  seal(account: PayoutAccount, sessionId: string): string;
+  unseal(session: { id: string; sealedPayoutAccount: string }): PayoutAccount;
   /** Tells two accounts apart without saying anything of either: account numbers are short enough to be tried out. */
   fingerprint(account: PayoutAccount): string;
 }
 
 export function createPayoutAccounts(sealer: Sealer, fingerprintKey: Uint8Array): PayoutAccounts {
   return {
-    seal: (account) => sealer.seal(JSON.stringify(account)),
-    unseal: (sealed) => JSON.parse(sealer.unseal(sealed)) as PayoutAccount,
+    seal: (account, sessionId) =>
+      sealer.seal(JSON.stringify(account), sealedPlace('payoutAccount', sessionId)),
+    unseal: ({ id, sealedPayoutAccount }) =>
+      JSON.parse(sealer.unseal(sealedPayoutAccount, sealedPlace('payoutAccount', id))) as PayoutAccount,
     fingerprint(account) {
       const sorted = Object.entries(account).sort(([a], [b]) => (a < b ? -1 : 1));
       return createHmac('sha256', fingerprintKey)

@@ -85,7 +85,7 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
   const wasAsked = session.providerAskedAt !== null;
   try {
     await checkCashOut(deps, session);
-    const payoutAccount = deps.payoutAccounts.unseal(session.sealedPayoutAccount);
+    const payoutAccount = deps.payoutAccounts.unseal(session);
     if (!(await intendToAsk(deps, session.id))) return;
     const rampSession = await deps.ramp.openSession({
       reference: session.id,

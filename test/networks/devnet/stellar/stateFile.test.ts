@@ -1,13 +1,15 @@
 /**
  * A network in a file: stopped and started again, it is where it was.
  */
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { spawnSync } from 'node:child_process';
+import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { Keypair, rpc, xdr } from '@stellar/stellar-sdk';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Asset, Keypair, Operation, rpc, TransactionBuilder, xdr } from '@stellar/stellar-sdk';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { PROTOCOLS } from '../../../../devnet/soroban/engine.ts';
 import { startSorobanNode } from '../../../../devnet/soroban/startSorobanNode.ts';
+import type { SorobanNodeOptions } from '../../../../devnet/soroban/startSorobanNode.ts';
 import { furnish } from '../../../../devnet/stellar/contracts.ts';
 
 let folder: string;
@@ -18,6 +20,9 @@ beforeEach(async () => {
 });
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
+const settingKey = xdr.LedgerKey.configSetting(
+  new xdr.LedgerKeyConfigSetting({ configSettingId: xdr.ConfigSettingId.configSettingStateArchival() }),
+);
 const clientOf = ({ url }: { url: string }) => new rpc.Server(url, { allowHttp: true });
 
 it.each(PROTOCOLS)('keeps ledgers, entries and what landed, on protocol %i', async (protocolVersion) => {
@@ -48,14 +53,88 @@ it.each(PROTOCOLS)('keeps ledgers, entries and what landed, on protocol %i', asy
   }
 });
 
-it('refuses a file of another protocol, and one that is damaged', async () => {
-  const first = await startSorobanNode({ closeEveryMs: null, stateFile });
+it('keeps what was dropped from being taken, and tells its own settings', async () => {
+  const first = await startSorobanNode({ closeEveryMs: null, queueLedgers: 1, stateFile });
+  const payer = Keypair.random();
+  first.fund(payer.publicKey());
+  const payment = new TransactionBuilder(await clientOf(first).getAccount(payer.publicKey()), {
+    fee: '100',
+    networkPassphrase: first.passphrase,
+    timebounds: { minTime: 0, maxTime: 0 },
+  })
+    .addOperation(Operation.payment({ destination: payer.publicKey(), asset: Asset.native(), amount: '1' }))
+    .build();
+  payment.sign(payer);
+  const send = async (node: { url: string }) => (await clientOf(node).sendTransaction(payment)).status;
+  expect(await send(first)).toBe('PENDING');
+  first.setInclusionPrice(1_000);
+  first.closeLedger();
+  expect(await send(first)).toBe('TRY_AGAIN_LATER');
   await first.stop();
-  await expect(startSorobanNode({ closeEveryMs: null, stateFile, protocolVersion: 26 })).rejects.toThrow(
-    'another passphrase or protocol',
-  );
-  await writeFile(stateFile, JSON.stringify({ format: 1 }));
-  await expect(startSorobanNode({ closeEveryMs: null, stateFile })).rejects.toThrow();
+
+  const second = await startSorobanNode({ closeEveryMs: null, minPersistentTtlLedgers: 77, stateFile });
+  try {
+    expect(await send(second)).toBe('TRY_AGAIN_LATER');
+    const { entries } = await clientOf(second).getLedgerEntries(settingKey);
+    const archival = entries[0]?.val.configSetting().stateArchivalSettings();
+    expect(archival?.minPersistentTtl()).toBe(77);
+  } finally {
+    await second.stop();
+  }
+});
+
+describe('says in a sentence with the name of the file', () => {
+  const start = (options: SorobanNodeOptions = {}) =>
+    startSorobanNode({ closeEveryMs: null, stateFile, ...options });
+
+  it('that it is of another protocol, in a format of another program, or rubbish', async () => {
+    await (await start()).stop();
+    const told = (reason: string) =>
+      `The network's file ${stateFile} cannot be used: ${reason}. Remove it to begin a new network.`;
+    await expect(start({ protocolVersion: 26 })).rejects.toThrow(
+      told('the saved network has another passphrase or protocol'),
+    );
+    const saved = JSON.parse(await readFile(stateFile, 'utf8')) as object;
+    for (const [content, reason] of [
+      ['null', 'the saved network is not in a format that is known here'],
+      ['{"format": 9}', 'the saved network is not in a format that is known here'],
+      [JSON.stringify({ ...saved, entries: [['AAAA', null]] }), 'the saved network is damaged'],
+      [JSON.stringify({ ...saved, banned: undefined }), 'the saved network is damaged'],
+      ['{"format": 1, "ent', 'it is not JSON'],
+    ] as const) {
+      await writeFile(stateFile, content);
+      await expect(start()).rejects.toThrow(told(reason));
+      // What cannot be read is not replaced either.
+      expect(await readFile(stateFile, 'utf8')).toBe(content);
+    }
+  });
+
+  it('that another node has it, of this process or of another', async () => {
+    const first = await start();
+    await expect(start()).rejects.toThrow(
+      `The network's file ${stateFile} is in use by another node. If there is none, remove ${stateFile}.lock and try again.`,
+    );
+    // As if the lock had been removed by hand while its node ran.
+    await writeFile(`${stateFile}.lock`, `${process.ppid} other`);
+    await expect(start()).rejects.toThrow('in use by another node');
+    await expect(first.save()).rejects.toThrow(
+      `The network's file ${stateFile} belongs to another node by now.`,
+    );
+    await expect(first.stop()).rejects.toThrow('belongs to another node by now');
+  });
+
+  it('never that a killed node has it, whose half-written file counts for nothing', async () => {
+    const first = await start();
+    const position = first.closeLedger();
+    await first.stop();
+    const ended = spawnSync(process.execPath, ['--version']).pid;
+    await writeFile(`${stateFile}.lock`, `${ended} killed`);
+    await writeFile(`${stateFile}.new`, '{"format": 1, "ent');
+    const second = await start();
+    expect(second.latest()).toEqual(position);
+    await second.stop();
+    expect((await readdir(folder)).sort()).toEqual(['network.json']);
+  });
 });
 
 it('leaves controls to the program that runs it: none over HTTP', async () => {

@@ -15,7 +15,7 @@ const NETWORK = join(SRC, 'ledger', 'network');
 const OF_ONE_FAMILY = new Set([
   // Stellar's channel accounts are the only ones, and their funds are told in XLM.
   'cli/ledgerChannels.ts',
-  // Signs for the embedded network, which no other wallet knows.
+  // Signs for the embedded network, which no other wallet knows, and for a Stellar network of this machine's own.
   'cli/wallet.ts',
   // Reads the events that the embedded network writes.
   'indexer/embedded/eventLog.ts',

@@ -60,7 +60,7 @@ describe('a wrong global id', () => {
     const { resolve } = schema.getMutationType()?.getFields()['revokeApiKey'] ?? {};
     for (const [run, args, field] of [
       [subscribe, { id: 'x' }, 'id'],
-      [resolve, { input: { id: 'x' } }, 'input.id'],
+      [resolve, { input: { apiKeyId: 'x' } }, 'input.apiKeyId'],
     ] as const) {
       const told = await new Promise((settle) => {
         settle(run?.(undefined, args, contextValue, {} as never));

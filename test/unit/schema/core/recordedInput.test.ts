@@ -6,10 +6,19 @@ import { createBuilder } from '../../../../src/schema/core/createBuilder.ts';
 import type { RecordedInput } from '../../../../src/schema/core/recordedInput.ts';
 import { schema } from '../../../../src/schema/index.ts';
 
-function schemaWith(recordedInput: RecordedInput | undefined) {
+const REASON = 'giving twice does no harm';
+
+function schemaWith(
+  recordedInput: RecordedInput | undefined,
+  { key = false, safeWithoutKey = REASON }: { key?: boolean; safeWithoutKey?: string } = {},
+) {
   const builder = createBuilder<object>();
   const input = builder.inputType('GiveInput', {
-    fields: (t) => ({ to: t.string({ required: true }), note: t.string() }),
+    fields: (t) => ({
+      to: t.string({ required: true }),
+      note: t.string(),
+      ...(key ? { idempotencyKey: t.string() } : {}),
+    }),
   });
   builder.queryType({
     fields: (t) => ({ hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }) }),
@@ -20,6 +29,7 @@ function schemaWith(recordedInput: RecordedInput | undefined) {
         args: { input: t.arg({ type: input, required: true }), times: t.arg.int() },
         authScopes: { public: true },
         recordedInput: recordedInput as RecordedInput,
+        safeWithoutKey,
         resolve: () => 'given',
       }),
     }),
@@ -39,6 +49,15 @@ describe('recordedInput', () => {
     ['that says two things', { subjects: ['to'], shown: ['times', 'note'], hidden: ['note'] }, 'names note'],
   ])('%s fails the build of the schema', (_what, recordedInput, complaint) => {
     expect(() => schemaWith(recordedInput)).toThrow(`recordedInput of Mutation.give ${complaint}`);
+  });
+
+  it('fails the build of a mutation that has neither an idempotency key nor a reason, or both', () => {
+    const declared = { subjects: ['to'], shown: ['times'], hidden: ['note'] };
+    const withKey = { ...declared, shown: ['times', 'idempotencyKey'] };
+    expect(() => schemaWith(declared, { safeWithoutKey: '' })).toThrow('not neither');
+    expect(() => schemaWith(withKey, { key: true })).toThrow('not both');
+    expect(() => schemaWith(withKey, { key: true, safeWithoutKey: '' })).not.toThrow();
+    expect(() => schemaWith(declared)).not.toThrow();
   });
 
   it('shows what all mutations of an operation declare as shown, and nothing else', () => {

@@ -1,0 +1,47 @@
+/**
+ * `npm run sealing:rotate`: seals every stored secret anew under the first of SEALING_SECRETS.
+ */
+import { SingleBar } from 'cli-progress';
+import { Command } from 'commander';
+import { loadConfig } from '../config/config.ts';
+import { resealAll, type ResealReport } from '../db/reseal.ts';
+import { createSealer } from '../lib/sealer.ts';
+import { openConfiguredDatabase } from '../startup/openDatabase.ts';
+import { runCommand } from './runCommand.ts';
+
+const command = new Command('sealing:rotate')
+  .description(
+    'Seals every stored secret anew under the first of SEALING_SECRETS. May run beside the server, be killed and be started ' +
+      'again. Exits with 1 when an older key is still needed.',
+  )
+  .action(async () => {
+    const config = await loadConfig();
+    const database = await openConfiguredDatabase(config);
+    try {
+      const bar = new SingleBar({ format: 'sealed anew {bar} {value} of {total}', clearOnComplete: true });
+      if (process.stdout.isTTY) bar.start(0, 0);
+      const onProgress = (done: number, total: number) => {
+        if (!process.stdout.isTTY) process.stdout.write(`${done} of ${total} sealed anew\n`);
+        bar.setTotal(total);
+        bar.update(done);
+      };
+      const sealer = createSealer(config.sealingSecrets);
+      print(await resealAll({ db: database.handle.db, sealer, onProgress }).finally(() => bar.stop()));
+    } finally {
+      await database.stop();
+    }
+  });
+
+await runCommand(command);
+
+function print({ resealed, left, problems }: ResealReport): void {
+  const lines = [`${resealed} stored secrets were sealed anew.`, ...problems];
+  lines.push(
+    left === 0
+      ? 'The old key is no longer needed: every stored secret is sealed under the first of SEALING_SECRETS. Take the others out.'
+      : `${left} are still sealed under another key. Put that key into SEALING_SECRETS, start every instance with the same ` +
+          'list, and run this again.',
+  );
+  process.stdout.write(`${lines.join('\n')}\n`);
+  if (left > 0) process.exitCode = 1;
+}

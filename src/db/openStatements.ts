@@ -1,0 +1,97 @@
+/**
+ * The statements that wait for the answers of one connection, each with its deadline: one timer serves all of them.
+ */
+import postgres from 'postgres';
+import { ConnectionLost } from './connectionLost.ts';
+
+/** Statements have a deadline by `performance.now()`, a transaction's work has none. */
+interface Open {
+  reject: (reason: Error) => void;
+  timeoutMs: number;
+  deadline: number;
+}
+
+interface OpenStatements {
+  /** Waits for the answer. @throws ConnectionLost, or the socket's error */
+  untilAnswered<T>(query: PromiseLike<T>, timeoutMs: number): Promise<T>;
+  /** Settles as the work does, or rejects at once when the connection is lost first. */
+  untilLost<T>(work: Promise<T>): Promise<T>;
+  /** The moment of the last answer, by `performance.now()`. */
+  answeredAt(): number;
+  /** An answer did not come in time. */
+  isSilent(): boolean;
+  /** Rejects all of them; deadlines no longer count. */
+  rejectAll(reason: Error): void;
+}
+
+/** @param onBroken is told why the connection can't be used any more: an answer is missing, or the socket failed */
+export function createOpenStatements(onBroken: (reason: Error) => void): OpenStatements {
+  const all = new Set<Open>();
+  /** Of the one timer: the first deadline of what was open when it was set. */
+  let timer: NodeJS.Timeout | undefined;
+  let wakesAt = Number.POSITIVE_INFINITY;
+  let answeredAt = performance.now();
+  let isSilent = false;
+
+  /** An answer leaves the timer as it is; when it fires it is set for what is open then. */
+  function wakeAt(deadline: number): void {
+    if (deadline >= wakesAt) return;
+    clearTimeout(timer);
+    wakesAt = deadline;
+    timer = setTimeout(checkDeadlines, deadline - performance.now()).unref();
+  }
+
+  function checkDeadlines(): void {
+    wakesAt = Number.POSITIVE_INFINITY;
+    let first: Open | null = null;
+    for (const one of all) if (first === null || one.deadline < first.deadline) first = one;
+    if (first === null) return;
+    if (first.deadline > performance.now()) return wakeAt(first.deadline);
+    isSilent = true;
+    onBroken(new ConnectionLost(`The database gave no answer in ${first.timeoutMs} ms`));
+  }
+
+  return {
+    untilAnswered(query, timeoutMs) {
+      return new Promise((resolve, reject) => {
+        const one: Open = { reject, timeoutMs, deadline: performance.now() + timeoutMs };
+        all.add(one);
+        wakeAt(one.deadline);
+        query.then(
+          (answer) => {
+            answeredAt = performance.now();
+            all.delete(one);
+            return resolve(answer);
+          },
+          (error: Error) => {
+            all.delete(one);
+            if (isAnswer(error)) answeredAt = performance.now();
+            else onBroken(error);
+            reject(error);
+          },
+        );
+      });
+    },
+    async untilLost(work) {
+      const one: Open = { reject: () => {}, timeoutMs: 0, deadline: Number.POSITIVE_INFINITY };
+      const lost = new Promise<never>((_, reject) => (one.reject = reject));
+      all.add(one);
+      try {
+        return await Promise.race([work, lost]);
+      } finally {
+        all.delete(one);
+      }
+    },
+    answeredAt: () => answeredAt,
+    isSilent: () => isSilent,
+    rejectAll(reason) {
+      clearTimeout(timer);
+      for (const { reject } of all) reject(reason);
+    },
+  };
+}
+
+/** The server refused the statement; after a FATAL refusal it ends the connection as well. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof postgres.PostgresError && error.severity === 'ERROR';
+}

@@ -1,0 +1,124 @@
+/**
+ * Seals everything that is stored anew, under the first of the sealer's keys, so that the others are no longer needed.
+ *
+ *   a page of rows under another key ─▶ locked ─▶ opened and sealed anew ─▶ committed ─▶ the next page
+ *
+ * Killed between two pages it leaves rows under both keys, and goes on with what is left when it is started again. Of two at
+ * once each waits for the other's page, and then finds it done. The texts stay the same, so the server runs meanwhile.
+ */
+import { sql, type SQL } from 'drizzle-orm';
+import type { Sealer } from '../lib/sealer.ts';
+import type { Db } from './connection.ts';
+import { SEALED_COLUMNS } from './sealedColumns.ts';
+
+/** Locked for some milliseconds; a payout that needs one of the rows waits as long. */
+const ROWS_PER_PAGE = 200;
+/** Counting looks at every row. */
+const COUNT_TIMEOUT_MS = 60_000;
+/** As many as a person looks into. */
+const MAX_NAMED = 10;
+
+export interface ResealReport {
+  resealed: number;
+  /** Still under another key: they don't open, or an instance still seals with that key. */
+  left: number;
+  /** Why the first of them do not open. */
+  problems: string[];
+}
+
+interface ResealOptions {
+  db: Db;
+  sealer: Sealer;
+  /** Told after each page how many rows are done, of about how many. */
+  onProgress?: (done: number, total: number) => void;
+  rowsPerPage?: number;
+}
+
+type Column = (typeof SEALED_COLUMNS)[keyof typeof SEALED_COLUMNS];
+
+export async function resealAll(options: ResealOptions): Promise<ResealReport> {
+  const { onProgress = () => {} } = options;
+  const problems: string[] = [];
+  let resealed = 0;
+  let left = await countLeft(options);
+  for (;;) {
+    const before = left;
+    const total = resealed + left;
+    problems.length = 0;
+    for (const column of Object.values(SEALED_COLUMNS)) {
+      for await (const page of pagesOf(options, column)) {
+        resealed += page.resealed;
+        problems.push(...page.problems.slice(0, MAX_NAMED - problems.length));
+        onProgress(resealed, Math.max(total, resealed));
+      }
+    }
+    left = await countLeft(options);
+    // Another process may have sealed some with the old key meanwhile: as long as there are fewer, it goes on.
+    if (left === 0 || left >= before) return { resealed, left, problems };
+  }
+}
+
+interface Page {
+  resealed: number;
+  problems: string[];
+}
+
+/** From the first row to the last; a row that does not open is left behind. */
+async function* pagesOf(
+  { db, sealer, rowsPerPage = ROWS_PER_PAGE }: ResealOptions,
+  { table, column }: Column,
+): AsyncGenerator<Page, void, void> {
+  const [name, text] = [sql.identifier(table), sql.identifier(column)];
+  let after: string | null = null;
+  for (;;) {
+    const page: Page & { last: string | null } = await db.transaction(async (tx) => {
+      const rows: { id: string; sealed: string }[] = await tx.execute(sql`
+        SELECT id, ${text} AS sealed FROM ${name}
+        WHERE ${isOld(text, sealer)} AND (${after}::uuid IS NULL OR id > ${after}::uuid)
+        ORDER BY id LIMIT ${rowsPerPage} FOR UPDATE`);
+      const problems: string[] = [];
+      const anew = rows.flatMap(({ id, sealed }) => {
+        try {
+          return [
+            { id, sealed: sealer.seal(sealer.unseal(sealed, { table, column, id }), { table, column, id }) },
+          ];
+        } catch (error) {
+          problems.push(
+            `${table}.${column} of ${id}: ${error instanceof Error ? error.message : String(error)}`,
+          );
+          return [];
+        }
+      });
+      if (anew.length > 0) {
+        await tx.execute(sql`
+          UPDATE ${name} AS t SET ${text} = r.sealed
+          FROM json_to_recordset(${JSON.stringify(anew)}::text::json) AS r (id uuid, sealed text) WHERE t.id = r.id`);
+      }
+      return { last: rows.at(-1)?.id ?? null, resealed: anew.length, problems };
+    });
+    // Empty at the end, and when another process was quicker: the next round finds what is left.
+    if (page.last === null) return;
+    after = page.last;
+    yield page;
+  }
+}
+
+async function countLeft({ db, sealer }: ResealOptions): Promise<number> {
+  const counts = Object.values(SEALED_COLUMNS).map(
+    ({ table, column }) =>
+      sql`SELECT count(*) AS rows FROM ${sql.identifier(table)} WHERE ${isOld(sql.identifier(column), sealer)}`,
+  );
+  return db.transaction(
+    async (tx) => {
+      const [row] = await tx.execute<{ left: string }>(
+        sql`SELECT sum(rows)::text AS left FROM (${sql.join(counts, sql` UNION ALL `)}) AS counted`,
+      );
+      return Number(row?.left ?? 0);
+    },
+    { statementTimeoutMs: COUNT_TIMEOUT_MS },
+  );
+}
+
+function isOld(text: ReturnType<typeof sql.identifier>, { currentPrefix }: Sealer): SQL {
+  return sql`${text} IS NOT NULL AND NOT starts_with(${text}, ${currentPrefix})`;
+}

@@ -1,0 +1,56 @@
+/**
+ * Requests for approval: operations that run only when a second person approves them.
+ */
+import { sql } from 'drizzle-orm';
+import { check, index, jsonb, pgEnum, pgTable, text, uuid } from 'drizzle-orm/pg-core';
+import { moment } from './columns.ts';
+import { apiKeys } from './identity.ts';
+
+/** The mutations that can need approval, by their names in the contract. */
+export const approvalOperation = pgEnum('approval_operation', [
+  'createProject',
+  'createDeposit',
+  'resolveReview',
+  'resolveSessionReview',
+  'resumeSigning',
+  'setManualSessionStatus',
+]);
+
+/** AWAITING ends once. That a request has expired follows from `expires_at` and is not written. */
+export const approvalState = pgEnum('approval_state', ['AWAITING', 'APPROVED', 'WITHDRAWN']);
+
+export const approvalRequests = pgTable(
+  'approval_requests',
+  {
+    /** Of a project or receipt that is asked for: the id that it gets. */
+    id: uuid('id').primaryKey(),
+    operation: approvalOperation('operation').notNull(),
+    /** The operation's whole input, encoded by exactJson. */
+    input: jsonb('input').notNull(),
+    /** The project, receipt, submission or off-ramp session that it is about; null for the halt of signing. */
+    subjectId: uuid('subject_id'),
+    /** What a decision is about, as it stood when it was asked for: a later review is not decided by it. */
+    basis: text('basis').notNull(),
+    state: approvalState('state').notNull().default('AWAITING'),
+    requestedBy: text('requested_by').notNull(),
+    requestedWithKey: uuid('requested_with_key').references(() => apiKeys.id),
+    requestedAt: moment('requested_at').notNull(),
+    expiresAt: moment('expires_at').notNull(),
+    decidedBy: text('decided_by'),
+    decidedWithKey: uuid('decided_with_key').references(() => apiKeys.id),
+    decidedAt: moment('decided_at'),
+  },
+  (t) => [
+    index('approval_requests_requested').on(t.requestedAt, t.id),
+    index('approval_requests_awaiting')
+      .on(t.operation, t.subjectId)
+      .where(sql`state = 'AWAITING'`),
+    check('approval_requests_expiry', sql`expires_at > requested_at`),
+    check(
+      'approval_requests_decided',
+      sql`(state = 'AWAITING') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)`,
+    ),
+    check('approval_requests_second_person', sql`state <> 'APPROVED' OR decided_by <> requested_by`),
+    check('approval_requests_in_time', sql`state <> 'APPROVED' OR decided_at < expires_at`),
+  ],
+);

@@ -1,0 +1,174 @@
+/**
+ * What operators read of others is written to the audit log before it is answered: one entry for each field of the query,
+ * with all whose data it showed, and one for each subscription to a subject.
+ *
+ *   a field of Query begins ─▶ objects of others are met below it ─▶ entries are written ─▶ the answer is sent
+ *                                                                         └─can't be: OVERLOADED, without the data
+ *
+ * Other callers read what is theirs: for them nothing is done.
+ */
+import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
+import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
+import { notWritten, type OpenEntry } from '../../identity/auditLog.ts';
+import type { Caller } from '../../identity/roles.ts';
+import { isOperator } from '../../schema/core/caller.ts';
+import type { Context } from '../../schema/core/context.ts';
+import { readGlobalId } from '../../schema/core/globalIds.ts';
+import { ownersOf } from '../../schema/core/ownedBy.ts';
+
+/** The outcome of an entry about what was read. */
+const READ = 'READ';
+/** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
+const MAX_SUBJECTS = 256;
+/** Arguments, and members of filters, that say whose data is asked for: even a number of them is told then. */
+const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerIds', 'lenderIds', 'warehouseIds']);
+/** And those that say which object. */
+const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
+/** As in the entries of mutations: nothing that could imitate something where the trail is read. */
+const SUBJECT = /^[\x21-\x7e]{1,128}$/;
+
+type Path = { readonly prev: Path | undefined; readonly key: string | number };
+type ReadContext = Pick<Context<unknown>, 'audit' | 'caller' | 'requestId' | 'remoteAddress'>;
+type Resolver = GraphQLFieldResolver<unknown, ReadContext, Record<string, unknown>>;
+
+/** What one field of a query has shown so far. */
+interface FieldReads {
+  entry: OpenEntry;
+  open: () => OpenEntry;
+  /** Others, whose data it has shown. */
+  owners: Set<string>;
+  /** Others, whose data its arguments ask for. */
+  named: readonly string[];
+  /** What its arguments ask for. */
+  objects: readonly string[];
+}
+
+/** Of the operators' operations under way. */
+const readsOf = new WeakMap<object, Map<string | number, FieldReads>>();
+
+const audited = new WeakSet<GraphQLSchema>();
+
+/** Idempotent: a wrapped schema is returned as it is. */
+export function auditReads(schema: GraphQLSchema): void {
+  if (audited.has(schema)) return;
+  audited.add(schema);
+  for (const type of Object.values(schema.getTypeMap())) {
+    const owners = ownersOf(type);
+    if (owners === undefined || !isObjectType(type)) continue;
+    for (const field of Object.values(type.getFields())) meetBefore(field, owners);
+  }
+  for (const field of Object.values(schema.getQueryType()?.getFields() ?? {})) beginBefore(field);
+  for (const field of Object.values(schema.getSubscriptionType()?.getFields() ?? {})) {
+    if (ownersOf(getNamedType(field.type)) !== undefined) writeWhenSubscribed(field);
+  }
+}
+
+/** Says that a query begins. For a subscription, its field writes the entry. */
+export function beginReads(context: ReadContext): void {
+  if (isOperator(context.caller)) readsOf.set(context, new Map());
+}
+
+/** Writes what was read. @throws DomainError OVERLOADED when that is not possible: the answer must not be sent */
+export async function writeReads(context: ReadContext, { data }: ExecutionResult): Promise<void> {
+  const reads = readsOf.get(context);
+  if (reads === undefined || data == null) return;
+  const written = [...reads]
+    .filter(([key, { named, owners }]) => owners.size > 0 || (named.length > 0 && data[key] != null))
+    .flatMap(([, { entry, open, owners, named, objects }]) => {
+      const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])]);
+      return [endRead(entry, first), ...further.map((chunk) => endRead(open(), chunk))];
+    });
+  if ((await Promise.all(written)).includes(false)) throw notWritten();
+}
+
+function beginBefore(field: GraphQLField<unknown, ReadContext>): void {
+  const isAboutOthers = leadsToOwned(field);
+  const resolve = (field.resolve ?? defaultFieldResolver) as Resolver;
+  field.resolve = (parent, args, context, info) => {
+    const reads = readsOf.get(context);
+    if (reads !== undefined && !reads.has(info.path.key)) {
+      const open = () => openRead(context, info.fieldName);
+      const named = isAboutOthers
+        ? namedBy(args, OWNERS).filter((owner) => !isOf(context.caller, owner))
+        : [];
+      const objects = namedBy(args, OBJECTS);
+      reads.set(info.path.key, { entry: open(), open, owners: new Set(), named, objects });
+    }
+    return resolve(parent, args, context, info);
+  };
+}
+
+/** Every object of a type with owners is met at its first field. */
+function meetBefore(
+  field: GraphQLField<unknown, ReadContext>,
+  ownersOfValue: (value: unknown) => readonly (string | null)[],
+): void {
+  const resolve = (field.resolve ?? defaultFieldResolver) as Resolver;
+  field.resolve = (parent, args, context, info) => {
+    const reads = readsOf.get(context);
+    if (reads !== undefined) {
+      const { owners } = reads.get(rootKeyOf(info.path)) ?? {};
+      for (const owner of ownersOfValue(parent)) {
+        if (owner !== null && !isOf(context.caller, owner)) owners?.add(owner);
+      }
+    }
+    return resolve(parent, args, context, info);
+  };
+}
+
+/** What it shows later is of the same subject. */
+function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
+  const { subscribe } = field;
+  if (subscribe === undefined) return;
+  field.subscribe = async (root, args: Record<string, unknown>, context, info) => {
+    const source: unknown = await subscribe(root, args, context, info);
+    if (!isOperator(context.caller)) return source;
+    if (await endRead(openRead(context, info.fieldName), namedBy(args, OBJECTS))) return source;
+    await (source as AsyncIterator<unknown>).return?.();
+    throw notWritten();
+  };
+}
+
+function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): OpenEntry {
+  return audit.open({ requestId, caller, remoteAddress, field, subjectIds: [] });
+}
+
+function endRead(entry: OpenEntry, subjectIds: readonly string[]): Promise<boolean> {
+  return entry.end({ outcome: READ, subjectIds });
+}
+
+function isOf(caller: Caller | null, owner: string): boolean {
+  return caller?.subject === owner || caller?.warehouseIds.includes(owner) === true;
+}
+
+function rootKeyOf(path: Path): string | number {
+  let root = path;
+  while (root.prev !== undefined) root = root.prev;
+  return root.key;
+}
+
+/** The field's own type, or what its pages hold. */
+function leadsToOwned({ type }: GraphQLField<unknown, ReadContext>): boolean {
+  const named = getNamedType(type);
+  if (!isObjectType(named)) return false;
+  const { nodes } = named.getFields();
+  return ownersOf(nodes === undefined ? named : getNamedType(nodes.type)) !== undefined;
+}
+
+/** Ids as the audit log and the tables use them. Ids of inputs may have been read already. */
+function namedBy(args: Readonly<Record<string, unknown>>, names: ReadonlySet<string>): string[] {
+  const filter = args['filter'];
+  const given = { ...(typeof filter === 'object' ? filter : null), ...args };
+  return Object.entries(given)
+    .filter(([name]) => names.has(name))
+    .flatMap(([, value]): unknown[] => (Array.isArray(value) ? value : [value]))
+    .map((value) => (typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value))
+    .filter((value) => typeof value === 'string')
+    .map((value) => readGlobalId(value)?.id ?? value)
+    .filter((value) => SUBJECT.test(value));
+}
+
+function chunksOf(subjects: readonly string[]): string[][] {
+  const count = Math.ceil(subjects.length / MAX_SUBJECTS);
+  return Array.from({ length: count }, (_, at) => subjects.slice(at * MAX_SUBJECTS, (at + 1) * MAX_SUBJECTS));
+}

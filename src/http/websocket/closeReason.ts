@@ -1,0 +1,9 @@
+/** RFC 6455: a close frame has 123 bytes for the reason. */
+const MAX_REASON_BYTES = 123;
+
+export function closeReason(text: string): string {
+  return Buffer.from(text)
+    .subarray(0, MAX_REASON_BYTES)
+    .toString()
+    .replace(/\uFFFD$/, '');
+}

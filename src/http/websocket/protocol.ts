@@ -1,0 +1,188 @@
+/**
+ * The graphql-transport-ws state machine, with the product's gate, pipeline and error table.
+ */
+import { GraphQLError } from 'graphql';
+import type { ExecutionArgs, ExecutionResult } from 'graphql';
+import { makeServer } from 'graphql-ws';
+import type { Context as SocketContext, ServerOptions, SubscribePayload } from 'graphql-ws';
+import type { WebSocket } from 'ws';
+import type { Clock } from '../../lib/clock.ts';
+import type { CredentialEnds } from '../../identity/credentialEnds.ts';
+import type { Caller } from '../../identity/roles.ts';
+import { toWireError } from '../graphql/errors.ts';
+import type { ErrorLog } from '../graphql/maskErrors.ts';
+import { mapAllAndLog } from '../graphql/maskErrors.ts';
+import type { TransportContext } from '../graphql/transportContext.ts';
+import { newContext } from '../graphql/transportContext.ts';
+import type { Enveloped, Pipeline } from '../graphql/yoga.ts';
+import { closeReason } from './closeReason.ts';
+import { sendEvents } from './sentEvents.ts';
+import { socketCredentialOf } from './socketCredential.ts';
+
+export interface ProtocolOptions {
+  pipeline: Pipeline;
+  credentialEnds: CredentialEnds;
+  clock: Clock;
+  log: ErrorLog;
+  newRequestId: () => string;
+}
+
+const MAX_OPERATIONS_PER_SOCKET = 100;
+/** Limit on messages in progress; operations that the client has cancelled may still be ending. */
+const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
+/** Deadline for connection_init, which clients send at once. */
+const INIT_WAIT_MS = 3_000;
+
+const FORBIDDEN = 4403;
+const TOO_MANY = 4429;
+
+export interface Peer {
+  socket: WebSocket;
+  remoteAddress: string;
+  /** The Authorization header that the upgrade request had. */
+  upgradeAuthorization: string | undefined;
+  caller: Caller | null;
+  /** Resolves when the message has left the process. */
+  send: (message: string) => Promise<void>;
+  messagesInWork: number;
+  /** What waits for the answer to an operation to be sent, by the operation's id. */
+  unsent: Map<string, () => void>;
+  unwatchCredential: () => void;
+}
+
+/** What an operation was prepared for. */
+interface Run {
+  enveloped: Enveloped;
+  id: string;
+  peer: Peer;
+}
+
+type PeerContext = SocketContext<Record<string, unknown>, Peer>;
+type ProtocolServerOptions = ServerOptions<Record<string, unknown>, Peer>;
+
+export type Protocol = ReturnType<typeof createProtocol>;
+
+export function createProtocol(options: ProtocolOptions) {
+  const { log, newRequestId } = options;
+  return makeServer<Record<string, unknown>, Peer>({
+    ...operationHandlers(options),
+    connectionInitWaitTimeout: INIT_WAIT_MS,
+    onConnect: ({ connectionParams, extra: peer }) => identify(options, connectionParams, peer),
+    onNext: (_context: PeerContext, _id, _payload, _args, result) =>
+      result.errors === undefined ? undefined : { ...result, errors: result.errors.map(toWireError) },
+    onError: (_context: PeerContext, _id, _payload, errors) =>
+      errors.flatMap((error) => mapAllAndLog(error, newRequestId(), log)).map(toWireError),
+    onComplete: ({ extra: peer }, id) => {
+      peer.unsent.get(id)?.();
+      peer.unsent.delete(id);
+    },
+    onClose: ({ extra: peer }) => {
+      peer.unwatchCredential();
+      for (const callback of peer.unsent.values()) callback();
+      peer.unsent.clear();
+    },
+  });
+}
+
+/** Whether the socket may stay open; one that may not is closed. */
+async function identify(
+  { pipeline, credentialEnds, log, newRequestId }: ProtocolOptions,
+  connectionParams: Record<string, unknown> | undefined,
+  peer: Peer,
+): Promise<boolean> {
+  try {
+    const credential = socketCredentialOf(connectionParams, peer.upgradeAuthorization);
+    peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
+  } catch (error) {
+    const [refusal] = mapAllAndLog(error, newRequestId(), log);
+    const code = refusal?.extensions['code'] === 'RATE_LIMITED' ? TOO_MANY : FORBIDDEN;
+    peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
+    return false;
+  }
+  if (peer.caller !== null) {
+    peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) => peer.socket.close(FORBIDDEN, why));
+  }
+  return true;
+}
+
+/** What prepares an operation, and what then runs it. */
+function operationHandlers({
+  pipeline,
+  clock,
+  log,
+  newRequestId,
+}: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
+  // graphql-ws passes only the arguments to `execute` and `subscribe`; each operation has its own pair.
+  const runs = new WeakMap<object, Run>();
+  const runOf = (args: ExecutionArgs): Run => {
+    const run = runs.get(args);
+    if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
+    return run;
+  };
+  return {
+    execute: (args) => runOf(args).enveloped.execute(args),
+    async subscribe(args) {
+      const { enveloped, id, peer } = runOf(args);
+      const result = await enveloped.subscribe(args);
+      return isStream(result) ? sendEvents(id, result, peer.send) : result;
+    },
+    onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
+      const operations = Object.keys(subscriptions).length;
+      if (operations > MAX_OPERATIONS_PER_SOCKET || peer.messagesInWork > MAX_MESSAGES_AT_A_TIME) {
+        return [tooManyOperations()];
+      }
+      const { caller, remoteAddress } = peer;
+      const about = { requestId: newRequestId(), remoteAddress, caller, transport: 'websocket' as const };
+      const whenSent = (callback: () => void) => void peer.unsent.set(id, callback);
+      const context = newContext({ ...about, startedAt: clock.now(), whenSent });
+      const refuse = (errors: readonly GraphQLError[]) => {
+        pipeline.logRefusal(context, errors);
+        return errors;
+      };
+      try {
+        const { enveloped, prepared } = await prepare(pipeline, peer, payload, context);
+        if (!('document' in prepared)) return refuse(prepared);
+        runs.set(prepared, { enveloped, id, peer });
+        return prepared;
+      } catch (error) {
+        return refuse(mapAllAndLog(error, context.requestId, log));
+      }
+    },
+  };
+}
+
+/** Admits, parses and validates. @returns the arguments of the execution, or what is wrong with the document */
+async function prepare(
+  pipeline: Pipeline,
+  peer: Peer,
+  payload: SubscribePayload,
+  context: TransportContext,
+): Promise<{ enveloped: Enveloped; prepared: ExecutionArgs | readonly GraphQLError[] }> {
+  await pipeline.gate.admitAddress(peer.remoteAddress, context.usages);
+  await pipeline.gate.admit(peer.caller, context.usages);
+  context.document = pipeline.documents.documentOf(payload) ?? { text: payload.query };
+  const enveloped = pipeline.getEnveloped(context);
+  const document = enveloped.parse(context.document.text);
+  const problems = enveloped.validate(enveloped.schema, document);
+  if (problems.length > 0) return { enveloped, prepared: problems };
+  const args: ExecutionArgs = {
+    schema: enveloped.schema,
+    document,
+    operationName: payload.operationName,
+    variableValues: payload.variables,
+    contextValue: await enveloped.contextFactory(),
+    rootValue: undefined,
+  };
+  return { enveloped, prepared: args };
+}
+
+function isStream(result: object): result is AsyncIterable<ExecutionResult> {
+  return Symbol.asyncIterator in result;
+}
+
+function tooManyOperations(): GraphQLError {
+  return new GraphQLError(
+    `This socket already runs ${MAX_OPERATIONS_PER_SOCKET} operations; end one of them or open another socket.`,
+    { extensions: { code: 'RATE_LIMITED', details: { limit: MAX_OPERATIONS_PER_SOCKET } } },
+  );
+}

@@ -1,0 +1,116 @@
+/**
+ * Which bearer tokens were revoked, in memory: asked at each request, so that none waits for the database.
+ */
+import { gt, sql } from 'drizzle-orm';
+import type { ChangeSignal } from '../db/changeSignal.ts';
+import type { Db } from '../db/connection.ts';
+import { tokenRevocations } from '../db/tables/index.ts';
+import { DomainError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { shareFreshRuns } from '../lib/sharedRuns.ts';
+import type { Caller } from './roles.ts';
+import type { TokenVerifier } from './tokens.ts';
+
+export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
+
+export interface TokenRevocations {
+  isRevoked(caller: Caller): boolean;
+  /** Reads what is revoked by now, and tells the listeners. */
+  read(): Promise<void>;
+  /** Called after each reading. @returns the function that ends it */
+  onRead(listener: () => void): () => void;
+  /** From its issue to the end of its longest life. */
+  maxTokenSeconds: number;
+  stop(): void;
+}
+
+/** What instances tell each other by the signal of credentials. */
+export const TOKENS_REVOKED = 'tokens';
+/** Each instance holds as many in memory, and reads them at each look; a subject counts once for all its tokens. */
+export const MAX_REVOCATIONS = 5_000;
+/** Notifications may be lost; the table is read this often. */
+const LOOK_INTERVAL_MS = 5_000;
+
+interface Revoked {
+  jtis: ReadonlySet<string>;
+  /** Unix seconds before which the tokens of a subject were issued. */
+  issuedUntil: ReadonlyMap<string, number>;
+}
+
+interface RevocationDependencies {
+  db: Db;
+  credentialSignal: Pick<ChangeSignal, 'onNotify'>;
+  log: Pick<Logger, 'warn'>;
+  maxTokenSeconds: number;
+}
+
+/** Rejects when they can't be read: no request is served without them. */
+export async function openTokenRevocations(deps: RevocationDependencies): Promise<TokenRevocations> {
+  const { db, credentialSignal, log, maxTokenSeconds } = deps;
+  const listeners = new Set<() => void>();
+  let revoked: Revoked = { jtis: new Set(), issuedUntil: new Map() };
+  const read = shareFreshRuns(async () => {
+    revoked = await readRevoked(db);
+    for (const listener of listeners) listener();
+  });
+  const readSafely = () => {
+    read().catch((err: unknown) => log.warn({ err }, 'revoked tokens could not be read'));
+  };
+  const stopListening = credentialSignal.onNotify((key) => {
+    if (key === null || key === TOKENS_REVOKED) readSafely();
+  });
+  const timer = setInterval(readSafely, LOOK_INTERVAL_MS).unref();
+  const stop = () => {
+    clearInterval(timer);
+    stopListening();
+  };
+  await read().catch((error: unknown) => {
+    stop();
+    throw error;
+  });
+  return {
+    isRevoked: (caller) => isAmong(revoked, caller),
+    read,
+    onRead(listener) {
+      listeners.add(listener);
+      return () => listeners.delete(listener);
+    },
+    maxTokenSeconds,
+    stop,
+  };
+}
+
+/** Of tokens that are good otherwise. Outside of what remembers them: they may be revoked meanwhile. */
+export function refuseRevoked(
+  verify: TokenVerifier,
+  { isRevoked }: Pick<TokenRevocations, 'isRevoked'>,
+): TokenVerifier {
+  return async (token) => {
+    const caller = await verify(token);
+    if (isRevoked(caller)) throw new DomainError('UNAUTHENTICATED', 'The token was revoked; get a new one.');
+    return caller;
+  };
+}
+
+/** A token that does not say when it was issued may be an old one. */
+function isAmong({ jtis, issuedUntil }: Revoked, { apiKeyId, jti, subject, issuedAt }: Caller): boolean {
+  if (apiKeyId !== null) return false;
+  if (jti !== null && jtis.has(jti)) return true;
+  const before = issuedUntil.get(subject);
+  return before !== undefined && (issuedAt ?? -Infinity) < before;
+}
+
+async function readRevoked(db: Db): Promise<Revoked> {
+  const rows = await db
+    .select()
+    .from(tokenRevocations)
+    .where(gt(tokenRevocations.endsAt, sql`now()`));
+  return {
+    jtis: new Set(rows.flatMap(({ jti }) => jti ?? [])),
+    issuedUntil: new Map(
+      rows.flatMap(({ subject, issuedUntil }) =>
+        subject === null || issuedUntil === null ? [] : [[subject, issuedUntil.getTime() / 1000] as const],
+      ),
+    ),
+  };
+}

@@ -1,0 +1,46 @@
+/**
+ * What stops signing: network and database disagree about the sequences of a signing account.
+ */
+import type { Address } from '../network/port.ts';
+
+/** Network and database disagree about what a signing account has sent. */
+export abstract class SequenceMismatch extends Error {
+  readonly address: Address;
+
+  constructor(address: Address, message: string) {
+    super(message);
+    this.address = address;
+  }
+}
+
+/**
+ * The network has seen transactions of a signing account that this database does not know: the key is used elsewhere,
+ * or the database was restored from a backup. Calls that look undone may have been done.
+ */
+export class SequenceAhead extends SequenceMismatch {
+  override readonly name = 'SequenceAhead';
+
+  constructor(address: Address, message: string) {
+    super(address, `${message}: the key was used elsewhere, or the database is an old copy`);
+  }
+}
+
+/**
+ * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is behind,
+ * or the network was rolled back below finality. Calls that look done may be undone.
+ */
+export class SequenceBehind extends SequenceMismatch {
+  override readonly name = 'SequenceBehind';
+  readonly sequence: bigint;
+  readonly ledger: bigint;
+
+  constructor(address: Address, seen: { sequence: bigint; ledger: bigint }) {
+    super(
+      address,
+      `sequence ${seen.sequence} of ${address} landed in ledger ${seen.ledger}, but the network calls it unused: it was ` +
+        'rolled back below finality, or the node was restored from an older state',
+    );
+    this.sequence = seen.sequence;
+    this.ledger = seen.ledger;
+  }
+}

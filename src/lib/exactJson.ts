@@ -1,0 +1,24 @@
+/**
+ * Values as JSON, with exact integers of any size: bigints become `{ "$integer": "…" }`, since JSON numbers would lose
+ * their digits.
+ */
+const TAG = '$integer';
+
+export function encodeExact(value: unknown): unknown {
+  return JSON.parse(
+    JSON.stringify(value, (_key, part: unknown) =>
+      typeof part === 'bigint' ? { [TAG]: part.toString() } : part,
+    ),
+  );
+}
+
+/** Reads what `encodeExact` wrote. */
+export function decodeExact(stored: unknown): unknown {
+  return JSON.parse(JSON.stringify(stored), (_key, part: unknown) =>
+    isTagged(part) ? BigInt(part[TAG]) : part,
+  );
+}
+
+function isTagged(value: unknown): value is { [TAG]: string } {
+  return typeof value === 'object' && value !== null && TAG in value;
+}

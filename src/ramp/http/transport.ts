@@ -1,0 +1,119 @@
+/**
+ * Requests to a ramp provider: each has a time-out and a limit to its answer, whose form is checked.
+ *
+ * A refusal (status 400 to 499) is final; anything else that is not a well-formed answer says nothing about the payout.
+ */
+import { z } from 'zod';
+import { readBounded } from '../../lib/boundedAnswer.ts';
+import { DomainError, messageOf } from '../../lib/errors.ts';
+import { pauseAskedForMs } from '../../lib/retryAfter.ts';
+import type { Pace } from './pace.ts';
+
+export interface TransportOptions {
+  /** Base address, with or without a path. */
+  url: string;
+  apiKey: string;
+  fetch: typeof fetch;
+  timeoutMs: number;
+  pace: Pace;
+}
+
+/** A payout is a few hundred bytes; a look-up by reference answers with a few. */
+const MAX_ANSWER_BYTES = 64 * 1024;
+/** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
+const NO_VERDICT = new Set([401, 403, 407, 408, 425, 429]);
+
+/** Only machine-readable reasons are passed on. */
+const refusalSchema = z.object({ code: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/) });
+
+interface Question<T> {
+  method: 'GET' | 'POST';
+  path: string;
+  body?: unknown;
+  headers?: Record<string, string>;
+  schema: z.ZodType<T>;
+}
+
+/** The provider refused, finally; the caller turns it into an error of its operation. */
+export class Refused extends Error {
+  override readonly name = 'Refused';
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+interface Transport {
+  /** The base address, with a slash at its end. */
+  base: string;
+  /** @throws Refused, DomainError RAMP_UNAVAILABLE */
+  ask<T>(question: Question<T>): Promise<T>;
+  /** For questions where a refusal has no meaning of its own. @throws DomainError RAMP_REJECTED, RAMP_UNAVAILABLE */
+  askOrReject<T>(question: Question<T>): Promise<T>;
+}
+
+export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: TransportOptions): Transport {
+  const base = url.endsWith('/') ? url : `${url}/`;
+
+  async function ask<T>(question: Question<T>): Promise<T> {
+    const { method, path, body, headers } = question;
+    try {
+      await pace.turn();
+      const response = await fetch(new URL(path, base), {
+        method,
+        redirect: 'error',
+        signal: AbortSignal.timeout(timeoutMs),
+        headers: {
+          accept: 'application/json',
+          'content-type': 'application/json',
+          authorization: `Bearer ${apiKey}`,
+          ...headers,
+        },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+      });
+      const pauseMs = pauseAskedForMs(response, Date.now());
+      if (pauseMs !== null) pace.hold(pauseMs);
+      const text = await readBounded(response, MAX_ANSWER_BYTES);
+      if (response.status >= 400 && response.status < 500 && !NO_VERDICT.has(response.status)) {
+        throw new Refused(response.status, codeIn(text) ?? `status ${response.status}`);
+      }
+      if (!response.ok) throw new Error(`it answered with status ${response.status}`);
+      return question.schema.parse(JSON.parse(text));
+    } catch (error) {
+      if (error instanceof Refused) throw error;
+      throw unavailable(`${method} /${path.split('?')[0]}`, error);
+    }
+  }
+
+  return {
+    base,
+    ask,
+    askOrReject: (question) =>
+      ask(question).catch((error: unknown) => {
+        if (error instanceof Refused) throw rejected(error, 'The ramp provider refused');
+        throw error;
+      }),
+  };
+}
+
+export function rejected({ message, status }: Refused, what: string): DomainError {
+  return new DomainError('RAMP_REJECTED', `${what}: ${message}.`, { providerStatus: status });
+}
+
+export function unavailable(what: string, error: unknown): DomainError {
+  const isUnreadable = error instanceof z.ZodError || error instanceof SyntaxError;
+  // Parsers quote the text that they could not read: neither their message nor the cause may be passed on.
+  const reason = isUnreadable ? 'its answer has an unknown form' : messageOf(error);
+  return new DomainError('RAMP_UNAVAILABLE', `The ramp provider could not be asked (${what}): ${reason}`);
+}
+
+function codeIn(text: string): string | null {
+  try {
+    const parsed = refusalSchema.safeParse(JSON.parse(text));
+    return parsed.success ? parsed.data.code : null;
+  } catch {
+    return null;
+  }
+}

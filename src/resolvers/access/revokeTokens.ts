@@ -1,0 +1,125 @@
+/**
+ * revokeTokens: ends one bearer token, or those that a subject has by now, before their expiry.
+ */
+import { and, count, eq, lt, sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { readDatabaseTime } from '../../db/databaseTime.ts';
+import { tokenRevocations } from '../../db/tables/index.ts';
+import { MAX_REVOCATIONS, TOKENS_REVOKED, type TokenRevocationRow } from '../../identity/tokenRevocations.ts';
+import { CLOCK_TOLERANCE_SECONDS } from '../../identity/tokens.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+interface RevokeTokensInput {
+  /** One of the two. */
+  jti?: string | null | undefined;
+  subject?: string | null | undefined;
+  /** Unix seconds, with a subject; now unless given. */
+  issuedUntil?: bigint | null | undefined;
+  reason?: string | null | undefined;
+}
+
+type RevokeNeeds = Needs<'db' | 'ids' | 'credentialSignal' | 'tokenRevocations'>;
+
+/**
+ * When it answers, this instance refuses the tokens. Revoking a `jti` again changes nothing; of a subject the later time
+ * counts.
+ * @throws DomainError BAD_USER_INPUT, CONFLICT
+ */
+export async function revokeTokens(
+  deps: RevokeNeeds,
+  adminId: string,
+  input: RevokeTokensInput,
+): Promise<TokenRevocationRow> {
+  const now = await readDatabaseTime(deps.db);
+  const about = tokensOf(input, now);
+  const livesMs = (deps.tokenRevocations.maxTokenSeconds + 2 * CLOCK_TOLERANCE_SECONDS) * 1000;
+  const row: TokenRevocationRow = {
+    ...about,
+    id: deps.ids.next(),
+    reason: input.reason ?? null,
+    revokedBy: adminId,
+    revokedAt: now,
+    endsAt: new Date((about.issuedUntil ?? now).getTime() + livesMs),
+  };
+  const revocation = await deps.db.transaction(async (tx) => {
+    await tx.delete(tokenRevocations).where(lt(tokenRevocations.endsAt, sql`now()`));
+    return (await insert(tx, row)) ?? readStanding(tx, row);
+  });
+  // Also when it stood already: a lost notification may have left the tokens in use on an instance.
+  deps.credentialSignal.notify(TOKENS_REVOKED);
+  await deps.tokenRevocations.read();
+  return revocation;
+}
+
+function tokensOf(
+  { jti = null, subject = null, issuedUntil = null }: RevokeTokensInput,
+  now: Date,
+): Pick<TokenRevocationRow, 'jti' | 'subject' | 'issuedUntil'> {
+  if ((jti === null) === (subject === null)) {
+    throw new DomainError('BAD_USER_INPUT', 'Name the tokens by input.jti or by input.subject.', {
+      field: jti === null ? 'input' : 'input.subject',
+    });
+  }
+  // Identity providers' clocks may be ahead: a token of this moment says so then.
+  const latest = Math.ceil(now.getTime() / 1000) + CLOCK_TOLERANCE_SECONDS;
+  if (jti !== null) {
+    if (issuedUntil === null) return { jti, subject, issuedUntil };
+    throw new DomainError('BAD_USER_INPUT', 'input.issuedUntil goes with input.subject alone.', {
+      field: 'input.issuedUntil',
+    });
+  }
+  const before = Number(issuedUntil ?? latest);
+  if (before > latest) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `input.issuedUntil must not lie ahead; it is ${before}, and now is ${Math.floor(now.getTime() / 1000)}.`,
+      { field: 'input.issuedUntil' },
+    );
+  }
+  return { jti, subject, issuedUntil: new Date(before * 1000) };
+}
+
+/** @returns null when it is not needed: what stands says as much */
+async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationRow | null> {
+  const stands = await tx
+    .select({ id: tokenRevocations.id })
+    .from(tokenRevocations)
+    .where(isAboutTheSame(row));
+  if (stands.length === 0) await requireRoom(tx);
+  const { issuedUntil, endsAt, reason, revokedBy, revokedAt } = row;
+  const insertion = tx.insert(tokenRevocations).values(row);
+  const [written] = await (
+    row.subject === null
+      ? insertion.onConflictDoNothing()
+      : insertion.onConflictDoUpdate({
+          target: tokenRevocations.subject,
+          set: { issuedUntil, endsAt, reason, revokedBy, revokedAt },
+          setWhere: lt(tokenRevocations.issuedUntil, sql`excluded.issued_until`),
+        })
+  ).returning();
+  return written ?? null;
+}
+
+async function requireRoom(tx: Tx): Promise<void> {
+  const [row] = await tx.select({ rows: count() }).from(tokenRevocations);
+  if ((row?.rows ?? 0) < MAX_REVOCATIONS) return;
+  throw new DomainError(
+    'CONFLICT',
+    `${MAX_REVOCATIONS} revocations are in force, as many as instances hold. Revoke subjects instead of single tokens, or ` +
+      'change the key that your identity provider signs with.',
+  );
+}
+
+async function readStanding(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationRow> {
+  const [standing] = await tx.select().from(tokenRevocations).where(isAboutTheSame(row));
+  if (standing === undefined) throw new Error('a revocation was neither written nor found');
+  return standing;
+}
+
+function isAboutTheSame({ jti, subject }: TokenRevocationRow) {
+  return and(
+    jti === null ? undefined : eq(tokenRevocations.jti, jti),
+    subject === null ? undefined : eq(tokenRevocations.subject, subject),
+  );
+}

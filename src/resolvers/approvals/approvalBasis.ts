@@ -1,0 +1,111 @@
+/**
+ * What a request for approval is about, as it stands: read when approval is asked for, and again in the transaction of the
+ * effect. An approval is of what the requester saw, so when the two differ it has no effect.
+ */
+import { and, eq, isNotNull, isNull } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import {
+  manualRampSessions,
+  offRampReviews,
+  offRampSessions,
+  signingAccounts,
+  submissions,
+} from '../../db/tables/index.ts';
+import { readLastNumber } from '../../ledger/submission/attempts.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { isStranded } from '../operations/strandedSessions.ts';
+import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import type { AskedOperation } from './approvalRequests.ts';
+
+export interface Basis {
+  subjectId: string | null;
+  basis: string;
+}
+
+/** Of what does not exist before it is approved. */
+export const NEW_SUBJECT = 'new';
+
+/**
+ * Holds what it reads until the transaction ends, so that nothing else decides it meanwhile.
+ * @param newId of what the operation creates
+ * @throws DomainError NOT_FOUND, CONFLICT when there is nothing to decide
+ */
+export async function readBasis(
+  tx: Tx,
+  deps: Needs<'ramp' | 'manualRamp'>,
+  asked: AskedOperation,
+  newId: string,
+): Promise<Basis> {
+  switch (asked.operation) {
+    case 'createProject':
+    case 'createDeposit':
+      return { subjectId: newId, basis: NEW_SUBJECT };
+    case 'resolveReview':
+      return basisOfReview(tx, asked.input.submissionId);
+    case 'resolveSessionReview':
+      return basisOfSessionReview(tx, deps, asked.input.offRampSessionId);
+    case 'resumeSigning':
+      return basisOfHalt(tx);
+    case 'setManualSessionStatus':
+      return basisOfManualSession(tx, deps, asked.input.sessionId);
+  }
+}
+
+async function basisOfReview(tx: Tx, id: string): Promise<Basis> {
+  const [submission] = await tx.select().from(submissions).where(eq(submissions.id, id)).for('update');
+  if (!submission) throw new DomainError('NOT_FOUND', `There is no submission ${id}.`);
+  const { state, reviewCause, message } = submission;
+  if (state !== 'NEEDS_REVIEW') {
+    throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);
+  }
+  return {
+    subjectId: id,
+    basis: `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${message}`,
+  };
+}
+
+async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Promise<Basis> {
+  const [known] = await tx
+    .select({ id: offRampSessions.id })
+    .from(offRampSessions)
+    .where(eq(offRampSessions.id, id));
+  if (!known) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${id}.`);
+  const session = await lockOffRampSession(tx, id);
+  const [review] = await tx
+    .select({ id: offRampReviews.id })
+    .from(offRampReviews)
+    .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
+  if (review) return { subjectId: id, basis: `review ${review.id}` };
+  if (isStranded(deps, session)) return { subjectId: id, basis: `${session.state}, at another provider` };
+  throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
+}
+
+async function basisOfHalt(tx: Tx): Promise<Basis> {
+  const [halted] = await tx
+    .select({ because: signingAccounts.haltedBecause })
+    .from(signingAccounts)
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .limit(1);
+  if (!halted?.because) throw new DomainError('CONFLICT', 'Signing is not halted.');
+  return { subjectId: null, basis: halted.because };
+}
+
+async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
+  if (deps.manualRamp === null) {
+    throw new DomainError(
+      'CONFLICT',
+      `Payouts are made by the provider "${deps.ramp.name}", which sets their status itself.`,
+    );
+  }
+  const [session] = await tx
+    .select()
+    .from(manualRampSessions)
+    .where(eq(manualRampSessions.id, id))
+    .for('update');
+  if (!session) throw new DomainError('NOT_FOUND', `The manual provider has no session "${id}".`);
+  return {
+    subjectId: session.reference,
+    basis: `${session.status} since ${session.changedAt.toISOString()}`,
+  };
+}

@@ -1,0 +1,50 @@
+/**
+ * Which operations need a second person's approval: the operator's choice.
+ */
+import type { RampStatus } from '../../ramp/port.ts';
+import type { ApprovalInputs, AskedOperation } from './approvalRequests.ts';
+
+export interface ApprovalPolicy {
+  isRequired: boolean;
+  /** Whole tonnes of a project, from which on its minting is not asked about. */
+  aboveTonnes: bigint;
+  /** Whole kilograms of a deposit, likewise. */
+  aboveKilograms: bigint;
+  /** How long a request awaits approval. */
+  lifetimeSeconds: number;
+}
+
+/** For development: each operator acts alone. */
+export const NO_APPROVALS: ApprovalPolicy = {
+  isRequired: false,
+  aboveTonnes: 0n,
+  aboveKilograms: 0n,
+  lifetimeSeconds: 259_200,
+};
+
+/** Reports that end a payout, and with it release the tokens. */
+const FINAL_STATUSES: readonly RampStatus[] = ['settled', 'failed', 'refunded'];
+
+export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): boolean {
+  if (!policy.isRequired) return false;
+  switch (asked.operation) {
+    case 'createProject':
+      return asked.input.quantityCO2e > policy.aboveTonnes;
+    case 'createDeposit':
+      return isLargeDeposit(policy, asked.input);
+    case 'setManualSessionStatus':
+      return FINAL_STATUSES.includes(asked.input.status);
+    case 'resolveReview':
+    case 'resolveSessionReview':
+    case 'resumeSigning':
+      return true;
+  }
+}
+
+/** For a dry run, which asks for nothing. */
+export function isLargeDeposit(
+  policy: ApprovalPolicy,
+  { quantityKg }: Pick<ApprovalInputs['createDeposit'], 'quantityKg'>,
+): boolean {
+  return policy.isRequired && quantityKg > policy.aboveKilograms;
+}

@@ -1,0 +1,137 @@
+/**
+ * Requests for approval, as they are stored, and their list.
+ *
+ *   AWAITING ──another person approves──▶ APPROVED, with the operation's effect in one transaction
+ *       ├──withdrawn, by the requester or an operator──▶ WITHDRAWN
+ *       └──its time is up, by the database's clock──▶ EXPIRED
+ */
+import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { isAmong, isWithin } from '../../db/conditions.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { approvalRequests } from '../../db/tables/index.ts';
+import { decodeExact } from '../../lib/exactJson.ts';
+import type { RampStatus } from '../../ramp/port.ts';
+import type { CreateProjectInput } from '../carbon/createProject.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { ResolveReviewInput } from '../operations/resolveReview.ts';
+import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
+import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
+
+/** What each operation takes. */
+export interface ApprovalInputs {
+  createProject: CreateProjectInput;
+  createDeposit: CreateDepositInput;
+  resolveReview: ResolveReviewInput;
+  resolveSessionReview: SessionReviewInput;
+  resumeSigning: { reason: string };
+  setManualSessionStatus: { sessionId: string; status: RampStatus };
+}
+
+export type ApprovalOperation = keyof ApprovalInputs;
+
+/** One operation with its input. */
+export type AskedOperation = {
+  [Operation in ApprovalOperation]: { operation: Operation; input: ApprovalInputs[Operation] };
+}[ApprovalOperation];
+
+export const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'WITHDRAWN', 'EXPIRED'] as const;
+export type ApprovalState = (typeof APPROVAL_STATES)[number];
+
+type StoredRequest = typeof approvalRequests.$inferSelect;
+export type ApprovalRequest = Omit<StoredRequest, 'state'> & { state: ApprovalState };
+
+/** Not the transaction's start: it may have waited for a lock since. */
+export const DATABASE_NOW = sql`clock_timestamp()`;
+
+const isExpired = and(eq(approvalRequests.state, 'AWAITING'), lte(approvalRequests.expiresAt, DATABASE_NOW));
+export const isOpen = and(
+  eq(approvalRequests.state, 'AWAITING'),
+  gt(approvalRequests.expiresAt, DATABASE_NOW),
+);
+
+function select(db: Pick<Db, 'select'>) {
+  return db
+    .select({ request: approvalRequests, isExpired: sql<boolean>`${isExpired}` })
+    .from(approvalRequests);
+}
+
+function withState(row: { request: StoredRequest; isExpired: boolean }): ApprovalRequest {
+  return { ...row.request, state: row.isExpired ? 'EXPIRED' : row.request.state };
+}
+
+export async function findApprovalRequest(
+  { db }: { db: Pick<Db | Tx, 'select'> },
+  id: string,
+): Promise<ApprovalRequest | null> {
+  const [found] = await select(db).where(eq(approvalRequests.id, id));
+  return found ? withState(found) : null;
+}
+
+/** The one that awaits approval of the same operation on the same subject. */
+export async function findOpenRequest(
+  tx: Tx,
+  { operation, subjectId }: Pick<StoredRequest, 'operation' | 'subjectId'>,
+): Promise<ApprovalRequest | null> {
+  const isSame = and(
+    eq(approvalRequests.operation, operation),
+    sql`${approvalRequests.subjectId} IS NOT DISTINCT FROM ${subjectId}::uuid`,
+  );
+  const [found] = await select(tx).where(and(isOpen, isSame));
+  return found ? withState(found) : null;
+}
+
+export function askedOf(request: Pick<StoredRequest, 'operation' | 'input'>): AskedOperation {
+  return { operation: request.operation, input: decodeExact(request.input) } as AskedOperation;
+}
+
+const NEWEST_FIRST = {
+  column: approvalRequests.requestedAt,
+  id: approvalRequests.id,
+  type: 'timestamptz',
+  direction: 'desc',
+} as const;
+
+interface ApprovalFilter {
+  states?: readonly ApprovalState[] | null | undefined;
+  operations?: readonly ApprovalOperation[] | null | undefined;
+  requesters?: readonly string[] | null | undefined;
+  /** When they were made, in Unix seconds; `until` is excluded. */
+  from?: bigint | null | undefined;
+  until?: bigint | null | undefined;
+}
+
+export async function listApprovalRequests(
+  { db }: Needs<'db'>,
+  filter: ApprovalFilter,
+  page: KeysetPage<KeysetCursor>,
+): Promise<ApprovalRequest[]> {
+  const { where, orderBy } = keyset(NEWEST_FIRST, page);
+  const found = await select(db)
+    .where(and(where, matching(filter)))
+    .orderBy(...orderBy)
+    .limit(page.limit);
+  return found.map(withState);
+}
+
+export function countApprovalRequests({ db }: Needs<'db'>, filter: ApprovalFilter): Promise<number> {
+  return countRows(db, approvalRequests, matching(filter));
+}
+
+function matching({ states, operations, requesters, from, until }: ApprovalFilter): SQL | undefined {
+  return and(
+    states == null ? undefined : or(sql`false`, ...states.map(isInState)),
+    isAmong(approvalRequests.operation, operations),
+    isAmong(approvalRequests.requestedBy, requesters),
+    isWithin(approvalRequests.requestedAt, from, until),
+  );
+}
+
+function isInState(state: ApprovalState): SQL | undefined {
+  if (state === 'AWAITING') return isOpen;
+  return state === 'EXPIRED' ? isExpired : eq(approvalRequests.state, state);
+}
+
+export function approvalCursor({ requestedAt, id }: ApprovalRequest): KeysetCursor {
+  return { value: requestedAt.toISOString(), id };
+}

@@ -1,0 +1,130 @@
+/**
+ * grantApproval and withdrawApproval: a second person's decision about a request for approval.
+ */
+import { and, eq, inArray } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { apiKeys, approvalRequests } from '../../db/tables/index.ts';
+import type { Caller } from '../../identity/roles.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
+import { readBasis } from './approvalBasis.ts';
+import {
+  askedOf,
+  DATABASE_NOW,
+  findApprovalRequest,
+  isOpen,
+  type ApprovalRequest,
+} from './approvalRequests.ts';
+
+type DecideNeeds = Needs<'db' | 'ramp' | 'manualRamp'>;
+
+/**
+ * Runs the operation of a request. What the operation commits ends the request in the same transaction, so it takes effect
+ * once, however many approve at a time and wherever a process stops; when it fails before that, the request awaits approval
+ * as before. The approver may repeat a grant whose answer was lost.
+ * @param run the operation, as the requester asked for it
+ * @throws DomainError NOT_FOUND, FORBIDDEN (not a second person), CONFLICT; and what the operation throws
+ */
+export async function grantApproval(
+  deps: DecideNeeds,
+  caller: Caller,
+  id: string,
+  run: (request: ApprovalRequest, grant: Grant) => Promise<unknown>,
+): Promise<ApprovalRequest> {
+  const request = await requireRequest(deps, id);
+  await requireSecondPerson(deps.db, caller, request);
+  if (request.state === 'APPROVED' && request.decidedBy === caller.subject) return request;
+  if (request.state !== 'AWAITING') throw notAwaiting(request);
+  await run(request, { requestId: id, confirm: (tx) => confirm(tx, deps, caller, request) });
+  const now = await requireRequest(deps, id);
+  // Without an effect of its own, the operation found that what it is about was decided meanwhile.
+  if (now.state === 'AWAITING') throw changedMeanwhile();
+  return now;
+}
+
+async function confirm(tx: Tx, deps: DecideNeeds, caller: Caller, request: ApprovalRequest): Promise<void> {
+  await decide(tx, caller, request.id, 'APPROVED');
+  const { basis } = await readBasis(tx, deps, askedOf(request), request.id);
+  if (basis !== request.basis) throw changedMeanwhile();
+}
+
+/**
+ * By its requester, or by any operator: a refusal.
+ * @param isOperator whether the caller may see the requests of others
+ * @throws DomainError NOT_FOUND, CONFLICT when it does not await approval any more
+ */
+export async function withdrawApproval(
+  deps: Needs<'db'>,
+  caller: Caller,
+  id: string,
+  { isOperator }: { isOperator: boolean },
+): Promise<ApprovalRequest> {
+  const request = await requireRequest(deps, id);
+  if (!isOperator && request.requestedBy !== caller.subject) throw notFound(id);
+  if (request.state === 'WITHDRAWN' && request.decidedBy === caller.subject) return request;
+  await deps.db.transaction((tx) => decide(tx, caller, id, 'WITHDRAWN'));
+  return requireRequest(deps, id);
+}
+
+/** The row lock orders decisions: the first one holds. */
+async function decide(tx: Tx, caller: Caller, id: string, state: 'APPROVED' | 'WITHDRAWN'): Promise<void> {
+  const [decided] = await tx
+    .update(approvalRequests)
+    .set({ state, decidedBy: caller.subject, decidedWithKey: caller.apiKeyId, decidedAt: DATABASE_NOW })
+    .where(and(eq(approvalRequests.id, id), isOpen))
+    .returning({ id: approvalRequests.id });
+  if (!decided) throw notAwaiting(await requireRequest({ db: tx }, id));
+}
+
+/**
+ * Neither the requester, nor an API key whose maker stands behind the request: who makes a key can use it.
+ * @throws DomainError FORBIDDEN
+ */
+async function requireSecondPerson(
+  db: Pick<Db, 'select'>,
+  caller: Caller,
+  request: ApprovalRequest,
+): Promise<void> {
+  const keys = [caller.apiKeyId, request.requestedWithKey].filter((key) => key !== null);
+  const makers = await db
+    .select({ id: apiKeys.id, maker: apiKeys.createdBy })
+    .from(apiKeys)
+    .where(inArray(apiKeys.id, keys));
+  const behind = (subject: string, keyId: string | null) =>
+    new Set([subject, ...makers.filter(({ id }) => id === keyId).map(({ maker }) => maker)]);
+  const requesters = behind(request.requestedBy, request.requestedWithKey);
+  const approvers = behind(caller.subject, caller.apiKeyId);
+  if ([...approvers].some((person) => requesters.has(person))) {
+    throw new DomainError(
+      'FORBIDDEN',
+      `${request.operation} was asked for by ${request.requestedBy}: another person has to approve it, and not with an API ` +
+        'key that the same administrator has made.',
+    );
+  }
+}
+
+async function requireRequest(deps: { db: Pick<Db | Tx, 'select'> }, id: string): Promise<ApprovalRequest> {
+  const request = await findApprovalRequest(deps, id);
+  if (!request) throw notFound(id);
+  return request;
+}
+
+function notFound(id: string): DomainError {
+  return new DomainError('NOT_FOUND', `There is no request for approval ${id}.`, { field: 'input.id' });
+}
+
+function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {
+  const by = decidedBy === null ? '' : ` by ${decidedBy}`;
+  return new DomainError('CONFLICT', `The request for approval is ${state}${by}, not AWAITING.`, {
+    field: 'input.id',
+  });
+}
+
+function changedMeanwhile(): DomainError {
+  return new DomainError(
+    'CONFLICT',
+    'What the request is about has changed since it was made: withdraw it, look again, and ask for approval of a new decision.',
+    { field: 'input.id' },
+  );
+}

@@ -1,0 +1,115 @@
+/**
+ * Asks for a second person's approval of an operation that needs it, instead of doing it.
+ */
+import { isDeepStrictEqual } from 'node:util';
+import { sql } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { approvalRequests } from '../../db/tables/index.ts';
+import type { Caller } from '../../identity/roles.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { encodeExact } from '../../lib/exactJson.ts';
+import {
+  assetIdOf,
+  checkedProject,
+  projectRequest,
+  type CreateProjectInput,
+} from '../carbon/createProject.ts';
+import { findProjectByAsset } from '../carbon/findProject.ts';
+import type { Needs } from '../core/dependencies.ts';
+import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { depositRequest } from '../warehouse/createDeposit.ts';
+import { readBasis } from './approvalBasis.ts';
+import { needsApproval } from './approvalPolicy.ts';
+import {
+  findApprovalRequest,
+  findOpenRequest,
+  type ApprovalRequest,
+  type AskedOperation,
+} from './approvalRequests.ts';
+
+type RequestNeeds = Needs<'db' | 'clock' | 'ids' | 'ramp' | 'manualRamp' | 'approvalPolicy'>;
+
+/**
+ * A repeated request gets the same request for approval, as it stands: with the same idempotency key, or from the same
+ * person while it awaits approval.
+ * @param check whether there is something to approve; throws what the operation would throw
+ * @returns null when the caller acts alone, or the operation was approved
+ * @throws DomainError CONFLICT, NOT_FOUND when there is nothing to approve; IDEMPOTENCY_CONFLICT
+ */
+export async function requestApproval(
+  deps: RequestNeeds,
+  caller: Caller,
+  asked: AskedOperation,
+  check: () => Promise<boolean> = async () => true,
+): Promise<ApprovalRequest | null> {
+  const keyed = keyOf(caller, asked);
+  const first = keyed && (await findFirstUse(deps.db, keyed));
+  if (first) {
+    const earlier = await findApprovalRequest(deps, first);
+    return earlier?.state === 'APPROVED' ? null : earlier;
+  }
+  if (!needsApproval(deps.approvalPolicy, asked) || !(await check())) return null;
+  return deps.db.transaction((tx) => insertOnce(tx, deps, caller, asked, keyed));
+}
+
+/** createProject's, with its checks. A project that exists already needs none: createProject says what there is to say. */
+export function requestProjectApproval(
+  deps: RequestNeeds,
+  caller: Caller,
+  asked: CreateProjectInput,
+): Promise<ApprovalRequest | null> {
+  const input = checkedProject(asked);
+  const isNew = async () => (await findProjectByAsset(deps, assetIdOf(input))) === null;
+  return requestApproval(deps, caller, { operation: 'createProject', input }, isNew);
+}
+
+function keyOf(caller: Caller, asked: AskedOperation): IdempotentRequest | null {
+  if (asked.operation === 'createProject') return projectRequest(caller.subject, asked.input);
+  return asked.operation === 'createDeposit' ? depositRequest(caller.subject, asked.input) : null;
+}
+
+async function insertOnce(
+  tx: Tx,
+  deps: RequestNeeds,
+  caller: Caller,
+  asked: AskedOperation,
+  keyed: IdempotentRequest | null,
+): Promise<ApprovalRequest> {
+  const id = deps.ids.next();
+  const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
+  if (first) return required(await findApprovalRequest({ db: tx }, first), first);
+  const { subjectId, basis } = await readBasis(tx, deps, asked, id);
+  const { operation } = asked;
+  const input = encodeExact(asked.input);
+  // Two requests about the same thing at once: the second one sees the first.
+  await tx.execute(
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`approval:${operation}:${subjectId}`}, 0))`,
+  );
+  const open = await findOpenRequest(tx, { operation, subjectId });
+  if (open) {
+    if (open.requestedBy === caller.subject && isDeepStrictEqual(open.input, input)) return open;
+    throw new DomainError(
+      'CONFLICT',
+      `${operation} awaits approval already, as asked for by ${open.requestedBy}: approve or withdraw that request first.`,
+    );
+  }
+  const lifetime = sql`make_interval(secs => ${deps.approvalPolicy.lifetimeSeconds})`;
+  await tx.insert(approvalRequests).values({
+    id,
+    operation,
+    input,
+    subjectId,
+    basis,
+    requestedBy: caller.subject,
+    requestedWithKey: caller.apiKeyId,
+    // Cursors of the list are exact to the millisecond.
+    requestedAt: sql`date_trunc('milliseconds', now())`,
+    expiresAt: sql`date_trunc('milliseconds', now()) + ${lifetime}`,
+  });
+  return required(await findApprovalRequest({ db: tx }, id), id);
+}
+
+function required(request: ApprovalRequest | null, id: string): ApprovalRequest {
+  if (!request) throw new Error(`request for approval ${id} has vanished`);
+  return request;
+}

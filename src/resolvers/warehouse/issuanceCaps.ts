@@ -1,0 +1,184 @@
+/**
+ * Caps of issuance. What counts against a cap is outstanding: the kilograms of receipts that are neither refused nor
+ * expired, less those whose cash-out was settled. A warehouse without caps is not limited; one with caps issues receipts
+ * for their commodities alone, so that another name of the same produce is no way around them.
+ */
+import { and, eq, inArray, notInArray, sql, sum, type SQL } from 'drizzle-orm';
+import type { Db, Tx } from '../../db/connection.ts';
+import { isAmong } from '../../db/conditions.ts';
+import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+type StoredCap = typeof issuanceCaps.$inferSelect;
+export type IssuanceCap = StoredCap & { outstandingKg: bigint };
+
+interface IssuanceCapInput {
+  warehouseId: string;
+  commodityType: string;
+  /** Whole kilograms; null removes the cap. */
+  limitKg: bigint | null;
+}
+
+/** Letter case and white space do not distinguish commodities. */
+function commodityKeyOf(commodityType: string): string {
+  return commodityType.toLowerCase().replaceAll(/\s+/g, ' ').trim();
+}
+
+/** Orders the deposits of a warehouse, and changes of its caps, until the transaction ends. */
+export async function lockWarehouse(tx: Tx, warehouseId: string): Promise<void> {
+  await tx.execute(sql`SELECT pg_advisory_xact_lock(hashtextextended(${`receipt:${warehouseId}`}, 0))`);
+}
+
+/**
+ * Call it with the warehouse locked, in the transaction that writes the receipt.
+ * @throws DomainError ISSUANCE_CAP_EXCEEDED
+ */
+export async function requireWithinCap(
+  tx: Tx,
+  deposit: { warehouseId: string; commodityType: string; quantityKg: bigint },
+): Promise<void> {
+  const { warehouseId, commodityType, quantityKg } = deposit;
+  const caps = await tx.select().from(issuanceCaps).where(eq(issuanceCaps.warehouseId, warehouseId));
+  if (caps.length === 0) return;
+  const key = commodityKeyOf(commodityType);
+  const cap = caps.find(({ commodityKey }) => commodityKey === key);
+  if (!cap) {
+    throw new DomainError(
+      'ISSUANCE_CAP_EXCEEDED',
+      `Warehouse ${warehouseId} has caps of issuance, and none for "${commodityType}". An operator sets one with setIssuanceCap.`,
+      { field: 'input.commodityType', limitKg: '0' },
+    );
+  }
+  const outstandingKg = (await readOutstanding(tx, [warehouseId])).get(nameOf(cap)) ?? 0n;
+  if (outstandingKg + quantityKg <= cap.limitKg) return;
+  throw new DomainError(
+    'ISSUANCE_CAP_EXCEEDED',
+    `Receipts of warehouse ${warehouseId} for ${outstandingKg} kg of "${cap.commodityType}" are outstanding; with ` +
+      `${quantityKg} kg more they exceed its cap of ${cap.limitKg} kg.`,
+    {
+      field: 'input.quantityKg',
+      limitKg: String(cap.limitKg),
+      outstandingKg: String(outstandingKg),
+      requestedKg: String(quantityKg),
+    },
+  );
+}
+
+function nameOf({ warehouseId, commodityKey }: Pick<StoredCap, 'warehouseId' | 'commodityKey'>): string {
+  return JSON.stringify([warehouseId, commodityKey]);
+}
+
+/** By warehouse and commodity, see `nameOf`. */
+async function readOutstanding(
+  db: Pick<Db, 'select'>,
+  warehouseIds: readonly string[],
+): Promise<ReadonlyMap<string, bigint>> {
+  const settled = sql`coalesce((SELECT sum(${offRampSessions.tokenAmountKg}) FROM ${offRampSessions}
+    WHERE ${offRampSessions.receiptId} = ${receipts.id} AND ${offRampSessions.state} = 'SETTLED'), 0)`;
+  const rows = await db
+    .select({
+      warehouseId: receipts.warehouseId,
+      commodityType: receipts.commodityType,
+      kilograms: sum(sql`${receipts.quantityKg} - ${settled}`),
+    })
+    .from(receipts)
+    .where(
+      and(
+        inArray(receipts.warehouseId, [...warehouseIds]),
+        notInArray(receipts.state, ['EXPIRED', 'REFUSED']),
+      ),
+    )
+    .groupBy(receipts.warehouseId, receipts.commodityType);
+  const outstanding = new Map<string, bigint>();
+  for (const { warehouseId, commodityType, kilograms } of rows) {
+    const name = nameOf({ warehouseId, commodityKey: commodityKeyOf(commodityType) });
+    outstanding.set(name, (outstanding.get(name) ?? 0n) + BigInt(kilograms ?? 0));
+  }
+  return outstanding;
+}
+
+/** @returns the cap; null when it was removed */
+export async function setIssuanceCap(
+  deps: Needs<'db' | 'clock' | 'ids'>,
+  operatorId: string,
+  input: IssuanceCapInput,
+): Promise<IssuanceCap | null> {
+  const { warehouseId, commodityType, limitKg } = input;
+  const commodityKey = commodityKeyOf(commodityType);
+  return deps.db.transaction(async (tx) => {
+    await lockWarehouse(tx, warehouseId);
+    if (limitKg === null) {
+      const isIt = and(
+        eq(issuanceCaps.warehouseId, warehouseId),
+        eq(issuanceCaps.commodityKey, commodityKey),
+      );
+      await tx.delete(issuanceCaps).where(isIt);
+      return null;
+    }
+    const values = { commodityType, limitKg, setBy: operatorId, setAt: deps.clock.now() };
+    const stored = await tx
+      .insert(issuanceCaps)
+      .values({ id: deps.ids.next(), warehouseId, commodityKey, ...values })
+      .onConflictDoUpdate({ target: [issuanceCaps.warehouseId, issuanceCaps.commodityKey], set: values })
+      .returning();
+    const [cap] = await withOutstanding(tx, stored);
+    if (!cap) throw new Error('a cap of issuance was stored without being returned');
+    return cap;
+  });
+}
+
+async function withOutstanding(db: Pick<Db, 'select'>, caps: readonly StoredCap[]): Promise<IssuanceCap[]> {
+  if (caps.length === 0) return [];
+  const outstanding = await readOutstanding(db, [...new Set(caps.map(({ warehouseId }) => warehouseId))]);
+  return caps.map((cap) => ({ ...cap, outstandingKg: outstanding.get(nameOf(cap)) ?? 0n }));
+}
+
+const NEWEST_FIRST = {
+  column: issuanceCaps.setAt,
+  id: issuanceCaps.id,
+  type: 'timestamptz',
+  direction: 'desc',
+} as const;
+
+interface IssuanceCapFilter {
+  /** Warehouses that the caller may see; null for all. */
+  visibleTo: readonly string[] | null;
+  warehouseIds?: readonly string[] | null | undefined;
+}
+
+export async function listIssuanceCaps(
+  { db }: Needs<'db'>,
+  filter: IssuanceCapFilter,
+  page: KeysetPage<KeysetCursor>,
+): Promise<IssuanceCap[]> {
+  const { where, orderBy } = keyset(NEWEST_FIRST, page);
+  const found = await db
+    .select()
+    .from(issuanceCaps)
+    .where(and(where, matching(filter)))
+    .orderBy(...orderBy)
+    .limit(page.limit);
+  return withOutstanding(db, found);
+}
+
+export function countIssuanceCaps({ db }: Needs<'db'>, filter: IssuanceCapFilter): Promise<number> {
+  return countRows(db, issuanceCaps, matching(filter));
+}
+
+function matching({ visibleTo, warehouseIds }: IssuanceCapFilter): SQL | undefined {
+  return and(isAmong(issuanceCaps.warehouseId, visibleTo), isAmong(issuanceCaps.warehouseId, warehouseIds));
+}
+
+export async function findIssuanceCap({ db }: Needs<'db'>, id: string): Promise<IssuanceCap | null> {
+  const [cap] = await withOutstanding(
+    db,
+    await db.select().from(issuanceCaps).where(eq(issuanceCaps.id, id)),
+  );
+  return cap ?? null;
+}
+
+export function capCursor({ setAt, id }: IssuanceCap): KeysetCursor {
+  return { value: setAt.toISOString(), id };
+}

@@ -1,0 +1,58 @@
+/**
+ * revokeTokens: ends bearer tokens before their expiry, and closes the sockets and streams that they opened.
+ */
+import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
+import { revokeTokens } from '../../resolvers/access/revokeTokens.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { subjectOf } from '../core/caller.ts';
+import { buyerId, keyword, reason } from '../core/text.ts';
+import { TokenRevocationRef } from './tokenRevocations.ts';
+
+const RevokeTokensInput = builder.inputType('RevokeTokensInput', {
+  description: 'The tokens to revoke: a `jti` or a `subject`.',
+  fields: (t) => ({
+    jti: t.string({
+      validate: { schema: keyword },
+      description: 'The "jti" of one token: 1 to 128 printable ASCII characters without spaces.',
+    }),
+    subject: t.string({ validate: { schema: buyerId }, description: 'The "sub" of the tokens.' }),
+    issuedUntil: t.field({
+      type: 'UnixTime',
+      description:
+        'With a `subject`: tokens that were issued ("iat") before this time, in Unix seconds, and those that do not say when. ' +
+        'It must not lie ahead. Defaults to five seconds from now, since clocks differ: the subject gets a good token after that.',
+    }),
+    reason: t.string({ validate: { schema: reason }, description: 'Why: at most 512 bytes of UTF-8.' }),
+  }),
+});
+
+const RevokeTokensPayload = builder.objectRef<TokenRevocationRow>('RevokeTokensPayload').implement({
+  description: 'The revocation that is in force.',
+  fields: (t) => ({
+    tokenRevocation: t.field({
+      type: TokenRevocationRef,
+      description: 'The revocation.',
+      resolve: (row) => row,
+    }),
+  }),
+});
+
+builder.mutationField('revokeTokens', (t) =>
+  t.field({
+    ...forRoles(
+      ['admin'],
+      'Revokes one bearer token by its "jti", or those of a subject by the time of their issue. They are refused immediately, ' +
+        'and their open sockets and streams are closed within seconds, on every instance. A revocation is never taken back: ' +
+        'repeated it changes nothing, or moves `issuedUntil` on. API keys of the subject stay: see `revokeApiKey`. Errors: ' +
+        'BAD_USER_INPUT, CONFLICT (too many revocations are in force).',
+    ),
+    type: RevokeTokensPayload,
+    nullable: true,
+    args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens.' }) },
+    recordedInput: { subjects: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
+    safeWithoutKey: 'a revocation is never taken back',
+    resolve: (_root, { input }, { caller, dependencies }) =>
+      revokeTokens(dependencies, subjectOf(caller), input),
+  }),
+);

@@ -1,0 +1,98 @@
+/**
+ * TokenRevocation: bearer tokens that ended before their expiry.
+ */
+import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
+import { unixSeconds } from '../../lib/clock.ts';
+import {
+  countTokenRevocations,
+  findTokenRevocation,
+  listTokenRevocations,
+  tokenRevocationCursor,
+} from '../../resolvers/access/listTokenRevocations.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isAdmin } from '../core/caller.ts';
+import { FILTER_RULE, keywordList, oneOf, subjectList } from '../core/filters.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+
+export const TokenRevocationRef = builder.objectRef<TokenRevocationRow>('TokenRevocation');
+
+builder.node(TokenRevocationRef, {
+  description:
+    'Bearer tokens that are refused before their expiry: one, by its `jti`, or those of a subject. Visible to administrators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: (id: string, { caller, dependencies }) =>
+    isAdmin(caller) ? findTokenRevocation(dependencies, id) : null,
+  fields: (t) => ({
+    jti: t.exposeString('jti', {
+      nullable: true,
+      description: 'The "jti" of the one token that it is about; null when it is about a subject.',
+    }),
+    subject: t.exposeString('subject', {
+      nullable: true,
+      description: 'The "sub" of the tokens that it is about; null when it is about one token.',
+    }),
+    issuedUntil: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        'Of the subject, tokens are refused that were issued before this time, in Unix seconds, or that do not say when. Null ' +
+        'when it is about one token.',
+      resolve: ({ issuedUntil }) => (issuedUntil === null ? null : unixSeconds(issuedUntil)),
+    }),
+    reason: t.exposeString('reason', { nullable: true, description: 'Why, if that was given.' }),
+    revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),
+    revokedAt: t.field({
+      type: 'UnixTime',
+      description: 'When they were revoked, in Unix seconds.',
+      resolve: ({ revokedAt }) => unixSeconds(revokedAt),
+    }),
+    endsAt: t.field({
+      type: 'UnixTime',
+      description:
+        'When the revocation goes from the list, in Unix seconds: by then the tokens have expired by themselves.',
+      resolve: ({ endsAt }) => unixSeconds(endsAt),
+    }),
+  }),
+});
+
+const TokenRevocationFilterInput = builder.inputType('TokenRevocationFilter', {
+  description: `A revocation ${FILTER_RULE}`,
+  fields: (t) => ({
+    jtis: t.stringList({
+      validate: { schema: keywordList },
+      description: oneOf('Of the token with one of these "jti"'),
+    }),
+    subjects: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of one of these subjects'),
+    }),
+  }),
+});
+
+const cursors = keysetCursors('tokenRevocations', cursorValues.moment);
+
+builder.queryField('tokenRevocations', (t) =>
+  t.connection(
+    {
+      ...forRoles(['admin'], 'The revocations that are in force, newest first, a page at a time.'),
+      type: TokenRevocationRef,
+      nullable: true,
+      args: {
+        filter: t.arg({
+          type: TokenRevocationFilterInput,
+          description: 'Which revocations; all when omitted.',
+        }),
+      },
+      resolve: (_root, args, { dependencies }) => {
+        const filter = args.filter ?? {};
+        return pageOf(args, cursors, {
+          list: (page) => listTokenRevocations(dependencies, filter, page),
+          cursorOf: tokenRevocationCursor,
+          count: () => countTokenRevocations(dependencies, filter),
+        });
+      },
+    },
+    ...listNames('TokenRevocation'),
+  ),
+);

@@ -1,0 +1,204 @@
+/**
+ * ApprovalRequest: an operation that waits for a second person; and the list of them.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { findProjectById } from '../../resolvers/carbon/findProject.ts';
+import {
+  approvalCursor,
+  askedOf,
+  countApprovalRequests,
+  findApprovalRequest,
+  listApprovalRequests,
+  type ApprovalOperation,
+  type ApprovalRequest,
+} from '../../resolvers/approvals/approvalRequests.ts';
+import type { Caller } from '../../identity/roles.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import { findSubmission } from '../../resolvers/operations/listSubmissions.ts';
+import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
+import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { ProjectRef } from '../carbon/project.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isOperator } from '../core/caller.ts';
+import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+import { SubmissionRef } from '../operations/submission.ts';
+import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { ReceiptRef } from '../warehouse/receipt.ts';
+
+const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
+  createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
+  createDeposit: ['CREATE_DEPOSIT', '`createDeposit` of more kilograms than one person may mint.'],
+  resolveReview: ['RESOLVE_REVIEW', '`resolveReview`.'],
+  resolveSessionReview: ['RESOLVE_SESSION_REVIEW', '`resolveSessionReview`.'],
+  resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
+  setManualSessionStatus: [
+    'SET_MANUAL_SESSION_STATUS',
+    '`setManualSessionStatus` to SETTLED, FAILED or REFUNDED.',
+  ],
+};
+
+const ApprovalOperationEnum = builder.enumType('ApprovalOperation', {
+  description: 'A mutation that can need the approval of a second person.',
+  values: Object.fromEntries(
+    Object.entries(OPERATIONS).map(([value, [name, description]]) => [name, { value, description }]),
+  ) as Record<string, { value: ApprovalOperation; description: string }>,
+});
+
+const ApprovalStateEnum = builder.enumType('ApprovalState', {
+  description: 'State of a request for approval.',
+  values: {
+    AWAITING: { description: 'Nothing is done yet: a second person decides.' },
+    APPROVED: { description: 'A second person approved it, and it was done: once.' },
+    WITHDRAWN: { description: 'Withdrawn by its requester, or refused by an operator; nothing was done.' },
+    EXPIRED: { description: 'Its time was up before a decision; nothing was done.' },
+  },
+});
+
+const ApprovalSubject = builder.unionType('ApprovalSubject', {
+  description: 'What a request for approval is about.',
+  types: [ProjectRef, ReceiptRef, SubmissionRef, OffRampSessionRef],
+  resolveType: (subject) => {
+    if ('providerName' in subject) return OffRampSessionRef;
+    if ('warehouseId' in subject) return ReceiptRef;
+    return 'call' in subject ? SubmissionRef : ProjectRef;
+  },
+});
+
+const ApprovalInputValueRef = builder
+  .objectRef<{ name: string; value: string }>('ApprovalInputValue')
+  .implement({
+    description: 'One value of the input of an operation that awaits approval.',
+    fields: (t) => ({
+      name: t.exposeString('name', {
+        description: 'Its place in the input, with points: `quantityKg`, `pricePerTonne.amount`.',
+      }),
+      value: t.exposeString('value', { description: 'The value, as text.' }),
+    }),
+  });
+
+export const ApprovalRequestRef = builder.objectRef<ApprovalRequest>('ApprovalRequest');
+
+function maySee(caller: Caller | null, { requestedBy }: ApprovalRequest): boolean {
+  return isOperator(caller) || caller?.subject === requestedBy;
+}
+
+builder.node(ApprovalRequestRef, {
+  description:
+    'A request for approval: an operation that is done when another person than its requester approves it with ' +
+    '`grantApproval`. Visible to its requester and to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const found = await findApprovalRequest(dependencies, id);
+    return found !== null && maySee(caller, found) ? found : null;
+  },
+  fields: (t) => ({
+    operation: t.expose('operation', { type: ApprovalOperationEnum, description: 'What is asked for.' }),
+    input: t.field({
+      type: [ApprovalInputValueRef],
+      description: 'The whole input of the operation, as it will be done; what was left out is missing.',
+      resolve: (request) => valuesOf(askedOf(request).input),
+    }),
+    subject: t.field({
+      type: ApprovalSubject,
+      nullable: true,
+      description: 'What it is about; null for RESUME_SIGNING, and for what exists only once it is approved.',
+      resolve: (request, _args, { dependencies }) => subjectOf(dependencies, request),
+    }),
+    state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
+    requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
+    requestedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was asked for, in Unix seconds.',
+      resolve: ({ requestedAt }) => unixSeconds(requestedAt),
+    }),
+    expiresAt: t.field({
+      type: 'UnixTime',
+      description: "When it expires unless it is decided, by the database's clock, in Unix seconds.",
+      resolve: ({ expiresAt }) => unixSeconds(expiresAt),
+    }),
+    decidedBy: t.exposeString('decidedBy', {
+      nullable: true,
+      description: 'The subject who approved or withdrew it; null before.',
+    }),
+    decidedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When that was, in Unix seconds.',
+      resolve: ({ decidedAt }) => (decidedAt === null ? null : unixSeconds(decidedAt)),
+    }),
+  }),
+});
+
+function valuesOf(input: object, path = ''): { name: string; value: string }[] {
+  return Object.entries(input).flatMap(([name, value]: [string, unknown]) => {
+    if (value === null || value === undefined) return [];
+    if (typeof value === 'object') return valuesOf(value, `${path}${name}.`);
+    return [{ name: `${path}${name}`, value: typeof value === 'string' ? value : `${value as bigint}` }];
+  });
+}
+
+function subjectOf(dependencies: Dependencies, { operation, subjectId }: ApprovalRequest) {
+  if (subjectId === null) return null;
+  switch (operation) {
+    case 'createProject':
+      return findProjectById(dependencies, subjectId);
+    case 'createDeposit':
+      return findReceiptById(dependencies, subjectId);
+    case 'resolveReview':
+      return findSubmission(dependencies, subjectId);
+    case 'resolveSessionReview':
+    case 'setManualSessionStatus':
+      return findOffRampSession(dependencies, subjectId);
+    case 'resumeSigning':
+      return null;
+  }
+}
+
+/** The field `approval` of each payload whose mutation can need one. */
+export const APPROVAL = {
+  type: ApprovalRequestRef,
+  nullable: true,
+  description:
+    'The request for approval that was made instead: nothing is done until another person approves it. Null when the ' +
+    'mutation was done.',
+} as const;
+
+const ApprovalFilterInput = builder.inputType('ApprovalRequestFilter', {
+  description: `A request for approval ${FILTER_RULE}`,
+  fields: (t) => ({
+    states: t.field({ type: [ApprovalStateEnum], description: 'In one of these states.' }),
+    operations: t.field({ type: [ApprovalOperationEnum], description: 'Of one of these operations.' }),
+    requesters: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Asked for by one of these subjects'),
+    }),
+    from: t.field({ type: 'UnixTime', description: fromTime('Asked for') }),
+    until: t.field({ type: 'UnixTime', description: untilTime('Asked for') }),
+  }),
+});
+
+const cursors = keysetCursors('approvalRequests', cursorValues.moment);
+
+builder.queryField('approvalRequests', (t) =>
+  t.connection(
+    {
+      ...forRoles(['operator'], 'Requests for approval, newest first, a page at a time.'),
+      type: ApprovalRequestRef,
+      nullable: true,
+      args: {
+        filter: t.arg({ type: ApprovalFilterInput, description: 'Which requests; all when omitted.' }),
+      },
+      resolve: (_root, args, { dependencies }) => {
+        const filter = args.filter ?? {};
+        return pageOf(args, cursors, {
+          list: (page) => listApprovalRequests(dependencies, filter, page),
+          cursorOf: approvalCursor,
+          count: () => countApprovalRequests(dependencies, filter),
+        });
+      },
+    },
+    ...listNames('ApprovalRequest'),
+  ),
+);

@@ -1,0 +1,37 @@
+/**
+ * Runs an approved operation as its requester asked for it. The one place that reaches every operation that can need
+ * approval, so it takes what all of them take; the contract has it, as each use case takes a few.
+ */
+import { createProject } from '../../resolvers/carbon/createProject.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { Grant } from '../../resolvers/core/grant.ts';
+import { resolveReview } from '../../resolvers/operations/resolveReview.ts';
+import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
+import { resumeSigning } from '../../resolvers/operations/resumeSigning.ts';
+import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
+import { createDeposit } from '../../resolvers/warehouse/createDeposit.ts';
+import { askedOf, type ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
+
+/** @throws what the operation throws */
+export async function runApproved(
+  deps: Dependencies,
+  request: ApprovalRequest,
+  grant: Grant,
+): Promise<unknown> {
+  const asked = askedOf(request);
+  const by = request.requestedBy;
+  switch (asked.operation) {
+    case 'createProject':
+      return createProject(deps, by, asked.input, grant);
+    case 'createDeposit':
+      return createDeposit(deps, by, asked.input, deps.receiptCountryCode, grant);
+    case 'resolveReview':
+      return resolveReview(deps, by, asked.input, grant);
+    case 'resolveSessionReview':
+      return resolveSessionReview(deps, by, asked.input, grant);
+    case 'resumeSigning':
+      return resumeSigning(deps, by, asked.input, grant);
+    case 'setManualSessionStatus':
+      return setManualSessionStatus(deps, by, asked.input, grant);
+  }
+}

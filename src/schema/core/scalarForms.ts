@@ -1,0 +1,63 @@
+/**
+ * How scalars are read, printed and refused.
+ */
+import type { ValueNode } from 'graphql';
+import { GraphQLError, Kind, print } from 'graphql';
+import { escapeUnprintable, showValue, truncate } from './showValue.ts';
+
+/** How one scalar is printed, and read from JSON variables and from literals in a document. */
+export interface ScalarDefinition<T> {
+  description: string;
+  /** A standard, or the section of this project's own documentation: the SDL shows it as `@specifiedBy`. */
+  specifiedByURL: string;
+  serialize: (value: unknown) => string | number;
+  parseValue: (value: unknown) => T;
+  parseLiteral: (node: ValueNode) => T;
+}
+
+/** A scalar that is a string of one form, both as a variable and as a literal. */
+export function stringScalar<T>(form: {
+  name: string;
+  description: string;
+  specifiedByURL: string;
+  expected: string;
+  /** The value, or undefined when the text has another form. */
+  read: (text: string) => T | undefined;
+  serialize: (value: unknown) => string;
+}): ScalarDefinition<T> {
+  const read = (text: unknown, shown: string, node?: ValueNode): T => {
+    const value = typeof text === 'string' ? form.read(text) : undefined;
+    if (value === undefined) throw refused(form.name, shown, form.expected, node);
+    return value;
+  };
+  return {
+    description: form.description,
+    specifiedByURL: form.specifiedByURL,
+    serialize: form.serialize,
+    parseValue: (value) => read(value, showValue(value)),
+    parseLiteral: (node) => read(node.kind === Kind.STRING ? node.value : undefined, showLiteral(node), node),
+  };
+}
+
+export function printText(name: string, value: unknown, form: RegExp): string {
+  if (typeof value === 'string' && form.test(value)) return value;
+  throw new Error(`${name} can't print ${showValue(value)}.`);
+}
+
+export function serializeInteger(name: string, value: unknown, minimum: bigint, maximum: bigint): string {
+  if (typeof value === 'bigint' && value >= minimum && value <= maximum) return value.toString();
+  throw new Error(`${name} can't print ${showValue(value)}.`);
+}
+
+/** A literal as it stands in the document. */
+export function showLiteral(node: ValueNode): string {
+  return node.kind === Kind.STRING ? showValue(node.value) : escapeUnprintable(truncate(print(node)));
+}
+
+/** `node` is the literal, which the error points at; of a variable graphql-js says itself where it stood. */
+export function refused(name: string, shown: string, expected: string, node?: ValueNode): GraphQLError {
+  return new GraphQLError(`${name} must be ${expected}, but is ${shown}.`, {
+    nodes: node,
+    extensions: { code: 'BAD_USER_INPUT', details: { value: shown, expected } },
+  });
+}

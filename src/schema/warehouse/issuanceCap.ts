@@ -1,0 +1,89 @@
+/**
+ * IssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse; and the list of caps.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import {
+  capCursor,
+  countIssuanceCaps,
+  findIssuanceCap,
+  listIssuanceCaps,
+  type IssuanceCap,
+} from '../../resolvers/warehouse/issuanceCaps.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { isOperator, maySeeWarehouse } from '../core/caller.ts';
+import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
+import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
+
+export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
+
+builder.node(IssuanceCapRef, {
+  description:
+    'The most kilograms of a commodity for which receipts of a warehouse may be outstanding. A warehouse with caps issues ' +
+    'receipts for their commodities alone; one without is not limited. Visible to the warehouse and to operators.',
+  id: { resolve: ({ id }) => id },
+  loadOne: async (id: string, { caller, dependencies }) => {
+    const cap = await findIssuanceCap(dependencies, id);
+    return cap !== null && maySeeWarehouse(caller, cap.warehouseId) ? cap : null;
+  },
+  fields: (t) => ({
+    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse.' }),
+    commodityType: t.exposeString('commodityType', {
+      description: 'The commodity. Letter case and white space do not distinguish commodities.',
+    }),
+    limitKg: t.expose('limitKg', { type: 'Kilograms', description: 'The cap, in whole kilograms.' }),
+    outstandingKg: t.expose('outstandingKg', {
+      type: 'Kilograms',
+      description:
+        'What counts against it, in whole kilograms: of receipts that are neither refused nor expired, less what settled ' +
+        'cash-outs took. It exceeds the cap when that was lowered since.',
+    }),
+    setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
+    setAt: t.field({
+      type: 'UnixTime',
+      description: 'When that was, in Unix seconds.',
+      resolve: ({ setAt }) => unixSeconds(setAt),
+    }),
+  }),
+});
+
+const IssuanceCapFilterInput = builder.inputType('IssuanceCapFilter', {
+  description: `A cap ${FILTER_RULE}`,
+  fields: (t) => ({
+    warehouseIds: t.stringList({
+      validate: { schema: subjectList },
+      description: oneOf('Of one of these warehouses'),
+    }),
+  }),
+});
+
+const cursors = keysetCursors('issuanceCaps', cursorValues.moment);
+
+builder.queryField('issuanceCaps', (t) =>
+  t.connection(
+    {
+      ...forRoles(
+        ['warehouse', 'operator'],
+        'Caps of issuance, the latest set first, a page at a time. Warehouses see their own, operators all.',
+      ),
+      type: IssuanceCapRef,
+      nullable: true,
+      args: {
+        filter: t.arg({
+          type: IssuanceCapFilterInput,
+          description: 'Which caps; all that the caller sees when omitted.',
+        }),
+      },
+      resolve: (_root, args, { caller, dependencies }) => {
+        const visibleTo = isOperator(caller) ? null : (caller?.warehouseIds ?? []);
+        const filter = { ...args.filter, visibleTo };
+        return pageOf(args, cursors, {
+          list: (page) => listIssuanceCaps(dependencies, filter, page),
+          cursorOf: capCursor,
+          count: () => countIssuanceCaps(dependencies, filter),
+        });
+      },
+    },
+    ...listNames('IssuanceCap'),
+  ),
+);

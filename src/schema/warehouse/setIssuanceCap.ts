@@ -1,0 +1,63 @@
+/**
+ * setIssuanceCap: how many kilograms of a commodity may be outstanding in receipts of a warehouse.
+ */
+import { setIssuanceCap, type IssuanceCap } from '../../resolvers/warehouse/issuanceCaps.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { subjectOf } from '../core/caller.ts';
+import { label, warehouseId } from '../core/text.ts';
+import { IssuanceCapRef } from './issuanceCap.ts';
+
+const SetIssuanceCapInput = builder.inputType('SetIssuanceCapInput', {
+  description: 'A cap of issuance.',
+  fields: (t) => ({
+    warehouseId: t.string({
+      required: true,
+      validate: { schema: warehouseId },
+      description: 'The warehouse.',
+    }),
+    commodityType: t.string({
+      required: true,
+      validate: { schema: label },
+      description: 'The commodity: at most 128 bytes of UTF-8. Letter case and white space do not matter.',
+    }),
+    limitKg: t.field({
+      type: 'Kilograms',
+      description: 'The cap, in whole kilograms. Without it, the cap is removed.',
+    }),
+  }),
+});
+
+const SetIssuanceCapPayload = builder
+  .objectRef<{ cap: IssuanceCap | null }>('SetIssuanceCapPayload')
+  .implement({
+    description: 'The cap in force.',
+    fields: (t) => ({
+      cap: t.expose('cap', {
+        type: IssuanceCapRef,
+        nullable: true,
+        description: 'The cap; null when it was removed.',
+      }),
+    }),
+  });
+
+builder.mutationField('setIssuanceCap', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Sets, changes or removes the cap of a commodity at a warehouse. Every deposit that is confirmed afterwards keeps to ' +
+        'it; receipts that are outstanding stay. The same cap again changes nothing.',
+    ),
+    type: SetIssuanceCapPayload,
+    nullable: true,
+    args: { input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The cap.' }) },
+    recordedInput: { subjects: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
+    safeWithoutKey: 'the same cap again changes nothing',
+    resolve: async (_root, { input }, { caller, dependencies }) => ({
+      cap: await setIssuanceCap(dependencies, subjectOf(caller), {
+        ...input,
+        limitKg: input.limitKg ?? null,
+      }),
+    }),
+  }),
+);

@@ -1,0 +1,76 @@
+/**
+ * What each kind of submission does when the network's final word settles it, by signer, subject and call.
+ */
+import type { ChangeSignal } from '../db/changeSignal.ts';
+import type { FeedDependencies } from '../feed/fillToken.ts';
+import type { Healer } from '../feed/healer.ts';
+import { expiryEffects } from '../jobs/expiryEffects.ts';
+import type { EffectsTable } from '../ledger/submission/effects.ts';
+import type { IdSource } from '../lib/clock.ts';
+import type { Logger } from '../lib/logger.ts';
+import { deployEffects, mintEffects } from '../resolvers/carbon/projectEffects.ts';
+import { retireEffects } from '../resolvers/carbon/retirementEffects.ts';
+import { deploySettlementEffects } from '../resolvers/operations/deployRampSettlement.ts';
+import {
+  holderApprovalEffects,
+  holderDepositEffects,
+  holderRetireEffects,
+} from '../resolvers/wallets/holderEffects.ts';
+import {
+  approvalEffects,
+  depositEffects,
+  releaseEffects,
+} from '../resolvers/warehouse/offRamp/settlementEffects.ts';
+import { deployReceiptEffects, mintReceiptEffects } from '../resolvers/warehouse/receiptEffects.ts';
+
+type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
+  treasuryAddress: string;
+  ids: IdSource;
+  subjects: ChangeSignal;
+  feed: FeedDependencies;
+  healer: Healer;
+  log: Logger;
+};
+
+export function createEffects({
+  db,
+  network,
+  treasuryAddress,
+  clock,
+  ids,
+  subjects,
+  feed,
+  healer,
+  log,
+}: EffectsDependencies): EffectsTable {
+  const ofRetirement = retireEffects({ ids, feed, healer, log });
+  const ofOffRampSession = { db, network, clock, ids, subjects };
+  return {
+    CUSTODY: {
+      PROJECT: {
+        deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
+        mint: mintEffects({ network, treasuryAddress, clock, ids }),
+      },
+      RETIREMENT: { retire: ofRetirement },
+      RECEIPT: {
+        deployCommodityReceipt: deployReceiptEffects({ db, network, clock, ids }),
+        mint: mintReceiptEffects({ db, network, clock, ids }),
+        markExpired: expiryEffects({ clock, log }),
+      },
+      OFF_RAMP_SESSION: {
+        approve: approvalEffects(ofOffRampSession),
+        initiateOffRamp: depositEffects(ofOffRampSession),
+        confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
+        refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
+      },
+      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: deploySettlementEffects() },
+    },
+    HOLDER: {
+      HOLDER_ACT: {
+        retire: holderRetireEffects(ofRetirement.afterSucceeded),
+        approve: holderApprovalEffects(),
+      },
+      OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },
+    },
+  };
+}

@@ -1,0 +1,405 @@
+/**
+ * A second person: large mints, final statuses of manual payouts and decisions of reviews wait for another person's
+ * approval, and are done once, whoever decides at the same time.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  approvalRequests,
+  offRampSessions,
+  projects,
+  receipts,
+  signingAccounts,
+  submissions,
+} from '../../../src/db/tables/index.ts';
+import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { burnOutside } from '../../support/burnOutside.ts';
+import { changePastRules } from '../../support/database/database.ts';
+import { askOver, codesOf } from '../../support/http/askOver.ts';
+import { buy, mutate, newToken, operator, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
+import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
+import { depositedCashOut, depositInput } from '../../support/warehouse.ts';
+
+let market: Marketplace;
+beforeAll(async () => {
+  const limits = { aboveTonnes: 1_000n, aboveKilograms: 5_000n, lifetimeSeconds: 3600 };
+  market = await startMarketplace({ approvalPolicy: { isRequired: true, ...limits } });
+});
+afterAll(() => market.stop());
+
+const first = operator;
+const second = { role: 'operator', subject: 'second' } as const;
+const third = { role: 'operator', subject: 'third' } as const;
+const dev = { role: 'developer', subject: 'dev' } as const;
+
+const APPROVAL =
+  'approval { id state requestedBy decidedBy operation input { name value } subject { __typename } }';
+interface Approval {
+  id: string;
+  state: string;
+  requestedBy: string;
+  decidedBy: string | null;
+  operation: string;
+  input: { name: string; value: string }[];
+  subject: { __typename: string } | null;
+}
+type Decided = { approval: Approval };
+
+const PROJECT = [
+  'createProject',
+  'CreateProjectInput',
+  `tokenAddress project { id state } ${APPROVAL}`,
+] as const;
+const DEPOSIT = [
+  'createDeposit',
+  'CreateDepositInput',
+  `receipt { id state } dryRun { needsApproval } ${APPROVAL}`,
+] as const;
+
+const decideOn = (field: 'grant' | 'withdraw', { id }: { id: string }, caller: TestCaller) =>
+  market.send<Record<string, Decided>>(
+    `mutation ($id: ID!) { ${field}Approval(input: { id: $id }) { ${APPROVAL} } }`,
+    { id },
+    caller,
+  );
+const grant = (approval: { id: string }, caller: TestCaller) => decideOn('grant', approval, caller);
+const withdraw = (approval: { id: string }, caller: TestCaller) => decideOn('withdraw', approval, caller);
+const localId = ({ id }: { id: string }) => Buffer.from(id, 'base64url').toString().split(':')[1] ?? '';
+
+async function largeProject(caller: TestCaller = dev) {
+  const input = { ...projectInput({ quantityCO2e: 1_001 }), idempotencyKey: randomUUID() };
+  const answer = payloadOf(await mutate<Decided & { project: unknown }>(market, PROJECT, input, caller));
+  expect(answer).toMatchObject({ project: null, tokenAddress: null, approval: { state: 'AWAITING' } });
+  return { input, approval: answer.approval };
+}
+
+const projectsOf = ({ id }: { id: string }) =>
+  market.database.handle.db.$count(projects, eq(projects.id, localId({ id })));
+
+const errorsOf = async (answer: Promise<{ errors: { extensions: { code: string } }[] }>) =>
+  (await answer).errors.map(({ extensions }) => extensions.code);
+
+describe('a large mint', () => {
+  it('waits for another person, who sees its whole input, and is done as the requester asked', async () => {
+    const { input, approval } = await largeProject();
+    expect(approval).toMatchObject({ operation: 'CREATE_PROJECT', requestedBy: 'dev', subject: null });
+    expect(approval.input).toContainEqual({ name: 'quantityCO2e', value: '1001' });
+    expect(await projectsOf(approval)).toBe(0);
+    const repeated = payloadOf(await mutate<Decided>(market, PROJECT, input, dev));
+    expect(repeated.approval.id).toBe(approval.id);
+
+    const granted = payloadOf(await grant(approval, second)).approval;
+    expect(granted).toMatchObject({
+      state: 'APPROVED',
+      decidedBy: 'second',
+      subject: { __typename: 'Project' },
+    });
+    const done = payloadOf(await mutate<Decided & { project: unknown }>(market, PROJECT, input, dev));
+    expect(done).toMatchObject({ project: { state: 'OPEN' }, approval: null });
+    expect(payloadOf(await grant(approval, second)).approval.state).toBe('APPROVED');
+    expect(await errorsOf(grant(approval, third))).toEqual(['CONFLICT']);
+  });
+
+  it('needs none up to the quantity, and a dry run tells', async () => {
+    await newToken(market, { quantityCO2e: 1_000 });
+    const deposit = (quantityKg: number, dryRun = false) =>
+      mutate<{ approval: Approval | null; dryRun: unknown; receipt: unknown }>(
+        market,
+        DEPOSIT,
+        { ...inputOfDeposit(), quantityKg, dryRun },
+        first,
+      );
+    expect(payloadOf(await deposit(5_001, true)).dryRun).toEqual({ needsApproval: true });
+    expect(payloadOf(await deposit(5_000, true)).dryRun).toEqual({ needsApproval: false });
+    expect(payloadOf(await deposit(5_000))).toMatchObject({ approval: null, receipt: { state: 'ACTIVE' } });
+    const { approval } = payloadOf(await deposit(5_001));
+    expect(await errorsOf(grant(approval ?? { id: '' }, first))).toEqual(['FORBIDDEN']);
+    await grant(approval ?? { id: '' }, second);
+    const made = await market.database.handle.db
+      .select()
+      .from(receipts)
+      .where(eq(receipts.id, localId(approval ?? { id: '' })));
+    expect(made).toMatchObject([{ state: 'ACTIVE', quantityKg: 5_001n, confirmedBy: first.subject }]);
+  });
+
+  it('is minted once by two who approve at once, and by one who approves while it is withdrawn not at all or once', async () => {
+    const { approval } = await largeProject();
+    const codes = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);
+    expect(codes.flat()).toEqual(['CONFLICT']);
+    expect(await projectsOf(approval)).toBe(1);
+
+    for (let race = 0; race < 3; race++) {
+      const { approval: raced } = await largeProject();
+      const both = await Promise.all([errorsOf(grant(raced, second)), errorsOf(withdraw(raced, dev))]);
+      expect(both.flat()).toEqual(['CONFLICT']);
+      expect(await projectsOf(raced)).toBe(both[0]?.length === 0 ? 1 : 0);
+    }
+  });
+
+  it('is not minted when it is withdrawn, refused or expired', async () => {
+    const { approval } = await largeProject();
+    const stranger = { role: 'developer', subject: 'stranger' } as const;
+    expect(await errorsOf(withdraw(approval, stranger))).toEqual(['NOT_FOUND']);
+    expect(payloadOf(await withdraw(approval, dev)).approval.state).toBe('WITHDRAWN');
+    expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+
+    const { approval: refused } = await largeProject();
+    expect(payloadOf(await withdraw(refused, second)).approval.decidedBy).toBe('second');
+
+    const { approval: late } = await largeProject();
+    const past = sql`UPDATE ${approvalRequests} SET requested_at = now() - interval '2 hours', expires_at = now() WHERE id = ${localId(late)}`;
+    await changePastRules(market.database, past);
+    expect(await errorsOf(grant(late, second))).toEqual(['CONFLICT']);
+    expect(await projectsOf(late)).toBe(0);
+    const list = await market.send<{ approvalRequests: { nodes: Approval[] } }>(
+      '{ approvalRequests(filter: { states: [EXPIRED] }) { nodes { id state } } }',
+      {},
+      second,
+    );
+    expect(list.data?.approvalRequests.nodes).toEqual([{ id: late.id, state: 'EXPIRED' }]);
+  });
+
+  it('is not minted when the asset was issued meanwhile', async () => {
+    const { input, approval } = await largeProject();
+    await newToken(market, { ...input, quantityCO2e: 5, idempotencyKey: randomUUID() });
+    expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+    expect(await projectsOf(approval)).toBe(0);
+  });
+
+  it('leaves an entry in the audit log for each person, about the same request', async () => {
+    const { approval } = await largeProject();
+    await grant(approval, second);
+    const entries = async () => {
+      const { data } = await market.send<{ auditEntries: { nodes: Record<string, unknown>[] } }>(
+        'query ($ids: [String!]) { auditEntries(filter: { subjectIds: $ids }) { nodes { field callerSubject outcome } } }',
+        { ids: [localId(approval)] },
+        first,
+      );
+      return data?.auditEntries.nodes;
+    };
+    await expect.poll(entries).toEqual([
+      { field: 'grantApproval', callerSubject: 'second', outcome: 'OK' },
+      { field: 'createProject', callerSubject: 'dev', outcome: 'OK' },
+    ]);
+  });
+});
+
+describe('the second person', () => {
+  it('is neither the requester nor an API key of the same administrator', async () => {
+    const admin = { role: 'admin', subject: 'root' } as const;
+    const makeKey = async (maker: TestCaller, subject: string) => {
+      const input = {
+        name: 'a client',
+        subject,
+        roles: ['OPERATOR'],
+        expiresAt: Math.floor(Date.now() / 1000) + 3600,
+      };
+      const made = await mutate<{ key: string }>(
+        market,
+        ['createApiKey', 'CreateApiKeyInput', 'key'],
+        input,
+        maker,
+      );
+      return payloadOf(made).key;
+    };
+    const withKey = (bearer: string, id: string) =>
+      askOver('http', market.url, {
+        query: 'mutation ($id: ID!) { grantApproval(input: { id: $id }) { approval { state } } }',
+        variables: { id },
+        bearer,
+      });
+    const { approval } = await largeProject(admin);
+    expect(await errorsOf(grant(approval, admin))).toEqual(['FORBIDDEN']);
+    expect(codesOf(await withKey(await makeKey(admin, 'robot'), approval.id))).toEqual(['FORBIDDEN']);
+
+    const robot = await makeKey(admin, 'robot');
+    const asked = await askOver('http', market.url, {
+      query: 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { approval { id } } }',
+      variables: { input: { ...projectInput({ quantityCO2e: 2_000 }), idempotencyKey: randomUUID() } },
+      bearer: robot,
+    });
+    const byRobot = (asked.data as { createProject: { approval: { id: string } } }).createProject.approval;
+    expect(await errorsOf(grant(byRobot, admin))).toEqual(['FORBIDDEN']);
+    expect(codesOf(await withKey(await makeKey(admin, 'other'), byRobot.id))).toEqual(['FORBIDDEN']);
+    const otherAdmin = { role: 'admin', subject: 'other-root' } as const;
+    expect((await withKey(await makeKey(otherAdmin, 'third-robot'), byRobot.id)).errors).toEqual([]);
+    expect(await projectsOf(approval)).toBe(0);
+    expect(await projectsOf(byRobot)).toBe(1);
+  });
+});
+
+describe('a decision of a review', () => {
+  const RESOLVE = ['resolveReview', 'ResolveReviewInput', `submission { state } ${APPROVAL}`] as const;
+
+  async function reviewed() {
+    const tokenAddress = await newToken(market, { quantityCO2e: 10 });
+    await buy(market, 'acme', tokenAddress, 10);
+    await burnOutside(market.network, { tokenAddress }, 4n);
+    const { dependencies } = market.app;
+    const input = { buyerId: 'acme', buyerName: 'Acme Ltd', tokenAddress, amountCO2e: 4, note: 'flights' };
+    const retired = await mutate<{ retirement: { id: string; state: string } }>(
+      market,
+      ['retire', 'RetireInput', 'retirement { id state }'],
+      input,
+      { role: 'buyer', subject: 'acme' },
+    );
+    const { retirement } = payloadOf(retired);
+    expect(retirement.state).toBe('NEEDS_REVIEW');
+    const [submission] = await dependencies.db
+      .select()
+      .from(submissions)
+      .where(eq(submissions.subjectId, localId(retirement)));
+    const submissionId = submission?.id ?? '';
+    return { submissionId, globalId: Buffer.from(`Submission:${submissionId}`).toString('base64url') };
+  }
+
+  const decide = (globalId: string, decision: string, caller: TestCaller) =>
+    market.send<Record<string, Decided & { submission: { state: string } }>>(
+      `mutation ($input: ResolveReviewInput!) { resolveReview(input: $input) { ${RESOLVE[2]} } }`,
+      { input: { submissionId: globalId, decision, reason: 'looked at it' } },
+      caller,
+    );
+
+  it('takes effect with the approval, and once', async () => {
+    const { globalId } = await reviewed();
+    const asked = payloadOf(await decide(globalId, 'ADOPT', first));
+    expect(asked).toMatchObject({
+      submission: { state: 'NEEDS_REVIEW' },
+      approval: { state: 'AWAITING', subject: { __typename: 'Submission' } },
+    });
+    expect(payloadOf(await decide(globalId, 'ADOPT', first)).approval.id).toBe(asked.approval.id);
+    expect(await errorsOf(decide(globalId, 'GIVE_UP', second))).toEqual(['CONFLICT']);
+    const both = await Promise.all([
+      errorsOf(grant(asked.approval, second)),
+      errorsOf(grant(asked.approval, third)),
+    ]);
+    expect(both.flat()).toEqual(['CONFLICT']);
+    const after = await market.send<{ submission: unknown }>(
+      'query ($id: ID!) { submission(id: $id) { state } }',
+      { id: globalId },
+      first,
+    );
+    expect(after.data?.submission).toEqual({ state: 'SUCCEEDED' });
+  });
+
+  it('does not take effect when the review was decided, or is another one by then', async () => {
+    const decided = await reviewed();
+    const { approval } = payloadOf(await decide(decided.globalId, 'RESUME', first));
+    const { submissionId } = decided;
+    await resolveReview(market.app.dependencies, 'ops', {
+      submissionId,
+      decision: 'ADOPT',
+      reason: 'a look',
+    });
+    expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+
+    const other = await reviewed();
+    const { approval: old } = payloadOf(await decide(other.globalId, 'ADOPT', first));
+    const { db } = market.app.dependencies;
+    await db
+      .update(submissions)
+      .set({ message: 'another finding' })
+      .where(eq(submissions.id, other.submissionId));
+    expect(await errorsOf(grant(old, second))).toEqual(['CONFLICT']);
+    expect(payloadOf(await withdraw(old, first)).approval.state).toBe('WITHDRAWN');
+    const { approval: anew } = payloadOf(await decide(other.globalId, 'ADOPT', first));
+    expect(await errorsOf(grant(anew, second))).toEqual([]);
+  });
+});
+
+describe('a payout', () => {
+  const STATUS = [
+    'setManualSessionStatus',
+    'SetManualSessionStatusInput',
+    `sessionId status ${APPROVAL}`,
+  ] as const;
+  const report = (sessionId: string, status: string, caller: TestCaller) =>
+    market.send<Record<string, Decided & { status: string }>>(
+      `mutation ($input: SetManualSessionStatusInput!) { setManualSessionStatus(input: $input) { ${STATUS[2]} } }`,
+      { input: { sessionId, status } },
+      caller,
+    );
+
+  it('is settled by two people, and not on a report that another one has overtaken', async () => {
+    const { id, providerSessionId } = await depositedCashOut(market.app);
+    expect(payloadOf(await report(providerSessionId, 'PROCESSING', first))).toMatchObject({
+      status: 'PROCESSING',
+      approval: null,
+    });
+    const overtaken = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    expect(overtaken).toMatchObject({
+      status: 'PROCESSING',
+      approval: { subject: { __typename: 'OffRampSession' } },
+    });
+    await report(providerSessionId, 'PENDING', second);
+    expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);
+    await withdraw(overtaken.approval, first);
+
+    const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    expect(await errorsOf(grant(approval, second))).toEqual([]);
+    const { db } = market.app.dependencies;
+    await expect
+      .poll(
+        async () => (await db.select().from(offRampSessions).where(eq(offRampSessions.id, id)))[0]?.state,
+        {
+          timeout: 20_000,
+        },
+      )
+      .toBe('SETTLED');
+  });
+
+  it('whose provider is not configured any more is decided by two people', async () => {
+    const session = await depositedCashOut(market.app);
+    const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http https://old.example' WHERE id = ${session.id}`;
+    await changePastRules(market.database, stranded);
+    const id = Buffer.from(`OffRampSession:${session.id}`).toString('base64url');
+    const asked = await market.send<Record<string, Decided & { session: { state: string } }>>(
+      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session { state } ${APPROVAL} } }`,
+      { input: { id, decision: 'REFUND', reason: 'they paid nothing' } },
+      first,
+    );
+    const { approval, session: unchanged } = payloadOf(asked);
+    expect(unchanged.state).toBe('AWAITING_PAYOUT');
+    expect(await errorsOf(grant(approval, first))).toEqual(['FORBIDDEN']);
+    const both = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);
+    expect(both.flat()).toEqual(['CONFLICT']);
+    const { db } = market.app.dependencies;
+    await expect
+      .poll(
+        async () =>
+          (await db.select().from(offRampSessions).where(eq(offRampSessions.id, session.id)))[0]?.state,
+        { timeout: 20_000 },
+      )
+      .toBe('REFUNDED');
+  });
+});
+
+it('ends a halt of signing by two people, and another halt not by the approval of the first', async () => {
+  const { db } = market.app.dependencies;
+  // The embedded network has no order of signing to keep.
+  await db.insert(signingAccounts).values({ address: 'custody', nextSequence: 0n });
+  const halt = (because: string) => db.update(signingAccounts).set({ haltedBecause: because });
+  const resume = () =>
+    market.send<Record<string, Decided & { haltedBecause: string }>>(
+      `mutation { resumeSigning(input: { reason: "looked" }) { haltedBecause ${APPROVAL} } }`,
+      {},
+      first,
+    );
+  expect(await errorsOf(resume())).toEqual(['CONFLICT']);
+  await halt('a test');
+  const { approval, haltedBecause } = payloadOf(await resume());
+  expect(haltedBecause).toBe('a test');
+  await halt('something else');
+  expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+  await halt('a test');
+  expect(await errorsOf(grant(approval, second))).toEqual([]);
+  expect(await db.select({ because: signingAccounts.haltedBecause }).from(signingAccounts)).toEqual([
+    { because: null },
+  ]);
+});
+
+function inputOfDeposit(): Record<string, unknown> {
+  const { quantityKg, valuationUSD, ...input } = depositInput(market.app);
+  return { ...input, quantityKg: Number(quantityKg), valuationUSD: Number(valuationUSD) };
+}

@@ -1,0 +1,183 @@
+/**
+ * What operators read of others: in the audit log before it is answered, and nothing of what owners read of themselves.
+ */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { randomUUID } from 'node:crypto';
+import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
+import {
+  startMarketplace,
+  tokenOf,
+  type Marketplace,
+  type TestCaller,
+} from '../../support/http/marketplace.ts';
+
+let market: Marketplace;
+let receipt: { id: string; tokenAddress: string };
+
+beforeAll(async () => {
+  market = await startMarketplace();
+  const deposit = (farmerId: string) =>
+    market.send<{ createDeposit: { receipt: { id: string; tokenAddress: string } } }>(
+      'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id tokenAddress } } }',
+      {
+        input: {
+          farmerAddress: market.network.custodyAddress,
+          farmerId,
+          commodityType: 'Maize',
+          quantityKg: 10,
+          warehouseId: 'depot',
+          gradeClassification: 'A',
+          valuationUSD: 5,
+          idempotencyKey: randomUUID(),
+        },
+      },
+      { role: 'warehouse', subject: 'depot' },
+    );
+  const [first, second] = await Promise.all([deposit('wanjiru'), deposit('otieno')]);
+  expect([first?.errors, second?.errors]).toEqual([[], []]);
+  receipt = first?.data?.createDeposit.receipt ?? { id: '', tokenAddress: '' };
+});
+afterAll(() => market.stop());
+
+const auditor = { role: 'operator', subject: 'auditor' } as const;
+
+interface Entry {
+  field: string;
+  outcome: string;
+  errorCode: string | null;
+  requestId: string;
+  subjectIds: string[];
+}
+
+async function readsBy(callerSubject: string): Promise<Entry[]> {
+  const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
+    `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
+      nodes { field outcome errorCode requestId subjectIds } } }`,
+    { filter: { callerSubjects: [callerSubject], outcomes: ['READ'] } },
+    auditor,
+  );
+  expect(answer.errors).toEqual([]);
+  return answer.data?.auditEntries.nodes ?? [];
+}
+
+/** Another operator for each case. */
+const someOperator = (): TestCaller => ({ role: 'operator', subject: `ops-${randomUUID()}` });
+const localId = (id: string) => Buffer.from(id, 'base64url').toString().split(':')[1] ?? '';
+
+async function readAs(query: string, variables: Record<string, unknown> = {}, caller = someOperator()) {
+  const answer = await market.send(query, variables, caller);
+  expect(answer.errors).toEqual([]);
+  return (await readsBy(caller.subject)).map(({ field, subjectIds }) => [field, subjectIds.toSorted()]);
+}
+
+const BY_TOKEN = 'query ($token: Address!) { receipt(tokenAddress: $token) { farmerId } }';
+
+describe('what an operator reads of others leaves an entry', () => {
+  it.each(TRANSPORTS)('with the request, the field and whose it is, over %s', async (transport) => {
+    const caller = someOperator();
+    const reply = await askOver(transport, market.url, {
+      query: BY_TOKEN,
+      variables: { token: receipt.tokenAddress },
+      bearer: await tokenOf(caller),
+    });
+    expect(reply.data).toEqual({ receipt: { farmerId: 'wanjiru' } });
+    const [entry, ...others] = await readsBy(caller.subject);
+    expect(others).toEqual([]);
+    expect(entry).toMatchObject({ field: 'receipt', outcome: 'READ', errorCode: null });
+    expect(entry?.requestId).not.toBe('');
+    expect(entry?.subjectIds.toSorted()).toEqual(['depot', 'wanjiru', receipt.tokenAddress].toSorted());
+  });
+
+  it('one for each field of the query, however many rows it shows', async () => {
+    const query = `query ($id: ID!) {
+      receipts { nodes { commodityType } }
+      node(id: $id) { ... on Receipt { quantityKg } }
+      account: buyerAccount(buyerId: "acme") { statement { totalCount } }
+      projects { totalCount }
+    }`;
+    const entries = await readAs(query, { id: receipt.id });
+    expect(new Map(entries as [string, string[]][])).toEqual(
+      new Map([
+        ['receipts', ['depot', 'otieno', 'wanjiru']],
+        ['node', [localId(receipt.id), 'depot', 'wanjiru'].toSorted()],
+        ['buyerAccount', ['acme']],
+      ]),
+    );
+    expect(entries).toHaveLength(3);
+  });
+
+  it('also for a number of them, and for nothing found', async () => {
+    const query = '{ receipts(filter: { farmerIds: ["unknown"] }) { totalCount } }';
+    expect(await readAs(query)).toEqual([['receipts', ['unknown']]]);
+  });
+
+  it('for a subscription when it begins', async () => {
+    const caller = someOperator();
+    const socket = market.socket(caller);
+    const events = socket.iterate({
+      query: 'subscription ($id: ID!) { receiptUpdated(id: $id) { farmerId } }',
+      variables: { id: receipt.id },
+    });
+    expect((await events.next()).value).toMatchObject({ data: { receiptUpdated: { farmerId: 'wanjiru' } } });
+    const entries = (await readsBy(caller.subject)).map(({ field, subjectIds }) => [field, subjectIds]);
+    expect(entries).toEqual([['receiptUpdated', [localId(receipt.id)]]]);
+    await events.return?.();
+  });
+
+  it('with all of many owners, in as many entries as they need', async () => {
+    const some = (kind: string) => Array.from({ length: 100 }, (_, at) => `${kind}-${at}`);
+    const filter = { farmerIds: some('farmer'), lenderIds: some('lender'), warehouseIds: some('warehouse') };
+    const query = 'query ($filter: ReceiptFilter) { receipts(filter: $filter) { totalCount } }';
+    const entries = await readAs(query, { filter });
+    expect(entries.map(([field]) => field)).toEqual(['receipts', 'receipts']);
+    expect(new Set(entries.flatMap(([, subjects]) => subjects))).toEqual(
+      new Set(Object.values(filter).flat()),
+    );
+  });
+});
+
+describe('no entry is left', () => {
+  it.each<[string, string, TestCaller]>([
+    [
+      'a buyer reads its account',
+      '{ buyerAccount { balances { totalCount } } }',
+      { role: 'buyer', subject: 'b1' },
+    ],
+    [
+      'a farmer reads its receipts',
+      '{ receipts { nodes { farmerId } } }',
+      { role: 'farmer', subject: 'wanjiru' },
+    ],
+    [
+      'a warehouse reads its deposits',
+      '{ receipts { nodes { farmerId } } }',
+      { role: 'warehouse', subject: 'depot' },
+    ],
+    [
+      'an operator reads what is public',
+      '{ projects { nodes { id } } retirementRecords { totalCount } }',
+      someOperator(),
+    ],
+    ['an operator reads what is the platform’s', '{ submissions { nodes { id } } }', someOperator()],
+    ['an operator finds nothing', '{ receipt(tokenAddress: "CUNKNOWN") { farmerId } }', someOperator()],
+  ])('when %s', async (_when, query, caller) => {
+    expect(await readAs(query, {}, caller)).toEqual([]);
+  });
+});
+
+it('shows nothing of others that it can not write down', async () => {
+  const { sql: run } = market.database.handle;
+  await run.unsafe(
+    "ALTER TABLE audit_entries ADD CONSTRAINT no_reads CHECK (outcome IS DISTINCT FROM 'READ') NOT VALID",
+  );
+  try {
+    const token = { token: receipt.tokenAddress };
+    const answer = await market.send(BY_TOKEN, token, someOperator());
+    expect(answer).toMatchObject({ data: null, errors: [{ extensions: { code: 'OVERLOADED' } }] });
+    expect(JSON.stringify(answer)).not.toContain('wanjiru');
+    const own = await market.send(BY_TOKEN, token, { role: 'farmer', subject: 'wanjiru' });
+    expect(own.data).toEqual({ receipt: { farmerId: 'wanjiru' } });
+  } finally {
+    await run`ALTER TABLE audit_entries DROP CONSTRAINT no_reads`;
+  }
+});

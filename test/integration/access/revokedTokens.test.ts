@@ -1,0 +1,183 @@
+/**
+ * Bearer tokens that are revoked before their expiry: by their name, and by their subject and age, on two instances.
+ */
+import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { changePastRules } from '../../support/database/database.ts';
+import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
+import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
+import { openSocket, openStream } from '../../support/http/openedWith.ts';
+
+let market: Marketplace;
+let other: Marketplace;
+
+beforeAll(async () => {
+  market = await startMarketplace();
+  other = await startMarketplace({ database: market.database, withIndexer: false });
+});
+afterAll(async () => {
+  await other.stop();
+  await market.stop();
+});
+
+const admin = { role: 'admin', subject: 'root' } as const;
+const REVOKED = 'The token was revoked; get a new one.';
+const REVOKE = `mutation ($input: RevokeTokensInput!) { revokeTokens(input: $input) {
+  tokenRevocation { id jti subject issuedUntil reason revokedBy endsAt } } }`;
+const LIST = `query ($filter: TokenRevocationFilter) {
+  tokenRevocations(filter: $filter) { nodes { id jti subject reason } totalCount } }`;
+
+interface Revocation {
+  revokeTokens: { tokenRevocation: { id: string; issuedUntil: number | null; endsAt: number } };
+}
+
+async function revoke(input: Record<string, unknown>) {
+  const answer = await market.send<Revocation>(REVOKE, { input }, admin);
+  expect(answer.errors).toEqual([]);
+  return answer.data?.revokeTokens.tokenRevocation ?? { id: '', issuedUntil: null, endsAt: 0 };
+}
+
+const buyer = (subject: string) => ({ role: 'buyer', subject }) as const;
+const secondsAgo = (seconds: number) => ({ now: () => new Date(Date.now() - seconds * 1000) });
+const nowSeconds = () => Math.floor(Date.now() / 1000);
+const ask = async (bearer: string, url = market.url) => {
+  const { status, errors } = await askOver('http', url, { query: '{ viewer { subject } }', bearer });
+  return status === 200 ? 'accepted' : errors[0]?.message;
+};
+
+describe('a token that was revoked by its jti', () => {
+  it.each(TRANSPORTS)('is refused over %s at once, although it was just accepted', async (transport) => {
+    const jti = randomUUID();
+    const [bearer, sibling] = await Promise.all([
+      tokenOf(buyer('acme'), { jti }),
+      tokenOf(buyer('acme'), { jti: randomUUID() }),
+    ]);
+    expect(await ask(bearer)).toBe('accepted');
+    await revoke({ jti });
+    const reply = await askOver(transport, market.url, { query: '{ __typename }', bearer });
+    if (transport === 'websocket') expect([reply.closeCode, reply.closeReason]).toEqual([4403, REVOKED]);
+    else expect([reply.status, reply.errors[0]?.message]).toEqual([401, REVOKED]);
+    expect(await ask(sibling)).toBe('accepted');
+    await expect.poll(() => ask(bearer, other.url)).toBe(REVOKED);
+  });
+
+  it('is listed until it would have expired, also when it is revoked twice', async () => {
+    const jti = randomUUID();
+    const first = await revoke({ jti, reason: 'lost laptop' });
+    expect((await revoke({ jti })).id).toBe(first.id);
+    expect(first.endsAt).toBeGreaterThan(nowSeconds() + 3600);
+    const listed = await market.send(LIST, { filter: { jtis: [jti] } }, admin);
+    expect(listed.data).toEqual({
+      tokenRevocations: {
+        nodes: [{ id: first.id, jti, subject: null, reason: 'lost laptop' }],
+        totalCount: 1,
+      },
+    });
+    const node = 'query ($id: ID!) { node(id: $id) { id ... on TokenRevocation { jti } } }';
+    expect((await market.send(node, { id: first.id }, admin)).data).toEqual({ node: { id: first.id, jti } });
+    expect((await market.send(node, { id: first.id }, buyer('acme'))).data).toEqual({ node: null });
+    // The next one removes it, once its time is over.
+    const { handle } = market.database;
+    await changePastRules({ handle }, sql`UPDATE token_revocations SET ends_at = now() WHERE jti = ${jti}`);
+    expect((await market.send(LIST, { filter: { jtis: [jti] } }, admin)).data).toMatchObject({
+      tokenRevocations: { nodes: [] },
+    });
+    await revoke({ jti: randomUUID() });
+    expect(await handle.sql`SELECT 1 FROM token_revocations WHERE jti = ${jti}`).toEqual([]);
+  });
+
+  it('stays revoked, whichever program writes', async () => {
+    const { id } = await revoke({ subject: `left-${randomUUID()}` });
+    const uuid = Buffer.from(id, 'base64url').toString().split(':')[1] ?? '';
+    const { sql: run } = market.database.handle;
+    for (const change of [
+      `DELETE FROM token_revocations WHERE id = '${uuid}'`,
+      `UPDATE token_revocations SET issued_until = issued_until - interval '1 day' WHERE id = '${uuid}'`,
+      `UPDATE token_revocations SET subject = 'another' WHERE id = '${uuid}'`,
+    ]) {
+      await expect(run.unsafe(change)).rejects.toThrow(/can not be taken back/);
+    }
+  });
+});
+
+describe('the tokens of a subject', () => {
+  it('are refused when they were issued before a time, or say nothing of it; API keys and others are not', async () => {
+    const subject = `client-${randomUUID()}`;
+    const [old, recent, others] = await Promise.all([
+      tokenOf(buyer(subject), secondsAgo(600)),
+      tokenOf(buyer(subject), secondsAgo(60)),
+      tokenOf(buyer(`${subject}-2`), secondsAgo(600)),
+    ]);
+    await revoke({ subject, issuedUntil: nowSeconds() - 300 });
+    expect(await Promise.all([old, recent, others].map((bearer) => ask(bearer)))).toEqual([
+      REVOKED,
+      'accepted',
+      'accepted',
+    ]);
+    // A later time reaches further, an earlier one takes nothing back.
+    const later = await revoke({ subject });
+    expect(await ask(recent)).toBe(REVOKED);
+    expect(await revoke({ subject, issuedUntil: nowSeconds() - 1000 })).toEqual(later);
+    expect(await ask(recent)).toBe(REVOKED);
+  });
+
+  it('that come after the revocation are good', async () => {
+    const subject = `client-${randomUUID()}`;
+    await revoke({ subject });
+    const afterwards = await tokenOf(buyer(subject), secondsAgo(-10));
+    expect(await ask(afterwards)).toBe('accepted');
+  });
+
+  it.each([
+    ['neither', {}, 'input'],
+    ['both', { jti: 'a', subject: 'acme' }, 'input.subject'],
+    ['a time of one token', { jti: 'a', issuedUntil: 1 }, 'input.issuedUntil'],
+    ['a time ahead', { subject: 'acme', issuedUntil: nowSeconds() + 600 }, 'input.issuedUntil'],
+  ])('are not revoked by %s', async (_what, input, field) => {
+    const { errors } = await market.send(REVOKE, { input }, admin);
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field });
+  });
+});
+
+describe('what was opened with a revoked token closes with it', () => {
+  it('on this instance and on another, sockets and event streams, while others go on', async () => {
+    const subject = `client-${randomUUID()}`;
+    const bearer = await tokenOf(buyer(subject));
+    const feed = 'subscription { retirementFeed { cursor } }';
+    const closings = await Promise.all(
+      [market.url, other.url].flatMap((url) => [openSocket(url, bearer), openStream(url, bearer, feed)]),
+    );
+    const bystander = await openSocket(market.url, await tokenOf(buyer(`${subject}-2`)));
+    await revoke({ subject });
+    expect(await Promise.all(closings.map(({ ended }) => ended))).toEqual([
+      '4403 The token was revoked.',
+      'complete',
+      '4403 The token was revoked.',
+      'complete',
+    ]);
+    expect(bystander.isOpen()).toBe(true);
+    bystander.close();
+  });
+
+  it('also when no notification told of it', async () => {
+    const jti = randomUUID();
+    const socket = await openSocket(market.url, await tokenOf(buyer('acme'), { jti }));
+    await market.database.handle.sql`INSERT INTO token_revocations (id, jti, revoked_by, revoked_at, ends_at)
+      VALUES (gen_random_uuid(), ${jti}, 'another program', now(), now() + interval '1 hour')`;
+    expect(await socket.ended).toBe('4403 The token was revoked.');
+  });
+});
+
+it('is known without the database: requests are answered while the table can not be read', async () => {
+  const jti = randomUUID();
+  await revoke({ jti });
+  const { handle } = market.database;
+  const answers = await handle.db.transaction(async (tx) => {
+    await tx.execute(sql`LOCK TABLE token_revocations IN ACCESS EXCLUSIVE MODE`);
+    return Promise.all(
+      [await tokenOf(buyer('acme'), { jti }), await tokenOf(buyer('acme'))].map((bearer) => ask(bearer)),
+    );
+  });
+  expect(answers).toEqual([REVOKED, 'accepted']);
+});

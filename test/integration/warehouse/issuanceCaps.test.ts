@@ -1,0 +1,108 @@
+/**
+ * Caps of issuance: receipts of a warehouse can't be outstanding for more of a commodity than its cap, however many
+ * deposits come at once.
+ */
+import { randomUUID } from 'node:crypto';
+import { eq, sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { offRampSessions, receipts } from '../../../src/db/tables/index.ts';
+import { changePastRules } from '../../support/database/database.ts';
+import { mutate, operator, payloadOf } from '../../support/http/creditTrade.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { activeReceipt, depositedCashOut, depositInput } from '../../support/warehouse.ts';
+
+let market: Marketplace;
+beforeAll(async () => {
+  market = await startMarketplace({ withIndexer: false });
+});
+afterAll(() => market.stop());
+
+const newWarehouse = () => `WH-${randomUUID().slice(0, 8)}`;
+
+const setCap = (warehouseId: string, limitKg: number | null, commodityType = 'Maize') =>
+  market.send<{ setIssuanceCap: { cap: Record<string, unknown> | null } }>(
+    `mutation ($input: SetIssuanceCapInput!) {
+      setIssuanceCap(input: $input) { cap { warehouseId commodityType limitKg outstandingKg setBy } } }`,
+    { input: { warehouseId, commodityType, limitKg } },
+    operator,
+  );
+
+function deposit(warehouseId: string, quantityKg: number, more: Record<string, unknown> = {}) {
+  const { valuationUSD, ...input } = depositInput(market.app, { warehouseId });
+  return mutate<{ receipt: { state: string } | null; dryRun: unknown }>(
+    market,
+    ['createDeposit', 'CreateDepositInput', 'receipt { state } dryRun { tokenName }'],
+    { ...input, valuationUSD: Number(valuationUSD), quantityKg, ...more },
+    { role: 'warehouse', subject: warehouseId },
+  );
+}
+
+const outstanding = async (warehouseId: string) => {
+  const { data } = await market.send<{ issuanceCaps: { nodes: { outstandingKg: string }[] } }>(
+    '{ issuanceCaps(first: 10) { nodes { warehouseId outstandingKg } } }',
+    {},
+    { role: 'warehouse', subject: warehouseId },
+  );
+  return data?.issuanceCaps.nodes;
+};
+
+it('lets no two deposits at once exceed the cap, and says what is left', async () => {
+  const warehouseId = newWarehouse();
+  const { cap } = payloadOf(await setCap(warehouseId, 1_000));
+  expect(cap).toEqual({
+    warehouseId,
+    commodityType: 'Maize',
+    limitKg: '1000',
+    outstandingKg: '0',
+    setBy: 'ops',
+  });
+  const answers = await Promise.all(Array.from({ length: 4 }, () => deposit(warehouseId, 400)));
+  const refused = answers.flatMap(({ errors }) => errors.map(({ extensions }) => extensions));
+  expect(refused).toHaveLength(2);
+  expect(refused[0]).toMatchObject({
+    code: 'ISSUANCE_CAP_EXCEEDED',
+    field: 'input.quantityKg',
+    limitKg: '1000',
+    outstandingKg: '800',
+    requestedKg: '400',
+  });
+  expect(await outstanding(warehouseId)).toEqual([{ warehouseId, outstandingKg: '800' }]);
+  const dry = await deposit(warehouseId, 201, { dryRun: true });
+  expect(dry.errors[0]?.extensions.code).toBe('ISSUANCE_CAP_EXCEEDED');
+  expect((await deposit(warehouseId, 200)).errors).toEqual([]);
+});
+
+it('counts every spelling of a commodity, and lets no other pass under its cap', async () => {
+  const warehouseId = newWarehouse();
+  await setCap(warehouseId, 500, 'White  Maize');
+  expect((await deposit(warehouseId, 300, { commodityType: 'white maize' })).errors).toEqual([]);
+  const codes = async (commodityType: string) =>
+    (await deposit(warehouseId, 300, { commodityType })).errors.map(({ extensions }) => extensions);
+  expect(await codes('WHITE MAIZE')).toMatchObject([{ outstandingKg: '300' }]);
+  expect(await codes('Maize grain')).toMatchObject([
+    { code: 'ISSUANCE_CAP_EXCEEDED', field: 'input.commodityType', limitKg: '0' },
+  ]);
+  expect(payloadOf(await setCap(warehouseId, null, 'WHITE maize'))).toEqual({ cap: null });
+  expect((await deposit(warehouseId, 300, { commodityType: 'Maize grain' })).errors).toEqual([]);
+});
+
+it('gives back what expired, was refused or was settled, and keeps what a lowered cap finds', async () => {
+  const warehouseId = newWarehouse();
+  await setCap(warehouseId, 3_000);
+  const cashedOut = await activeReceipt(market.app, { warehouseId });
+  const session = await depositedCashOut(market.app, cashedOut);
+  const expired = await activeReceipt(market.app, { warehouseId });
+  await activeReceipt(market.app, { warehouseId });
+  expect(await outstanding(warehouseId)).toMatchObject([{ outstandingKg: '3000' }]);
+  const settled = sql`UPDATE ${offRampSessions} SET state = 'SETTLED', resolution = 'SETTLE', resolution_tx_hash = 'h',
+    released_at = now(), closed_at = now(), due_at = NULL WHERE id = ${session.id}`;
+  await changePastRules(market.database, settled);
+  await market.app.dependencies.db
+    .update(receipts)
+    .set({ state: 'EXPIRED', expiredAt: new Date() })
+    .where(eq(receipts.id, expired.id));
+  expect(await outstanding(warehouseId)).toMatchObject([{ outstandingKg: '1900' }]);
+  expect(payloadOf(await setCap(warehouseId, 1)).cap).toMatchObject({ limitKg: '1', outstandingKg: '1900' });
+  expect((await deposit(warehouseId, 1)).errors[0]?.extensions.code).toBe('ISSUANCE_CAP_EXCEEDED');
+  expect(await outstanding(newWarehouse())).toEqual([]);
+});

@@ -1,0 +1,83 @@
+/**
+ * `npm run dev:evm` and `npm run dev:stellar` as they are used at a terminal: started in a folder and on ports of their own,
+ * with other commands beside them.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { chmod, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { vi } from 'vitest';
+import { freePort } from '../../../src/db/embedded/freePort.ts';
+
+/** Compiling, a first cluster, and a ledger a second: a busy machine gets its time. */
+export const DEV_TIMEOUT_MS = 180_000;
+
+export interface Run {
+  process: ChildProcess;
+  output(): string;
+  exitCode: Promise<number | null>;
+}
+
+export interface RunningDev extends Run {
+  rpcPort: number;
+  /** Of its database, its settings and the other files of this network. */
+  folder: string;
+  /** A program of the project with the settings of this machine, and others that it is given. */
+  run(script: string, options?: string[], extra?: NodeJS.Dict<string>): Run;
+  /** For commands on this network. */
+  settings(): Promise<Record<string, string>>;
+  end(): Promise<void>;
+}
+
+export async function startDev(family: 'evm' | 'stellar'): Promise<RunningDev> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'marketplace-dev-'));
+  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  await chmod(dataDir, 0o755);
+  const rpcPort = await freePort();
+  const folder = join(dataDir, `${family}-${rpcPort}`);
+  const environment = { DATA_DIR: dataDir, PORT: String(await freePort()), LOG_LEVEL: 'warn' };
+  const run: RunningDev['run'] = (script, options = [], extra = {}) =>
+    start(script, options, { ...environment, ...extra });
+  const dev = run(`devnet/${family}/dev.ts`, ['--rpc-port', String(rpcPort)]);
+  const end = async () => {
+    // Also where a test failed before its end: its database would outlive it otherwise.
+    dev.process.kill('SIGINT');
+    await dev.exitCode;
+    await rm(dataDir, { recursive: true, force: true, maxRetries: 10 });
+  };
+  try {
+    const isUp = () => dev.output().includes('A holder') || dev.process.exitCode !== null;
+    await vi.waitUntil(isUp, { timeout: DEV_TIMEOUT_MS, interval: 100 });
+    if (dev.process.exitCode !== null) throw new Error(dev.output());
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return { ...dev, rpcPort, folder, run, settings: () => settingsIn(folder), end };
+}
+
+function start(script: string, options: string[], extra: NodeJS.Dict<string>): Run {
+  const child = spawn(process.execPath, ['--import', 'tsx', script, ...options], {
+    cwd: fileURLToPath(new URL('../../../', import.meta.url)),
+    env: { ...process.env, ...extra },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  }
+  const exitCode = once(child, 'close').then(([code]) => code as number | null);
+  return { process: child, output: () => text, exitCode };
+}
+
+async function settingsIn(folder: string): Promise<Record<string, string>> {
+  const text = await readFile(join(folder, 'settings.env'), 'utf8');
+  const pairs = text
+    .trim()
+    .split('\n')
+    .map((line) => line.split(/=(.*)/s).slice(0, 2) as [string, string]);
+  return Object.fromEntries(pairs);
+}
