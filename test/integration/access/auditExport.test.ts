@@ -47,7 +47,9 @@ async function write(writerId: string, startedAt: Date | undefined, outcome: str
 
 async function contradictions(): Promise<string[]> {
   const found = await Promise.all(
-    [...HISTORY_CONTRADICTIONS, ...TRANSPARENCY_CONTRADICTIONS].map(({ query }) => database.handle.sql.unsafe(query)),
+    [...HISTORY_CONTRADICTIONS, ...TRANSPARENCY_CONTRADICTIONS].map(({ query }) =>
+      database.handle.sql.unsafe(query),
+    ),
   );
   return found.flat().map(({ message }) => String(message));
 }
@@ -77,7 +79,11 @@ it('exports the first entries of each process, then removes them, and can be pro
   await expect(exportAuditLog(early)).rejects.toMatchObject({
     cause: { message: expect.stringContaining('are not in the transparency log yet') },
   });
-  const logs = createTransparencyLogs({ db, seed: new Uint8Array(32), origin: { first: 'tests.example/logs' } });
+  const logs = createTransparencyLogs({
+    db,
+    seed: new Uint8Array(32),
+    origin: { first: 'tests.example/logs' },
+  });
   await logs.catchUp();
 
   const path = join(folder, 'audit.jsonl');

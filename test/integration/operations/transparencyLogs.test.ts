@@ -91,6 +91,34 @@ describe('a stranger', () => {
     await expect(verify(1, file)).rejects.toThrow(/not signed with this key/);
   });
 
+  it('finds the leaf of a record and the heads of the logs in the contract', async () => {
+    await published('retirements', 1);
+    const { data } = await marketplace.send<{
+      retirementRecord: { leafIndex: number };
+      transparencyLogs: {
+        name: string;
+        origin: string;
+        checkpoint: string;
+        rootHash: string;
+        verifierKey: string;
+      }[];
+    }>(
+      `query ($token: Address!) {
+        retirementRecord(tokenAddress: $token, index: 0) { leafIndex }
+        transparencyLogs { name origin leafCount rootHash checkpoint verifierKey madeAt }
+      }`,
+      { token: project.tokenAddress },
+    );
+    expect(data?.retirementRecord).toEqual({ leafIndex: 0 });
+    expect(data?.transparencyLogs.map(({ name }) => name)).toEqual(['audit', 'retirements', 'transfers']);
+    const log = data?.transparencyLogs[1];
+    expect(parseCheckpoint(log?.checkpoint ?? '')).toMatchObject({
+      origin: log?.origin,
+      root: Buffer.from(log?.rootHash ?? '', 'hex'),
+    });
+    expect(`${log?.verifierKey}\n`).toBe(await textAt('retirements/key'));
+  });
+
   it('gets a proof of one leaf as a file', async () => {
     await published('retirements', 2);
     const [format, index, sibling, empty, origin] = (await textAt('retirements/proof/1')).split('\n');
