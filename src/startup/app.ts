@@ -17,6 +17,7 @@ import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
 
 export interface AppOptions extends ComposeOptions {
@@ -72,6 +73,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
+    readLogFile: createPublishedLogs(dependencies),
     readiness: createReadiness({
       db: options.handle.db,
       network: options.network,

@@ -5,6 +5,7 @@
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
  *   /api/webhooks/payout-settled  the ramp provider's notices
+ *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -21,6 +22,7 @@ import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLivePage } from '../pages/livePage.ts';
+import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { newContext } from '../graphql/transportContext.ts';
@@ -46,6 +48,8 @@ export interface RouteOptions {
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** Whether this instance may receive traffic. The checks are public. */
   readiness: () => Promise<Readiness>;
+  /** Null where there are no transparency logs. */
+  readLogFile: ReadLogFile | null;
   clock: Clock;
   log: Pick<Logger, 'error' | 'warn'>;
 }
@@ -85,11 +89,17 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
         return;
       }
       exchange.prepare();
-      await (routes.get(path) ?? answerNotFound)(exchange);
+      await (routes.get(path) ?? logRoute(path, options) ?? answerNotFound)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
   };
+}
+
+/** Tiles are read from the database: they count like requests. */
+function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
+  if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
+  return page(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
 }
 
 export function pathOf(request: IncomingMessage): string {
