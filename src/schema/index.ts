@@ -68,6 +68,7 @@ import './operations/submission.ts';
 import './operations/submissionSubject.ts';
 import './wallets/submitSigned.ts';
 import './carbon/transferCredits.ts';
+import './operations/transparencyLogs.ts';
 import './operations/watchRetirements.ts';
 
 export const schema = builder.toSchema();

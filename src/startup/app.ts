@@ -18,6 +18,7 @@ import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
 
 export interface AppOptions extends ComposeOptions {
@@ -75,6 +76,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
+    readLogFile: createPublishedLogs(dependencies),
     readiness: createReadiness({
       db: options.handle.db,
       network: options.network,

@@ -5,6 +5,7 @@
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
  *   /api/webhooks/payout-settled  the ramp provider's notices
+ *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,6 +21,7 @@ import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
+import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
 import { readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
@@ -48,6 +50,8 @@ export interface RouteOptions {
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** Whether this instance may receive traffic. The checks are public. */
   readiness: () => Promise<Readiness>;
+  /** Null where there are no transparency logs. */
+  readLogFile: ReadLogFile | null;
   clock: Clock;
   log: Pick<Logger, 'error' | 'warn'>;
 }
@@ -92,11 +96,17 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
         return;
       }
       exchange.prepare();
-      await (routes.get(path) ?? answerOther)(exchange);
+      await (routes.get(path) ?? logRoute(path, options) ?? answerOther)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
   };
+}
+
+/** Tiles are read from the database: they count like requests. */
+function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
+  if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
+  return page(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
 }
 
 export function pathOf(request: IncomingMessage): string {

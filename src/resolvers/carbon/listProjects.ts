@@ -3,7 +3,13 @@
  */
 import { and, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetOrder, type KeysetPage } from '../../db/keyset.ts';
+import {
+  countRows,
+  listRows,
+  type KeysetCursor,
+  type KeysetOrder,
+  type KeysetPage,
+} from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { assetKeyOf, type Project } from './findProject.ts';
@@ -35,19 +41,13 @@ const ORDERS = {
 
 export type ProjectOrder = keyof typeof ORDERS;
 
-export async function listProjects(
+export function listProjects(
   deps: Needs<'db'>,
   filter: ProjectFilter,
   order: ProjectOrder,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Project[]> {
-  const { where, orderBy } = keyset(ORDERS[order], page);
-  return deps.db
-    .select()
-    .from(projects)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, projects, ORDERS[order], page, matching(filter));
 }
 
 export function countProjects(deps: Needs<'db'>, filter: ProjectFilter): Promise<number> {

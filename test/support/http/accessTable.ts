@@ -57,6 +57,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
+  transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
   node: {
     who: null,
     query: 'query ($id: ID!) { node(id: $id) { id } }',
