@@ -175,7 +175,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   grantApproval: {
     who: ['operator'],
     query: mutation('grantApproval', 'GrantApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
@@ -293,7 +293,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   withdrawApproval: {
     who: ['developer', 'warehouse', 'operator'],
     query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };
