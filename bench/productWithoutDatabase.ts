@@ -55,6 +55,7 @@ async function serve(): Promise<void> {
     log,
     graphiql: null,
     readLogFile: null,
+    pages: null,
     hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
     readiness: async () => ({ isReady: true, checks: {} }),
     newRequestId: createIdSource(systemClock).next,

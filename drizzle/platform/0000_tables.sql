@@ -695,6 +695,7 @@ CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING b
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_beneficiary_time" ON "retirement_records" USING btree (hashtextextended(beneficiary, 0),"timestamp","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_transaction" ON "retirement_records" USING btree ("tx_hash");--> statement-breakpoint
 CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" USING btree ("position") WHERE tx_hash IS NULL;--> statement-breakpoint
 CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint

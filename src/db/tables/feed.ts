@@ -51,6 +51,7 @@ export const retirementRecords = pgTable(
       t.timestamp,
       t.position,
     ),
+    index('retirement_records_transaction').on(t.txHash),
     index('retirement_records_unknown_transaction')
       .on(t.position)
       .where(sql`tx_hash IS NULL`),

@@ -104,6 +104,16 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: 'query ($token: Address!) { retirementRecord(tokenAddress: $token, index: 0) { id } }',
     variables: ({ tokenAddress: token }) => ({ token }),
   },
+  retirementFeedCursor: { who: null, query: '{ retirementFeedCursor }' },
+  retirementRecordsByTransaction: {
+    who: null,
+    query: '{ retirementRecordsByTransaction(txHash: "0x00") { index } }',
+  },
+  publicReceipt: {
+    who: null,
+    query: 'query ($token: Address!) { publicReceipt(tokenAddress: $token) { pledged } }',
+    variables: ({ receiptTokenAddress: token }) => ({ token }),
+  },
   retirementBySerial: {
     who: null,
     query: '{ retirementBySerial(serial: "VCS-1-2024-000001") { index } }',

@@ -88,6 +88,7 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     log,
     graphiql: null,
     readLogFile: null,
+    pages: null,
     hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
     readiness: async () => ({ isReady: true, checks: {} }),
     newRequestId: () => ids.next(),
