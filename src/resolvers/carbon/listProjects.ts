@@ -12,9 +12,10 @@ import {
 } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { Project } from './findProject.ts';
+import { assetKeyOf, type Project } from './findProject.ts';
 
 interface ProjectFilter {
+  assetIds?: readonly string[] | null | undefined;
   countryCodes?: readonly string[] | null | undefined;
   vintageYears?: readonly number[] | null | undefined;
   projectTypes?: readonly string[] | null | undefined;
@@ -59,6 +60,7 @@ function matching(filter: ProjectFilter): SQL | undefined {
     WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
   const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
   return and(
+    isAmong(projects.assetKey, filter.assetIds?.map(assetKeyOf)),
     isAmong(projects.countryCode, filter.countryCodes),
     isAmong(projects.vintageYear, filter.vintageYears),
     isAmong(projects.projectType, filter.projectTypes),
