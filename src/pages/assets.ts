@@ -11,14 +11,20 @@ const TYPES = {
   js: 'text/javascript; charset=utf-8',
   svg: 'image/svg+xml',
 } as const;
-const NAMES = ['site.css', 'live.js', 'verify.js', 'icon.svg'] as const;
-type AssetName = (typeof NAMES)[number];
+/** Each of one file or of several, one after the other. */
+const FILES = {
+  'site.css': ['base.css', 'figures.css', 'lists.css', 'certificate.css', 'media.css'],
+  'live.js': ['live.js'],
+  'verify.js': ['verify.js'],
+  'icon.svg': ['icon.svg'],
+} as const;
+type AssetName = keyof typeof FILES;
 
 const byName = new Map<AssetName, { path: string; answer: PageAnswer }>();
 const byPath = new Map<string, PageAnswer>();
 
-for (const name of NAMES) {
-  const body = readFileSync(new URL(`assets/${name}`, import.meta.url));
+for (const [name, files] of Object.entries(FILES) as [AssetName, readonly string[]][]) {
+  const body = Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url))));
   const [stem = '', extension = ''] = name.split('.');
   const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
   const path = `/assets/${stem}.${hash}.${extension}`;

@@ -34,7 +34,7 @@ import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSess
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
-import { createTransparencyLogs, originOfUrl } from '../transparency/logs.ts';
+import { createTransparencyLogs, originOfUrl, type TransparencyLogs } from '../transparency/logs.ts';
 import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
 import { createEffects } from './effects.ts';
 
@@ -135,6 +135,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   };
 }
 
+function openLogs({ handle, appSecret, publicUrl, logOrigin }: ComposeOptions): TransparencyLogs {
+  return createTransparencyLogs({
+    db: handle.db,
+    seed: deriveKey(appSecret, 'transparency logs'),
+    origin: { first: originOfUrl(publicUrl), given: logOrigin },
+  });
+}
+
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
   const { db } = handle;
@@ -177,11 +185,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     network,
     clockControl: options.clockControl ?? null,
     treasuryAddress,
-    logs: createTransparencyLogs({
-      db,
-      seed: deriveKey(options.appSecret, 'transparency logs'),
-      origin: { first: originOfUrl(options.publicUrl), given: options.logOrigin },
-    }),
+    logs: openLogs(options),
     submission,
     subjects,
     credentialSignal,

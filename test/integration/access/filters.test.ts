@@ -40,6 +40,7 @@ const LISTS: Record<string, [input: string, Members]> = {
   projects: [
     'ProjectFilter',
     {
+      assetIds: () => [null, ['VCS-NONE']],
       countryCodes: () => [['BR', 'KE'], ['BR']],
       vintageYears: () => [[2023, 2024], [2023]],
       projectTypes: () => [['other', 'REDD+'], ['REDD']],

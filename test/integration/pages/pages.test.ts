@@ -127,7 +127,7 @@ describe('pages', () => {
         '{ retirementRecords(first: 1, filter: { beneficiaries: ["Acme Shipping"] }) { nodes { id txHash } } }',
       )
     ).data?.retirementRecords ?? { nodes: [] };
-    const [{ id = '', txHash = '' } = {}] = nodes;
+    const { id, txHash } = nodes[0] ?? { id: '', txHash: '' };
     for (const text of ['Acme Shipping', 'VCS-77-2024-000120', txHash, `${tokenAddress}-0`, id]) {
       expect((await get(`/?q=${encodeURIComponent(text)}`)).text).toContain(`href="${certificate()}"`);
     }

@@ -202,6 +202,31 @@ describe('the transparency logs', () => {
   });
 });
 
+describe('a copy of the database in another cluster', () => {
+  it('goes on with the log: with what was not logged yet, and with nothing twice', async () => {
+    const { db } = database.handle;
+    const { logs } = platform.dependencies;
+    const before = await noteOf('transfers');
+    await buyOnce();
+    // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
+    await restorable.corrupt(`UPDATE transfers SET written_by = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
+      UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
+    await logs.catchUp();
+    expect((await noteOf('transfers')).size).toBe(before.size + 1);
+    for (let i = 0; i < 50; i++) await db.execute(sql`SELECT pg_current_xact_id()`);
+    await buyOnce();
+    await logs.catchUp();
+    expect((await noteOf('transfers')).size).toBe(before.size + 2);
+    const report = await reconcileAll({ ...platform.dependencies, keptCheckpoints: [before] });
+    expect(findingsOfLogs(report)).toEqual([]);
+    // What is forged among the restored rows is still found.
+    await restorable.corrupt(
+      `UPDATE transfers SET created_at = created_at + interval '1 s' WHERE kind = 'issue'`,
+    );
+    expect(findingsOfLogs(await reconcileAll(platform.dependencies))).not.toEqual([]);
+  });
+});
+
 const FORGET_LOGS = `DELETE FROM transparency_tiles; DELETE FROM transparency_heads; DELETE FROM transparency_checkpoints;
   DELETE FROM transparency_audit_writers`;
 
