@@ -228,7 +228,12 @@ describe('the contract', () => {
         })
         .map((field) => `${type.name}.${field.name}: ${String(field.type)}`);
     });
-    expect(wrong).toEqual(['DeployRampSettlementPayload.state: SettlementDeploymentState!']);
+    // Of a settlement contract, which is no object of the contract; and the same receipt, as the public sees it.
+    const exceptions = [
+      'DeployRampSettlementPayload.state: SettlementDeploymentState!',
+      'PublicReceipt.state: ReceiptState!',
+    ];
+    expect(wrong.sort()).toEqual(exceptions);
   });
 
   it('filters a list of a type with the filter of that type', () => {
