@@ -711,3 +711,16 @@ END $$;
 CREATE TRIGGER approval_requests_decided_once BEFORE UPDATE ON approval_requests FOR EACH ROW EXECUTE FUNCTION check_approval_request_change();
 --> statement-breakpoint
 CREATE TRIGGER approval_requests_no_delete BEFORE DELETE OR TRUNCATE ON approval_requests FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Triggers look at the tables of this schema. By the search path of who writes, a temporary table of the same name would come
+-- first, and a rule be held on that one.
+DO $$
+DECLARE
+  rule regprocedure;
+BEGIN
+  FOR rule IN SELECT DISTINCT t.tgfoid::regprocedure FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND c.relnamespace = 'public'::regnamespace
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = public, pg_temp', rule);
+  END LOOP;
+END $$;

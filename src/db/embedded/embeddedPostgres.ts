@@ -8,6 +8,7 @@
  * Several server processes may share one cluster. The second one joins, the last one to leave stops it, and
  * PostgreSQL itself keeps them apart: see cluster.ts for starts and presence.ts for stops.
  */
+import { createHmac } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -15,10 +16,13 @@ import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { findRunning, openCluster, startServer, stopServer, SUPERUSER } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
-import { join, type Presence } from './presence.ts';
+import { join, type Credentials, type Presence } from './presence.ts';
 
 export interface EmbeddedPostgres {
+  /** As the application's role, which can't change the rules of the database. */
   url: string;
+  /** As the role that owns everything, for migrations. */
+  ownerUrl: string;
   /** Whether a server that was already running is used. */
   attached: boolean;
   /** Stops the server, unless other processes still use it. Close what you opened on `url` first. */
@@ -26,6 +30,7 @@ export interface EmbeddedPostgres {
 }
 
 const DATABASE = 'marketplace';
+const APPLICATION_ROLE = 'marketplace_application';
 /** Another process's start or stop, and its recovery, take seconds. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
@@ -45,22 +50,30 @@ export async function openEmbeddedPostgres(options: {
   const dataFolder = resolve(options.dataDir);
   await mkdir(dataFolder, { recursive: true });
   const cluster = await openCluster(dataFolder, options.password, onProgress);
-  const urlOf = (port: number, database: string) =>
-    `postgres://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
+  const urlOf = (user: Credentials, port: number, database: string) =>
+    `postgres://${user.name}:${encodeURIComponent(user.password)}@127.0.0.1:${port}/${database}`;
+  const owner = { name: SUPERUSER, password: options.password };
+  const application = { name: APPLICATION_ROLE, password: applicationPassword(options.password) };
 
   const { port, presence, attached } = await joinOrStart(
     cluster,
-    (port) => urlOf(port, 'postgres'),
+    (port) => urlOf(owner, port, 'postgres'),
     onProgress,
   );
   const stop = () => presence.leave(() => stopServer(cluster));
   try {
+    await presence.ensureRole(application);
     await presence.ensureDatabase(DATABASE);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url: urlOf(port, DATABASE), attached, stop };
+  return { url: urlOf(application, port, DATABASE), ownerUrl: urlOf(owner, port, DATABASE), attached, stop };
+}
+
+/** The owner's password does not follow from it. */
+function applicationPassword(ownerPassword: string): string {
+  return createHmac('sha256', ownerPassword).update(APPLICATION_ROLE).digest('hex');
 }
 
 /** Goes round while others start or stop the same cluster, until this process is in. */
