@@ -15,6 +15,7 @@ const APPENDED: ReadonlySet<string> = new Set([
   'public.off_ramp_provider_statuses',
   'public.project_prices',
   'public.transfers',
+  'public.transparency_checkpoints',
   'embedded_network.events',
   'embedded_network.retirements',
   'embedded_network.transactions',
@@ -28,6 +29,7 @@ const DELETED: ReadonlySet<string> = new Set([
   'public.issuance_caps',
   'public.rate_limits',
   'public.token_revocations',
+  'public.transparency_open_entries',
   'embedded_network.webhooks',
 ]);
 
