@@ -64,14 +64,15 @@ export async function openBench(options: {
   const folder = await mkdtemp(join(tmpdir(), 'bench-'));
   say('making a PostgreSQL database');
   const cluster = await openEmbeddedPostgres({ dataDir: folder, password: randomUUID() });
-  const admin = postgres(cluster.url, { max: 1, onnotice: () => {} });
+  const admin = postgres(cluster.ownerUrl, { max: 1, onnotice: () => {} });
   const load = startLoad();
   const secrets = createSecrets(randomBytes);
   const products = new Map<string, Promise<Product>>();
   const others: ServerProcess[] = [];
   const baselines = new Map<BaselineProgram, Promise<ServerProcess>>();
   const clients = new Map<string, postgres.Sql>();
-  const urlOf = (database: string) => Object.assign(new URL(cluster.url), { pathname: `/${database}` }).href;
+  const urlOf = (database: string) =>
+    Object.assign(new URL(cluster.ownerUrl), { pathname: `/${database}` }).href;
   const ensureDatabase = async (name: string) => {
     const found = await admin`SELECT FROM pg_database WHERE datname = ${name}`;
     if (found.length === 0) await admin.unsafe(`CREATE DATABASE ${name}`);

@@ -114,7 +114,7 @@ async function openNetwork(family: DevFamily, options: StartOptions): Promise<De
 
 /** Settings that this command provides itself are not taken from the environment. */
 function withoutOutside(): Record<string, undefined> {
-  const names = [...Object.keys(LEDGER_SETTINGS), 'DATABASE_URL', 'INDEXER_URL'];
+  const names = [...Object.keys(LEDGER_SETTINGS), 'DATABASE_URL', 'DATABASE_MIGRATION_URL', 'INDEXER_URL'];
   return Object.fromEntries(names.map((name) => [name, undefined]));
 }
 
@@ -133,7 +133,7 @@ async function prepareFolder(dataDir: string, name: string): Promise<string> {
 
 /** The cluster is kept, which makes the next start faster; the database in it is another one each time. */
 async function openEmptyDatabase(config: Config, log: Logger, stops: Stops): Promise<void> {
-  const { url, stop } = await openEmbeddedPostgres({
+  const { ownerUrl: url, stop } = await openEmbeddedPostgres({
     dataDir: config.DATA_DIR,
     password: config.databasePassword ?? '',
     onProgress: (message) => log.info(message),

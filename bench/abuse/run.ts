@@ -50,7 +50,7 @@ export async function runAbuse({
       env: defaultLimitsOf(
         productEnvironment({
           secrets: createSecrets(randomBytes),
-          databaseUrl: cluster.url,
+          databaseUrl: cluster.ownerUrl,
           database: 'abuse',
           folder,
         }),

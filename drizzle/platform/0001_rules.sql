@@ -764,3 +764,16 @@ CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_aud
 --> statement-breakpoint
 CREATE TRIGGER transparency_audit_writers_no_delete BEFORE DELETE OR TRUNCATE ON transparency_audit_writers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- Triggers look at the tables of this schema. By the search path of who writes, a temporary table of the same name would come
+-- first, and a rule be held on that one.
+DO $$
+DECLARE
+  rule regprocedure;
+BEGIN
+  FOR rule IN SELECT DISTINCT t.tgfoid::regprocedure FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid
+    WHERE NOT t.tgisinternal AND c.relnamespace = 'public'::regnamespace
+  LOOP
+    EXECUTE format('ALTER FUNCTION %s SET search_path = public, pg_temp', rule);
+  END LOOP;
+END $$;

@@ -131,6 +131,11 @@ function findContradictions({ values, isGiven }: ReadSettings): string[] {
     const missing = forHttpRamp.filter((name) => !isGiven(name));
     problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
   }
+  if (isGiven('DATABASE_MIGRATION_URL') && !isGiven('DATABASE_URL')) {
+    problems.push(
+      'DATABASE_MIGRATION_URL is set without DATABASE_URL: the embedded PostgreSQL has roles of its own. Set both or none.',
+    );
+  }
   if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
     problems.push(
       'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',

@@ -75,6 +75,11 @@ function secretsOf(values: Values): NamedSecret[] {
     { name: 'INDEXER_TOKEN', values: [values.INDEXER_TOKEN], isOurs: false },
     { name: 'LEDGER_SECRET_KEY', values: [values.LEDGER_SECRET_KEY], isOurs: false },
     { name: 'DATABASE_URL', values: [passwordIn(values.DATABASE_URL)], isOurs: false },
+    {
+      name: 'DATABASE_MIGRATION_URL',
+      values: [passwordIn(values.DATABASE_MIGRATION_URL)],
+      isOurs: false,
+    },
   ];
   return all.flatMap(({ name, values: given, isOurs }) =>
     given.flatMap((value) => (value ? [{ name, value, isOurs }] : [])),

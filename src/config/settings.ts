@@ -70,6 +70,19 @@ export const SETTINGS = {
       'migrations. Each instance keeps one connection there. Default: DATABASE_URL.',
     { secret: true },
   ),
+  DATABASE_MIGRATION_URL: setting(
+    postgresUrl.optional(),
+    null,
+    'The same database as the role that owns the tables, for migrations alone; not through a pooler. They grant the role ' +
+      'of DATABASE_URL what it needs. Default: DATABASE_DIRECT_URL, or DATABASE_URL.',
+    { secret: true },
+  ),
+  DATABASE_ROLES: setting(
+    z.enum(['separate', 'single'], { error: 'must be separate or single' }),
+    'separate',
+    'With "separate", production refuses a role in DATABASE_URL that could switch off the rules of the database, such as the ' +
+      'owner of the tables; "single" allows it.',
+  ),
   DATABASE_POOL_SIZE: setting(
     wholeNumber(4, 200),
     '20',

@@ -4,9 +4,11 @@
  */
 import { fileURLToPath } from 'node:url';
 import { drizzle } from 'drizzle-orm/postgres-js';
+import { readMigrationFiles } from 'drizzle-orm/migrator';
 import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
+import { grantApplicationRole } from './applicationRole.ts';
 
 /** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
 export type MigrationSet = 'platform' | 'embedded-network';
@@ -18,7 +20,12 @@ const LOCK_TIMEOUT_MS = 120_000;
 const MIGRATIONS_SCHEMA = 'drizzle';
 const MIGRATIONS_FOLDER = new URL('../../drizzle/', import.meta.url);
 
-export async function migrate(url: string, sets: readonly MigrationSet[]): Promise<void> {
+/** @param applicationRole gets the rights that the program needs, when it is another role than that of `url` */
+export async function migrate(
+  url: string,
+  sets: readonly MigrationSet[],
+  applicationRole?: string,
+): Promise<void> {
   const sql = postgres(url, {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
@@ -29,14 +36,34 @@ export async function migrate(url: string, sets: readonly MigrationSet[]): Promi
   try {
     await sql`SELECT pg_advisory_lock(${ADVISORY_LOCKS.migrations})`;
     for (const set of sets) {
-      await runMigrations(drizzle(sql), {
+      const migrations = {
         migrationsFolder: fileURLToPath(new URL(set, MIGRATIONS_FOLDER)),
         migrationsSchema: MIGRATIONS_SCHEMA,
         migrationsTable: `${set.replaceAll('-', '_')}_migrations`,
-      });
+      };
+      // The migrator begins by making its schema, which the application's role may not, also where it is there.
+      if (!(await isDone(sql, migrations))) await runMigrations(drizzle(sql), migrations);
     }
+    if (sets.length > 0 && applicationRole !== undefined) await grantApplicationRole(sql, applicationRole);
   } finally {
     // The lock ends with the connection.
     await sql.end({ timeout: 5 });
   }
+}
+
+/** By the time of the newest migration, as the migrator itself decides. */
+async function isDone(
+  sql: postgres.Sql,
+  migrations: { migrationsFolder: string; migrationsTable: string },
+): Promise<boolean> {
+  const { migrationsFolder, migrationsTable } = migrations;
+  const [history] = await sql`
+    SELECT FROM pg_tables WHERE schemaname = ${MIGRATIONS_SCHEMA} AND tablename = ${migrationsTable}`;
+  if (!history) return false;
+  const [last] = await sql<{ at: string | null }[]>`
+    SELECT max(created_at) AS at FROM ${sql(`${MIGRATIONS_SCHEMA}.${migrationsTable}`)}`;
+  const newest = Math.max(
+    ...readMigrationFiles({ migrationsFolder }).map(({ folderMillis }) => folderMillis),
+  );
+  return last?.at != null && Number(last.at) >= newest;
 }

@@ -35,8 +35,36 @@ export function databaseUnreachable(url: string, error: unknown): StartupError {
   const { host, pathname } = new URL(url);
   return new StartupError(
     `The database ${pathname.slice(1)} at ${host} can't be used: ${innermostMessage(error)}. ` +
-      'Check DATABASE_URL (and DATABASE_DIRECT_URL, if it is set), or leave them out to use the embedded PostgreSQL.',
+      'Check DATABASE_URL (and DATABASE_DIRECT_URL and DATABASE_MIGRATION_URL, if they are set), or leave them out to use ' +
+      'the embedded PostgreSQL.',
     { cause: error },
+  );
+}
+
+const INSUFFICIENT_PRIVILEGE = '42501';
+
+/** Whether the role may not do what it was asked to. */
+export function isLackOfRights(error: unknown): boolean {
+  if (codeOf(error) === INSUFFICIENT_PRIVILEGE) return true;
+  return error instanceof Error && error.cause !== undefined && isLackOfRights(error.cause);
+}
+
+/** The application's role is another one than the owner of the tables, and only the owner can migrate. */
+export function migrationNeedsOwner(error: unknown): StartupError {
+  return new StartupError(
+    `The database needs a migration, and its role may not do that: ${innermostMessage(error)}. Run "npm run migrate" ` +
+      'with DATABASE_MIGRATION_URL set to the role that owns the tables, which also grants the role of DATABASE_URL what it ' +
+      'needs.',
+    { cause: error },
+  );
+}
+
+/** One sentence about a role that can switch off what the database promises. */
+export function roleOverRules(role: string, powers: readonly string[]): string {
+  return (
+    `The database role "${role}" of DATABASE_URL ${powers.join(', and ')}: it could switch off the rules that keep the books ` +
+    'and the audit log as they are. Give DATABASE_URL a role of its own and DATABASE_MIGRATION_URL the one that owns the tables ' +
+    '(docs/operations.md), or set DATABASE_ROLES=single to accept it.'
   );
 }
 

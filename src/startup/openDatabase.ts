@@ -3,16 +3,21 @@
  */
 import { randomUUID } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { findPowersOverRules } from '../db/applicationRole.ts';
 import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
 import { migrate, type MigrationSet } from '../db/migrate.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import {
   databaseUnreachable,
+  isLackOfRights,
   isSettingsRefusal,
   migrationFailed,
+  migrationNeedsOwner,
   notTheSameDatabase,
   poolerWithoutSessions,
+  roleOverRules,
+  StartupError,
 } from '../lib/startupErrors.ts';
 import { TooLate, within } from '../lib/within.ts';
 
@@ -20,6 +25,8 @@ export interface ConfiguredDatabase {
   handle: DatabaseHandle;
   /** For people: which database this is, without its password. */
   description: string;
+  /** For operators: its role could switch off the database's rules. Null when it can't, or when that is accepted. */
+  roleWarning: string | null;
   stop(): Promise<void>;
 }
 
@@ -49,6 +56,7 @@ export async function openConfiguredDatabase(
         });
   const url = embedded?.url ?? config.DATABASE_URL ?? '';
   const directUrl = embedded?.url ?? config.DATABASE_DIRECT_URL ?? url;
+  const migrationUrl = embedded?.ownerUrl ?? config.DATABASE_MIGRATION_URL ?? directUrl;
   const handle = openDatabase({
     url,
     directUrl,
@@ -59,13 +67,17 @@ export async function openConfiguredDatabase(
     await handle.close();
     await embedded?.stop();
   };
+  let roleWarning: string | null;
   try {
     // First of all: a lock that migrations take through a pooler could stay behind in one of its connections.
     if (!embedded) await checkSessions(handle, { url, directUrl });
     if (!asItIs) onProgress("bringing the database's schema up to date");
-    await migrate(directUrl, asItIs ? [] : setsOf(config)).catch((error: unknown) => {
-      throw embedded ? migrationFailed(error) : databaseUnreachable(directUrl, error);
+    const [session] = await handle.sql<{ role: string }[]>`SELECT current_user AS role`;
+    await migrate(migrationUrl, asItIs ? [] : setsOf(config), session?.role).catch((error: unknown) => {
+      if (embedded) throw migrationFailed(error);
+      throw isLackOfRights(error) ? migrationNeedsOwner(error) : databaseUnreachable(migrationUrl, error);
     });
+    roleWarning = asItIs ? null : await checkRole(handle, config);
   } catch (error) {
     await stop();
     throw error;
@@ -76,6 +88,7 @@ export async function openConfiguredDatabase(
     description: embedded
       ? `embedded PostgreSQL at ${host}, in ${config.DATA_DIR}${embedded.attached ? ' (was running already)' : ''}`
       : `PostgreSQL ${pathname.slice(1)} at ${host}`,
+    roleWarning,
     stop,
   };
 }
@@ -107,6 +120,19 @@ async function checkSessions(
     if (!(error instanceof TooLate)) throw error;
     throw isOneAddress ? poolerWithoutSessions(url) : notTheSameDatabase(url, directUrl);
   });
+}
+
+/**
+ * After the migrations, which make what there is to own.
+ * @throws StartupError in production
+ */
+async function checkRole(handle: DatabaseHandle, config: Config): Promise<string | null> {
+  if (config.DATABASE_ROLES === 'single') return null;
+  const { role, powers } = await findPowersOverRules(handle.sql);
+  if (powers.length === 0) return null;
+  const sentence = roleOverRules(role, powers);
+  if (config.NODE_ENV === 'production') throw new StartupError(sentence);
+  return sentence;
 }
 
 function setsOf({ ledger }: Config): MigrationSet[] {

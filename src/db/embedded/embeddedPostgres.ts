@@ -10,6 +10,7 @@
  * No process owns the cluster: an owner that ends while others attach to it would stop their database, and a process that took
  * over would have to prove that the owner is dead. A lock that PostgreSQL itself holds for each process needs no such proof.
  */
+import { createHmac } from 'node:crypto';
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -17,10 +18,13 @@ import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { findRunning, openCluster, startServer, stopServer, SUPERUSER } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
-import { join, type Presence } from './presence.ts';
+import { join, type Credentials, type Presence } from './presence.ts';
 
 export interface EmbeddedPostgres {
+  /** As the application's role, which can't change the rules of the database. */
   url: string;
+  /** As the role that owns everything, for migrations. */
+  ownerUrl: string;
   /** Whether a server that was already running is used. */
   attached: boolean;
   /** Stops the server, unless other processes still use it. Close what you opened on `url` first. */
@@ -28,6 +32,7 @@ export interface EmbeddedPostgres {
 }
 
 const DATABASE = 'marketplace';
+const APPLICATION_ROLE = 'marketplace_application';
 /** Another process's start or stop, and its recovery, take seconds. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
@@ -47,22 +52,30 @@ export async function openEmbeddedPostgres(options: {
   const dataFolder = resolve(options.dataDir);
   await mkdir(dataFolder, { recursive: true });
   const cluster = await openCluster(dataFolder, options.password, onProgress);
-  const urlOf = (port: number, database: string) =>
-    `postgres://${SUPERUSER}:${encodeURIComponent(options.password)}@127.0.0.1:${port}/${database}`;
+  const urlOf = (user: Credentials, port: number, database: string) =>
+    `postgres://${user.name}:${encodeURIComponent(user.password)}@127.0.0.1:${port}/${database}`;
+  const owner = { name: SUPERUSER, password: options.password };
+  const application = { name: APPLICATION_ROLE, password: applicationPassword(options.password) };
 
   const { port, presence, attached } = await joinOrStart(
     cluster,
-    (port) => urlOf(port, 'postgres'),
+    (port) => urlOf(owner, port, 'postgres'),
     onProgress,
   );
   const stop = () => presence.leave(() => stopServer(cluster));
   try {
+    await presence.ensureRole(application);
     await presence.ensureDatabase(DATABASE);
   } catch (error) {
     await stop();
     throw error;
   }
-  return { url: urlOf(port, DATABASE), attached, stop };
+  return { url: urlOf(application, port, DATABASE), ownerUrl: urlOf(owner, port, DATABASE), attached, stop };
+}
+
+/** The owner's password does not follow from it. */
+function applicationPassword(ownerPassword: string): string {
+  return createHmac('sha256', ownerPassword).update(APPLICATION_ROLE).digest('hex');
 }
 
 /** Goes round while others start or stop the same cluster, until this process is in. */

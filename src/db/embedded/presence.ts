@@ -12,7 +12,15 @@ const CREATION_LOCK = 2;
 const CONNECT_TIMEOUT_SECONDS = 5;
 const REJOIN_DELAY_MS = 1000;
 
+/** Of a role; its name and its password need no quotes. */
+export interface Credentials {
+  name: string;
+  password: string;
+}
+
 export interface Presence {
+  /** Makes a role that may connect, and nothing else, unless it is there. */
+  ensureRole(role: Credentials): Promise<void>;
   /** Makes a database unless it is there. */
   ensureDatabase(name: string): Promise<void>;
   /**
@@ -63,13 +71,24 @@ export async function join(url: string): Promise<Presence> {
     await sql.end({ timeout: 0 });
     throw error;
   }
+  /** One process at a time, so that of two that find it missing one makes it. */
+  async function create(work: () => Promise<unknown>): Promise<void> {
+    await sql`SELECT pg_advisory_lock(${CREATION_LOCK})`;
+    await work();
+    await sql`SELECT pg_advisory_unlock(${CREATION_LOCK})`;
+  }
+
   return {
-    ensureDatabase: async (name) => {
-      await sql`SELECT pg_advisory_lock(${CREATION_LOCK})`;
-      const existing = await sql`SELECT 1 FROM pg_database WHERE datname = ${name}`;
-      if (existing.length === 0) await sql`CREATE DATABASE ${sql(name)}`;
-      await sql`SELECT pg_advisory_unlock(${CREATION_LOCK})`;
-    },
+    ensureRole: ({ name, password }) =>
+      create(async () => {
+        const existing = await sql`SELECT 1 FROM pg_roles WHERE rolname = ${name}`;
+        if (existing.length === 0) await sql.unsafe(`CREATE ROLE ${name} LOGIN PASSWORD '${password}'`);
+      }),
+    ensureDatabase: (name) =>
+      create(async () => {
+        const existing = await sql`SELECT 1 FROM pg_database WHERE datname = ${name}`;
+        if (existing.length === 0) await sql`CREATE DATABASE ${sql(name)}`;
+      }),
     leave: async (whenLast) => {
       isLeaving = true;
       try {

@@ -11,6 +11,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
+import { migrate } from '../../../src/db/migrate.ts';
 import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
 import { pathOf } from '../../support/run/programs.ts';
 import { memoryFolder } from '../../support/run/memoryFolder.ts';
@@ -63,12 +64,12 @@ describe('one process', () => {
   it('finds its data again after a stop, and leaves no server behind', async () => {
     const first = await open();
     expect(first.attached).toBe(false);
-    await query(first.url, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (7)');
+    await query(first.ownerUrl, 'CREATE TABLE kept (value int); INSERT INTO kept VALUES (7)');
     await stop(first);
     expect(await isRunning()).toBe(false);
 
     const second = await open();
-    expect(await query(second.url, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
+    expect(await query(second.ownerUrl, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
     expect(second.attached).toBe(false);
   });
 
@@ -78,6 +79,23 @@ describe('one process', () => {
     const stranger = new URL(url);
     stranger.password = 'guess';
     await expect(query(stranger.href, 'SELECT 1')).rejects.toMatchObject({ code: '28P01' });
+  });
+
+  it('gives the application a role that can not change the rules, also where the database was made without it', async () => {
+    const first = await open();
+    await query(first.ownerUrl, 'DROP ROLE marketplace_application');
+    await stop(first);
+    const { url, ownerUrl } = await open();
+    await migrate(ownerUrl, ['platform', 'embedded-network'], new URL(url).username);
+    expect(await query(url, 'SELECT count(*)::int AS transfers FROM transfers')).toEqual([{ transfers: 0 }]);
+    for (const forbidden of [
+      'ALTER TABLE transfers DISABLE TRIGGER ALL',
+      'SET session_replication_role = replica',
+      'TRUNCATE audit_entries',
+      'CREATE TABLE mine (id int)',
+    ]) {
+      await expect(query(url, forbidden)).rejects.toMatchObject({ code: '42501' });
+    }
   });
 
   it('starts in spite of a postmaster.pid whose number another process has now', async () => {
@@ -111,9 +129,9 @@ describe('several processes on one folder', () => {
     await once(holder, 'exit');
 
     const server = await open();
-    expect(server).toMatchObject({ url, attached: true });
+    expect(server).toMatchObject({ ownerUrl: url, attached: true });
     expect((await readFile(pidFile(), 'utf8')).split('\n')[0]).toBe(serverPid);
-    expect(await query(server.url, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
+    expect(await query(server.ownerUrl, 'SELECT value FROM kept')).toEqual([{ value: 7 }]);
     await stop(server);
     expect(await isRunning()).toBe(false);
   });

@@ -4,5 +4,5 @@
 import { openEmbeddedPostgres } from '../../../src/db/embedded/embeddedPostgres.ts';
 
 const [dataDir = '', password = ''] = process.argv.slice(2);
-const { url } = await openEmbeddedPostgres({ dataDir, password });
-process.stdout.write(`${url}\n`);
+const { ownerUrl } = await openEmbeddedPostgres({ dataDir, password });
+process.stdout.write(`${ownerUrl}\n`);

@@ -174,10 +174,11 @@ describe('loadConfig', () => {
     ['RAMP_API_KEY', 'APP_SECRET'],
     ['RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'],
     ['DATABASE_URL', 'AUTH_SECRET'],
+    ['DATABASE_MIGRATION_URL', 'DATABASE_URL'],
   ])('refuses one secret for %s and %s in production', async (one, other) => {
     const secret = strong();
     const value = (name: string) =>
-      name === 'DATABASE_URL' ? `postgres://user:${encodeURIComponent(secret)}@db.example/app` : secret;
+      name.startsWith('DATABASE_') ? `postgres://user:${encodeURIComponent(secret)}@db.example/app` : secret;
     const refusal = loadConfig({
       ...production(),
       RAMP_PROVIDER: 'http',

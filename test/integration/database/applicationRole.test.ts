@@ -1,0 +1,218 @@
+/**
+ * The application's role does all that the platform does, and can't switch off a rule of the database.
+ */
+import { randomBytes, randomUUID } from 'node:crypto';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import postgres from 'postgres';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { loadConfig } from '../../../src/config/config.ts';
+import { findPowersOverRules } from '../../../src/db/applicationRole.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { generateSecretKey } from '../../../src/lib/strkey.ts';
+import { readPosition } from '../../../src/reconciliation/excerpt.ts';
+import { reconcileAll, reconcileChanged } from '../../../src/reconciliation/reconcileAll.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { openConfiguredDatabase } from '../../../src/startup/openDatabase.ts';
+import { openProject } from '../../../devnet/platform.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { memoryFolder } from '../../support/run/memoryFolder.ts';
+
+const id = randomUUID().replaceAll('-', '');
+const name = `test_${id}`;
+/** Like an operator's: the owner of the database, and a role that may only connect. */
+const owner = { name: `owner_${id}`, password: 'kH2vXq9TzL4mWc7RbN1s' };
+const application = { name: `application_${id}`, password: 'Yd8GfJ3uPe6AoQ5wBt0x' };
+
+let server: postgres.Sql;
+let ownerUrl: string;
+let url: string;
+let dataDir: string;
+let handle: DatabaseHandle;
+let platform: Platform;
+
+beforeAll(async () => {
+  const serverUrl = inject('postgresUrl');
+  const urlOf = (role: typeof owner) =>
+    Object.assign(new URL(`${serverUrl}/${name}`), { username: role.name, password: role.password }).href;
+  [ownerUrl, url] = [urlOf(owner), urlOf(application)];
+  server = postgres(`${serverUrl}/postgres`, { max: 1, onnotice: () => {} });
+  for (const role of [owner, application]) {
+    await server.unsafe(`CREATE ROLE ${role.name} LOGIN PASSWORD '${role.password}'`);
+  }
+  await server.unsafe(`CREATE DATABASE ${name} OWNER ${owner.name}`);
+  dataDir = await mkdtemp(join(await memoryFolder(), 'roles-'));
+});
+afterAll(async () => {
+  await platform?.stop();
+  await handle?.close();
+  await server.unsafe(`DROP DATABASE ${name}`);
+  await server.unsafe(`DROP ROLE ${application.name}, ${owner.name}`);
+  await server.end();
+  await rm(dataDir, { recursive: true, force: true });
+});
+
+/** In production, where a role over the rules is refused. */
+const started = async (settings: Record<string, string>) => {
+  const secret = () => randomBytes(32).toString('base64');
+  const opened = await openConfiguredDatabase(
+    await loadConfig({
+      NODE_ENV: 'production',
+      DATA_DIR: dataDir,
+      LEDGER_NETWORK: 'embedded',
+      LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
+      APP_SECRET: secret(),
+      AUTH_SECRET: secret(),
+      PUBLIC_URL: 'https://api.example',
+      RAMP_EXCHANGE_RATES: 'KES=0.02',
+      APPROVALS: 'off',
+      ...settings,
+    }),
+  );
+  await opened.stop();
+};
+
+const execute = async (as: string, statement: string) => {
+  const sql = postgres(as, { max: 1, onnotice: () => {} });
+  try {
+    await sql.unsafe(statement);
+  } finally {
+    await sql.end();
+  }
+};
+
+describe('a start', () => {
+  it('by the application’s role alone says that the database has to be migrated by its owner', async () => {
+    await expect(started({ DATABASE_URL: url })).rejects.toThrow(/npm run migrate.*DATABASE_MIGRATION_URL/);
+  });
+
+  it('with both migrates and grants, and from then on needs the application’s role alone', async () => {
+    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toBeUndefined();
+    await expect(started({ DATABASE_URL: url })).resolves.toBeUndefined();
+  });
+
+  it('by the owner is refused in production, unless that is asked for', async () => {
+    await expect(started({ DATABASE_URL: ownerUrl })).rejects.toThrow(/owns tables.*DATABASE_ROLES=single/);
+    await started({ DATABASE_URL: ownerUrl, DATABASE_ROLES: 'single' });
+  });
+
+  it.each([
+    [
+      'is a member',
+      `GRANT ${owner.name} TO ${application.name}`,
+      `REVOKE ${owner.name} FROM ${application.name}`,
+    ],
+    [
+      'owns a function',
+      `ALTER FUNCTION refuse_change OWNER TO ${application.name}`,
+      `ALTER FUNCTION refuse_change OWNER TO ${owner.name}`,
+    ],
+    ['adds triggers', 'GRANT TRIGGER ON transfers TO PUBLIC', 'REVOKE TRIGGER ON transfers FROM PUBLIC'],
+    ['creates', 'GRANT CREATE ON SCHEMA public TO PUBLIC', 'REVOKE CREATE ON SCHEMA public FROM PUBLIC'],
+    [
+      'turns triggers off',
+      `GRANT SET ON PARAMETER session_replication_role TO ${application.name}`,
+      `REVOKE SET ON PARAMETER session_replication_role FROM ${application.name}`,
+    ],
+    [
+      'makes roles',
+      `ALTER ROLE ${application.name} CREATEROLE`,
+      `ALTER ROLE ${application.name} NOCREATEROLE`,
+    ],
+  ])('by an application’s role that %s is refused', async (_what, grant, revoke) => {
+    const administrator = `${inject('postgresUrl')}/${name}`;
+    try {
+      await execute(administrator, grant);
+      await expect(started({ DATABASE_URL: url })).rejects.toThrow(/could switch off the rules/);
+    } finally {
+      await execute(administrator, revoke);
+    }
+  });
+
+  it('takes back what was granted beyond the need', async () => {
+    await execute(ownerUrl, `GRANT ALL ON transfers, audit_entries TO ${application.name}`);
+    await expect(started({ DATABASE_URL: url })).rejects.toThrow(/may empty tables or add triggers/);
+    await expect(started({ DATABASE_URL: url, DATABASE_MIGRATION_URL: ownerUrl })).resolves.toBeUndefined();
+  });
+});
+
+describe('the running platform', () => {
+  beforeAll(async () => {
+    handle = openDatabase({ url, poolSize: 8, applicationName: 'application' });
+    platform = await platformOn(handle, await embeddedNetworkOn(handle));
+    await platform.start();
+  });
+
+  it('sells, retires and reconciles, in full and by what has changed', async () => {
+    const { dependencies } = platform;
+    const before = await readPosition(dependencies.db);
+    const { tokenAddress } = await openProject(platform, 10n);
+    await purchase(dependencies, 'acme', {
+      buyerId: 'acme',
+      tokenAddress,
+      amountCO2e: 10n,
+      idempotencyKey: randomUUID(),
+    });
+    const retirement = await retire(dependencies, 'acme', {
+      buyerId: 'acme',
+      buyerName: 'Acme Ltd',
+      tokenAddress,
+      amountCO2e: 3n,
+      note: '',
+      idempotencyKey: randomUUID(),
+    });
+    expect(retirement.state).toBe('RETIRED');
+    expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], notProved: [] });
+    expect(await reconcileChanged(dependencies, before)).toMatchObject({
+      projects: 1,
+      findings: [],
+      notProved: [],
+    });
+  });
+
+  it.each([
+    'ALTER TABLE transfers DISABLE TRIGGER transfers_append_only',
+    'ALTER TABLE transfers DISABLE TRIGGER ALL',
+    'ALTER TABLE accounts DROP CONSTRAINT accounts_pkey',
+    'SET session_replication_role = replica',
+    'DROP TRIGGER transfers_append_only ON transfers',
+    'CREATE TRIGGER mine BEFORE INSERT ON transfers FOR EACH ROW EXECUTE FUNCTION refuse_change()',
+    "CREATE OR REPLACE FUNCTION refuse_change() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END'",
+    'ALTER FUNCTION refuse_change() RENAME TO gone',
+    'TRUNCATE audit_entries',
+    'TRUNCATE embedded_network.events',
+    'DROP TABLE transfers',
+    'DROP SCHEMA public CASCADE',
+    'CREATE TABLE mine (id int)',
+    'CREATE SCHEMA mine',
+    'UPDATE transfers SET amount = 1',
+    'DELETE FROM transfers',
+    'DELETE FROM accounts',
+    'DELETE FROM drizzle.platform_migrations',
+    `SET ROLE ${owner.name}`,
+  ])('is refused: %s', async (statement) => {
+    await expect(handle.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501' });
+  });
+
+  it('holds the rules on the real tables, also where a temporary one has the name of another', async () => {
+    const posting = handle.sql.unsafe(`
+      CREATE TEMPORARY TABLE accounts ON COMMIT DROP AS TABLE public.accounts;
+      INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version, debit_balance,
+        credit_account_id, credit_version, credit_balance, amount, created_at) SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id,
+        debit_version + 1, debit_balance - amount, credit_account_id, credit_version + 1, credit_balance + amount, amount, now()
+        FROM transfers WHERE kind = 'issue' LIMIT 1`);
+    await expect(posting).rejects.toThrow(/do not continue its history/);
+  });
+
+  it('is granted no change that the rules of a table refuse in any case', async () => {
+    const granted = await handle.sql<{ table: string; privilege: string }[]>`
+      SELECT DISTINCT t.tgrelid::regclass::text AS table, p.privilege FROM pg_trigger t
+      JOIN (VALUES (8, 'DELETE'), (32, 'TRUNCATE')) AS p (bit, privilege) ON t.tgtype & p.bit <> 0
+      WHERE t.tgfoid::regproc::text ~ 'refuse_change$' AND t.tgtype & 2 <> 0
+        AND has_table_privilege(t.tgrelid, p.privilege)`;
+    expect([...granted]).toEqual([]);
+    expect(await findPowersOverRules(handle.sql)).toEqual({ role: application.name, powers: [] });
+  });
+});
