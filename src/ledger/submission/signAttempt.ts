@@ -15,6 +15,7 @@ import {
 } from './attempts.ts';
 import type { Intent } from './effects.ts';
 import { takeSlots } from './sequenceSlots.ts';
+import { keepWithinFootprints } from './footprintRule.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface SigningRequest {
@@ -24,7 +25,7 @@ export interface SigningRequest {
 
 /**
  * The open attempts of the submission: the one committed here, or those that another instance committed meanwhile; none
- * when the submission is no longer pending. `no-slot` when none is free, `locked` when another transaction holds the
+ * when the submission is no longer pending. `no-slot` when none is free or it has to wait for a late one, `locked` when another transaction holds the
  * submission and it was asked not to wait for it.
  */
 export type Signed = Attempt[] | 'no-slot' | 'locked';
@@ -38,7 +39,8 @@ export async function signAttempts(
   const sequences = await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
     const held = await lockSubmissions(tx, requests, lock);
-    const toSign = requests.filter(({ intent }) => held.get(intent.submissionId)?.length === 0);
+    const unsigned = requests.filter(({ intent }) => held.get(intent.submissionId)?.length === 0);
+    const toSign = await keepWithinFootprints(tx, unsigned);
     const added = await addAttempts(tx, deps, toSign, sequences);
     return requests.map(({ intent: { submissionId } }): Signed => {
       const open = held.get(submissionId);

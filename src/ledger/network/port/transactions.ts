@@ -26,6 +26,18 @@ export interface SequenceSlot {
 export interface Draft {
   /** No I/O: runs under the caller's row lock. `slot` is null where there is no order. */
   sign(slot: SequenceSlot | null): Promise<PreparedTransaction>;
+  /** Left out where any number of other calls may land before this one. */
+  footprint?: DraftFootprint;
+}
+
+/**
+ * Of a retirement that names the places of the records which may land before its own: those of what the platform signs by
+ * states of the ledger that are at most one ledger apart, two of each other signing account.
+ */
+export interface DraftFootprint {
+  tokenAddress: Address;
+  /** As in `preparedAtLedger` of what is signed. */
+  preparedAtLedger: bigint;
 }
 
 /** Signed bytes ready to be committed and then sent. */

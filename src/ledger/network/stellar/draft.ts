@@ -54,6 +54,8 @@ interface SimulatedCall {
   form: AuthorisationForm;
   resources: Resources;
   restore: Resources | null;
+  /** The latest ledger that the simulation saw. */
+  ledger: bigint;
 }
 
 export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<Draft> {
@@ -69,7 +71,12 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   if (roomy.form === 'entries') {
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
-  return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
+  // What landed in a later ledger than the simulated one is not in the footprint yet.
+  const preparedAtLedger = simulated.ledger < state.latestLedger ? simulated.ledger : state.latestLedger;
+  return {
+    sign: (slot) => signCall(deps, roomy, { ...state, preparedAtLedger }, inclusionFee, slot),
+    ...(call.kind === 'retire' ? { footprint: { tokenAddress: call.tokenAddress, preparedAtLedger } } : {}),
+  };
 }
 
 /** @throws NetworkRefusal when the contracts would refuse it, or `caller` may not make the call */
@@ -92,11 +99,11 @@ export async function simulateCall(
   }
   requirePredicted(deps.contracts, call, simulation);
   if (call.kind === 'markExpired') await requireExpired(deps, call.tokenAddress);
-  const { resources, restore } = simulation;
+  const { resources, restore, latestLedger: ledger } = simulation;
   const isSource = isAccount(caller) && (channel ?? caller) === caller;
   const auth = isSource ? boundToSource(simulation.auth, caller) : simulation.auth;
   const form = checkAuthorisation(auth, invocation, caller);
-  return { invocation, auth, form, resources, restore };
+  return { invocation, auth, form, resources, restore, ledger };
 }
 
 /**
@@ -149,7 +156,7 @@ function requirePredicted(
 async function signCall(
   deps: DraftingDeps,
   call: SimulatedCall,
-  state: LedgerState,
+  state: LedgerState & { preparedAtLedger: bigint },
   inclusionFee: bigint,
   slot: SequenceSlot | null,
 ): Promise<PreparedTransaction> {
@@ -179,7 +186,7 @@ async function signCall(
   transaction.sign(key);
   // The network refuses signatures that it does not need.
   if (isThroughChannel && call.form === 'envelope' && !call.restore) transaction.sign(keys.custody);
-  return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.latestLedger });
+  return preparedFrom(transaction, { slot, validUntil, preparedAtLedger: state.preparedAtLedger });
 }
 
 async function authorised(
