@@ -11,12 +11,14 @@ import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { createReadiness } from '../http/server/readiness.ts';
+import { createPages } from '../pages/pages.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
 
 export interface AppOptions extends ComposeOptions {
@@ -59,6 +61,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
   const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
+  const { name, networkId } = options.network;
   const server = createHttpServer({
     schema,
     dependencies,
@@ -68,10 +71,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     documents: options.documents,
     allowedOrigins: options.allowedOrigins,
     graphiql: options.graphiql,
+    pages: createPages({ publicUrl: options.publicUrl, network: { name, networkId }, clock }),
     hooks: {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
+    readLogFile: createPublishedLogs(dependencies),
     readiness: createReadiness({
       db: options.handle.db,
       network: options.network,

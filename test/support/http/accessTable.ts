@@ -57,6 +57,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
+  transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
   node: {
     who: null,
     query: 'query ($id: ID!) { node(id: $id) { id } }',
@@ -102,6 +103,16 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     who: null,
     query: 'query ($token: Address!) { retirementRecord(tokenAddress: $token, index: 0) { id } }',
     variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  retirementFeedCursor: { who: null, query: '{ retirementFeedCursor }' },
+  retirementRecordsByTransaction: {
+    who: null,
+    query: '{ retirementRecordsByTransaction(txHash: "0x00") { index } }',
+  },
+  publicReceipt: {
+    who: null,
+    query: 'query ($token: Address!) { publicReceipt(tokenAddress: $token) { pledged } }',
+    variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
   retirementBySerial: {
     who: null,
@@ -174,7 +185,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   grantApproval: {
     who: ['operator'],
     query: mutation('grantApproval', 'GrantApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
@@ -292,7 +303,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   withdrawApproval: {
     who: ['developer', 'warehouse', 'operator'],
     query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };
