@@ -1,19 +1,23 @@
 /**
- * Retirements through the product on networks with ledgers that close at an interval, against a loop over the same
- * adapter that awaits each write. At the end every retirement has its record, and books and network agree.
+ * Retirements through the product on networks with ledgers that close at an interval: against a loop over the same
+ * adapter that awaits each write, and against what the channels could land. At the end every retirement has its record,
+ * and books and network agree.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
+import { isNotNull } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import { connectLedger } from '../../devnet/ledgers.ts';
 import { openProject, silentLog, warehouseOptions } from '../../devnet/platform.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { migrate } from '../../src/db/migrate.ts';
+import { attempts } from '../../src/db/tables/index.ts';
 import type { LedgerNetwork } from '../../src/ledger/network/port.ts';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { composePlatform, type Platform } from '../../src/startup/compose.ts';
 import { runPlainLoop } from '../baselines/plainLoop.ts';
+import type { Bench } from '../bench.ts';
 import type { Row } from '../row.ts';
 import { startBenchWorld, type BenchWorld } from '../worlds.ts';
 
@@ -28,7 +32,47 @@ const CLIENTS = 200;
 const PATIENCE_MS = 10 * 60_000;
 const BUYER = 'bench-buyer';
 
-export const networkRows: readonly Row[] = [row('evm', 'an EVM chain'), row('stellar', 'the Stellar devnet')];
+/** As many as the documentation recommends. */
+const FULL_CHANNELS = 20;
+const FULL_RETIREMENTS = 1_000;
+
+export const networkRows: readonly Row[] = [
+  row('evm', 'an EVM chain'),
+  row('stellar', 'the Stellar devnet'),
+  {
+    name: 'stellar-ledgers',
+    group: 'Networks',
+    title: `${FULL_RETIREMENTS} retirements through ${FULL_CHANNELS} channels, a ledger every ${BLOCK_SECONDS} s`,
+    unit: '/ledger',
+    baseline: 'one transaction of each channel in each ledger that closed meanwhile',
+    target: { atLeast: 0.9 },
+    async run(bench) {
+      const world = await startBenchWorld('stellar', {
+        blockSeconds: BLOCK_SECONDS,
+        channels: FULL_CHANNELS,
+      });
+      const handle = await openBenchDatabase(bench, 'stellar_ledgers');
+      try {
+        const network = await connectLedger(world.ledger, handle);
+        const { ledgers } = await withPlatform(handle, network, (platform) =>
+          runProduct(platform, FULL_RETIREMENTS),
+        );
+        const failedLandings = await handle.db.$count(attempts, isNotNull(attempts.cause));
+        const product = FULL_RETIREMENTS / ledgers;
+        return { ratio: product / FULL_CHANNELS, product, baseline: FULL_CHANNELS, details: { ledgers, failedLandings } };
+      } finally {
+        await handle.close();
+        await world.close();
+      }
+    },
+  },
+];
+
+async function openBenchDatabase(bench: Bench, name: string): Promise<DatabaseHandle> {
+  const url = await bench.newDatabase(name);
+  await migrate(url, ['platform']);
+  return openDatabase({ url, poolSize: 20, applicationName: 'bench' });
+}
 
 function row(name: BenchWorld, title: string): Row {
   return {
@@ -40,15 +84,15 @@ function row(name: BenchWorld, title: string): Row {
     target: { atLeast: 20 },
     async run(bench) {
       const world = await startBenchWorld(name, { blockSeconds: BLOCK_SECONDS, channels: CHANNELS });
-      const url = await bench.newDatabase(name);
-      await migrate(url, ['platform']);
-      const handle = openDatabase({ url, poolSize: 20, applicationName: 'bench' });
+      const handle = await openBenchDatabase(bench, name);
       try {
         const network = await connectLedger(world.ledger, handle);
         bench.say('the loop');
         const plain = await runPlainLoop(network, PLAIN_WRITES);
         bench.say('the product');
-        const product = await withPlatform(handle, network, runProduct);
+        const { perSecond: product } = await withPlatform(handle, network, (platform) =>
+          runProduct(platform, RETIREMENTS),
+        );
         const slots = slotsOf(network);
         return {
           ratio: product / plain,
@@ -97,21 +141,26 @@ async function withPlatform<T>(
   }
 }
 
-/** @returns retirements a second, from the first request to the last settled answer */
-async function runProduct(platform: Platform): Promise<number> {
+/** @returns retirements a second, and how many ledgers closed, from the first request to the last settled answer */
+async function runProduct(
+  platform: Platform,
+  retirements: number,
+): Promise<{ perSecond: number; ledgers: number }> {
   const { dependencies } = platform;
-  const { tokenAddress } = await openProject(platform, BigInt(RETIREMENTS));
+  const { network } = dependencies;
+  const { tokenAddress } = await openProject(platform, BigInt(retirements));
   const owned = {
     buyerId: BUYER,
     tokenAddress,
-    amountCO2e: BigInt(RETIREMENTS),
+    amountCO2e: BigInt(retirements),
     idempotencyKey: randomUUID(),
   };
   await purchase(dependencies, BUYER, owned);
   const clients = pLimit(CLIENTS);
+  const { ledger: firstLedger } = await network.status();
   const startedMs = performance.now();
   await Promise.all(
-    Array.from({ length: RETIREMENTS }, (_, number) =>
+    Array.from({ length: retirements }, (_, number) =>
       clients(async () => {
         const retirement = await retire(dependencies, BUYER, {
           buyerId: BUYER,
@@ -125,15 +174,20 @@ async function runProduct(platform: Platform): Promise<number> {
       }),
     ),
   );
-  const perSecond = RETIREMENTS / ((performance.now() - startedMs) / 1000);
-  await proveRecords(platform, tokenAddress);
-  return perSecond;
+  const perSecond = retirements / ((performance.now() - startedMs) / 1000);
+  const { ledger: lastLedger } = await network.status();
+  await proveRecords(platform, tokenAddress, retirements);
+  return { perSecond, ledgers: Number(lastLedger - firstLedger) };
 }
 
-async function proveRecords({ dependencies }: Platform, tokenAddress: string): Promise<void> {
+async function proveRecords(
+  { dependencies }: Platform,
+  tokenAddress: string,
+  retirements: number,
+): Promise<void> {
   const { totalRetirements } = await dependencies.network.carbonTotals(tokenAddress);
-  if (totalRetirements !== RETIREMENTS)
-    throw new Error(`${RETIREMENTS} were retired, the token has ${totalRetirements} records`);
+  if (totalRetirements !== retirements)
+    throw new Error(`${retirements} were retired, the token has ${totalRetirements} records`);
   const { findings, unsettledProjects } = await reconcileAll(dependencies);
   if (findings.length > 0 || unsettledProjects > 0) {
     throw new Error(

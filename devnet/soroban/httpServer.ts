@@ -16,6 +16,11 @@ export interface HttpServerOptions {
 
 /** 200 keys of a few hundred bytes each, or one large transaction. */
 const MAX_BODY_BYTES = 512 * 1024;
+/**
+ * Longer than a program may be held up by a function that waits for the node: its connections would be closed meanwhile,
+ * and what it sends next on one of them lost.
+ */
+const KEEP_ALIVE_MS = 180_000;
 const PARSE_ERROR = -32_700;
 const INTERNAL_ERROR = -32_603;
 
@@ -28,6 +33,7 @@ export async function startHttpServer(
       response.destroy();
     });
   });
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
     server.listen(options.port, options.host, resolve);

@@ -375,6 +375,7 @@ describe('headroom', () => {
       kind: 'retirements',
       token,
       count: 9,
+      ownCount: 5,
       recordBytes: 512,
     });
     expect(roomy.data.resources().instructions()).toBe(1_050);

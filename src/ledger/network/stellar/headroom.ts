@@ -36,9 +36,8 @@ const INSTRUCTIONS_PER_DEPLOY = 4_000;
 const BYTES_PER_DEPLOY = 80;
 
 /**
- * The minimum for all declared records together. Twenty transactions with this much fit into one ledger of the public
- * network (286,720 written bytes): enough for 24 records with short texts, or 7 with the longest that the platform
- * accepts.
+ * The minimum for all declared records together: where few channels are, some of another size may be among them. Of the
+ * ledger's 286,720 written bytes on the public network, each of twenty transactions has room for 38 records of 340 bytes.
  */
 const MIN_BYTES_OF_PLACES = 11_264;
 
@@ -49,6 +48,8 @@ interface OtherRetirements {
   kind: 'retirements';
   token: Address;
   count: number;
+  /** How many of them are the platform's own. */
+  ownCount: number;
   /** The bytes of one record as written. */
   recordBytes: number;
 }
@@ -107,7 +108,7 @@ function spareInstructions(instructions: number): number {
 
 /** Zero when the call reads or writes none, because it won't begin to. */
 function spareBytes(declared: number, max: number, room: number): number {
-  return declared === 0 ? 0 : Math.min(SPARE_BYTES + room, Math.max(0, max - declared));
+  return declared === 0 ? 0 : Math.min(Math.max(SPARE_BYTES, room), Math.max(0, max - declared));
 }
 
 function roomFor(others: Others | null, declared: xdr.SorobanResources, settings: ResourceSettings): Room {
@@ -122,7 +123,9 @@ function roomFor(others: Others | null, declared: xdr.SorobanResources, settings
   }
   const keys = furtherKeys(declared, settings, others);
   if (keys.length === 0) return NO_ROOM;
-  const writtenBytes = Math.max(keys.length * others.recordBytes, MIN_BYTES_OF_PLACES);
+  // Holders' records use what the platform's own leave, which is most of it unless all of those come before this one.
+  const records = Math.min(keys.length, others.ownCount);
+  const writtenBytes = Math.max(records * others.recordBytes, MIN_BYTES_OF_PLACES);
   return {
     keys,
     instructions: keys.length * INSTRUCTIONS_PER_PLACE + writtenBytes * INSTRUCTIONS_PER_RECORD_BYTE,

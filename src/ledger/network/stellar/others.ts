@@ -12,12 +12,15 @@ import type { Invocation } from './calls.ts';
 import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
-/** Each source may have one ahead of this call, and holders, whose number is unknown, some too. */
+/**
+ * Each other source may have two ahead of this call: one that was under way when it was simulated, and the next one, when this
+ * call lands a ledger late. Holders, whose number is unknown, may have some too.
+ */
+const OTHERS_PER_SOURCE = 2;
 const OTHERS_TO_SPARE = 4;
 const MIN_OTHERS = 8;
-/** Bytes of a retirement's record: without its texts, with short texts, and with the longest texts accepted. */
-const BARE_RECORD_BYTES = 300;
-const SHORT_RECORD_BYTES = 448;
+/** Bytes of a retirement's record: without its texts, and with the longest texts accepted. */
+const BARE_RECORD_BYTES = 284;
 const LONGEST_RECORD_BYTES = 1_600;
 /** An entry also holds its last ledger and an extension. */
 const ENTRY_BYTES_BESIDE_DATA = 8;
@@ -31,7 +34,8 @@ export async function othersBefore(
   simulated: xdr.SorobanResources,
   sources: number,
 ): Promise<Others | null> {
-  const count = Math.max(MIN_OTHERS, sources + OTHERS_TO_SPARE);
+  const ownCount = Math.max(0, (sources - 1) * OTHERS_PER_SOURCE);
+  const count = Math.max(MIN_OTHERS, ownCount + OTHERS_TO_SPARE);
   if (DEPLOYS.has(functionName)) return { kind: 'deploys', count };
   if (functionName !== 'retire') return null;
   const textBytes = args.slice(TEXTS_PLACE).reduce((sum, text) => sum + text.toXDR().length, 0);
@@ -41,8 +45,8 @@ export async function othersBefore(
     kind: 'retirements',
     token: contract,
     count,
+    ownCount,
     recordBytes: Math.max(
-      SHORT_RECORD_BYTES,
       BARE_RECORD_BYTES + textBytes,
       // Any holder may write a longer record; headroom for many of those would leave none for the number of records.
       Math.min(LONGEST_RECORD_BYTES, latest),

@@ -1,0 +1,36 @@
+/**
+ * A retirement that lands later than others that were signed after it has places in its footprint for what lands before it.
+ */
+import { afterEach, expect, it } from 'vitest';
+import * as calls from '../../../devnet/calls.ts';
+import { startStellarTestbed, type StellarTestbed } from '../../../devnet/stellar/stellarTestbed.ts';
+
+const CHANNELS = 20;
+
+let testbed: StellarTestbed;
+afterEach(() => testbed.close());
+
+it('lands after two more ledgers that others of the platform have filled', async () => {
+  testbed = await startStellarTestbed({ channels: CHANNELS });
+  const { network, devnet } = testbed;
+  const tokenAddress = await calls.mintedCarbon(network, 100n);
+  devnet.controls.hold();
+  const round = (name: string, size: number) =>
+    Array.from({ length: size }, (_, at) => calls.retire(tokenAddress, calls.TONNE, `${name} #${at}`));
+  const [late, ...first] = await calls.prepareAll(network, round('first', CHANNELS));
+  if (!late) throw new Error('Nothing was signed');
+  const send = async (all: typeof first) => {
+    for (const { signedBytes } of all)
+      expect(await network.broadcast(signedBytes)).toEqual({ status: 'accepted' });
+  };
+  await send(first);
+  devnet.controls.closeLedger();
+  // The channel of the late one is the first, and is not free.
+  const [, ...second] = await calls.prepareAll(network, round('second', CHANNELS));
+  await send([...second, late]);
+  while (devnet.controls.waiting().length > 0) devnet.controls.closeLedger();
+  for (const prepared of [...first, ...second, late]) {
+    expect(await network.outcome(prepared)).toMatchObject({ status: 'succeeded' });
+  }
+  expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(2 * CHANNELS - 1);
+});
