@@ -38,6 +38,7 @@ import './warehouse/pledgeReceipt.ts';
 import './warehouse/receipt.ts';
 import './warehouse/receipts.ts';
 import './warehouse/receiptUpdated.ts';
+import './operations/invariants.ts';
 import './operations/reconciliation.ts';
 import './carbon/registry.ts';
 import './operations/resolveReview.ts';

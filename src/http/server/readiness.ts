@@ -7,6 +7,7 @@ import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
+import type { OpenWork } from '../../resolvers/operations/overdueWork.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
 
@@ -18,11 +19,17 @@ export interface Readiness {
 /** Load balancers wait a few seconds for an answer; a mutation whose first statement takes longer is too slow as well. */
 const CHECK_TIMEOUT_MS = 3_000;
 
+/**
+ * Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look.
+ */
+const DETAILS = ['signing', 'reconciliation', 'submissions', 'offRampSessions'] as const;
+
 export function createReadiness(deps: {
   db: Db;
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
   /** The invariants that the last reconciliation found broken. */
   findBroken: () => Promise<readonly string[]>;
+  readOpenWork: () => Promise<OpenWork>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
@@ -42,28 +49,39 @@ export function createReadiness(deps: {
       const halted = await readHalt(db);
       return halted === null ? 'ok' : `halted: ${halted}`;
     }),
+    submissions: check(async () => {
+      const { stuckSubmissions, stuckSince } = await deps.readOpenWork();
+      return late(stuckSubmissions, 'stuck', stuckSince);
+    }),
+    offRampSessions: check(async () => {
+      const { overdueSessions, overdueSince } = await deps.readOpenWork();
+      return late(overdueSessions, 'overdue', overdueSince);
+    }),
   };
   return async () => {
-    const [ofDatabase, ofNetwork, ofSigning, ofReconciliation] = await Promise.all([
+    const [ofDatabase, ofNetwork, ...details] = await Promise.all([
       checks.database(),
       checks.network(),
-      checks.signing(),
-      checks.reconciliation(),
+      ...DETAILS.map((name) => checks[name]()),
     ]);
     const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
+    const problems = DETAILS.map((name, i) => [name, details[i] ?? 'ok'] as const).filter(
+      ([, found]) => ofDatabase === 'ok' && found !== 'ok',
+    );
     return {
       isReady,
       checks: {
         database: ofDatabase,
         network: ofNetwork,
         ...channelsOf(network),
-        // Purchases and reads go on while signing is halted: told, but it is so for every instance.
-        ...(ofDatabase === 'ok' && ofSigning !== 'ok' ? { signing: ofSigning } : {}),
-        // Of the last one: an operator has to look, and no other instance would be better.
-        ...(ofDatabase === 'ok' && ofReconciliation !== 'ok' ? { reconciliation: ofReconciliation } : {}),
+        ...Object.fromEntries(problems),
       },
     };
   };
+}
+
+function late(count: number, what: string, since: Date | null): string {
+  return count === 0 ? 'ok' : `${count} ${what}, the oldest since ${since?.toISOString()}`;
 }
 
 /** Other instances sign: reported, but no reason to divert traffic. */
