@@ -40,6 +40,6 @@ export default defineConfig({
     // What is polled for comes when it comes: the limit is for hangs alone, as above.
     expect: { poll: { timeout: 30_000, interval: 50 } },
     reporters: [process.stdout.isTTY ? 'default' : './test/support/run/progress.ts'],
-    coverage: { provider: 'v8', include: ['src/**/*.ts'], reporter: ['text-summary', 'html'] },
+    coverage: { provider: 'v8', include: ['src/**/*.{ts,tsx}'], reporter: ['text-summary', 'html'] },
   },
 });

@@ -54,6 +54,8 @@ async function serve(): Promise<void> {
     clock: systemClock,
     log,
     graphiql: null,
+    readLogFile: null,
+    pages: null,
     hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
     readiness: async () => ({ isReady: true, checks: {} }),
     newRequestId: createIdSource(systemClock).next,

@@ -68,6 +68,7 @@ CREATE TABLE "transfers" (
 	"unit_price" numeric,
 	"price_currency" text,
 	"created_at" timestamp with time zone NOT NULL,
+	"written_by" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
 	CONSTRAINT "transfers_debit" UNIQUE("debit_account_id","debit_version"),
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount > 0),
@@ -129,6 +130,7 @@ CREATE TABLE "retirement_records" (
 	"retired_by" text NOT NULL,
 	"amount" numeric(39, 0) NOT NULL,
 	"timestamp" bigint NOT NULL,
+	"first_timestamp" bigint,
 	"beneficiary" text NOT NULL,
 	"note" text NOT NULL,
 	"tx_hash" text,
@@ -609,6 +611,52 @@ CREATE TABLE "submissions" (
 	CONSTRAINT "submissions_review_has_cause" CHECK ((state = 'NEEDS_REVIEW') = (review_cause IS NOT NULL))
 );
 --> statement-breakpoint
+CREATE TABLE "transparency_audit_writers" (
+	"writer_id" uuid PRIMARY KEY NOT NULL,
+	"number" bigint NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "transparency_checkpoints" (
+	"log" text NOT NULL,
+	"size" bigint NOT NULL,
+	"checkpoint" text NOT NULL,
+	"made_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "transparency_checkpoints_log_size_pk" PRIMARY KEY("log","size"),
+	CONSTRAINT "transparency_checkpoints_log" CHECK (log IN ('retirements', 'transfers', 'audit'))
+);
+--> statement-breakpoint
+CREATE TABLE "transparency_heads" (
+	"log" text PRIMARY KEY NOT NULL,
+	"size" bigint NOT NULL,
+	"root" "bytea" NOT NULL,
+	"checkpoint" text NOT NULL,
+	"made_at" timestamp with time zone NOT NULL,
+	"written_by" bigint,
+	"row_id" uuid,
+	"cluster" text,
+	"restored_before" bigint,
+	CONSTRAINT "transparency_heads_log" CHECK (log IN ('retirements', 'transfers', 'audit')),
+	CONSTRAINT "transparency_heads_size" CHECK (size >= 0),
+	CONSTRAINT "transparency_heads_root" CHECK (octet_length(root) = 32)
+);
+--> statement-breakpoint
+CREATE TABLE "transparency_open_entries" (
+	"entry_id" uuid PRIMARY KEY NOT NULL
+);
+--> statement-breakpoint
+CREATE TABLE "transparency_tiles" (
+	"log" text NOT NULL,
+	"level" integer NOT NULL,
+	"index" bigint NOT NULL,
+	"hashes" "bytea" NOT NULL,
+	"row_ids" uuid[],
+	CONSTRAINT "transparency_tiles_log_level_index_pk" PRIMARY KEY("log","level","index"),
+	CONSTRAINT "transparency_tiles_log" CHECK (log IN ('retirements', 'transfers', 'audit')),
+	CONSTRAINT "transparency_tiles_place" CHECK (level BETWEEN 0 AND 6 AND index >= 0),
+	CONSTRAINT "transparency_tiles_width" CHECK (octet_length(hashes) % 32 = 0 AND octet_length(hashes) BETWEEN 32 AND 8192),
+	CONSTRAINT "transparency_tiles_rows" CHECK (CASE WHEN level = 0 AND log <> 'retirements' THEN cardinality(row_ids) * 32 = octet_length(hashes) ELSE row_ids IS NULL END)
+);
+--> statement-breakpoint
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_requested_with_key_api_keys_id_fk" FOREIGN KEY ("requested_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "approval_requests" ADD CONSTRAINT "approval_requests_decided_with_key_api_keys_id_fk" FOREIGN KEY ("decided_with_key") REFERENCES "public"."api_keys"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "accounts" ADD CONSTRAINT "accounts_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -629,9 +677,12 @@ ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_session_id_off_r
 ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
 CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","subject_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
+CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
@@ -644,6 +695,7 @@ CREATE INDEX "retirement_records_token_position" ON "retirement_records" USING b
 CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_beneficiary_time" ON "retirement_records" USING btree (hashtextextended(beneficiary, 0),"timestamp","position");--> statement-breakpoint
+CREATE INDEX "retirement_records_transaction" ON "retirement_records" USING btree ("tx_hash");--> statement-breakpoint
 CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" USING btree ("position") WHERE tx_hash IS NULL;--> statement-breakpoint
 CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint
@@ -700,6 +752,7 @@ CREATE INDEX "submissions_subject" ON "submissions" USING btree ("subject_id");-
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
+CREATE INDEX "transparency_checkpoints_made" ON "transparency_checkpoints" USING btree ("log","made_at");--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
   SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
     -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at

@@ -266,8 +266,10 @@ DECLARE
   is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
     AND EXISTS (SELECT 1 FROM signing_accounts WHERE halted_because IS NOT NULL);
   is_hash_told boolean := OLD.tx_hash IS NULL AND NEW.timestamp = OLD.timestamp;
-  changeable text[] := ARRAY[CASE WHEN is_dated_anew THEN 'timestamp' ELSE 'tx_hash' END];
+  changeable text[] := CASE WHEN is_dated_anew THEN ARRAY['timestamp', 'first_timestamp'] ELSE ARRAY['tx_hash'] END;
 BEGIN
+  -- The transparency log has the first date.
+  IF is_dated_anew THEN NEW.first_timestamp := coalesce(OLD.first_timestamp, OLD.timestamp); END IF;
   IF NOT (is_dated_anew OR is_hash_told) OR to_jsonb(NEW) - changeable IS DISTINCT FROM to_jsonb(OLD) - changeable THEN
     RAISE EXCEPTION 'retirement record % of % is immutable', OLD.index, OLD.token_address
       USING ERRCODE = 'integrity_constraint_violation';
@@ -528,6 +530,11 @@ DECLARE
   pruned_before bigint;
 BEGIN
   SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
+  -- The transparency log keeps their hashes. An entry whose outcome it lacks can't be deleted: transparency_open_entries names it.
+  IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
+    RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
   INSERT INTO audit_prunings VALUES (writer, pruned_before + 1, up_to, digest, clock_timestamp());
   UPDATE audit_writers SET pruned = up_to WHERE id = writer;
   DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;
@@ -711,3 +718,49 @@ END $$;
 CREATE TRIGGER approval_requests_decided_once BEFORE UPDATE ON approval_requests FOR EACH ROW EXECUTE FUNCTION check_approval_request_change();
 --> statement-breakpoint
 CREATE TRIGGER approval_requests_no_delete BEFORE DELETE OR TRUNCATE ON approval_requests FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- The transparency logs only grow.
+
+CREATE FUNCTION check_transparency_head() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.log <> OLD.log OR NEW.size < OLD.size OR (NEW.size = OLD.size AND NEW.root <> OLD.root) THEN
+    RAISE EXCEPTION 'the transparency log of % only grows', OLD.log USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER transparency_heads_grow BEFORE UPDATE ON transparency_heads FOR EACH ROW EXECUTE FUNCTION check_transparency_head();
+--> statement-breakpoint
+CREATE TRIGGER transparency_heads_no_delete BEFORE DELETE OR TRUNCATE ON transparency_heads FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE FUNCTION check_transparency_tile() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF (NEW.log, NEW.level, NEW.index) <> (OLD.log, OLD.level, OLD.index)
+    OR substring(NEW.hashes FOR octet_length(OLD.hashes)) <> OLD.hashes
+    OR NEW.row_ids[:cardinality(OLD.row_ids)] IS DISTINCT FROM OLD.row_ids THEN
+    RAISE EXCEPTION 'tile %/% of the transparency log of % only grows', OLD.level, OLD.index, OLD.log
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER transparency_tiles_grow BEFORE UPDATE ON transparency_tiles FOR EACH ROW EXECUTE FUNCTION check_transparency_tile();
+--> statement-breakpoint
+CREATE TRIGGER transparency_tiles_no_delete BEFORE DELETE OR TRUNCATE ON transparency_tiles FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE TRIGGER transparency_checkpoints_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON transparency_checkpoints
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+CREATE FUNCTION check_transparency_audit_writer() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF NEW.writer_id <> OLD.writer_id OR NEW.number < OLD.number THEN
+    RAISE EXCEPTION 'the logged entries of audit writer % only grow', OLD.writer_id USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  RETURN NEW;
+END $$;
+--> statement-breakpoint
+CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_audit_writers
+  FOR EACH ROW EXECUTE FUNCTION check_transparency_audit_writer();
+--> statement-breakpoint
+CREATE TRIGGER transparency_audit_writers_no_delete BEFORE DELETE OR TRUNCATE ON transparency_audit_writers
+  FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();

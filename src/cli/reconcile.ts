@@ -2,11 +2,15 @@
  * `npm run reconcile`: proves the invariants on the configured database and network, or names what is broken and what
  * could not be compared.
  */
+import { readFile } from 'node:fs/promises';
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import pc from 'picocolors';
 import { reconcileAndKeep, type KeptReconciliation } from '../reconciliation/lastReconciliation.ts';
 import type { Verdict } from '../reconciliation/verdicts.ts';
+import { logOf } from '../reconciliation/reconcileLogs.ts';
+import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
@@ -28,7 +32,12 @@ const command = new Command('reconcile')
       'when one is broken, and with 2 when none is broken, but something could not be compared.',
   )
   .option('--incremental', 'compare only what has changed since everything agreed last')
-  .action(async ({ incremental = false }: { incremental?: boolean }) => {
+  .option(
+    '--from-checkpoint <file...>',
+    'also hold the transparency logs against these checkpoints, which were kept where no administrator of the database writes',
+  )
+  .action(async ({ incremental = false, fromCheckpoint = [] }: Options) => {
+    const keptCheckpoints = await Promise.all(fromCheckpoint.map(readCheckpoint));
     try {
       await withPlatform(async ({ dependencies }) => {
         const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
@@ -37,9 +46,10 @@ const command = new Command('reconcile')
           bar.setTotal(done);
           bar.update(done);
         };
-        const report = await reconcileAndKeep(dependencies, { isFull: !incremental, onProgress }).finally(
-          () => bar.stop(),
-        );
+        const report = await reconcileAndKeep(
+          { ...dependencies, keptCheckpoints },
+          { isFull: !incremental, onProgress },
+        ).finally(() => bar.stop());
         print(report);
       });
     } catch (error) {
@@ -50,6 +60,20 @@ const command = new Command('reconcile')
   });
 
 await runCommand(command);
+
+interface Options {
+  incremental?: boolean;
+  fromCheckpoint?: string[];
+}
+
+async function readCheckpoint(path: string): Promise<SignedNote> {
+  const text = await readFile(path, 'utf8').catch((cause: unknown) => {
+    throw new StartupError(`${path} can't be read.`, { cause });
+  });
+  const note = parseCheckpoint(text);
+  if (note !== null && logOf(note.origin) !== null) return note;
+  throw new StartupError(`${path} is not a checkpoint of a transparency log of this product.`);
+}
 
 function print({ projects, receipts, verdicts, since }: KeptReconciliation): void {
   const out = verdicts.flatMap(({ invariant, promise, verdict, findings, notProved }) => [

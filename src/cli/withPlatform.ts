@@ -23,6 +23,7 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
       indexerToken: config.INDEXER_TOKEN,
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,
+      logOrigin: config.LOG_ORIGIN,
       sealingSecrets: config.sealingSecrets,
       ...warehouseOptionsOf(config),
       // Tools do not wait for mutations.

@@ -166,8 +166,8 @@ export const SETTINGS = {
   APP_SECRET: setting(
     secretText.optional(),
     null,
-    'Key material for deploy salts, and for secrets at rest unless SEALING_SECRETS is set. Never change it. Default on ' +
-      'embedded defaults: generated.',
+    'Key material for deploy salts and the key of the transparency logs, and for secrets at rest unless SEALING_SECRETS is ' +
+      'set. Never change it. Default on embedded defaults: generated.',
     { secret: true },
   ),
   SEALING_SECRETS: setting(
@@ -181,6 +181,17 @@ export const SETTINGS = {
     'What stored secrets are encrypted with, separated by commas while one replaces another: the first seals, all of them ' +
       'open, and APP_SECRET does. See docs/operations.md. Default: APP_SECRET.',
     { secret: true },
+  ),
+  LOG_ORIGIN: setting(
+    text
+      .regex(
+        /^[a-z0-9.:/_-]{1,200}[a-z0-9]$/,
+        'must be like api.example/logs: small letters, without a scheme',
+      )
+      .optional(),
+    null,
+    'The first part of the names of the transparency logs. Give a new one after a restore of an older backup. Default: what ' +
+      'they have; at first the host of PUBLIC_URL, and /logs.',
   ),
   AUTH_SECRET: setting(
     secretText.optional(),

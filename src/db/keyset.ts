@@ -61,6 +61,23 @@ export function keysetOf<Value>(
   };
 }
 
+/** One page of the rows that match. */
+export async function listRows<Table extends PgTable>(
+  db: Pick<Db, 'select'>,
+  table: Table,
+  order: KeysetOrder,
+  page: KeysetPage<KeysetCursor>,
+  matching?: SQL,
+): Promise<Table['$inferSelect'][]> {
+  const { where, orderBy } = keyset(order, page);
+  return db
+    .select()
+    .from(table as PgTable)
+    .where(and(where, matching))
+    .orderBy(...orderBy)
+    .limit(page.limit);
+}
+
 /** Counting ends here: enough for people to know, and bounded for the database. */
 export const MAX_COUNTED = 10_000;
 

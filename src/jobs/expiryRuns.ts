@@ -5,7 +5,7 @@
 import { and, count, desc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../db/dueWorker.ts';
 import { createLeases, leaseEnd, reschedule, type Leases } from '../db/leases.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../db/keyset.ts';
 import { expiryItems, expiryRuns } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -117,14 +117,8 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export async function listRuns(deps: Needs<'db'>, page: KeysetPage<KeysetCursor>): Promise<ExpiryRun[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(expiryRuns)
-    .where(where)
-    .orderBy(...orderBy)
-    .limit(page.limit);
+export function listRuns(deps: Needs<'db'>, page: KeysetPage<KeysetCursor>): Promise<ExpiryRun[]> {
+  return listRows(deps.db, expiryRuns, NEWEST_FIRST, page);
 }
 
 export function countRuns(deps: Needs<'db'>): Promise<number> {

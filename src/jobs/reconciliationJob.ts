@@ -8,7 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 
-type JobNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'feed' | 'ramp' | 'clock' | 'log'>;
+type JobNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'feed' | 'ramp' | 'logs' | 'log'>;
 
 export interface ReconciliationJob {
   start(): void;
@@ -72,7 +72,7 @@ async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAft
 }
 
 async function run(deps: JobNeeds, isFull: boolean): Promise<void> {
-  const { verdicts, since } = await reconcileAndKeep(deps, { isFull });
+  const { verdicts, since } = await reconcileAndKeep({ ...deps, clock: deps.feed.clock }, { isFull });
   const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');
   const notProved = verdicts
     .filter(({ verdict }) => verdict === 'NOT_PROVED')

@@ -24,6 +24,8 @@ const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
   'Query.retirementRecords': 100,
+  // A request to the network.
+  'RetirementRecord.onNetwork': 100,
 };
 /** Of counting a list, which reads up to MAX_COUNTED index entries. */
 const COUNT_COST = 10;
@@ -70,7 +72,7 @@ function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
   if (isPage && field.name === 'totalCount') return { field: COUNT_COST, multiplier: 1 };
   // The page's size was counted at the field that asked for it.
   const size = isList(field.type) && !isPage ? (LONG_LISTS[path] ?? LIST_SIZE) : 1;
-  return { field: isFree ? 0 : size, multiplier: size };
+  return { field: COSTLY_FIELDS[path] ?? (isFree ? 0 : size), multiplier: size };
 }
 
 function pageSize(asked: unknown): number {

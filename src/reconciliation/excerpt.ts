@@ -137,6 +137,7 @@ export const CHANGING_TABLES = [
   'settlement_deployments',
   'submissions',
   'transfers',
+  'transparency_tiles',
 ] as const;
 
 /** Of rows that changed, and of calls under way: what they can still change is compared each time. */

@@ -14,6 +14,7 @@ import { HOLDER_CONTRADICTIONS } from './contradictions/holders.ts';
 import { POSTING_CONTRADICTIONS } from './contradictions/postings.ts';
 import { RETIREMENT_CONTRADICTIONS } from './contradictions/retirements.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
+import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
 import { collectChanges, makeExcerpt, type ChangedSubjects, type Position } from './excerpt.ts';
 import type { Finding } from './verdicts.ts';
 
@@ -35,6 +36,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   ...HOLDER_CONTRADICTIONS,
   ...OFF_RAMP_CONTRADICTIONS,
   ...HISTORY_CONTRADICTIONS,
+  ...TRANSPARENCY_CONTRADICTIONS,
 ];
 
 /** Every contradiction in the database, at one moment. */

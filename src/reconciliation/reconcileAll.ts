@@ -14,6 +14,7 @@ import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
+import { reconcileLogs, type ReconcileLogs } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
 import {
   add,
@@ -38,6 +39,10 @@ export interface ReconciliationReport extends Comparison {
 export interface ReconcileAllDependencies extends ReconcileDependencies {
   /** Left out where only books and network are compared: the provider is then not asked. */
   ramp?: Pick<RampProvider, 'name' | 'findSessionByReference'>;
+  /** Left out with it: the transparency logs are then not held against their heads. */
+  logs?: ReconcileLogs['logs'];
+  /** Signed heads of the transparency logs, from outside. */
+  keptCheckpoints?: ReconcileLogs['keptCheckpoints'];
 }
 
 const PAGE_SIZE = 100;
@@ -55,7 +60,9 @@ export async function reconcileAll(
   onProgress: (done: number) => void = () => {},
 ): Promise<ReconciliationReport> {
   await deps.network.status();
+  const ofLogs = await compareLogs(deps, null);
   const { ofNetwork, counts } = await compareOutside(deps, {}, onProgress);
+  add(ofNetwork, ofLogs);
   ofNetwork.findings.push(...(await findContradictions(deps.db)));
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
 }
@@ -70,11 +77,18 @@ export async function reconcileChanged(
   position: Position,
 ): Promise<ReconciliationReport | null> {
   await deps.network.status();
+  const ofLogs = await compareLogs(deps, position);
   const found = await findChangedContradictions(deps.db, position);
   if (found === null) return null;
   const { ofNetwork, counts } = await compareOutside(deps, found.changed);
+  add(ofNetwork, ofLogs);
   ofNetwork.findings.push(...found.findings);
   return { ...counts, ...ofNetwork, verdicts: verdictsOf(ofNetwork) };
+}
+
+/** Before the rest, so that the logs have what the rest compares. */
+async function compareLogs(deps: ReconcileAllDependencies, position: Position | null): Promise<Comparison> {
+  return deps.logs === undefined ? nothingCompared() : reconcileLogs({ ...deps, logs: deps.logs }, position);
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */

@@ -18,6 +18,7 @@ export const INVARIANTS = {
   I12: 'What succeeded has landed, and did what its subject asked for.',
   I13: 'An off-ramp session is what its deposit, its quote and its provider say.',
   I14: 'Keys and the audit log are complete.',
+  I15: 'The transparency logs have what is committed, and only grew since each of their signed heads.',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

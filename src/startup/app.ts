@@ -14,6 +14,7 @@ import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
 import { createMetrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
+import { createPages } from '../pages/pages.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { listInvariants } from '../resolvers/operations/listInvariants.ts';
@@ -22,6 +23,7 @@ import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
 
 export interface AppOptions extends ComposeOptions {
@@ -76,6 +78,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     readOpenWork: openWork,
     listInvariants: () => listInvariants(dependencies),
   });
+  const { name, networkId } = options.network;
   const server = createHttpServer({
     schema,
     dependencies,
@@ -85,10 +88,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
     documents: options.documents,
     allowedOrigins: options.allowedOrigins,
     graphiql: options.graphiql,
+    pages: createPages({ publicUrl: options.publicUrl, network: { name, networkId }, clock }),
     hooks: {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
     },
+    readLogFile: createPublishedLogs(dependencies),
     readiness: createReadiness({
       db: options.handle.db,
       network: options.network,

@@ -18,6 +18,7 @@ import { hookUrlOf } from '../lib/hookUrls.ts';
 import { createIndexerClient } from '../indexer/client.ts';
 import { createExpiryWorker } from '../jobs/expiryRuns.ts';
 import { createNightlyExpiry } from '../jobs/nightlyExpiry.ts';
+import { createLogBuilder } from '../jobs/logBuilder.ts';
 import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
@@ -34,6 +35,7 @@ import { createOverdueWatch } from '../resolvers/operations/overdueWork.ts';
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
+import { createTransparencyLogs, originOfUrl, type TransparencyLogs } from '../transparency/logs.ts';
 import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
 import { createEffects } from './effects.ts';
 
@@ -49,6 +51,8 @@ export interface ComposeOptions {
   /** Where the indexer reaches this server; never taken from a request. */
   publicUrl: string;
   appSecret: string;
+  /** The first part of the names of the transparency logs; else it follows `publicUrl` when they begin, and stays. */
+  logOrigin?: string | undefined;
   /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
   sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
@@ -98,6 +102,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     lookEveryMs: options.registrationLookMs,
   });
   const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
+  const logBuilder = createLogBuilder(dependencies);
   const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.expiryTimeZone });
   return {
     dependencies,
@@ -113,13 +118,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       overdueWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
+      logBuilder.start();
       reconciliationJob.start();
     },
     async stop() {
       dependencies.follower.close();
       dependencies.subjectFollower.close();
       nightlyExpiry.stop();
-      await reconciliationJob.stop();
+      await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
       overdueWatch.stop();
       await registrationKeeper.stop();
@@ -131,6 +137,14 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await dependencies.credentialSignal.close();
     },
   };
+}
+
+function openLogs({ handle, appSecret, publicUrl, logOrigin }: ComposeOptions): TransparencyLogs {
+  return createTransparencyLogs({
+    db: handle.db,
+    seed: deriveKey(appSecret, 'transparency logs'),
+    origin: { first: originOfUrl(publicUrl), given: logOrigin },
+  });
 }
 
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
@@ -175,6 +189,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     network,
     clockControl: options.clockControl ?? null,
     treasuryAddress,
+    logs: openLogs(options),
     submission,
     subjects,
     credentialSignal,

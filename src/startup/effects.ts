@@ -8,9 +8,10 @@ import { expiryEffects } from '../jobs/expiryEffects.ts';
 import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
-import { deployEffects, mintEffects } from '../resolvers/carbon/projectEffects.ts';
+import { projectToken } from '../resolvers/carbon/projectToken.ts';
 import { retireEffects } from '../resolvers/carbon/retirementEffects.ts';
-import { deploySettlementEffects } from '../resolvers/operations/deployRampSettlement.ts';
+import { mintEffects, tokenDeployEffects } from '../resolvers/core/tokenEffects.ts';
+import { settlementDeployEffects } from '../resolvers/operations/deployRampSettlement.ts';
 import {
   holderApprovalEffects,
   holderDepositEffects,
@@ -21,7 +22,7 @@ import {
   depositEffects,
   releaseEffects,
 } from '../resolvers/warehouse/offRamp/settlementEffects.ts';
-import { deployReceiptEffects, mintReceiptEffects } from '../resolvers/warehouse/receiptEffects.ts';
+import { receiptToken } from '../resolvers/warehouse/receiptToken.ts';
 
 type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
   treasuryAddress: string;
@@ -44,17 +45,20 @@ export function createEffects({
   log,
 }: EffectsDependencies): EffectsTable {
   const ofRetirement = retireEffects({ ids, feed, healer, log });
+  const ofTokens = { network, clock, ids };
+  const projects = projectToken({ network, treasuryAddress, ids });
+  const receipts = receiptToken({ network });
   const ofOffRampSession = { db, network, clock, ids, subjects };
   return {
     CUSTODY: {
       PROJECT: {
-        deployCarbonCredit: deployEffects({ network, treasuryAddress, clock, ids }),
-        mint: mintEffects({ network, treasuryAddress, clock, ids }),
+        deployCarbonCredit: tokenDeployEffects(ofTokens, projects),
+        mint: mintEffects(projects),
       },
       RETIREMENT: { retire: ofRetirement },
       RECEIPT: {
-        deployCommodityReceipt: deployReceiptEffects({ db, network, clock, ids }),
-        mint: mintReceiptEffects({ db, network, clock, ids }),
+        deployCommodityReceipt: tokenDeployEffects(ofTokens, receipts),
+        mint: mintEffects(receipts),
         markExpired: expiryEffects({ clock, log }),
       },
       OFF_RAMP_SESSION: {
@@ -63,7 +67,7 @@ export function createEffects({
         confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
         refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
       },
-      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: deploySettlementEffects() },
+      SETTLEMENT_DEPLOYMENT: { deployRampSettlement: settlementDeployEffects },
     },
     HOLDER: {
       HOLDER_ACT: {

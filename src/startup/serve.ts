@@ -61,6 +61,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
     appSecret: config.APP_SECRET,
+    logOrigin: config.LOG_ORIGIN,
     sealingSecrets: config.sealingSecrets,
     auth: {
       ...tokenKey(config),

@@ -90,8 +90,16 @@ export const transfers = pgTable(
     unitPrice: numeric('unit_price'),
     priceCurrency: text('price_currency'),
     createdAt: moment('created_at').notNull(),
+    /** The transaction that inserted it: the order in which the transparency log takes transfers. */
+    writtenBy: bigint('written_by', { mode: 'bigint' })
+      .notNull()
+      .default(sql`(pg_current_xact_id()::text)::bigint`),
   },
   (t) => [
+    // A row a megabyte: transactions follow the order of the pages, and the log asks for the newest.
+    index('transfers_written_by')
+      .using('brin', t.writtenBy)
+      .with({ pages_per_range: 64, autosummarize: true }),
     // The same step of the same subject is posted once. A purchase is its transfer, so its primary key says so.
     uniqueIndex('transfers_once')
       .on(t.referenceId, t.kind)

@@ -31,6 +31,8 @@ export const retirementRecords = pgTable(
     retiredBy: text('retired_by').notNull(),
     amount: bigNumeric('amount').notNull(),
     timestamp: bigint('timestamp', { mode: 'bigint' }).notNull(),
+    /** The timestamp under which it was appended, and is in the transparency log; null unless it was dated anew since. */
+    firstTimestamp: bigint('first_timestamp', { mode: 'bigint' }),
     beneficiary: text('beneficiary').notNull(),
     note: text('note').notNull(),
     /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
@@ -49,6 +51,7 @@ export const retirementRecords = pgTable(
       t.timestamp,
       t.position,
     ),
+    index('retirement_records_transaction').on(t.txHash),
     index('retirement_records_unknown_transaction')
       .on(t.position)
       .where(sql`tx_hash IS NULL`),

@@ -16,3 +16,4 @@ export * from './projects.ts';
 export * from './ramp.ts';
 export * from './receipts.ts';
 export * from './submission.ts';
+export * from './transparency.ts';

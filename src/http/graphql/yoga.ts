@@ -28,7 +28,9 @@ import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
 import { auditReads } from './auditReads.ts';
 import { useCpuCharge } from './chargeCpu.ts';
-import { createDirectPost, type DirectPost } from './directPost.ts';
+import { createAsk, type AskInProcess } from './askInProcess.ts';
+import type { ChargeCpu } from './chargeCpu.ts';
+import { createDirectPost, type DirectOperation, type DirectPost } from './directPost.ts';
 import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
 import type { DocumentRules, DocumentSource } from '../documents/documentSource.ts';
@@ -92,6 +94,9 @@ export interface Pipeline {
   documents: DocumentSource;
   /** The short way of the requests that most clients send; what it leaves is for `handle`. */
   post: DirectPost;
+  /** For the server's own pages: the same limits, errors and log as clients have. */
+  ask: AskInProcess;
+  chargeCpu: ChargeCpu;
   /** Answers a whole HTTP request. */
   handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
   /** For other transports: the steps of one operation. */
@@ -139,24 +144,24 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxRequestBodySize: false,
     logging: false,
   });
+  const execute = (
+    { document, operationName, variables }: DirectOperation,
+    context: TransportContext,
+  ): Promise<ExecutionResult> => {
+    const contextValue = { ...context, audit, dependencies };
+    const args = { schema, document, operationName, variableValues: variables, contextValue };
+    return operations.execute(args).catch((error: unknown) => {
+      const errors = mapAllAndLog(error, context.requestId, log);
+      operationLog.logRefusal(context, errors);
+      return { errors };
+    });
+  };
   return {
     gate,
     documents,
-    post: createDirectPost({
-      path: GRAPHQL_PATH,
-      gate,
-      documents,
-      known,
-      execute: ({ document, operationName, variables }, context) => {
-        const contextValue = { ...context, audit, dependencies };
-        const args = { schema, document, operationName, variableValues: variables, contextValue };
-        return operations.execute(args).catch((error: unknown) => {
-          const errors = mapAllAndLog(error, context.requestId, log);
-          operationLog.logRefusal(context, errors);
-          return { errors };
-        });
-      },
-    }),
+    post: createDirectPost({ path: GRAPHQL_PATH, gate, documents, known, execute }),
+    ask: createAsk(schema, execute),
+    chargeCpu: options.rateLimits.chargeCpu,
     async handle(request, response, context) {
       await yoga.handle(request, response, context);
     },

@@ -17,7 +17,8 @@ const MAX_AT_A_TIME = 2;
 const BROTLI_QUALITY = 4;
 const GZIP_LEVEL = 4;
 
-const COMPRESSIBLE = /^(application\/json|application\/graphql-response\+json|text\/html)\b/;
+const COMPRESSIBLE =
+  /^(application\/json|application\/graphql-response\+json|text\/(html|css|csv|javascript)|image\/svg\+xml)(;|$)/;
 
 type Encoding = 'br' | 'gzip';
 type Answer = Pick<ServerResponse, 'writeHead' | 'write' | 'end'>;

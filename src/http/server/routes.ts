@@ -1,10 +1,11 @@
 /**
  * The route table.
  *
- *   /                             the public page of live retirements
+ *   /, /projects, …               the public pages, which say themselves which paths are theirs
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
  *   /api/webhooks/payout-settled  the ramp provider's notices
+ *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
  *   /metrics                      Prometheus, for private addresses and operators
  */
@@ -22,8 +23,9 @@ import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
+import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
-import { answerLivePage } from '../pages/livePage.ts';
+import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
 import { readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { newContext } from '../graphql/transportContext.ts';
@@ -46,6 +48,8 @@ export interface RouteOptions {
   pipeline: Pipeline;
   /** Null where there is no GraphiQL. */
   graphiql: GraphiqlPage | null;
+  /** Null for a server of the API alone. */
+  pages: PublicPages | null;
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** Whether this instance may receive traffic. The checks are public. */
   readiness: () => Promise<Readiness>;
@@ -53,6 +57,8 @@ export interface RouteOptions {
   metrics?: MetricsPage;
   /** For metrics. */
   observeDelivery?: (hook: keyof typeof HOOK_PATHS, outcome: DeliveryOutcome) => void;
+  /** Null where there are no transparency logs. */
+  readLogFile: ReadLogFile | null;
   clock: Clock;
   log: Pick<Logger, 'error' | 'warn'>;
 }
@@ -81,8 +87,13 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     return [HOOK_PATHS[name], hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
   };
   const readiness = keepAnswer(READINESS_KEPT_MS, options.clock, options.readiness);
+  const answerOther: Route = async (exchange) => {
+    const { pages } = options;
+    if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, options);
+    else if (pages !== null && isForBrowser(exchange.request)) answerNoPage(exchange, pages);
+    else await answerNotFound(exchange);
+  };
   const routes = new Map<string, Route>([
-    ['/', page(pipeline, ({ response }) => answerLivePage(response))],
     hook('retirements'),
     hook('payoutSettled'),
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
@@ -98,11 +109,17 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
         return;
       }
       exchange.prepare();
-      await (routes.get(path) ?? answerNotFound)(exchange);
+      await (routes.get(path) ?? logRoute(path, options) ?? answerOther)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
   };
+}
+
+/** Tiles are read from the database: they count like requests. */
+function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
+  if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
+  return page(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
 }
 
 export function pathOf(request: IncomingMessage): string {
@@ -175,6 +192,11 @@ function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHa
 
 function answerReadiness(response: ServerResponse, { isReady, checks }: Readiness): void {
   answerJson(response, isReady ? 200 : 503, { status: isReady ? 'ready' : 'not ready', checks });
+}
+
+/** Programs get JSON, as everywhere else. */
+function isForBrowser({ method, headers }: IncomingMessage): boolean {
+  return (method === 'GET' || method === 'HEAD') && headers.accept?.includes('text/html') === true;
 }
 
 async function answerNotFound({ response }: Exchange): Promise<void> {

@@ -3,7 +3,7 @@
  */
 import { and, arrayOverlaps, eq, gt, isNotNull, isNull, lte, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { apiKeys } from '../../db/tables/index.ts';
 import type { ApiKeyRow } from '../../identity/apiKeys.ts';
 import type { Role } from '../../identity/roles.ts';
@@ -28,18 +28,12 @@ interface ApiKeyFilter {
   expiresUntil?: bigint | null | undefined;
 }
 
-export async function listApiKeys(
+export function listApiKeys(
   deps: Needs<'db'>,
   filter: ApiKeyFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<ApiKeyRow[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(apiKeys)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, apiKeys, NEWEST_FIRST, page, matching(filter));
 }
 
 export function countApiKeys(deps: Needs<'db'>, filter: ApiKeyFilter): Promise<number> {

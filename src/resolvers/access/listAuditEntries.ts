@@ -4,7 +4,7 @@
 import { and, arrayOverlaps, eq, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm';
 import type { ErrorCode } from '../../lib/errors.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { auditEntries } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -42,18 +42,12 @@ interface AuditFilter {
   until?: bigint | null | undefined;
 }
 
-export async function listAuditEntries(
+export function listAuditEntries(
   deps: Needs<'db'>,
   filter: AuditFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<AuditEntry[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(auditEntries)
-    .where(and(where, ...conditions(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, auditEntries, NEWEST_FIRST, page, and(...conditions(filter)));
 }
 
 export async function findAuditEntry(deps: Needs<'db'>, id: string): Promise<AuditEntry | null> {

@@ -3,7 +3,7 @@
  */
 import { and, eq, gt, sql } from 'drizzle-orm';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { tokenRevocations } from '../../db/tables/index.ts';
 import type { TokenRevocationRow } from '../../identity/tokenRevocations.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -20,18 +20,12 @@ interface TokenRevocationFilter {
   subjects?: readonly string[] | null | undefined;
 }
 
-export async function listTokenRevocations(
+export function listTokenRevocations(
   deps: Needs<'db'>,
   filter: TokenRevocationFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<TokenRevocationRow[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(tokenRevocations)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, tokenRevocations, NEWEST_FIRST, page, matching(filter));
 }
 
 export function countTokenRevocations(deps: Needs<'db'>, filter: TokenRevocationFilter): Promise<number> {

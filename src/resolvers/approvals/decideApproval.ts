@@ -111,13 +111,15 @@ async function requireRequest(deps: { db: Pick<Db | Tx, 'select'> }, id: string)
 }
 
 function notFound(id: string): DomainError {
-  return new DomainError('NOT_FOUND', `There is no request for approval ${id}.`, { field: 'input.id' });
+  return new DomainError('NOT_FOUND', `There is no request for approval ${id}.`, {
+    field: 'input.approvalRequestId',
+  });
 }
 
 function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {
   const by = decidedBy === null ? '' : ` by ${decidedBy}`;
   return new DomainError('CONFLICT', `The request for approval is ${state}${by}, not AWAITING.`, {
-    field: 'input.id',
+    field: 'input.approvalRequestId',
   });
 }
 
@@ -125,6 +127,6 @@ function changedMeanwhile(): DomainError {
   return new DomainError(
     'CONFLICT',
     'What the request is about has changed since it was made: withdraw it, look again, and ask for approval of a new decision.',
-    { field: 'input.id' },
+    { field: 'input.approvalRequestId' },
   );
 }

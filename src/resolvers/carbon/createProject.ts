@@ -4,7 +4,7 @@
  *   request ─▶ project DEPLOYING + deploy intent (one transaction)
  *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ OPEN, inventory opened
  *
- * The effects of the two network calls are in projectEffects.ts.
+ * The effects of the two network calls are in ../core/tokenEffects.ts and projectToken.ts.
  */
 import { createHmac } from 'node:crypto';
 import { TransactionRollbackError } from 'drizzle-orm';

@@ -1,7 +1,8 @@
 /**
  * Finds credit transfers by their ids.
  */
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { findByIds } from '../../db/findByIds.ts';
 import { creditTransfers } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 
@@ -12,13 +13,9 @@ export async function findCreditTransfer(deps: Needs<'db'>, id: string): Promise
   return found ?? null;
 }
 
-export async function findCreditTransfers(
+export function findCreditTransfers(
   deps: Needs<'db'>,
   ids: readonly string[],
 ): Promise<Map<string, CreditTransfer>> {
-  const found = await deps.db
-    .select()
-    .from(creditTransfers)
-    .where(inArray(creditTransfers.id, [...ids]));
-  return new Map(found.map((transfer) => [transfer.id, transfer]));
+  return findByIds(deps.db, creditTransfers, ids);
 }

@@ -1,7 +1,8 @@
 /**
  * Finds purchases by their ids.
  */
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { findByIds } from '../../db/findByIds.ts';
 import { purchases } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Purchase } from './purchase.ts';
@@ -11,13 +12,6 @@ export async function findPurchase(deps: Needs<'db'>, id: string): Promise<Purch
   return purchase ?? null;
 }
 
-export async function findPurchases(
-  deps: Needs<'db'>,
-  ids: readonly string[],
-): Promise<Map<string, Purchase>> {
-  const found = await deps.db
-    .select()
-    .from(purchases)
-    .where(inArray(purchases.id, [...ids]));
-  return new Map(found.map((purchase) => [purchase.id, purchase]));
+export function findPurchases(deps: Needs<'db'>, ids: readonly string[]): Promise<Map<string, Purchase>> {
+  return findByIds(deps.db, purchases, ids);
 }

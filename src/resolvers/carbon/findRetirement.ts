@@ -1,12 +1,13 @@
 /**
  * Finds retirements and the transactions of a subject.
  */
-import { and, asc, eq, inArray, or } from 'drizzle-orm';
+import { and, asc, eq, or } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
+import { findByIds } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { byId, type SubjectKind } from '../core/subjectFollower.ts';
+import type { SubjectKind } from '../core/subjectFollower.ts';
 
 export type Retirement = typeof retirements.$inferSelect;
 
@@ -33,13 +34,7 @@ async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirem
 
 /** Retirements, as they are followed. */
 export const FOLLOWED_RETIREMENTS: SubjectKind<Retirement> = {
-  readMany: async (db, ids) =>
-    byId(
-      await db
-        .select()
-        .from(retirements)
-        .where(inArray(retirements.id, [...ids])),
-    ),
+  readMany: (db, ids) => findByIds(db, retirements, ids),
   isFinal: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
   hidden: [],
 };

@@ -32,6 +32,11 @@ export function feedCursor(record: Pick<FeedRecord, 'position'>): string {
   return record.position.toString();
 }
 
+/** The cursor of the latest event: following after it gives every later one. */
+export async function latestCursor({ db }: Needs<'db'>): Promise<string> {
+  return feedCursor({ position: await readHead(db) });
+}
+
 async function parseCursor(deps: Needs<'db'>, after: string): Promise<bigint> {
   const position = /^(0|[1-9]\d{0,18})$/.test(after) ? BigInt(after) : null;
   // A cursor beyond the head would wait forever and look like a quiet feed.

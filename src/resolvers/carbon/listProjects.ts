@@ -3,12 +3,19 @@
  */
 import { and, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetOrder, type KeysetPage } from '../../db/keyset.ts';
+import {
+  countRows,
+  listRows,
+  type KeysetCursor,
+  type KeysetOrder,
+  type KeysetPage,
+} from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { Project } from './findProject.ts';
+import { assetKeyOf, type Project } from './findProject.ts';
 
 interface ProjectFilter {
+  assetIds?: readonly string[] | null | undefined;
   countryCodes?: readonly string[] | null | undefined;
   vintageYears?: readonly number[] | null | undefined;
   projectTypes?: readonly string[] | null | undefined;
@@ -34,19 +41,13 @@ const ORDERS = {
 
 export type ProjectOrder = keyof typeof ORDERS;
 
-export async function listProjects(
+export function listProjects(
   deps: Needs<'db'>,
   filter: ProjectFilter,
   order: ProjectOrder,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Project[]> {
-  const { where, orderBy } = keyset(ORDERS[order], page);
-  return deps.db
-    .select()
-    .from(projects)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, projects, ORDERS[order], page, matching(filter));
 }
 
 export function countProjects(deps: Needs<'db'>, filter: ProjectFilter): Promise<number> {
@@ -59,6 +60,7 @@ function matching(filter: ProjectFilter): SQL | undefined {
     WHERE a.project_id = ${projects.id} AND a.kind = 'inventory' AND a.balance >= ${min})`;
   const buyable = sql`(${projects.state} = 'OPEN' AND ${unsold(1n)})`;
   return and(
+    isAmong(projects.assetKey, filter.assetIds?.map(assetKeyOf)),
     isAmong(projects.countryCode, filter.countryCodes),
     isAmong(projects.vintageYear, filter.vintageYears),
     isAmong(projects.projectType, filter.projectTypes),

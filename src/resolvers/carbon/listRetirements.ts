@@ -3,7 +3,7 @@
  */
 import { and, inArray, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { projects, retirements } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Retirement } from './findRetirement.ts';
@@ -29,18 +29,12 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export async function listRetirements(
+export function listRetirements(
   deps: ListNeeds,
   filter: RetirementFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Retirement[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(retirements)
-    .where(and(where, matching(deps, filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, retirements, NEWEST_FIRST, page, matching(deps, filter));
 }
 
 export function countRetirements(deps: ListNeeds, filter: RetirementFilter): Promise<number> {

@@ -19,6 +19,7 @@ import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
 import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
 import type { SubjectFollower } from './subjectFollower.ts';
+import type { TransparencyLogs } from '../../transparency/logs.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import type { PayoutAccounts } from '../warehouse/offRamp/payoutAccount.ts';
 
@@ -31,6 +32,8 @@ export interface Dependencies {
   clockControl: ClockControl | null;
   /** Where mints go: the address that the custody signer burns from. */
   treasuryAddress: string;
+  /** What is proved to have happened, to everyone. */
+  logs: TransparencyLogs;
   submission: SubmissionDependencies;
   /** Notified with a subject's id when its state changed. */
   subjects: ChangeSignal;

@@ -182,12 +182,6 @@ async function* follow(
   }
 }
 
-export function byId<Subject extends { id: string }>(
-  subjects: readonly Subject[],
-): ReadonlyMap<string, Subject> {
-  return new Map(subjects.map((subject) => [subject.id, subject]));
-}
-
 function shownOf(kind: Followed['kind'], subject: { id: string }): string {
   const hidden: readonly string[] = kind.hidden;
   return JSON.stringify(subject, (name, value: unknown) => {

@@ -14,7 +14,7 @@ import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { awaitSubject } from '../core/awaitSubject.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
-import { stateOfRefusedDeploy } from '../core/refusedDeploy.ts';
+import { deployEffects } from '../core/deployEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
 type DeployNeeds = Needs<keyof RecordNeeds | 'subjects' | 'mutationWaitMs'>;
@@ -129,28 +129,17 @@ async function requireDeployment(deps: Needs<'db'>, id: string): Promise<Settlem
   return deployment;
 }
 
-/** Effects of the deploy's outcome. */
-export function deploySettlementEffects(): Effects {
-  const update = async (
-    tx: Tx,
-    id: string,
-    values: Partial<typeof settlementDeployments.$inferInsert>,
-  ): Promise<void> => {
-    await tx.update(settlementDeployments).set(values).where(eq(settlementDeployments.id, id));
-  };
-  return {
-    async succeeded(tx, { subjectId }, { result, txHash }) {
-      if (result.kind !== 'deployed') throw new Error(`a deploy returned ${result.kind}`);
-      const settlementAddress = result.contractAddress;
-      await update(tx, subjectId, { state: 'DEPLOYED', settlementAddress, txHash, refusalMessage: null });
-    },
-    async refused(tx, { subjectId }, refusal) {
-      const state = stateOfRefusedDeploy(refusal);
-      await update(tx, subjectId, { state, refusalMessage: refusal.message });
-      return state;
-    },
-    needsReview: (tx, { subjectId }, reason) =>
-      update(tx, subjectId, { state: 'NEEDS_REVIEW', refusalMessage: reason }),
-    resumed: (tx, { subjectId }) => update(tx, subjectId, { state: 'DEPLOYING', refusalMessage: null }),
-  };
-}
+export const settlementDeployEffects: Effects = deployEffects({
+  async setState(tx, id, state, refusalMessage) {
+    await tx
+      .update(settlementDeployments)
+      .set({ state, refusalMessage })
+      .where(eq(settlementDeployments.id, id));
+  },
+  async deployed(tx, id, { address, txHash }) {
+    await tx
+      .update(settlementDeployments)
+      .set({ state: 'DEPLOYED', settlementAddress: address, txHash, refusalMessage: null })
+      .where(eq(settlementDeployments.id, id));
+  },
+});

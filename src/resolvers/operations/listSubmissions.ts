@@ -3,7 +3,7 @@
  */
 import { and, eq, type SQL } from 'drizzle-orm';
 import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
@@ -29,18 +29,12 @@ interface SubmissionFilter {
   until?: bigint | null | undefined;
 }
 
-export async function listSubmissions(
+export function listSubmissions(
   deps: Needs<'db'>,
   filter: SubmissionFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Submission[]> {
-  const { where, orderBy } = keyset(OLDEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(submissions)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, submissions, OLDEST_FIRST, page, matching(filter));
 }
 
 export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): Promise<number> {

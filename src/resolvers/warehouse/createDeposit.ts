@@ -4,7 +4,7 @@
  *   request ─▶ receipt DEPLOYING + deploy intent (one transaction)
  *           ─▶ deploy landed ─▶ MINTING + mint intent ─▶ mint final ─▶ ACTIVE
  *
- * The effects of the two network calls are in receiptEffects.ts.
+ * The effects of the two network calls are in ../core/tokenEffects.ts and receiptToken.ts.
  */
 import { createHmac } from 'node:crypto';
 import { eq, max } from 'drizzle-orm';

@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, isNull } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { receiptPledges } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -68,18 +68,12 @@ const matching = ({ receiptId, lenderId }: PledgeFilter) =>
     lenderId === undefined ? undefined : eq(receiptPledges.lenderId, lenderId),
   );
 
-export async function listPledges(
+export function listPledges(
   deps: Needs<'db'>,
   filter: PledgeFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<ReceiptPledge[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(receiptPledges)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, receiptPledges, NEWEST_FIRST, page, matching(filter));
 }
 
 export function countPledges(deps: Needs<'db'>, filter: PledgeFilter): Promise<number> {

@@ -1,7 +1,8 @@
 /**
  * Finds warehouse receipts by id or token address.
  */
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
+import { findByIds } from '../../db/findByIds.ts';
 import { receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -23,15 +24,11 @@ export async function findReceiptById(deps: Pick<Finder, 'db'>, id: string): Pro
   return receipt ?? null;
 }
 
-export async function findReceiptsByIds(
+export function findReceiptsByIds(
   deps: Pick<Finder, 'db'>,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, Receipt>> {
-  const rows = await deps.db
-    .select()
-    .from(receipts)
-    .where(inArray(receipts.id, [...ids]));
-  return new Map(rows.map((receipt) => [receipt.id, receipt]));
+  return findByIds(deps.db, receipts, ids);
 }
 
 export async function findReceiptByToken(

@@ -6,7 +6,7 @@
 import { and, eq, inArray, notInArray, sql, sum, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { issuanceCaps, offRampSessions, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -153,13 +153,7 @@ export async function listIssuanceCaps(
   filter: IssuanceCapFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<IssuanceCap[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  const found = await db
-    .select()
-    .from(issuanceCaps)
-    .where(and(where, matching(filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  const found = await listRows(db, issuanceCaps, NEWEST_FIRST, page, matching(filter));
   return withOutstanding(db, found);
 }
 

@@ -3,7 +3,7 @@
  */
 import { and, eq, exists, gte, inArray, isNull, lt, notExists, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isWithin } from '../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Receipt } from './findReceipt.ts';
@@ -48,18 +48,12 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export async function listReceipts(
+export function listReceipts(
   deps: ListNeeds,
   filter: ReceiptFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Receipt[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(receipts)
-    .where(and(where, matching(deps, filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, receipts, NEWEST_FIRST, page, matching(deps, filter));
 }
 
 export function countReceipts(deps: ListNeeds, filter: ReceiptFilter): Promise<number> {

@@ -46,7 +46,7 @@ const ApprovalOperationEnum = builder.enumType('ApprovalOperation', {
   ) as Record<string, { value: ApprovalOperation; description: string }>,
 });
 
-const ApprovalStateEnum = builder.enumType('ApprovalState', {
+const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
   description: 'State of a request for approval.',
   values: {
     AWAITING: { description: 'Nothing is done yet: a second person decides.' },
@@ -156,7 +156,7 @@ function subjectOf(dependencies: Dependencies, { operation, subjectId }: Approva
   }
 }
 
-/** The field `approval` of each payload whose mutation can need one. */
+/** The field `approvalRequest` of each payload whose mutation can need one. */
 export const APPROVAL = {
   type: ApprovalRequestRef,
   nullable: true,

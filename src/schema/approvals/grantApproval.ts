@@ -12,7 +12,7 @@ import { runApproved } from './runApproved.ts';
 const GrantApprovalInput = builder.inputType('GrantApprovalInput', {
   description: 'What to approve.',
   fields: (t) => ({
-    id: t.globalID({
+    approvalRequestId: t.globalID({
       for: ApprovalRequestRef,
       required: true,
       description: 'The `id` of a request in state AWAITING.',
@@ -25,7 +25,7 @@ const GrantApprovalPayload = builder
   .implement({
     description: 'The request, approved. What was done is its `subject`, in the state reached.',
     fields: (t) => ({
-      approval: t.expose('approval', {
+      approvalRequest: t.expose('approval', {
         ...APPROVAL,
         nullable: false,
         description: 'The request for approval.',
@@ -45,11 +45,14 @@ builder.mutationField('grantApproval', (t) =>
     type: GrantApprovalPayload,
     nullable: true,
     args: { input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request.' }) },
-    recordedInput: { subjects: ['id'] },
-    safeWithoutKey: 'a request is decided once',
+    recordedInput: { subjects: ['approvalRequestId'] },
+    safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
-      approval: await grantApproval(dependencies, requireCaller(caller), input.id.id, (request, grant) =>
-        runApproved(dependencies, request, grant),
+      approval: await grantApproval(
+        dependencies,
+        requireCaller(caller),
+        input.approvalRequestId.id,
+        (request, grant) => runApproved(dependencies, request, grant),
       ),
     }),
   }),

@@ -11,7 +11,7 @@ import { APPROVAL, ApprovalRequestRef } from './approvalRequest.ts';
 const WithdrawApprovalInput = builder.inputType('WithdrawApprovalInput', {
   description: 'What to withdraw.',
   fields: (t) => ({
-    id: t.globalID({
+    approvalRequestId: t.globalID({
       for: ApprovalRequestRef,
       required: true,
       description: 'The `id` of a request in state AWAITING.',
@@ -24,7 +24,7 @@ const WithdrawApprovalPayload = builder
   .implement({
     description: 'The request, withdrawn.',
     fields: (t) => ({
-      approval: t.expose('approval', {
+      approvalRequest: t.expose('approval', {
         ...APPROVAL,
         nullable: false,
         description: 'The request for approval.',
@@ -42,10 +42,10 @@ builder.mutationField('withdrawApproval', (t) =>
     type: WithdrawApprovalPayload,
     nullable: true,
     args: { input: t.arg({ type: WithdrawApprovalInput, required: true, description: 'The request.' }) },
-    recordedInput: { subjects: ['id'] },
-    safeWithoutKey: 'a request is decided once',
+    recordedInput: { subjects: ['approvalRequestId'] },
+    safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
-      approval: await withdrawApproval(dependencies, requireCaller(caller), input.id.id, {
+      approval: await withdrawApproval(dependencies, requireCaller(caller), input.approvalRequestId.id, {
         isOperator: isOperator(caller),
       }),
     }),

@@ -95,7 +95,7 @@ const CreateProjectPayload = builder.objectRef<Answer>('CreateProjectPayload').i
       nullable: true,
       description: 'The project; null while it awaits approval.',
     }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -104,7 +104,7 @@ builder.mutationField('createProject', (t) =>
     ...forRoles(
       ['developer', 'operator'],
       'Issues verified credits: deploys a token (symbol CARB) and mints the whole quantity into custody. Waits for the ' +
-        'network up to a limit, then returns the state reached. A large quantity may need approval (`approval`). Errors: CONFLICT when the same reference and ' +
+        'network up to a limit, then returns the state reached. A large quantity may need approval (`approvalRequest`). Errors: CONFLICT when the same reference and ' +
         'vintage are issued with other details, IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
     ),
     type: CreateProjectPayload,

@@ -4,7 +4,15 @@
 import { countProjects, listProjects, projectCursor } from '../../resolvers/carbon/listProjects.ts';
 import type { ProjectOrder } from '../../resolvers/carbon/listProjects.ts';
 import { forPublic } from '../core/access.ts';
-import { FILTER_RULE, filterList, fromTime, labelList, oneOf, untilTime } from '../core/filters.ts';
+import {
+  assetIdList,
+  FILTER_RULE,
+  filterList,
+  fromTime,
+  labelList,
+  oneOf,
+  untilTime,
+} from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { ProjectRef, ProjectStateEnum } from './project.ts';
@@ -12,6 +20,10 @@ import { ProjectRef, ProjectStateEnum } from './project.ts';
 const ProjectFilterInput = builder.inputType('ProjectFilter', {
   description: `A project ${FILTER_RULE}`,
   fields: (t) => ({
+    assetIds: t.stringList({
+      validate: { schema: assetIdList },
+      description: oneOf('With one of these asset ids; letter case and white space make no difference'),
+    }),
     countryCodes: t.field({
       type: ['CountryCode'],
       validate: { schema: filterList<string>() },

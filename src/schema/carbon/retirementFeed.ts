@@ -2,7 +2,12 @@
  * retirementFeed: every retirement, replayed from a cursor and then live.
  */
 import type { FeedRecord } from '../../feed/followFeed.ts';
-import { FEED_START, feedCursor, followRetirements } from '../../resolvers/carbon/followRetirements.ts';
+import {
+  FEED_START,
+  feedCursor,
+  followRetirements,
+  latestCursor,
+} from '../../resolvers/carbon/followRetirements.ts';
 import { forPublic } from '../core/access.ts';
 import { endableStream } from '../core/endableStream.ts';
 import { builder } from '../core/builder.ts';
@@ -24,6 +29,17 @@ const RetirementFeedEvent = builder.objectRef<FeedRecord>('RetirementFeedEvent')
     }),
   }),
 });
+
+builder.queryField('retirementFeedCursor', (t) =>
+  t.string({
+    ...forPublic(
+      `The cursor of the latest event of the feed, "${FEED_START}" when there is none. A client that asks for it, then reads a list, ` +
+        'and then follows `retirementFeed` after it misses nothing; what it gets twice has the same `id`.',
+    ),
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => latestCursor(dependencies),
+  }),
+);
 
 builder.subscriptionField('retirementFeed', (t) =>
   t.field({

@@ -52,6 +52,12 @@ builder.node(RetirementRecordRef, {
       description:
         'The hash of the burn. The record does not contain it: null until the platform or the indexer supplies it.',
     }),
+    leafIndex: t.int({
+      description:
+        'Its leaf in the transparency log of retirements, from 0: what it is looked up by there. It is in the log a few seconds ' +
+        'after it is here, see `transparencyLogs`.',
+      resolve: ({ position }) => Number(position) - 1,
+    }),
     project: t.field({
       type: ProjectRef,
       description: 'The project whose credits were retired.',

@@ -2,7 +2,7 @@
  * The form of every list's filter, stated once: plural members take lists, times are from … until, amounts min … max.
  */
 import { z } from 'zod';
-import { buyerId, keyword, label, type TextRule } from './text.ts';
+import { assetId, buyerId, keyword, label, type TextRule } from './text.ts';
 
 const MAX_VALUES = 100;
 const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
@@ -24,6 +24,8 @@ function textList(rule: TextRule): z.ZodType<string[], string[]> {
 export const subjectList = textList(buyerId);
 /** Kinds and types, whose spelling must match. */
 export const labelList = textList(label);
+/** A verification body's reference and a year. */
+export const assetIdList = textList(assetId);
 /** Codes, names of fields, ids. */
 export const keywordList = textList(keyword);
 

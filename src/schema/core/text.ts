@@ -57,6 +57,8 @@ function lengthProblem(
 export const beneficiary = text({ maxBytes: 256 });
 /** In a public register; as public as the beneficiary. */
 export const beneficiaryId = text({ maxBytes: 128 });
+/** A verification body's reference of 128 bytes and a year. */
+export const assetId = text({ maxBytes: 140 });
 /** Of a retired tonne: an asset id of 128 bytes and a year, and a number. */
 export const serialNumber: TextRule = text({ maxBytes: 160 }).refine((serial) => /.-\d{6,19}$/.test(serial), {
   error: 'must be a serial number, such as VCS-1-2024-000041',

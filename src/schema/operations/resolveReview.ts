@@ -64,7 +64,7 @@ const ResolveReviewPayload = builder.objectRef<Answer>('ResolveReviewPayload').i
   description: 'The submission after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
     submission: t.expose('submission', { type: SubmissionRef, description: 'The submission.' }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -72,7 +72,7 @@ builder.mutationField('resolveReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves a submission that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
+      'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveReviewPayload,
     nullable: true,

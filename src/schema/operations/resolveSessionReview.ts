@@ -41,7 +41,7 @@ const ResolveSessionReviewPayload = builder.objectRef<Answer>('ResolveSessionRev
   description: 'The off-ramp session after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
     offRampSession: t.expose('session', { type: OffRampSessionRef, description: 'The off-ramp session.' }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -49,7 +49,7 @@ builder.mutationField('resolveSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves an off-ramp session that needs review. May need approval (`approval`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
+      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
         'does not fit what the network shows, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSessionReviewPayload,

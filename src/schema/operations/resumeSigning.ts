@@ -30,7 +30,7 @@ const ResumeSigningPayload = builder.objectRef<Answer>('ResumeSigningPayload').i
   description: 'The halt that was ended, or that lasts while its end awaits approval.',
   fields: (t) => ({
     haltedBecause: t.exposeString('haltedBecause', { description: 'Why signing had stopped.' }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -40,7 +40,7 @@ builder.mutationField('resumeSigning', (t) =>
       ['operator'],
       'Signs transactions again after signing stopped because custody’s key was used elsewhere, the database is an old ' +
         'copy, or the network was rolled back. Signing resumes without action once a reconciliation proves that books and network agree, so this mutation is ' +
-        'for when they never will. What was unsigned stays under review: decide each with `resolveReview`. May need approval (`approval`). Errors: CONFLICT ' +
+        'for when they never will. What was unsigned stays under review: decide each with `resolveReview`. May need approval (`approvalRequest`). Errors: CONFLICT ' +
         '(not halted, or transactions that had landed are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,

@@ -42,7 +42,7 @@ const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessio
       description: 'Its status.',
       resolve: ({ session }) => session.status,
     }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
   }),
 });
 
@@ -51,7 +51,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
     ...forRoles(
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
-        'SETTLED, FAILED and REFUNDED may need approval (`approval`). ' +
+        'SETTLED, FAILED and REFUNDED may need approval (`approvalRequest`). ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
     ),
     type: SetManualSessionStatusPayload,

@@ -135,7 +135,7 @@ const CreateDepositPayload = builder.objectRef<Answer>('CreateDepositPayload').i
       nullable: true,
       description: 'The receipt; null for a dry run, and while it awaits approval.',
     }),
-    approval: t.expose('approval', APPROVAL),
+    approvalRequest: t.expose('approval', APPROVAL),
     dryRun: t.expose('dryRun', {
       type: DepositDryRunRef,
       nullable: true,
@@ -150,7 +150,7 @@ builder.mutationField('createDeposit', (t) =>
       (args: { input: { warehouseId: string } }) => args.input.warehouseId,
       'Confirms a deposit: deploys a receipt token (symbol WHR) that expires 180 days later, and mints its kilograms to ' +
         'the farmer. Waits for the network for a limited time, then returns the state reached. A large quantity may need ' +
-        'approval (`approval`). Errors: BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, ' +
+        'approval (`approvalRequest`). Errors: BAD_USER_INPUT, ISSUANCE_CAP_EXCEEDED, ' +
         'IDEMPOTENCY_CONFLICT, LEDGER_REJECTED.',
     ),
     type: CreateDepositPayload,

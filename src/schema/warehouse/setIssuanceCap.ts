@@ -33,7 +33,7 @@ const SetIssuanceCapPayload = builder
   .implement({
     description: 'The cap in force.',
     fields: (t) => ({
-      cap: t.expose('cap', {
+      issuanceCap: t.expose('cap', {
         type: IssuanceCapRef,
         nullable: true,
         description: 'The cap; null when it was removed.',
@@ -52,7 +52,7 @@ builder.mutationField('setIssuanceCap', (t) =>
     nullable: true,
     args: { input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The cap.' }) },
     recordedInput: { subjects: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
-    safeWithoutKey: 'the same cap again changes nothing',
+    safeWithoutKey: 'the same cap again is the same cap',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
       cap: await setIssuanceCap(dependencies, subjectOf(caller), {
         ...input,

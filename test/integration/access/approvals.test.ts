@@ -34,7 +34,7 @@ const third = { role: 'operator', subject: 'third' } as const;
 const dev = { role: 'developer', subject: 'dev' } as const;
 
 const APPROVAL =
-  'approval { id state requestedBy decidedBy operation input { name value } subject { __typename } }';
+  'approval: approvalRequest { id state requestedBy decidedBy operation input { name value } subject { __typename } }';
 interface Approval {
   id: string;
   state: string;
@@ -59,7 +59,7 @@ const DEPOSIT = [
 
 const decideOn = (field: 'grant' | 'withdraw', { id }: { id: string }, caller: TestCaller) =>
   market.send<Record<string, Decided>>(
-    `mutation ($id: ID!) { ${field}Approval(input: { id: $id }) { ${APPROVAL} } }`,
+    `mutation ($id: ID!) { ${field}Approval(input: { approvalRequestId: $id }) { ${APPROVAL} } }`,
     { id },
     caller,
   );
@@ -205,7 +205,8 @@ describe('the second person', () => {
     };
     const withKey = (bearer: string, id: string) =>
       askOver('http', market.url, {
-        query: 'mutation ($id: ID!) { grantApproval(input: { id: $id }) { approval { state } } }',
+        query:
+          'mutation ($id: ID!) { grantApproval(input: { approvalRequestId: $id }) { approval: approvalRequest { state } } }',
         variables: { id },
         bearer,
       });
@@ -215,7 +216,8 @@ describe('the second person', () => {
 
     const robot = await makeKey(admin, 'robot');
     const asked = await askOver('http', market.url, {
-      query: 'mutation ($input: CreateProjectInput!) { createProject(input: $input) { approval { id } } }',
+      query:
+        'mutation ($input: CreateProjectInput!) { createProject(input: $input) { approval: approvalRequest { id } } }',
       variables: { input: { ...projectInput({ quantityCO2e: 2_000 }), idempotencyKey: randomUUID() } },
       bearer: robot,
     });
@@ -355,8 +357,8 @@ describe('a payout', () => {
     await changePastRules(market.database, stranded);
     const id = Buffer.from(`OffRampSession:${session.id}`).toString('base64url');
     const asked = await market.send<Record<string, Decided & { session: { state: string } }>>(
-      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session { state } ${APPROVAL} } }`,
-      { input: { id, decision: 'REFUND', reason: 'they paid nothing' } },
+      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
+      { input: { offRampSessionId: id, decision: 'REFUND', reason: 'they paid nothing' } },
       first,
     );
     const { approval, session: unchanged } = payloadOf(asked);

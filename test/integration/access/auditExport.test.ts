@@ -8,6 +8,8 @@ import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
+import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
+import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
 import { HISTORY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/history.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
@@ -45,7 +47,9 @@ async function write(writerId: string, startedAt: Date | undefined, outcome: str
 
 async function contradictions(): Promise<string[]> {
   const found = await Promise.all(
-    HISTORY_CONTRADICTIONS.map(({ query }) => database.handle.sql.unsafe(query)),
+    [...HISTORY_CONTRADICTIONS, ...TRANSPARENCY_CONTRADICTIONS].map(({ query }) =>
+      database.handle.sql.unsafe(query),
+    ),
   );
   return found.flat().map(({ message }) => String(message));
 }
@@ -69,6 +73,18 @@ it('exports the first entries of each process, then removes them, and can be pro
     [1, 2, 3],
     [1, 2, 3],
   ]);
+
+  // Their hashes have to be in the transparency log.
+  const early = { db, before, path: join(folder, 'early.jsonl'), prune: true };
+  await expect(exportAuditLog(early)).rejects.toMatchObject({
+    cause: { message: expect.stringContaining('are not in the transparency log yet') },
+  });
+  const logs = createTransparencyLogs({
+    db,
+    seed: new Uint8Array(32),
+    origin: { first: 'tests.example/logs' },
+  });
+  await logs.catchUp();
 
   const path = join(folder, 'audit.jsonl');
   expect(await exportAuditLog({ db, before, path, prune: true })).toBe(3);

@@ -40,6 +40,7 @@ const LISTS: Record<string, [input: string, Members]> = {
   projects: [
     'ProjectFilter',
     {
+      assetIds: () => [null, ['VCS-NONE']],
       countryCodes: () => [['BR', 'KE'], ['BR']],
       vintageYears: () => [[2023, 2024], [2023]],
       projectTypes: () => [['other', 'REDD+'], ['REDD']],
@@ -109,11 +110,12 @@ const LISTS: Record<string, [input: string, Members]> = {
     {
       callerSubjects: () => [['nil', 'root'], ['nil']],
       apiKeyIds: () => [null, [apiKeyId]],
-      mutations: () => [['purchase', 'retire'], ['watchRetirements']],
+      fields: () => [['purchase', 'retire'], ['watchRetirements']],
       outcomes: () => [['OK', 'FAILED'], ['DRY_RUN']],
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],
-      subjectIds: () => [['nil', own.tokenAddress], ['nil']],
+      // Not 'nil': what operators ask about is in the log, too, and the other lists here are asked about that.
+      subjectIds: () => [['nil', own.tokenAddress], ['unasked']],
       requestIds: () => [null, ['nil', 'none']],
       ...TIMES,
     },

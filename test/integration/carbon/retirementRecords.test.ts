@@ -249,3 +249,20 @@ describe('retirementTotals', () => {
     expect(await totalsOf('VINTAGE')).toEqual(addUp(vintageOf).sort((a, b) => Number(b[1]) - Number(a[1])));
   });
 });
+
+it('finds a project by its asset id, whatever the letter case, and where the feed ends', async () => {
+  const assetId = projects[1]?.id.toUpperCase();
+  const { data } = await market.send(
+    `query ($assetId: String!) {
+      projects(filter: { assetIds: [$assetId] }) { nodes { id } }
+      retirementFeedCursor
+      retirementRecordsByTransaction(txHash: "0xabc") { id }
+    }`,
+    { assetId },
+  );
+  expect(data).toEqual({
+    projects: { nodes: [{ id: projects[1]?.globalId }] },
+    retirementFeedCursor: '30',
+    retirementRecordsByTransaction: [],
+  });
+});

@@ -2,6 +2,8 @@
  * A reconciliation finds each single corruption of a database, made with its rules switched off; an incremental one does
  * too, unless the corruption leaves no changed row behind.
  */
+import { randomUUID } from 'node:crypto';
+import { isNotNull, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHANGING_TABLES, readPosition } from '../../../src/reconciliation/excerpt.ts';
 import {
@@ -9,7 +11,11 @@ import {
   reconcileChanged,
   type ReconciliationReport,
 } from '../../../src/reconciliation/reconcileAll.ts';
+import { type LOG_NAMES, projects, transparencyHeads } from '../../../src/db/tables/index.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { createLogKey, parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
+import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import {
   BOOKS_CORRUPTIONS,
   CASH_OUT_CORRUPTIONS,
@@ -25,6 +31,10 @@ import {
 } from '../../support/reconciliation/carbonCorruptions.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import {
+  LAST_PURCHASE,
+  TRANSPARENCY_CORRUPTIONS,
+} from '../../support/reconciliation/transparencyCorruptions.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { createRichHistory } from '../../support/reconciliation/richHistory.ts';
 
@@ -38,6 +48,7 @@ beforeAll(async () => {
   history = await createRichHistory();
   database = await createTestDatabase({ copyOf: history });
   platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await buyOnce();
   untouched = await reconcileAll(platform.dependencies);
   restorable = await makeRestorable(database);
 }, 120_000);
@@ -70,14 +81,16 @@ describe.each([
   ['feed', FEED_CORRUPTIONS],
   ['cash-outs and receipts', CASH_OUT_CORRUPTIONS],
   ['keys and audit log', HISTORY_CORRUPTIONS],
+  ['transparency logs', TRANSPARENCY_CORRUPTIONS],
 ] as const)('%s', (_subject, corruptions: readonly Corruption[]) => {
-  it.each(corruptions)('$name', async ({ invariant, sql }) => {
+  it.each(corruptions)('$name', async ({ invariant, sql, isDeletion = isDeletionAlone(sql), isHidden }) => {
     const position = await readPosition(platform.dependencies.db);
     await restorable.corrupt(sql);
     const incremental = await reconcileChanged(platform.dependencies, position);
     const full = await reconcileAll(platform.dependencies);
     expect(newIn(full)).toContain(invariant);
-    if (!isDeletion(sql)) expect(newIn(incremental)).not.toEqual([]);
+    if (isHidden) expect(new Set(newIn(full))).toEqual(new Set([invariant]));
+    if (!isDeletion) expect(newIn(incremental)).not.toEqual([]);
   });
 });
 
@@ -89,7 +102,7 @@ function newIn(report: ReconciliationReport | null): string[] {
 }
 
 /** Nothing shows that a deleted row was there, but what still names it. */
-function isDeletion(sql: string): boolean {
+function isDeletionAlone(sql: string): boolean {
   return sql.split(';').every((statement) => /^\s*(DELETE|$)/.test(statement));
 }
 
@@ -121,3 +134,117 @@ describe('an incremental run', () => {
     expect(await reconcileChanged(platform.dependencies, { ...position, transaction })).toBeNull();
   });
 });
+
+/** A purchase that nothing comes after. */
+async function buyOnce(): Promise<void> {
+  const { db } = database.handle;
+  const [project] = await db
+    .select()
+    .from(projects)
+    .where(isNotNull(projects.tokenAddress))
+    .orderBy(projects.id);
+  const input = { buyerId: 'initech', tokenAddress: project?.tokenAddress ?? '', amountCO2e: 3n };
+  await purchase(platform.dependencies, 'initech', { ...input, idempotencyKey: randomUUID() });
+}
+
+describe('the transparency logs', () => {
+  it('have a leaf for each record and transfer, and one or two for each audit entry', async () => {
+    const { db } = database.handle;
+    const [rows] = await db.execute<Record<string, number>>(sql`
+      SELECT (SELECT count(*)::int FROM retirement_records) AS retirements, (SELECT count(*)::int FROM transfers) AS transfers,
+        (SELECT count(*)::int FROM audit_entries) AS audit`);
+    expect((await noteOf('retirements')).size).toBe(rows?.['retirements']);
+    expect((await noteOf('transfers')).size).toBe(rows?.['transfers']);
+    expect(rows?.['retirements']).toBeGreaterThan(5);
+    expect((await noteOf('audit')).size).toBeGreaterThanOrEqual(rows?.['audit'] ?? Infinity);
+  });
+
+  it('are found rewritten by a key that is not ours, which the server appends nothing to', async () => {
+    const seed = new Uint8Array(32);
+    await rewrite(
+      createTransparencyLogs({ db: database.handle.db, seed, origin: { first: 'forged.example/logs' } }),
+    );
+    const found = findingsOfLogs(await reconcileAll(platform.dependencies));
+    expect(found).toContain(
+      'the newest checkpoint of the transparency log of retirements is not signed with the key of this installation',
+    );
+    await buyOnce();
+    await expect(platform.dependencies.logs.catchUp()).rejects.toThrow(
+      /transfers is not signed with the key/,
+    );
+  });
+
+  it('are found rewritten with our own key, by a checkpoint from outside alone', async () => {
+    const kept = await noteOf('retirements');
+    await rewrite(platform.dependencies.logs);
+    expect(findingsOfLogs(await reconcileAll(platform.dependencies))).toEqual([]);
+    expect(findingsOfLogs(await reconcileAll({ ...platform.dependencies, keptCheckpoints: [kept] }))).toEqual(
+      [
+        `the transparency log of retirements was rewritten: the checkpoint that was given, of ${kept.size} leaves, has another root`,
+      ],
+    );
+  });
+
+  it('are found shorter than a checkpoint from outside, if that is ours', async () => {
+    const kept = await noteOf('transfers');
+    const forger = createLogKey(new Uint8Array(32));
+    const forged = parseCheckpoint(forger.signCheckpoint({ ...kept, size: kept.size + 1 })) as SignedNote;
+    const keptCheckpoints = [kept, forged];
+    expect(findingsOfLogs(await reconcileAll({ ...platform.dependencies, keptCheckpoints }))).toEqual([
+      'the checkpoint that was given of the transparency log of transfers is not signed with the key of this installation',
+    ]);
+    await restorable.corrupt(`${FORGET_LOGS}; DELETE FROM transfers WHERE id = ${LAST_PURCHASE}`);
+    expect(findingsOfLogs(await reconcileAll({ ...platform.dependencies, keptCheckpoints: [kept] }))).toEqual(
+      [
+        `the checkpoint that was given of the transparency log of transfers has ${kept.size} leaves, and the log ${kept.size - 1}`,
+      ],
+    );
+  });
+});
+
+describe('a copy of the database in another cluster', () => {
+  it('goes on with the log: with what was not logged yet, and with nothing twice', async () => {
+    const { db } = database.handle;
+    const { logs } = platform.dependencies;
+    const before = await noteOf('transfers');
+    await buyOnce();
+    // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
+    await restorable.corrupt(`UPDATE transfers SET written_by = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
+      UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
+    await logs.catchUp();
+    expect((await noteOf('transfers')).size).toBe(before.size + 1);
+    for (let i = 0; i < 50; i++) await db.execute(sql`SELECT pg_current_xact_id()`);
+    await buyOnce();
+    await logs.catchUp();
+    expect((await noteOf('transfers')).size).toBe(before.size + 2);
+    const report = await reconcileAll({ ...platform.dependencies, keptCheckpoints: [before] });
+    expect(findingsOfLogs(report)).toEqual([]);
+    // What is forged among the restored rows is still found.
+    await restorable.corrupt(
+      `UPDATE transfers SET created_at = created_at + interval '1 s' WHERE kind = 'issue'`,
+    );
+    expect(findingsOfLogs(await reconcileAll(platform.dependencies))).not.toEqual([]);
+  });
+});
+
+const FORGET_LOGS = `DELETE FROM transparency_tiles; DELETE FROM transparency_heads; DELETE FROM transparency_checkpoints;
+  DELETE FROM transparency_audit_writers`;
+
+/** As an administrator of the database does, who also has the program. */
+async function rewrite(logs: Platform['dependencies']['logs']): Promise<void> {
+  await restorable.corrupt(
+    `UPDATE retirement_records SET note = 'forged' WHERE position = 1; ${FORGET_LOGS}`,
+  );
+  await logs.catchUp();
+}
+
+async function noteOf(log: (typeof LOG_NAMES)[number]): Promise<SignedNote> {
+  const rows = await database.handle.db.select().from(transparencyHeads);
+  const note = parseCheckpoint(rows.find((row) => row.log === log)?.checkpoint ?? '');
+  if (note === null) throw new Error('the head is no checkpoint');
+  return note;
+}
+
+function findingsOfLogs(report: ReconciliationReport): string[] {
+  return report.findings.flatMap(({ invariant, message }) => (invariant === 'I15' ? [message] : []));
+}

@@ -20,9 +20,9 @@ afterAll(() => market.stop());
 const newWarehouse = () => `WH-${randomUUID().slice(0, 8)}`;
 
 const setCap = (warehouseId: string, limitKg: number | null, commodityType = 'Maize') =>
-  market.send<{ setIssuanceCap: { cap: Record<string, unknown> | null } }>(
+  market.send<{ setIssuanceCap: { issuanceCap: Record<string, unknown> | null } }>(
     `mutation ($input: SetIssuanceCapInput!) {
-      setIssuanceCap(input: $input) { cap { warehouseId commodityType limitKg outstandingKg setBy } } }`,
+      setIssuanceCap(input: $input) { issuanceCap { warehouseId commodityType limitKg outstandingKg setBy } } }`,
     { input: { warehouseId, commodityType, limitKg } },
     operator,
   );
@@ -48,7 +48,7 @@ const outstanding = async (warehouseId: string) => {
 
 it('lets no two deposits at once exceed the cap, and says what is left', async () => {
   const warehouseId = newWarehouse();
-  const { cap } = payloadOf(await setCap(warehouseId, 1_000));
+  const { issuanceCap: cap } = payloadOf(await setCap(warehouseId, 1_000));
   expect(cap).toEqual({
     warehouseId,
     commodityType: 'Maize',
@@ -82,7 +82,7 @@ it('counts every spelling of a commodity, and lets no other pass under its cap',
   expect(await codes('Maize grain')).toMatchObject([
     { code: 'ISSUANCE_CAP_EXCEEDED', field: 'input.commodityType', limitKg: '0' },
   ]);
-  expect(payloadOf(await setCap(warehouseId, null, 'WHITE maize'))).toEqual({ cap: null });
+  expect(payloadOf(await setCap(warehouseId, null, 'WHITE maize'))).toEqual({ issuanceCap: null });
   expect((await deposit(warehouseId, 300, { commodityType: 'Maize grain' })).errors).toEqual([]);
 });
 
@@ -102,7 +102,10 @@ it('gives back what expired, was refused or was settled, and keeps what a lowere
     .set({ state: 'EXPIRED', expiredAt: new Date() })
     .where(eq(receipts.id, expired.id));
   expect(await outstanding(warehouseId)).toMatchObject([{ outstandingKg: '1900' }]);
-  expect(payloadOf(await setCap(warehouseId, 1)).cap).toMatchObject({ limitKg: '1', outstandingKg: '1900' });
+  expect(payloadOf(await setCap(warehouseId, 1)).issuanceCap).toMatchObject({
+    limitKg: '1',
+    outstandingKg: '1900',
+  });
   expect((await deposit(warehouseId, 1)).errors[0]?.extensions.code).toBe('ISSUANCE_CAP_EXCEEDED');
   expect(await outstanding(newWarehouse())).toEqual([]);
 });

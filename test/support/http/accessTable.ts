@@ -58,6 +58,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   invariants: { who: ['operator'], query: '{ invariants { verdict } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
+  transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
   node: {
     who: null,
     query: 'query ($id: ID!) { node(id: $id) { id } }',
@@ -103,6 +104,16 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     who: null,
     query: 'query ($token: Address!) { retirementRecord(tokenAddress: $token, index: 0) { id } }',
     variables: ({ tokenAddress: token }) => ({ token }),
+  },
+  retirementFeedCursor: { who: null, query: '{ retirementFeedCursor }' },
+  retirementRecordsByTransaction: {
+    who: null,
+    query: '{ retirementRecordsByTransaction(txHash: "0x00") { index } }',
+  },
+  publicReceipt: {
+    who: null,
+    query: 'query ($token: Address!) { publicReceipt(tokenAddress: $token) { pledged } }',
+    variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
   retirementBySerial: {
     who: null,
@@ -175,7 +186,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   grantApproval: {
     who: ['operator'],
     query: mutation('grantApproval', 'GrantApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   pledgeReceipt: {
     who: ['farmer', 'operator'],
@@ -293,7 +304,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   withdrawApproval: {
     who: ['developer', 'warehouse', 'operator'],
     query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
-    variables: () => ({ input: { id: unknownId('ApprovalRequest') } }),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };

@@ -87,6 +87,8 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     clock: systemClock,
     log,
     graphiql: null,
+    readLogFile: null,
+    pages: null,
     hooks: { retirements: async () => undefined, payoutSettled: async () => undefined },
     readiness: async () => ({ isReady: true, checks: {} }),
     newRequestId: () => ids.next(),

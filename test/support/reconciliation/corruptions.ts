@@ -8,6 +8,10 @@ export interface Corruption {
   invariant: string;
   /** Statements that change at least one row each. */
   sql: string;
+  /** No row is left that has changed, and that an incremental run would look at. */
+  isDeletion?: true;
+  /** Everything else in the database is changed alike: no other invariant finds it. */
+  isHidden?: true;
 }
 
 const A_PURCHASE = `(SELECT id FROM transfers WHERE kind = 'purchase' ORDER BY id LIMIT 1)`;

@@ -2,13 +2,14 @@
  * Finding off-ramp sessions, with both of their histories: the provider's here, the network's in
  * `readTransactions` (findRetirement.ts) under the session's id.
  */
-import { and, asc, eq, inArray } from 'drizzle-orm';
+import { and, asc, eq } from 'drizzle-orm';
+import { findByIds } from '../../../db/findByIds.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import { byId, type SubjectKind } from '../../core/subjectFollower.ts';
+import type { SubjectKind } from '../../core/subjectFollower.ts';
 
 export type OffRampSession = typeof offRampSessions.$inferSelect;
 export type OffRampState = OffRampSession['state'];
@@ -23,13 +24,7 @@ export async function findOffRampSession(deps: Finder, id: string): Promise<OffR
 
 /** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
 export const FOLLOWED_SESSIONS: SubjectKind<OffRampSession> = {
-  readMany: async (db, ids) =>
-    byId(
-      await db
-        .select()
-        .from(offRampSessions)
-        .where(inArray(offRampSessions.id, [...ids])),
-    ),
+  readMany: (db, ids) => findByIds(db, offRampSessions, ids),
   isFinal: ({ state }) => state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED',
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };

@@ -3,7 +3,7 @@
  */
 import { and, eq, inArray, or, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
-import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
+import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
@@ -37,18 +37,12 @@ const NEWEST_FIRST = {
   direction: 'desc',
 } as const;
 
-export async function listOffRampSessions(
+export function listOffRampSessions(
   deps: Lister,
   filter: OffRampSessionFilter,
   page: KeysetPage<KeysetCursor>,
 ): Promise<OffRampSession[]> {
-  const { where, orderBy } = keyset(NEWEST_FIRST, page);
-  return deps.db
-    .select()
-    .from(offRampSessions)
-    .where(and(where, matching(deps, filter)))
-    .orderBy(...orderBy)
-    .limit(page.limit);
+  return listRows(deps.db, offRampSessions, NEWEST_FIRST, page, matching(deps, filter));
 }
 
 export function countOffRampSessions(deps: Lister, filter: OffRampSessionFilter): Promise<number> {

@@ -1,0 +1,99 @@
+/**
+ * Verifies, without trusting the server, that a retirement is in the public log, and that the log has only grown since an
+ * earlier visit. Nothing of the product is used: RFC 6962 hashes, C2SP tiles and signed notes, node:crypto.
+ *
+ *   node verify.mjs https://api.example/logs/retirements <verifier key> <leaf> [checkpoint file]
+ *
+ * Keep the verifier key and the checkpoint file where the operator of the server can't change them. The file is written after
+ * a visit that went well. Prints the retirement as JSON.
+ */
+import { createHash, createPublicKey, verify } from 'node:crypto';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+
+const [url, verifierKey, leaf, file] = process.argv.slice(2);
+const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
+const node = (left, right) => sha256(Buffer.of(1), left, right);
+
+async function get(path) {
+  const response = await fetch(`${url}/${path}`);
+  if (!response.ok) throw new Error(`${path}: ${response.status}`);
+  return Buffer.from(await response.arrayBuffer());
+}
+
+/** @returns size and root of a checkpoint that is signed with the key */
+function open(note) {
+  const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey);
+  const text = note.slice(0, note.indexOf('\n\n') + 1);
+  const line = note.split('\n').find((each) => each.startsWith(`— ${name} `)) ?? '';
+  const signature = Buffer.from(line.split(' ')[2] ?? '', 'base64');
+  const publicKey = createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key, 'base64').subarray(1).toString('base64url') },
+    format: 'jwk',
+  });
+  const isSigned = verify(null, Buffer.from(text), publicKey, signature.subarray(4));
+  const [origin, size, root] = text.split('\n');
+  if (signature.subarray(0, 4).toString('hex') !== id || !isSigned || origin !== name) {
+    throw new Error('the checkpoint is not signed with this key');
+  }
+  return { size: Number(size), root: Buffer.from(root, 'base64') };
+}
+
+const tilePath = (index) =>
+  String(index)
+    .padStart(Math.ceil(String(index).length / 3) * 3, '0')
+    .replace(/\d{3}(?=\d)/g, 'x$&/');
+const tiles = new Map();
+function tile(kind, index, hashes) {
+  const width = Math.min(256, hashes - index * 256);
+  const path = `tile/${kind}/${tilePath(index)}${width < 256 ? `.p/${width}` : ''}`;
+  if (!tiles.has(path)) tiles.set(path, get(path));
+  return tiles.get(path);
+}
+
+/** The hash of leaves `from` to `to` (a power of two of them, in their place), as the tiles of a tree of `size` leaves have it. */
+async function subtree(from, to, size) {
+  const height = Math.log2(to - from);
+  if (height % 8 > 0) {
+    const middle = (from + to) / 2;
+    return node(await subtree(from, middle, size), await subtree(middle, to, size));
+  }
+  const index = from / (to - from);
+  const hashes = await tile(height / 8, Math.floor(index / 256), Math.floor(size / (to - from)));
+  return hashes.subarray((index % 256) * 32, (index % 256) * 32 + 32);
+}
+
+/** The hash of a range, from tiles and from what is known already: ranges by their ends, that the tiles have no say in. */
+async function hash(from, to, size, known = new Map()) {
+  if (known.has(`${from}-${to}`)) return known.get(`${from}-${to}`);
+  const holdsKnown = [...known.keys()].some(
+    (range) => from < Number(range.split('-')[1]) && Number(range.split('-')[0]) < to,
+  );
+  if (!holdsKnown && Number.isInteger(Math.log2(to - from))) return subtree(from, to, size);
+  const middle = from + 2 ** (Math.ceil(Math.log2(to - from)) - 1);
+  return node(await hash(from, middle, size, known), await hash(middle, to, size, known));
+}
+
+const note = String(await get('checkpoint'));
+const { size, root } = open(note);
+if (file && existsSync(file)) {
+  const earlier = open(readFileSync(file, 'utf8'));
+  const whole = new Map();
+  for (let from = 0, rest = earlier.size; rest > 0;) {
+    const count = 2 ** Math.floor(Math.log2(rest));
+    whole.set(`${from}-${from + count}`, await subtree(from, from + count, size));
+    [from, rest] = [from + count, rest - count];
+  }
+  const isPrefix = earlier.size === 0 || (await hash(0, earlier.size, size, whole)).equals(earlier.root);
+  const hasGrown =
+    earlier.size === 0 || (earlier.size <= size && (await hash(0, size, size, whole)).equals(root));
+  if (!isPrefix || !hasGrown)
+    throw new Error(`the log was rewritten since the checkpoint of ${earlier.size} leaves`);
+}
+const at = Number(leaf);
+let bundle = await tile('entries', Math.floor(at / 256), size);
+for (let skip = at % 256; skip > 0; skip -= 1) bundle = bundle.subarray(2 + bundle.readUInt16BE());
+const entry = bundle.subarray(2, 2 + bundle.readUInt16BE());
+const known = new Map([[`${at}-${at + 1}`, sha256(Buffer.of(0), entry)]]);
+if (!(await hash(0, size, size, known)).equals(root)) throw new Error(`leaf ${at} is not in the log`);
+if (file) writeFileSync(file, note);
+process.stdout.write(`${JSON.stringify({ leaf: at, size, retirement: JSON.parse(String(entry)) })}\n`);

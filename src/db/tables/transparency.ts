@@ -1,0 +1,101 @@
+/**
+ * The transparency logs: append-only Merkle trees (RFC 9162) over rows of other tables, whose roots are signed and published.
+ * Triggers refuse to shrink a log, and to change what it has (drizzle/platform).
+ */
+import { sql } from 'drizzle-orm';
+import { bigint, check, index, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { bytes, moment } from './columns.ts';
+import { auditEntries, auditWriters } from './identity.ts';
+
+/** What each log is about: feed records, transfers in the books, and entries of the audit log. */
+export const LOG_NAMES = ['retirements', 'transfers', 'audit'] as const;
+
+const logName = () => text('log', { enum: LOG_NAMES }).notNull();
+const isLogName = sql.raw(`log IN ('${LOG_NAMES.join("', '")}')`);
+
+/** One row a log: how far it goes. */
+export const transparencyHeads = pgTable(
+  'transparency_heads',
+  {
+    log: logName().primaryKey(),
+    /** The number of leaves. */
+    size: bigint('size', { mode: 'number' }).notNull(),
+    root: bytes('root').notNull(),
+    /** The signed note that says so, as it is published. */
+    checkpoint: text('checkpoint').notNull(),
+    madeAt: moment('made_at').notNull(),
+    /** Of transfers: up to which transaction, and which id of it, they are in the log; null before the first one. */
+    writtenBy: bigint('written_by', { mode: 'bigint' }),
+    rowId: uuid('row_id'),
+    /** The PostgreSQL cluster that counts those transactions. */
+    cluster: text('cluster'),
+    /** Rows that earlier transactions of this cluster wrote were restored into it, with another cluster's `written_by`. */
+    restoredBefore: bigint('restored_before', { mode: 'bigint' }),
+  },
+  () => [
+    check('transparency_heads_log', isLogName),
+    check('transparency_heads_size', sql`size >= 0`),
+    check('transparency_heads_root', sql`octet_length(root) = 32`),
+  ],
+);
+
+/**
+ * The tree in tiles of height 8 (c2sp.org/tlog-tiles): 256 hashes of one level, in whole tiles but for the last one of a
+ * level, which grows.
+ */
+export const transparencyTiles = pgTable(
+  'transparency_tiles',
+  {
+    log: logName(),
+    /** 0 has the hashes of leaves; each higher one those of whole tiles of the level below. */
+    level: integer('level').notNull(),
+    index: bigint('index', { mode: 'number' }).notNull(),
+    hashes: bytes('hashes').notNull(),
+    /** Level 0 of transfers and audit entries: the rows behind the hashes, in their order. A record's is its position. */
+    rowIds: uuid('row_ids').array(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.log, t.level, t.index] }),
+    check('transparency_tiles_log', isLogName),
+    check('transparency_tiles_place', sql`level BETWEEN 0 AND 6 AND index >= 0`),
+    check(
+      'transparency_tiles_width',
+      sql`octet_length(hashes) % 32 = 0 AND octet_length(hashes) BETWEEN 32 AND 8192`,
+    ),
+    check(
+      'transparency_tiles_rows',
+      sql`CASE WHEN level = 0 AND log <> 'retirements' THEN cardinality(row_ids) * 32 = octet_length(hashes) ELSE row_ids IS NULL END`,
+    ),
+  ],
+);
+
+/** Signed heads that were published: one a day, so that a reconciliation holds the log against its own past. */
+export const transparencyCheckpoints = pgTable(
+  'transparency_checkpoints',
+  {
+    log: logName(),
+    size: bigint('size', { mode: 'number' }).notNull(),
+    checkpoint: text('checkpoint').notNull(),
+    madeAt: moment('made_at').notNull(),
+  },
+  (t) => [
+    primaryKey({ columns: [t.log, t.size] }),
+    index('transparency_checkpoints_made').on(t.log, t.madeAt),
+    check('transparency_checkpoints_log', isLogName),
+  ],
+);
+
+/** Up to which number the entries of a process are in the log. */
+export const transparencyAuditWriters = pgTable('transparency_audit_writers', {
+  writerId: uuid('writer_id')
+    .primaryKey()
+    .references(() => auditWriters.id),
+  number: bigint('number', { mode: 'bigint' }).notNull(),
+});
+
+/** Audit entries that were logged without an outcome: it becomes a leaf of its own. Those of killed processes stay. */
+export const transparencyOpenEntries = pgTable('transparency_open_entries', {
+  entryId: uuid('entry_id')
+    .primaryKey()
+    .references(() => auditEntries.id),
+});

@@ -1,0 +1,32 @@
+/**
+ * Runs operations of the server's own pages: documents that are part of the program, as the public, by the same guard,
+ * error table and log as those of clients. No setting for clients' documents or introspection is about them.
+ */
+import { parse, validate, type DocumentNode, type ExecutionResult, type GraphQLSchema } from 'graphql';
+import type { DirectOperation } from './directPost.ts';
+import type { TransportContext } from './transportContext.ts';
+
+export type AskInProcess = (
+  source: string,
+  variables: Record<string, unknown>,
+  context: TransportContext,
+) => Promise<ExecutionResult>;
+
+export function createAsk(
+  schema: GraphQLSchema,
+  execute: (operation: DirectOperation, context: TransportContext) => Promise<ExecutionResult>,
+): AskInProcess {
+  /** As many as the program has. */
+  const known = new Map<string, DocumentNode>();
+  const documentOf = (source: string) => {
+    const document = known.get(source) ?? parse(source);
+    if (!known.has(source)) {
+      const [problem] = validate(schema, document);
+      if (problem !== undefined) throw problem;
+      known.set(source, document);
+    }
+    return document;
+  };
+  return async (source, variables, context) =>
+    execute({ document: documentOf(source), operationName: undefined, variables }, context);
+}

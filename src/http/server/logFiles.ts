@@ -1,0 +1,48 @@
+/**
+ * GET /logs/…: the transparency logs as files, which clients and proxies may keep.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { answerError } from './answers.ts';
+
+export const LOGS_PATH = '/logs/';
+
+interface LogFile {
+  body: string | Buffer;
+  contentType: string;
+  /** Whether it never changes. */
+  isFixed: boolean;
+}
+
+/** Null when there is no such file. */
+export type ReadLogFile = (path: string) => Promise<LogFile | null>;
+
+/** The logs are a few seconds behind anyhow. */
+const KEPT_SECONDS = 2;
+const KEPT_FOR_EVER = 'public, max-age=31536000, immutable';
+
+export async function answerLogFile(
+  request: IncomingMessage,
+  response: ServerResponse,
+  path: string,
+  read: ReadLogFile,
+): Promise<void> {
+  if (request.method !== 'GET' && request.method !== 'HEAD') {
+    response.setHeader('allow', 'GET, HEAD');
+    answerError(response, 405, 'BAD_REQUEST', 'The logs are read by GET.');
+    return;
+  }
+  const file = await read(path.slice(LOGS_PATH.length));
+  if (file === null) {
+    answerError(response, 404, 'NOT_FOUND', 'The transparency logs have nothing at this address (yet).');
+    return;
+  }
+  const body = Buffer.from(file.body);
+  response.writeHead(200, {
+    'content-type': file.contentType,
+    'content-length': body.length,
+    'cache-control': file.isFixed ? KEPT_FOR_EVER : `public, max-age=${KEPT_SECONDS}`,
+    // Public, the same for everyone, and asked for without credentials: pages of other origins may verify it.
+    'access-control-allow-origin': '*',
+  });
+  response.end(request.method === 'HEAD' ? undefined : body);
+}

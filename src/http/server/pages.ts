@@ -1,0 +1,149 @@
+/**
+ * Serves the public pages: their room makes them out of answers of the GraphQL API, here are the request, its limits and
+ * its failures.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ExecutionResult } from 'graphql';
+import type { Clock } from '../../lib/clock.ts';
+import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
+import type { Logger } from '../../lib/logger.ts';
+import { readBody } from '../../lib/readBody.ts';
+import { toClientError } from '../graphql/errors.ts';
+import { newContext } from '../graphql/transportContext.ts';
+import type { Pipeline } from '../graphql/yoga.ts';
+
+/** A request for a page, as far as pages know requests. */
+export interface PageRequest {
+  /** HEAD is answered like GET, without a body. */
+  method: 'GET' | 'POST';
+  path: string;
+  query: URLSearchParams;
+  /** Of a form; empty for GET. */
+  form: URLSearchParams;
+  /** Runs one operation of the GraphQL API as the public. */
+  ask(source: string, variables?: Record<string, unknown>): Promise<ExecutionResult>;
+  /** Counts computing time beside the operations' against the client's address. */
+  chargeCpu(ms: number): void;
+}
+
+export interface PageAnswer {
+  status: number;
+  headers: Readonly<Record<string, string>>;
+  body: string | Uint8Array;
+}
+
+/** Why there is no page. */
+export interface PageFailure {
+  status: number;
+  message: string;
+  requestId: string;
+  retryAfterSeconds?: number | undefined;
+}
+
+export interface PublicPages {
+  has(path: string): boolean;
+  answer(request: PageRequest): Promise<PageAnswer>;
+  failure(failure: PageFailure): PageAnswer;
+}
+
+export interface PageExchange {
+  request: IncomingMessage;
+  response: ServerResponse;
+  requestId: string;
+  clientRequestId: string | undefined;
+  remoteAddress: string;
+}
+
+interface PageServices {
+  pipeline: Pick<Pipeline, 'gate' | 'ask' | 'chargeCpu'>;
+  clock: Clock;
+  log: Pick<Logger, 'error'>;
+}
+
+/** A certificate's file with the longest texts, escaped by the form, is under 20 kB. */
+const MAX_FORM_BYTES = 64 * 1024;
+
+export async function answerPage(
+  exchange: PageExchange,
+  pages: PublicPages,
+  services: PageServices,
+): Promise<void> {
+  const { request, requestId } = exchange;
+  const { pipeline, log } = services;
+  try {
+    await pipeline.gate.admitAddress(exchange.remoteAddress, []);
+    send(exchange, await pages.answer(await pageRequest(exchange, services)));
+  } catch (error) {
+    // The client disconnected: not a defect, and no answer is needed.
+    if (request.destroyed && !request.complete) return;
+    if (!(error instanceof DomainError)) {
+      log.error(
+        { requestId, path: request.url?.slice(0, 200), err: error },
+        'a page failed because of a defect',
+      );
+    }
+    send(exchange, pages.failure(failureOf(error, requestId)));
+  }
+}
+
+export function answerNoPage(exchange: PageExchange, pages: PublicPages): void {
+  const { requestId } = exchange;
+  send(exchange, pages.failure({ status: 404, message: 'There is no page at this address.', requestId }));
+}
+
+async function pageRequest(exchange: PageExchange, services: PageServices): Promise<PageRequest> {
+  const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
+  const { pipeline, clock } = services;
+  const { pathname, searchParams } = new URL(`http://pages${request.url ?? '/'}`);
+  const method = methodOf(request);
+  const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
+  if (body === null) throw new DomainError('BAD_REQUEST', `A form has at most ${MAX_FORM_BYTES} bytes.`);
+  return {
+    method,
+    path: pathname,
+    query: searchParams,
+    form: new URLSearchParams(body.toString()),
+    ask: (source, variables = {}) =>
+      pipeline.ask(
+        source,
+        variables,
+        newContext({
+          requestId,
+          clientRequestId,
+          remoteAddress,
+          transport: 'http',
+          caller: null,
+          startedAt: clock.now(),
+          whenSent: (callback) => void response.once('close', callback),
+        }),
+      ),
+    chargeCpu: (ms) => pipeline.chargeCpu(remoteAddress, ms),
+  };
+}
+
+/** @throws DomainError BAD_REQUEST */
+function methodOf({ method }: IncomingMessage): 'GET' | 'POST' {
+  if (method === 'GET' || method === 'HEAD') return 'GET';
+  if (method === 'POST') return 'POST';
+  throw new DomainError('BAD_REQUEST', 'Pages are asked for by GET.');
+}
+
+function failureOf(error: unknown, requestId: string): PageFailure {
+  if (!(error instanceof DomainError))
+    return { status: 500, message: ERROR_CODES.INTERNAL_SERVER_ERROR, requestId };
+  const { message, extensions } = toClientError(error);
+  const { http, retryAfterSeconds } = extensions as {
+    http?: { status?: number };
+    retryAfterSeconds?: number;
+  };
+  const status = error.code === 'NOT_FOUND' ? 404 : error.code === 'LEDGER_UNAVAILABLE' ? 503 : http?.status;
+  return { status: status ?? 400, message, requestId, retryAfterSeconds };
+}
+
+function send({ request, response }: PageExchange, { status, headers, body }: PageAnswer): void {
+  // The socket was closed while the page was made.
+  if (response.destroyed) return;
+  const bytes = Buffer.from(body);
+  response.writeHead(status, { ...headers, 'content-length': bytes.length });
+  response.end(request.method === 'HEAD' ? undefined : bytes);
+}

@@ -1,0 +1,55 @@
+/**
+ * Grows the transparency logs from what is committed, a second behind. Every instance looks; a log's lock lets one of them build it.
+ */
+import { messageOf } from '../lib/errors.ts';
+import type { Needs } from '../resolvers/core/dependencies.ts';
+
+export interface LogBuilder {
+  start(): void;
+  /** Resolves when a step under way has ended. */
+  stop(): Promise<void>;
+}
+
+/** How far a log is behind while there is work. */
+const LOOK_MS = 1_000;
+/** An idle instance asks less often, up to this. */
+const MAX_LOOK_MS = 4_000;
+
+export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuilder {
+  let timer: NodeJS.Timeout | undefined;
+  let underWay: Promise<void> = Promise.resolve();
+  let isStopped = false;
+  let lookMs = LOOK_MS;
+
+  async function look(): Promise<void> {
+    try {
+      const behind = await logs.findBehind();
+      for (const name of behind) await logs.build(name, () => isStopped);
+      lookMs = behind.length > 0 ? LOOK_MS : Math.min(2 * lookMs, MAX_LOOK_MS);
+    } catch (error) {
+      log.warn({ error: messageOf(error) }, 'the transparency logs did not grow; trying again');
+      lookMs = MAX_LOOK_MS;
+    }
+  }
+
+  async function lookAndSchedule(): Promise<void> {
+    await look();
+    if (!isStopped) schedule();
+  }
+
+  function schedule(): void {
+    timer = setTimeout(() => {
+      underWay = lookAndSchedule();
+    }, lookMs);
+    timer.unref();
+  }
+
+  return {
+    start: schedule,
+    async stop() {
+      isStopped = true;
+      clearTimeout(timer);
+      await underWay;
+    },
+  };
+}

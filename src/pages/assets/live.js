@@ -1,0 +1,96 @@
+/**
+ * Shows each retirement as it happens, by the protocol graphql-transport-ws. After a broken connection it goes on after the
+ * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out.
+ */
+(() => {
+  const MAX_SHOWN = 100;
+  /** Of a wait before the next connection; the first is a second. */
+  const MAX_WAIT_MS = 30_000;
+  const QUERY = `subscription LiveRetirements($after: String!, $filter: RetirementFeedFilter) {
+    retirementFeed(after: $after, filter: $filter) { cursor record { index tokenAddress beneficiary tonnes timestamp
+      project { assetId countryCode vintageYear } } } }`;
+  const live = document.getElementById('live');
+  const list = document.getElementById('records');
+  const template = document.getElementById('record-template');
+  if (!live || !list || !template || !('WebSocket' in window)) return;
+
+  const state = document.getElementById('live-state');
+  const news = document.getElementById('live-news');
+  const filter = JSON.parse(live.dataset.filter);
+  let cursor = live.dataset.cursor;
+  let waitMs = 1000;
+  let arrived = 0;
+
+  // As src/pages/text.ts does for the first page.
+  const DISTURBING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+  const shown = (text) => {
+    const clean = text.slice(0, 121).replace(DISTURBING, '\ufffd');
+    return clean.length <= 120 ? clean : `${clean.slice(0, 119)}…`;
+  };
+  const grouped = (tonnes) => {
+    const [whole, fraction] = tonnes.split('.');
+    const parted = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+    return fraction === undefined ? parted : `${parted}.${fraction}`;
+  };
+
+  const show = ({ index, tokenAddress, beneficiary, tonnes, timestamp, project }) => {
+    const path = `/retirements/${tokenAddress}-${index}`;
+    for (const link of list.querySelectorAll('a.certificate')) {
+      if (link.getAttribute('href') === path) return;
+    }
+    const item = template.content.firstElementChild.cloneNode(true);
+    const find = (selector) => item.querySelector(selector);
+    find('.amount').textContent = grouped(tonnes);
+    find('a.certificate').setAttribute('href', path);
+    find('a.certificate bdi').textContent = shown(beneficiary);
+    find('a.project').setAttribute('href', `/projects/${encodeURIComponent(project.assetId)}`);
+    find('a.project bdi').textContent = shown(project.assetId);
+    find('.origin').textContent = `${project.countryCode} · ${project.vintageYear}`;
+    const moment = new Date(timestamp * 1000);
+    const iso = Number.isNaN(moment.getTime()) ? '1970-01-01T00:00:00.000Z' : moment.toISOString();
+    find('time').setAttribute('datetime', iso);
+    find('time').textContent = `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+    item.classList.add('fresh');
+    list.prepend(item);
+    if (list.children.length > MAX_SHOWN) list.lastElementChild.remove();
+    document.getElementById('empty').hidden = true;
+    arrived += 1;
+    news.textContent = `${arrived} new since this page was opened`;
+  };
+
+  const tell = (isLive) => {
+    live.classList.toggle('on', isLive);
+    state.textContent = isLive ? 'Live' : 'Connecting again';
+  };
+
+  const connect = () => {
+    const address = `${location.protocol === 'https:' ? 'wss' : 'ws'}://${location.host}/graphql`;
+    const socket = new WebSocket(address, 'graphql-transport-ws');
+    const send = (message) => socket.send(JSON.stringify(message));
+    socket.addEventListener('open', () => send({ type: 'connection_init' }));
+    socket.addEventListener('message', ({ data }) => {
+      const message = JSON.parse(data);
+      if (message.type === 'ping') send({ type: 'pong' });
+      if (message.type === 'connection_ack') {
+        waitMs = 1000;
+        tell(true);
+        const payload = { query: QUERY, variables: { after: cursor, filter } };
+        send({ id: 'retirements', type: 'subscribe', payload });
+      }
+      if (message.type === 'next' && message.payload.data) {
+        const event = message.payload.data.retirementFeed;
+        cursor = event.cursor;
+        show(event.record);
+      }
+      if (message.type === 'error' || message.type === 'complete') socket.close();
+    });
+    socket.addEventListener('close', () => {
+      tell(false);
+      // Apart from each other: a server that comes back is not met by all pages at once.
+      setTimeout(connect, waitMs * (0.5 + Math.random()));
+      waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
+    });
+  };
+
+  connect();
+})();

@@ -1,0 +1,152 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * `/retirements/:id`: the certificate of one retirement, on screen and on paper.
+ */
+import type { PageAnswer } from '../http/server/pages.ts';
+import type { CertificateRecord, NetworkCheck } from './certificateRecord.ts';
+import { htmlAnswer } from './layout.tsx';
+import { Facts, type Fact } from './parts/facts.tsx';
+import { NetworkVerdict } from './parts/networkVerdict.tsx';
+import { Code, Foreign, Moment } from './parts/shownText.tsx';
+import { QrCode } from './qrCode.tsx';
+import { beneficiaryPath, certificatePath, projectPath, publicId } from './records.ts';
+import { absolute, type Site } from './site.ts';
+import { countryName, dateOf, grouped, MAX_NOTE, reasonText, shown } from './text.ts';
+
+export function certificatePage(site: Site, record: CertificateRecord, check: NetworkCheck): PageAnswer {
+  const { beneficiary, tonnes, timestamp } = record;
+  const path = certificatePath(record);
+  const url = absolute(site, path);
+  return htmlAnswer(
+    site,
+    {
+      title: `${grouped(tonnes)} t CO₂e retired for ${shown(beneficiary, 80)}`,
+      description: `Certificate of a retirement on ${dateOf(timestamp)}: ${grouped(tonnes)} tonnes of CO₂ equivalent, for ${shown(beneficiary, 80)}.`,
+      path,
+      section: 'registry',
+    },
+    <article class="certificate-page">
+      <header>
+        <p class="eyebrow">Certificate of retirement</p>
+        <h1>
+          <span class="amount">{grouped(tonnes)} t CO₂e</span>
+          <span class="for">
+            retired for <Foreign text={beneficiary} max={400} />
+          </span>
+        </h1>
+        <p class="dated">
+          <Moment seconds={timestamp} />
+        </p>
+      </header>
+      <NetworkVerdict check={check} network={site.network.name} />
+      <div class="columns">
+        <Facts facts={[...factsOfRetirement(record), ...factsOfProject(record)]} />
+        <aside aria-label="This certificate elsewhere">
+          <QrCode text={url} label={`QR code of this certificate's address, ${url}`} />
+          <p class="fine address">{url}</p>
+          <ul class="plain actions">
+            <li>
+              <a href={`${path}.pdf`}>PDF for the archive</a>{' '}
+              <span class="fine">PDF/A, with the data attached</span>
+            </li>
+            <li>
+              <a href={`${path}.json`}>Data as JSON</a>
+            </li>
+            <li>
+              <a href={`/verify?q=${encodeURIComponent(publicId(record))}`}>Check it step by step</a>
+            </li>
+          </ul>
+        </aside>
+      </div>
+      <Proof record={record} />
+      <Embed url={url} record={record} />
+    </article>,
+  );
+}
+
+function factsOfRetirement(record: CertificateRecord): Fact[] {
+  const { beneficiary, beneficiaryId, note, reason, jurisdiction, period, serialRange } = record;
+  const page = beneficiaryPath(beneficiary);
+  const name = <Foreign text={beneficiary} max={400} />;
+  return [
+    ['Beneficiary', page === null ? name : <a href={page}>{name}</a>],
+    ['Beneficiary’s public id', beneficiaryId === null ? null : <Foreign text={beneficiaryId} />],
+    ['Amount', `${grouped(record.tonnes)} tonnes CO₂e`],
+    ['Serial numbers', serialRange === null ? null : <Serials {...serialRange} />],
+    ['Retired on', <Moment seconds={record.timestamp} />],
+    ['Reason', reason === null ? null : reasonText(reason)],
+    ['Claimed in', jurisdiction === null ? null : countryName(jurisdiction)],
+    ['For emissions of', period === null ? null : `${period.from} to before ${period.until}`],
+    ['Note', note === '' ? null : <Foreign text={note} max={MAX_NOTE} />],
+  ];
+}
+
+function Serials({ first, last }: { first: string; last: string }) {
+  return (
+    <>
+      <Foreign text={first} max={200} />
+      {first === last ? null : (
+        <>
+          {' to '}
+          <Foreign text={last} max={200} />
+        </>
+      )}
+    </>
+  );
+}
+
+function factsOfProject({ project }: CertificateRecord): Fact[] {
+  return [
+    [
+      'Project',
+      <a href={projectPath(project.assetId)}>
+        <Foreign text={project.assetId} max={200} />
+      </a>,
+    ],
+    ['Kind', <Foreign text={`${project.projectType}, ${project.creditType}`} />],
+    ['Vintage', String(project.vintageYear)],
+    [
+      'Place',
+      <>
+        <Foreign text={project.projectLocation} />, {countryName(project.countryCode)}
+      </>,
+    ],
+  ];
+}
+
+/** What the ledger network keeps, for those who check. */
+function Proof({ record }: { record: CertificateRecord }) {
+  return (
+    <section aria-labelledby="proof-title">
+      <h2 id="proof-title">On the ledger network</h2>
+      <Facts
+        facts={[
+          ['Token', <Code text={record.tokenAddress} />],
+          ['Record index', String(record.index)],
+          ['Transaction', record.txHash === null ? 'Not known yet' : <Code text={record.txHash} />],
+          ['Burned from', <Code text={record.retiredBy} />],
+          ['Amount in base units', <Code text={record.amount} />],
+        ]}
+      />
+    </section>
+  );
+}
+
+function Embed({ url, record }: { url: string; record: CertificateRecord }) {
+  const code = `<a href="${url}"><img src="${url}/badge.svg" alt="${grouped(record.tonnes)} t CO2e retired" height="28"></a>`;
+  return (
+    <details class="embed">
+      <summary>Show this retirement on another site</summary>
+      <p>
+        <img
+          src={`${certificatePath(record)}/badge.svg`}
+          alt={`${grouped(record.tonnes)} t CO₂e retired`}
+          height="28"
+        />
+      </p>
+      <pre tabindex={0} aria-label="HTML of the badge">
+        <code>{code}</code>
+      </pre>
+    </details>
+  );
+}

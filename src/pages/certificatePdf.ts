@@ -1,0 +1,211 @@
+/**
+ * The certificate as PDF/A-3b for archives: tagged, with its fonts, and with the JSON of the same certificate attached.
+ *
+ * The font is DejaVu Sans (free, see its package's LICENSE), which has the Latin, Greek, Cyrillic, Arabic and many other
+ * letters, but no Chinese, Japanese or Korean ones. PDF/A forbids what a font does not have, so such letters are shown as
+ * replacement characters and the page says that the attached file has the exact text.
+ */
+import { createRequire } from 'node:module';
+import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
+import type { PageAnswer } from '../http/server/pages.ts';
+import { certificateJson, type CertificateRecord } from './certificateRecord.ts';
+import { qrSquares } from './qrCode.tsx';
+import { certificatePath, publicId } from './records.ts';
+import { absolute, type Site } from './site.ts';
+import { countryName, grouped, isoOf, MAX_NOTE, reasonText, shown, timeOf } from './text.ts';
+
+/** What one takes of the thread that serves everything; the first takes longer, which its reader can't help. */
+const USUAL_MS = 80;
+/** One at a time, so that other requests have their turns in between. */
+const LIMIT = { maxConcurrent: 1, maxWaiting: 20, waitMs: 10_000 };
+
+const require = createRequire(import.meta.url);
+const FONT = require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans.ttf');
+const BOLD_FONT = require.resolve('dejavu-fonts-ttf/ttf/DejaVuSans-Bold.ttf');
+
+const INK = '#17211c';
+const DIM = '#55625b';
+const ACCENT = '#1f4d3a';
+const MARGIN = 56;
+const LABEL_WIDTH = 130;
+const QR_POINTS = 96;
+
+type Document = PDFKit.PDFDocument;
+type Line = readonly [name: string, value: string | null];
+
+/** @returns makes the answer; it counts what it computes by `chargeCpu` */
+export function createCertificatePdf(
+  site: Site,
+): (record: CertificateRecord, chargeCpu: (ms: number) => void) => Promise<PageAnswer> {
+  const limit = createConcurrencyLimit(LIMIT);
+  return async (record, chargeCpu) => {
+    const giveBack = await limit.take();
+    try {
+      // Half a megabyte of source that a server whose PDFs are never asked for does not load.
+      const { default: PDFDocument } = await import('pdfkit');
+      const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, record));
+      chargeCpu(USUAL_MS);
+      return {
+        status: 200,
+        headers: {
+          'content-type': 'application/pdf',
+          'content-disposition': `inline; filename="retirement-${publicId(record)}.pdf"`,
+          'cache-control': 'no-cache',
+        },
+        body,
+      };
+    } finally {
+      giveBack();
+    }
+  };
+}
+
+function optionsFor({ timestamp, tonnes }: CertificateRecord): PDFKit.PDFDocumentOptions {
+  return {
+    size: 'A4',
+    margin: MARGIN,
+    pdfVersion: '1.7',
+    subset: 'PDF/A-3b',
+    tagged: true,
+    lang: 'en',
+    displayTitle: true,
+    font: FONT,
+    info: {
+      Title: `Certificate of retirement: ${tonnes} t CO2e`,
+      // The record's, so that the file is the same each time.
+      CreationDate: new Date(isoOf(timestamp)),
+      ModDate: new Date(isoOf(timestamp)),
+    },
+  };
+}
+
+function drawn(doc: Document, site: Site, record: CertificateRecord): Document {
+  const url = absolute(site, certificatePath(record));
+  const print = printable(doc);
+  attachJson(doc, site, record);
+  const root = doc.struct('Document');
+  doc.addStructure(root);
+  const add = (type: string, draw: () => void) => root.add(doc.struct(type, {}, draw));
+  add('P', () => doc.font(FONT).fontSize(10).fillColor(ACCENT).text('Certificate of retirement'));
+  add('H1', () => {
+    doc
+      .moveDown(0.4)
+      .font(BOLD_FONT)
+      .fontSize(24)
+      .fillColor(INK)
+      .text(`${grouped(record.tonnes)} t CO₂e`);
+    doc
+      .font(FONT)
+      .fontSize(14)
+      .text(`retired for ${print(shown(record.beneficiary, 400))}`);
+  });
+  add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
+  for (const [name, value] of linesOf(site, record)) {
+    if (value !== null) add('P', () => writeLine(doc, name, print(value)));
+  }
+  add('Figure', () => drawQr(doc, url));
+  add('P', () => {
+    doc.fontSize(8).fillColor(DIM).text(url, MARGIN).moveDown(0.5);
+    doc.text(
+      `This sheet shows what was known when it was made. The ledger network “${site.network.name}” has the record itself: the ` +
+        'address above shows what it says now, and how to check it without this registry. The same facts are attached to ' +
+        'this file as certificate.json.' +
+        (print.hasReplaced()
+          ? ' Letters that this file’s font does not have are shown as �; the attachment has them.'
+          : ''),
+    );
+  });
+  root.end();
+  doc.end();
+  return doc;
+}
+
+function linesOf(site: Site, record: CertificateRecord): Line[] {
+  const { project, serialRange, period } = record;
+  return [
+    ['Beneficiary’s id', record.beneficiaryId],
+    ['Serial numbers', serialRange && `${serialRange.first} to ${serialRange.last}`],
+    ['Project', project.assetId],
+    ['Kind', `${project.projectType}, ${project.creditType}`],
+    ['Vintage', String(project.vintageYear)],
+    ['Place', `${project.projectLocation}, ${countryName(project.countryCode)}`],
+    ['Reason', record.reason && reasonText(record.reason)],
+    ['Claimed in', record.jurisdiction && countryName(record.jurisdiction)],
+    ['For emissions of', period && `${period.from} to before ${period.until}`],
+    ['Note', record.note === '' ? null : shown(record.note, MAX_NOTE)],
+    ['Ledger network', `${site.network.name} (${site.network.networkId})`],
+    ['Token', record.tokenAddress],
+    ['Record index', String(record.index)],
+    ['Transaction', record.txHash ?? 'not known yet'],
+    ['Burned from', record.retiredBy],
+    ['Base units', record.amount],
+  ];
+}
+
+function writeLine(doc: Document, name: string, value: string): void {
+  doc.fontSize(9);
+  const height = doc.heightOfString(value, { width: valueWidth(doc) });
+  // A value is not parted from its name by the end of a page.
+  if (doc.y + height > doc.page.height - MARGIN) doc.addPage();
+  const { y } = doc;
+  doc.fillColor(DIM).text(name, MARGIN, y, { width: LABEL_WIDTH });
+  doc.fillColor(INK).text(value, MARGIN + LABEL_WIDTH, y, { width: valueWidth(doc) });
+  doc.y = Math.max(doc.y, y + height) + 4;
+}
+
+function valueWidth(doc: Document): number {
+  return doc.page.width - 2 * MARGIN - LABEL_WIDTH;
+}
+
+function drawQr(doc: Document, url: string): void {
+  const { size, path } = qrSquares(url);
+  if (doc.y + QR_POINTS + 60 > doc.page.height - MARGIN) doc.addPage();
+  const y = doc.y + 10;
+  doc
+    .save()
+    .translate(MARGIN, y)
+    .scale(QR_POINTS / size)
+    .path(path)
+    .fill('#000')
+    .restore();
+  doc.y = y + QR_POINTS + 6;
+}
+
+function attachJson(doc: Document, site: Site, record: CertificateRecord): void {
+  const json = Buffer.from(`${JSON.stringify(certificateJson(site, record), null, 2)}\n`);
+  const made = new Date(isoOf(record.timestamp));
+  // PDF/A-3 wants the relationship, which PDFKit knows and its types do not.
+  const options: PDFKit.Mixins.PDFAttachmentOptions & { relationship: string } = {
+    name: 'certificate.json',
+    type: 'application/json',
+    description: 'The same certificate as data',
+    relationship: 'Data',
+    creationDate: made,
+    modifiedDate: made,
+  };
+  doc.file(json, options);
+}
+
+/** Replaces what the font does not have. */
+function printable(doc: Document) {
+  // The current font, which PDFKit's types do not show.
+  const { font } = Reflect.get(doc, '_font') as {
+    font: { hasGlyphForCodePoint(codePoint: number): boolean };
+  };
+  let replaced = 0;
+  const print = (text: string) =>
+    Array.from(text)
+      .map((character) => {
+        if (font.hasGlyphForCodePoint(character.codePointAt(0) ?? 0)) return character;
+        replaced += 1;
+        return '\u{fffd}';
+      })
+      .join('');
+  return Object.assign(print, { hasReplaced: () => replaced > 0 });
+}
+
+async function bytesOf(doc: Document): Promise<Buffer> {
+  const chunks: Buffer[] = [];
+  for await (const chunk of doc) chunks.push(chunk as Buffer);
+  return Buffer.concat(chunks);
+}

@@ -1,0 +1,123 @@
+/**
+ * A certificate: one retirement with all that the public may know of it, and the same read from the network now.
+ */
+import { TooLate, within } from '../lib/within.ts';
+import { DomainError } from '../lib/errors.ts';
+import { askFor, askOrNull, type Ask } from './ask.ts';
+import { certificatePath, readPublicId } from './records.ts';
+import { absolute, type Site } from './site.ts';
+import { isoOf } from './text.ts';
+
+export interface CertificateRecord {
+  index: number;
+  tokenAddress: string;
+  beneficiary: string;
+  beneficiaryId: string | null;
+  note: string;
+  amount: string;
+  tonnes: string;
+  timestamp: number;
+  txHash: string | null;
+  retiredBy: string;
+  reason: string | null;
+  jurisdiction: string | null;
+  period: { from: string; until: string } | null;
+  serialRange: { first: string; last: string } | null;
+  project: {
+    assetId: string;
+    verificationBodyRef: string;
+    vintageYear: number;
+    creditType: string;
+    projectType: string;
+    projectLocation: string;
+    countryCode: string;
+  };
+}
+
+const QUERY = `query Certificate($tokenAddress: Address!, $index: Int!) {
+  retirementRecord(tokenAddress: $tokenAddress, index: $index) {
+    index tokenAddress beneficiary beneficiaryId note amount tonnes timestamp txHash retiredBy reason jurisdiction
+    period { from until }
+    serialRange { first last }
+    project { assetId verificationBodyRef vintageYear creditType projectType projectLocation countryCode }
+  }
+}`;
+
+/** Null when there is no such record here. */
+export async function readCertificate(ask: Ask, publicId: string): Promise<CertificateRecord | null> {
+  const place = readPublicId(publicId);
+  if (place === null) return null;
+  const answer = await askOrNull<{ retirementRecord: CertificateRecord | null }>(ask, QUERY, { ...place });
+  return answer?.retirementRecord ?? null;
+}
+
+/** What the token itself keeps. */
+export interface NetworkRecord {
+  retiredBy: string;
+  amount: string;
+  timestamp: number;
+  beneficiary: string;
+  note: string;
+}
+
+export type NetworkCheck =
+  | { outcome: 'SAME'; checkedAt: number }
+  | { outcome: 'DIFFERENT'; checkedAt: number; fields: (keyof NetworkRecord)[] }
+  | { outcome: 'MISSING'; checkedAt: number }
+  | { outcome: 'NO_ANSWER'; checkedAt: number };
+
+/** A reader waits for the page meanwhile. */
+const NETWORK_WAIT_MS = 3_000;
+
+const ON_NETWORK = `query CertificateOnNetwork($tokenAddress: Address!, $index: Int!) {
+  retirementRecord(tokenAddress: $tokenAddress, index: $index) {
+    onNetwork { retiredBy amount timestamp beneficiary note }
+  }
+}`;
+
+/** Compares a record with what its token has now. */
+export async function checkOnNetwork(
+  site: Site,
+  ask: Ask,
+  record: NetworkRecord & Pick<CertificateRecord, 'tokenAddress' | 'index'>,
+): Promise<NetworkCheck> {
+  const { tokenAddress, index } = record;
+  const checkedAt = Math.floor(site.clock.now().getTime() / 1000);
+  try {
+    const asked = askFor<{ retirementRecord: { onNetwork: NetworkRecord | null } | null }>(ask, ON_NETWORK, {
+      tokenAddress,
+      index,
+    });
+    const now = (await within(NETWORK_WAIT_MS, asked)).retirementRecord?.onNetwork ?? null;
+    if (now === null) return { outcome: 'MISSING', checkedAt };
+    const fields = NETWORK_FIELDS.filter((field) => String(now[field]) !== String(record[field]));
+    return fields.length === 0 ? { outcome: 'SAME', checkedAt } : { outcome: 'DIFFERENT', checkedAt, fields };
+  } catch (error) {
+    // The network knows no such token.
+    if (error instanceof DomainError && error.code === 'LEDGER_REJECTED')
+      return { outcome: 'MISSING', checkedAt };
+    const isSilence =
+      error instanceof TooLate || (error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE');
+    if (isSilence) return { outcome: 'NO_ANSWER', checkedAt };
+    throw error;
+  }
+}
+
+export const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 'retiredBy'] as const;
+
+/** What distinguishes our files from other JSON. */
+export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';
+
+/** The certificate as a file: the same bytes each time, so that copies can be compared. */
+export function certificateJson(site: Site, record: CertificateRecord) {
+  return {
+    format: CERTIFICATE_FORMAT,
+    url: absolute(site, certificatePath(record)),
+    network: site.network,
+    record: {
+      ...record,
+      unit: 'tonnes CO2e',
+      retiredAt: isoOf(record.timestamp),
+    },
+  };
+}

@@ -1,0 +1,47 @@
+/**
+ * `/retirements/:id` in its forms. An id in another spelling, and the ids that the API gives, lead to the one address.
+ */
+import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
+import { DomainError } from '../lib/errors.ts';
+import { badge } from './badge.tsx';
+import { certificatePage } from './certificate.tsx';
+import { createCertificatePdf } from './certificatePdf.ts';
+import { certificateJson, checkOnNetwork, readCertificate } from './certificateRecord.ts';
+import { redirect } from './layout.tsx';
+import { certificatePath, publicId } from './records.ts';
+import { search } from './search.ts';
+import type { Site } from './site.ts';
+
+const FORM = /^(.*?)(\.json|\.pdf|\/badge\.svg)?$/s;
+
+export function certificateRoutes(site: Site): (request: PageRequest, rest?: string) => Promise<PageAnswer> {
+  const makePdf = createCertificatePdf(site);
+  return async (request, rest = '') => {
+    const [, id = '', form = ''] = FORM.exec(rest) ?? [];
+    const record = await readCertificate(request.ask, id);
+    if (record === null) return elsewhere(request, id, form);
+    if (publicId(record) !== id) return redirect(`${certificatePath(record)}${form}`);
+    if (form === '/badge.svg') return badge(record);
+    if (form === '.json') return jsonAnswer(certificateJson(site, record));
+    if (form === '.pdf') return makePdf(record, request.chargeCpu);
+    return certificatePage(site, record, await checkOnNetwork(site, request.ask, record));
+  };
+}
+
+async function elsewhere({ ask }: PageRequest, id: string, form: string): Promise<PageAnswer> {
+  const { records } = /^[\w-]{40,400}$/.test(id) ? await search(ask, id) : { records: [] };
+  const [found] = records;
+  if (found !== undefined && records.length === 1) return redirect(`${certificatePath(found)}${form}`);
+  throw new DomainError(
+    'NOT_FOUND',
+    'There is no retirement with this id. One that has just been made is here a few seconds later.',
+  );
+}
+
+function jsonAnswer(value: unknown): PageAnswer {
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json; charset=utf-8', 'cache-control': 'no-cache' },
+    body: `${JSON.stringify(value, null, 2)}\n`,
+  };
+}

@@ -1,0 +1,170 @@
+/**
+ * The check of a certificate in steps: is there such a record, does the file say the same, does the network say the same.
+ */
+import { DomainError } from '../lib/errors.ts';
+import type { Ask } from './ask.ts';
+import {
+  CERTIFICATE_FORMAT,
+  checkOnNetwork,
+  readCertificate,
+  type CertificateRecord,
+  type NetworkCheck,
+} from './certificateRecord.ts';
+import { publicId } from './records.ts';
+import { search } from './search.ts';
+import type { Site } from './site.ts';
+import { shown } from './text.ts';
+
+export interface Step {
+  question: string;
+  outcome: 'PASSED' | 'FAILED' | 'OPEN';
+  explanation: string;
+}
+
+export interface Checked {
+  steps: Step[];
+  /** What this registry has; null when it has none. */
+  record: CertificateRecord | null;
+}
+
+/** What was pasted: a text to look for, or a file whose facts are to be compared. */
+export type AskedCertificate =
+  | { kind: 'TEXT'; text: string }
+  | { kind: 'FILE'; id: string; networkId: unknown; facts: Record<string, unknown> }
+  | { kind: 'NONE'; because: string };
+
+export function askedCertificate(given: string): AskedCertificate {
+  if (!given.startsWith('{')) return { kind: 'TEXT', text: idInAddress(given) ?? given };
+  const file = parsed(given);
+  if (file === null) return { kind: 'NONE', because: 'The file is not JSON: a part of it may be missing.' };
+  const { format, record: facts, network } = file;
+  if (format !== CERTIFICATE_FORMAT || !isObject(facts)) {
+    return {
+      kind: 'NONE',
+      because: `The file is not a certificate: its format is not ${CERTIFICATE_FORMAT}.`,
+    };
+  }
+  return {
+    kind: 'FILE',
+    id: `${String(facts['tokenAddress'])}-${String(facts['index'])}`,
+    networkId: isObject(network) ? network['networkId'] : undefined,
+    facts,
+  };
+}
+
+export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertificate): Promise<Checked> {
+  if (asked.kind === 'NONE')
+    return { record: null, steps: [step('Is it a certificate?', 'FAILED', asked.because)] };
+  const record = await findRecord(ask, asked);
+  const steps = [existence(asked, record)];
+  if (asked.kind === 'FILE') steps.push(sameNetwork(site, asked.networkId));
+  if (record === null) return { record, steps };
+  if (asked.kind === 'FILE') steps.push(sameFacts(asked.facts, record));
+  steps.push(onNetwork(site, await checkOnNetwork(site, ask, record)));
+  return { record, steps };
+}
+
+async function findRecord(ask: Ask, asked: Exclude<AskedCertificate, { kind: 'NONE' }>) {
+  if (asked.kind === 'FILE') return readCertificate(ask, asked.id);
+  try {
+    const { records } = await search(ask, asked.text);
+    // A beneficiary's name is not a certificate, even when it has only one.
+    const [found] = records.length === 1 && records[0]?.beneficiary !== asked.text ? records : [];
+    return found === undefined ? null : await readCertificate(ask, publicId(found));
+  } catch (error) {
+    if (error instanceof DomainError && error.code === 'LEDGER_UNAVAILABLE') return null;
+    throw error;
+  }
+}
+
+function existence(asked: AskedCertificate, record: CertificateRecord | null): Step {
+  const question = 'Does this registry have such a retirement?';
+  if (record !== null) {
+    return step(question, 'PASSED', `It is record ${record.index} of the token ${record.tokenAddress}.`);
+  }
+  const advice =
+    asked.kind === 'TEXT'
+      ? 'No id, serial number or transaction hash is like this. One that has just been made is here a few seconds later.'
+      : 'No token here has a record at the index that the file names.';
+  return step(question, 'FAILED', advice);
+}
+
+function sameNetwork({ network }: Site, networkId: unknown): Step {
+  const question = 'Is the file about the network of this registry?';
+  return networkId === network.networkId
+    ? step(question, 'PASSED', `Both are about ${network.name} (${shown(network.networkId, 100)}).`)
+    : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
+}
+
+/** Of the file's facts all that the record has; what the platform learns later, such as a hash, may be missing in it. */
+function sameFacts(facts: Record<string, unknown>, record: CertificateRecord): Step {
+  const question = 'Does the file say what the registry says?';
+  const others = Object.entries(record)
+    .filter(
+      ([name, value]) =>
+        !(facts[name] === null && value !== null && LATER.has(name)) && !isSame(facts[name], value),
+    )
+    .map(([name]) => name);
+  return others.length === 0
+    ? step(question, 'PASSED', 'Every fact in the file is the same as here.')
+    : step(question, 'FAILED', `The file was changed: it differs in ${others.join(', ')}.`);
+}
+
+const LATER: ReadonlySet<string> = new Set([
+  'txHash',
+  'serialRange',
+  'reason',
+  'jurisdiction',
+  'period',
+  'beneficiaryId',
+]);
+
+function isSame(a: unknown, b: unknown): boolean {
+  if (!isObject(a) || !isObject(b)) return a === b;
+  return Object.keys(b).every((name) => isSame(a[name], b[name]));
+}
+
+function onNetwork({ network }: Site, check: NetworkCheck): Step {
+  const question = `Does the network say the same, now?`;
+  switch (check.outcome) {
+    case 'SAME':
+      return step(
+        question,
+        'PASSED',
+        `The token’s record on ${network.name} was read just now: beneficiary, amount, time, note and address are the same.`,
+      );
+    case 'DIFFERENT':
+      return step(question, 'FAILED', `The token’s record differs in ${check.fields.join(', ')}.`);
+    case 'MISSING':
+      return step(question, 'FAILED', 'The token has no record at this index.');
+    case 'NO_ANSWER':
+      return step(
+        question,
+        'OPEN',
+        `${network.name} did not answer within three seconds. Try again in a minute.`,
+      );
+  }
+}
+
+function step(question: string, outcome: Step['outcome'], explanation: string): Step {
+  return { question, outcome, explanation };
+}
+
+/** Of a certificate's own address, whichever host it names: the network decides what is true. */
+function idInAddress(text: string): string | null {
+  if (!URL.canParse(text)) return null;
+  return /^\/retirements\/([^/]+?)(?:\.json|\.pdf|\/badge\.svg)?$/.exec(new URL(text).pathname)?.[1] ?? null;
+}
+
+function parsed(text: string): Record<string, unknown> | null {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : null;
+  } catch {
+    return null;
+  }
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

@@ -1,0 +1,22 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * Names and values of one thing. What is not known is left out.
+ */
+import type { Child } from 'hono/jsx';
+
+export type Fact = readonly [name: string, value: Child | null];
+
+export function Facts({ facts }: { facts: readonly Fact[] }) {
+  return (
+    <dl class="facts">
+      {facts
+        .filter(([, value]) => value !== null)
+        .map(([name, value]) => (
+          <div>
+            <dt>{name}</dt>
+            <dd>{value}</dd>
+          </div>
+        ))}
+    </dl>
+  );
+}

@@ -1,0 +1,44 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * The filter of a list, as a form that works without a script.
+ */
+import { countryName, shown } from '../text.ts';
+
+const LABELS: Readonly<Record<string, string>> = { country: 'Country', vintage: 'Vintage', type: 'Type' };
+
+export function Filters({
+  action,
+  query,
+  choices,
+}: {
+  action: string;
+  query: URLSearchParams;
+  choices: Readonly<Record<string, readonly string[]>>;
+}) {
+  const isSet = Object.keys(choices).some((name) => (query.get(name) ?? '') !== '');
+  return (
+    <form class="filters" action={action} aria-label="Filter the list">
+      {Object.entries(choices).map(([name, values]) => (
+        <label>
+          <span>{LABELS[name] ?? name}</span>
+          <select name={name}>
+            <option value="">All</option>
+            {[...new Set([...values, ...chosen(query, name)])].map((value) => (
+              <option value={value} selected={query.get(name) === value}>
+                {name === 'country' ? countryName(value) : shown(value, 60)}
+              </option>
+            ))}
+          </select>
+        </label>
+      ))}
+      <button type="submit">Apply</button>
+      {isSet ? <a href={action}>Show all</a> : null}
+    </form>
+  );
+}
+
+/** Of an address that was written by hand. */
+function chosen(query: URLSearchParams, name: string): string[] {
+  const value = query.get(name) ?? '';
+  return value === '' || value.length > 128 ? [] : [value];
+}

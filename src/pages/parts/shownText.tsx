@@ -1,0 +1,31 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * Texts, hashes and times as elements.
+ */
+import { countryName, isoOf, MAX_NAME, shortened, shown, timeOf } from '../text.ts';
+
+/** Text that strangers wrote: what its letters do to the direction of a line ends with it. */
+export function Foreign({ text, max = MAX_NAME }: { text: string; max?: number }) {
+  return <bdi class="foreign">{shown(text, max)}</bdi>;
+}
+
+export function Moment({ seconds }: { seconds: number }) {
+  return <time datetime={isoOf(seconds)}>{timeOf(seconds)}</time>;
+}
+
+/** Hashes and addresses: whole, to be copied and compared. */
+export function Code({ text }: { text: string }) {
+  return <code class="hash">{text}</code>;
+}
+
+export function ShortCode({ text }: { text: string }) {
+  return (
+    <code class="hash" title={text}>
+      {shortened(text)}
+    </code>
+  );
+}
+
+export function Country({ code }: { code: string }) {
+  return <span>{countryName(code)}</span>;
+}

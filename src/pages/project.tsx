@@ -1,0 +1,174 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * `/projects/:assetId`: what a project is, where its tonnes are, and what happened on the network.
+ */
+import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
+import { DomainError } from '../lib/errors.ts';
+import { askOrNull } from './ask.ts';
+import { htmlAnswer, redirect } from './layout.tsx';
+import { Facts } from './parts/facts.tsx';
+import { OlderLink, RecordList } from './parts/recordList.tsx';
+import { Code, Foreign, Moment, ShortCode } from './parts/shownText.tsx';
+import { TonnesPicture } from './parts/tonnesPicture.tsx';
+import { LISTED_RECORD, projectPath, type RecordPage } from './records.ts';
+import type { Site } from './site.ts';
+import { countryName, grouped, shown } from './text.ts';
+
+interface Project {
+  id: string;
+  assetId: string;
+  state: string;
+  creditType: string;
+  verificationBodyRef: string;
+  vintageYear: number;
+  projectType: string;
+  projectLocation: string;
+  countryCode: string;
+  quantityCO2e: string;
+  tokenAddress: string | null;
+  tokenName: string;
+  createdAt: number;
+  openedAt: number | null;
+  pricePerTonne: { amount: string; currency: string } | null;
+  books: { issued: string; inventory: string; heldByBuyers: string; retiring: string; retired: string };
+  transactions: Transaction[];
+}
+
+interface Transaction {
+  call: string;
+  state: string;
+  txHash: string;
+  signedAt: number;
+}
+
+const PROJECT = `query RegistryProject($assetId: String!) {
+  projects(first: 1, filter: { assetIds: [$assetId] }) {
+    nodes {
+      id assetId state creditType verificationBodyRef vintageYear projectType projectLocation countryCode quantityCO2e
+      tokenAddress tokenName createdAt openedAt
+      pricePerTonne { amount currency }
+      books { issued inventory heldByBuyers retiring retired }
+      transactions { call state txHash signedAt }
+    }
+  }
+}`;
+
+const RECORDS = `query RegistryProjectRecords($projectId: ID!, $after: String) {
+  retirementRecords(first: 25, after: $after, filter: { projectIds: [$projectId] }) {
+    nodes { ...ListedRecord }
+    pageInfo { hasNextPage endCursor }
+  }
+}
+${LISTED_RECORD}`;
+
+const EMPTY_PAGE: RecordPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
+export async function projectPage(site: Site, request: PageRequest, assetId: string): Promise<PageAnswer> {
+  const { ask, query } = request;
+  const found = await askOrNull<{ projects: { nodes: Project[] } }>(ask, PROJECT, { assetId });
+  const project = found?.projects.nodes[0];
+  if (project === undefined) throw new DomainError('NOT_FOUND', 'There is no project with this asset id.');
+  const path = projectPath(project.assetId);
+  if (project.assetId !== assetId) return redirect(path);
+  const variables = { projectId: project.id, after: query.get('after') };
+  const records =
+    (await askOrNull<{ retirementRecords: RecordPage }>(ask, RECORDS, variables))?.retirementRecords ??
+    EMPTY_PAGE;
+  return htmlAnswer(
+    site,
+    {
+      title: `Project ${shown(project.assetId, 80)}`,
+      description: `${shown(project.projectType, 60)} in ${countryName(project.countryCode)}: ${grouped(project.quantityCO2e)} tonnes of CO₂ equivalent of ${project.vintageYear}, ${grouped(project.books.retired)} of them retired.`,
+      path,
+      section: 'projects',
+      isUnlisted: query.size > 0,
+    },
+    <article>
+      <p class="eyebrow">Project</p>
+      <h1>
+        <Foreign text={project.assetId} max={200} />
+      </h1>
+      <p class="intro">
+        <Foreign text={project.projectType} /> in <Foreign text={project.projectLocation} />,{' '}
+        {countryName(project.countryCode)}. Vintage {project.vintageYear}.
+      </p>
+      <TonnesPicture books={project.books} />
+      <section>
+        <h2>Facts</h2>
+        <ProjectFacts project={project} />
+      </section>
+      <section>
+        <h2>Retirements</h2>
+        {records.nodes.length === 0 ? <p class="empty">None yet.</p> : <RecordList records={records.nodes} />}
+        <OlderLink page={records} path={path} query={query} />
+      </section>
+      <Transactions transactions={project.transactions} />
+    </article>,
+  );
+}
+
+function ProjectFacts({ project }: { project: Project }) {
+  const { pricePerTonne: price } = project;
+  return (
+    <Facts
+      facts={[
+        ['Verification', <Foreign text={project.verificationBodyRef} max={200} />],
+        ['Kind of credit', <Foreign text={project.creditType} />],
+        ['Verified quantity', `${grouped(project.quantityCO2e)} tonnes CO₂e`],
+        ['Price of a tonne', price === null ? 'Not published' : `${price.amount} ${price.currency}`],
+        ['State', STATES[project.state] ?? project.state],
+        ['Submitted', <Moment seconds={project.createdAt} />],
+        ['Issued', project.openedAt === null ? null : <Moment seconds={project.openedAt} />],
+        ['Token', project.tokenAddress === null ? null : <Code text={project.tokenAddress} />],
+        ['Token’s name', <Foreign text={project.tokenName} max={200} />],
+      ]}
+    />
+  );
+}
+
+const STATES: Readonly<Record<string, string>> = {
+  DEPLOYING: 'Its token is being deployed',
+  MINTING: 'Its credits are being issued',
+  OPEN: 'Issued in full',
+  REFUSED: 'The network refused its token; nothing was issued',
+  NEEDS_REVIEW: 'An operator has to decide before it goes on',
+};
+
+const CALLS: Readonly<Record<string, string>> = {
+  DEPLOY_CARBON_CREDIT: 'Deploys the token',
+  MINT: 'Issues the credits',
+};
+
+function Transactions({ transactions }: { transactions: readonly Transaction[] }) {
+  if (transactions.length === 0) return null;
+  return (
+    <section>
+      <h2>Transactions of its token</h2>
+      <table>
+        <thead>
+          <tr>
+            <th scope="col">What it does</th>
+            <th scope="col">Transaction</th>
+            <th scope="col">Signed</th>
+          </tr>
+        </thead>
+        <tbody>
+          {transactions.map(({ call, state, txHash, signedAt }) => (
+            <tr>
+              <th scope="row">
+                {CALLS[call] ?? call}
+                {state === 'LANDED' ? '' : ` (${state.toLowerCase()})`}
+              </th>
+              <td>
+                <ShortCode text={txHash} />
+              </td>
+              <td>
+                <Moment seconds={signedAt} />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </section>
+  );
+}

@@ -1,0 +1,123 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * `/projects`: every project whose credits are issued here.
+ */
+import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
+import { askOrNull } from './ask.ts';
+import { htmlAnswer } from './layout.tsx';
+import type { Overview } from './overview.ts';
+import { Filters } from './parts/filters.tsx';
+import { hrefOf } from './parts/recordList.tsx';
+import { Foreign } from './parts/shownText.tsx';
+import { projectPath } from './records.ts';
+import type { Site } from './site.ts';
+import { countryName, grouped } from './text.ts';
+
+const PAGE_SIZE = 25;
+
+interface ListedProject {
+  assetId: string;
+  projectType: string;
+  projectLocation: string;
+  countryCode: string;
+  quantityCO2e: string;
+  books: { retired: string };
+}
+
+interface ProjectPage {
+  nodes: ListedProject[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
+const LIST = `query RegistryProjects($after: String, $filter: ProjectFilter) {
+  projects(first: ${PAGE_SIZE}, after: $after, filter: $filter) {
+    nodes { assetId projectType projectLocation countryCode quantityCO2e books { retired } }
+    pageInfo { hasNextPage endCursor }
+  }
+}`;
+
+const EMPTY_PAGE: ProjectPage = { nodes: [], pageInfo: { hasNextPage: false, endCursor: null } };
+
+export async function projectsPage(
+  site: Site,
+  request: PageRequest,
+  overview: Overview,
+): Promise<PageAnswer> {
+  const { query, ask } = request;
+  const variables = { after: query.get('after'), filter: filterIn(query) };
+  const page = (await askOrNull<{ projects: ProjectPage }>(ask, LIST, variables))?.projects ?? EMPTY_PAGE;
+  const types = page.nodes.map(({ projectType }) => projectType).sort();
+  const countries = [...overview.countryCodes, ...page.nodes.map(({ countryCode }) => countryCode)].sort();
+  return htmlAnswer(
+    site,
+    {
+      title: 'Projects',
+      description: 'Verified projects whose carbon credits are issued on the ledger network.',
+      path: '/projects',
+      section: 'projects',
+      isUnlisted: query.size > 0,
+    },
+    <>
+      <h1>Projects</h1>
+      <p class="intro">Verified reductions, each issued once as the credits of one token.</p>
+      <Filters
+        action="/projects"
+        query={query}
+        choices={{ country: countries, vintage: overview.vintageYears.map(String), type: types }}
+      />
+      {page.nodes.length === 0 ? (
+        <p class="empty">No projects here.</p>
+      ) : (
+        <ol class="records projects">
+          {page.nodes.map((project) => (
+            <ProjectItem project={project} />
+          ))}
+        </ol>
+      )}
+      {page.pageInfo.hasNextPage ? (
+        <nav class="pager" aria-label="Pages of the list">
+          <a rel="next" href={olderHref(query, page)}>
+            More
+          </a>
+        </nav>
+      ) : null}
+    </>,
+  );
+}
+
+function ProjectItem({ project }: { project: ListedProject }) {
+  return (
+    <li>
+      <p class="tonnes">
+        {grouped(project.quantityCO2e)} <abbr title="tonnes of CO₂ equivalent">t</abbr>
+      </p>
+      <p class="who">
+        <a href={projectPath(project.assetId)}>
+          <Foreign text={project.assetId} />
+        </a>
+      </p>
+      <p class="what">
+        <Foreign text={project.projectType} />, <Foreign text={project.projectLocation} />,{' '}
+        {countryName(project.countryCode)}
+      </p>
+      <p class="when">{`${grouped(project.books.retired)} t retired`}</p>
+    </li>
+  );
+}
+
+function olderHref(query: URLSearchParams, { pageInfo }: ProjectPage): string {
+  const older = new URLSearchParams(query);
+  older.set('after', pageInfo.endCursor ?? '');
+  return hrefOf('/projects', older);
+}
+
+function filterIn(query: URLSearchParams) {
+  const country = query.get('country') ?? '';
+  const vintage = query.get('vintage') ?? '';
+  const type = query.get('type') ?? '';
+  return {
+    ...(/^[A-Z]{2}$/.test(country) ? { countryCodes: [country] } : {}),
+    ...(/^\d{4}$/.test(vintage) ? { vintageYears: [Number(vintage)] } : {}),
+    ...(type === '' ? {} : { projectTypes: [type] }),
+  };
+}

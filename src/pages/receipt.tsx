@@ -1,0 +1,94 @@
+/** @jsxRuntime automatic @jsxImportSource hono/jsx */
+/**
+ * `/receipts/:token`: what a warehouse receipt stands for, for those who were given its address.
+ */
+import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
+import { DomainError } from '../lib/errors.ts';
+import { askOrNull } from './ask.ts';
+import { htmlAnswer, redirect } from './layout.tsx';
+import { Facts } from './parts/facts.tsx';
+import { Code, Foreign, Moment } from './parts/shownText.tsx';
+import type { Site } from './site.ts';
+import { countryName, grouped } from './text.ts';
+
+interface Receipt {
+  tokenAddress: string;
+  state: string;
+  commodityType: string;
+  quantityKg: string;
+  gradeClassification: string;
+  warehouseId: string;
+  warehouseLocation: string | null;
+  countryCode: string;
+  harvestSeason: string | null;
+  inspectionReportHash: string | null;
+  depositDate: number;
+  expiryDate: number;
+  pledged: boolean;
+}
+
+const QUERY = `query ReceiptPage($tokenAddress: Address!) {
+  publicReceipt(tokenAddress: $tokenAddress) {
+    tokenAddress state commodityType quantityKg gradeClassification warehouseId warehouseLocation countryCode
+    harvestSeason inspectionReportHash depositDate expiryDate pledged
+  }
+}`;
+
+const STATES: Readonly<Record<string, string>> = {
+  DEPLOYING: 'Being issued',
+  MINTING: 'Being issued',
+  ACTIVE: 'Valid',
+  EXPIRED: 'Expired',
+  REFUSED: 'Never issued',
+  NEEDS_REVIEW: 'Under review',
+};
+
+export async function receiptPage(
+  site: Site,
+  request: PageRequest,
+  tokenAddress: string,
+): Promise<PageAnswer> {
+  const answer = await askOrNull<{ publicReceipt: Receipt | null }>(request.ask, QUERY, { tokenAddress });
+  const receipt = answer?.publicReceipt;
+  if (!receipt) throw new DomainError('NOT_FOUND', 'There is no warehouse receipt at this address.');
+  const path = `/receipts/${receipt.tokenAddress}`;
+  if (receipt.tokenAddress !== tokenAddress) return redirect(path);
+  return htmlAnswer(
+    site,
+    { title: 'Warehouse receipt', description: 'A warehouse receipt', path, isUnlisted: true },
+    <article>
+      <p class="eyebrow">Warehouse receipt</p>
+      <h1>
+        {grouped(receipt.quantityKg)} kg <Foreign text={receipt.commodityType} />
+      </h1>
+      <div class={`verdict ${receipt.state === 'ACTIVE' && !receipt.pledged ? 'good' : 'open'}`}>
+        <h2>
+          {STATES[receipt.state] ?? receipt.state}
+          {receipt.pledged ? ', pledged to a lender' : ', not pledged'}
+        </h2>
+        <p>As this platform knows it now. A pledge is kept by the platform, not by the network.</p>
+      </div>
+      <section>
+        <Facts
+          facts={[
+            ['Grade', <Foreign text={receipt.gradeClassification} />],
+            ['Warehouse', <Foreign text={receipt.warehouseId} />],
+            [
+              'Place',
+              receipt.warehouseLocation === null ? null : <Foreign text={receipt.warehouseLocation} />,
+            ],
+            ['Country', countryName(receipt.countryCode)],
+            ['Harvest', receipt.harvestSeason === null ? null : <Foreign text={receipt.harvestSeason} />],
+            ['Deposited', <Moment seconds={receipt.depositDate} />],
+            ['Expires', <Moment seconds={receipt.expiryDate} />],
+            [
+              'Inspection report',
+              receipt.inspectionReportHash === null ? null : <Code text={receipt.inspectionReportHash} />,
+            ],
+            ['Token', <Code text={receipt.tokenAddress} />],
+          ]}
+        />
+      </section>
+    </article>,
+  );
+}

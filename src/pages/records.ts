@@ -1,0 +1,55 @@
+/**
+ * Retirement records as the API gives them to the pages, and their public ids.
+ */
+export interface ListedRecord {
+  index: number;
+  tokenAddress: string;
+  beneficiary: string;
+  tonnes: string;
+  timestamp: number;
+  project: { assetId: string; countryCode: string; vintageYear: number; projectType: string };
+}
+
+export const LISTED_RECORD = `fragment ListedRecord on RetirementRecord {
+  index tokenAddress beneficiary tonnes timestamp
+  project { assetId countryCode vintageYear projectType }
+}`;
+
+export interface RecordPage {
+  nodes: ListedRecord[];
+  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+}
+
+/**
+ * The id of a retirement in addresses of pages: its token's address and its index there. Both are facts of the ledger
+ * network, which every reader of it sees and no one changes: the id holds after this platform's database is
+ * restored or replaced, and tells nothing that only the platform knows.
+ */
+export function publicId({ tokenAddress, index }: Pick<ListedRecord, 'tokenAddress' | 'index'>): string {
+  return `${tokenAddress}-${index}`;
+}
+
+const PUBLIC_ID = /^([0-9A-Za-z]{1,128})-(0|[1-9]\d{0,8})$/;
+
+/** Null for a text that is no public id; the address may still be none of this network. */
+export function readPublicId(text: string): { tokenAddress: string; index: number } | null {
+  const [, tokenAddress, index] = PUBLIC_ID.exec(text) ?? [];
+  return tokenAddress === undefined ? null : { tokenAddress, index: Number(index) };
+}
+
+export function certificatePath(record: Pick<ListedRecord, 'tokenAddress' | 'index'>): string {
+  return `/retirements/${publicId(record)}`;
+}
+
+export function projectPath(assetId: string): string {
+  return `/projects/${encodeURIComponent(assetId)}`;
+}
+
+/** An address can't be as long as some holders' names are: those have no page of their own. */
+export const MAX_BENEFICIARY_IN_PATH = 256;
+
+export function beneficiaryPath(name: string): string | null {
+  // A lone surrogate has no place in an address.
+  if (name === '' || name.length > MAX_BENEFICIARY_IN_PATH || /\p{Cs}/u.test(name)) return null;
+  return `/beneficiaries/${encodeURIComponent(name)}`;
+}

@@ -1,0 +1,90 @@
+/**
+ * What a reader may have meant by one text: a certificate's id, a serial number, a transaction's hash, a project, or a
+ * beneficiary. The beneficiary is looked for in exactly this spelling, as the API does.
+ */
+import { askOrNull, type Ask } from './ask.ts';
+import { LISTED_RECORD, readPublicId, type ListedRecord } from './records.ts';
+
+export interface Found {
+  records: ListedRecord[];
+  assetIds: string[];
+}
+
+const MAX_TEXT = 256;
+
+const BY_SERIAL = `query FindBySerial($text: String!) { retirementBySerial(serial: $text) { ...ListedRecord } }
+${LISTED_RECORD}`;
+const BY_HASH = `query FindByHash($text: String!) {
+  retirementRecordsByTransaction(txHash: $text) { ...ListedRecord }
+}
+${LISTED_RECORD}`;
+const BY_PLACE = `query FindByPlace($tokenAddress: Address!, $index: Int!) {
+  retirementRecord(tokenAddress: $tokenAddress, index: $index) { ...ListedRecord }
+}
+${LISTED_RECORD}`;
+const BY_NODE = `query FindByGlobalId($text: ID!) { node(id: $text) { ...ListedRecord } }
+${LISTED_RECORD}`;
+const BY_NAME = `query FindByName($text: String!) {
+  projects(first: 1, filter: { assetIds: [$text] }) { nodes { assetId } }
+  retirementRecords(first: 20, filter: { beneficiaries: [$text] }) { nodes { ...ListedRecord } }
+}
+${LISTED_RECORD}`;
+const BY_TOKEN = `query FindByToken($text: Address!) { project(tokenAddress: $text) { assetId } }`;
+
+interface Answer {
+  retirementBySerial?: ListedRecord | null;
+  retirementRecordsByTransaction?: ListedRecord[];
+  retirementRecord?: ListedRecord | null;
+  node?: Partial<ListedRecord> | null;
+  projects?: { nodes: { assetId: string }[] };
+  retirementRecords?: { nodes: ListedRecord[] };
+  project?: { assetId: string } | null;
+}
+
+export async function search(ask: Ask, given: string): Promise<Found> {
+  const text = given.normalize('NFC').trim().slice(0, MAX_TEXT);
+  const answers: (Answer | null)[] = [];
+  for (const [source, variables] of questionsAbout(text)) {
+    const answer = await askOrNull<Answer>(ask, source, variables);
+    answers.push(answer);
+    if (recordsIn(answer).length > 0) break;
+  }
+  return {
+    records: answers.flatMap(recordsIn),
+    assetIds: answers.flatMap((answer) => [
+      ...(answer?.projects?.nodes.map(({ assetId }) => assetId) ?? []),
+      ...(answer?.project ? [answer.project.assetId] : []),
+    ]),
+  };
+}
+
+/** The narrowest first; four at most. */
+function* questionsAbout(text: string): Generator<[string, Record<string, unknown>]> {
+  const place = readPublicId(text);
+  const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
+  if (place !== null && place.tokenAddress.length > 20) yield [BY_PLACE, { ...place }];
+  if (/.-\d{6,19}$/.test(text)) yield [BY_SERIAL, { text }];
+  if (hash !== undefined) {
+    // As the networks print them: with 0x where addresses have it, and without.
+    yield [BY_HASH, { text: `0x${hash}` }];
+    yield [BY_HASH, { text: hash }];
+    return;
+  }
+  if (/^[\w-]{40,400}$/.test(text)) {
+    yield [BY_NODE, { text }];
+    yield [BY_TOKEN, { text }];
+  }
+  if (text !== '') yield [BY_NAME, { text }];
+}
+
+function recordsIn(answer: Answer | null): ListedRecord[] {
+  if (answer === null) return [];
+  const { retirementBySerial, retirementRecordsByTransaction, retirementRecord, node, retirementRecords } =
+    answer;
+  const one = retirementBySerial ?? retirementRecord ?? (node?.tokenAddress === undefined ? null : node);
+  return [
+    ...(one ? [one as ListedRecord] : []),
+    ...(retirementRecordsByTransaction ?? []),
+    ...(retirementRecords?.nodes ?? []),
+  ];
+}

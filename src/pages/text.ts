@@ -1,0 +1,85 @@
+/**
+ * How pages show texts, amounts and times. Beneficiaries, notes and names are strangers' text: rendered as text by the
+ * JSX, without what changes how their neighbours look, and of limited length.
+ */
+import { formatDecimal, parseDecimal } from '../lib/decimals.ts';
+
+/** Control characters, and those that change the direction of what stands around them. */
+const DISTURBING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u{61c}\u{200e}\u{200f}\u{202a}-\u{202e}\u{2066}-\u{2069}]/gu;
+const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
+
+/** The longest text that the platform accepts is 1024 bytes; other holders may write more into a token. */
+export const MAX_NAME = 120;
+export const MAX_NOTE = 1_200;
+
+/** Cut between what readers see as characters, and never longer than `max` code units. */
+export function shown(text: string, max: number): string {
+  const clean = text.slice(0, max + 1).replace(DISTURBING, '\u{fffd}');
+  if (clean.length <= max) return clean;
+  let kept = '';
+  for (const { segment } of graphemes.segment(clean)) {
+    if (kept.length + segment.length >= max) break;
+    kept += segment;
+  }
+  return `${kept}…`;
+}
+
+/** `1234567.5` as `1 234 567.5`, with spaces that do not break lines. */
+export function grouped(decimal: string): string {
+  const [whole = '', fraction] = decimal.split('.');
+  const parted = whole.replaceAll(/\B(?=(\d{3})+$)/g, '\u{202f}');
+  return fraction === undefined ? parted : `${parted}.${fraction}`;
+}
+
+/** An exact sum. */
+export function sumOf(decimals: readonly string[]): string {
+  const scale = 18;
+  const units = decimals.reduce((sum, text) => sum + atScale(text, scale), 0n);
+  const magnitude = formatDecimal({ units: units < 0n ? -units : units, scale }).replace(/\.?0+$/, '');
+  return units < 0n ? `-${magnitude}` : magnitude;
+}
+
+function atScale(text: string, scale: number): bigint {
+  const parsed = parseDecimal(text.replace('-', ''));
+  if (parsed === null) throw new Error(`${text} is no decimal`);
+  const units = parsed.units * 10n ** BigInt(scale - parsed.scale);
+  return text.startsWith('-') ? -units : units;
+}
+
+/** The same for all readers, whatever their language. */
+export function dateOf(unixSeconds: number): string {
+  return isoOf(unixSeconds).slice(0, 10);
+}
+
+export function timeOf(unixSeconds: number): string {
+  return `${isoOf(unixSeconds).slice(0, 19).replace('T', ' ')} UTC`;
+}
+
+/** A token's clock may say anything: times that no calendar has are shown as the first day. */
+export function isoOf(unixSeconds: number): string {
+  const moment = new Date(unixSeconds * 1000);
+  return Number.isNaN(moment.getTime()) ? new Date(0).toISOString() : moment.toISOString();
+}
+
+const regions = new Intl.DisplayNames('en', { type: 'region', fallback: 'code' });
+
+export function countryName(code: string): string {
+  return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
+}
+
+/** `0x12345678…9abc`: for lists. Certificates show the whole. */
+export function shortened(hash: string): string {
+  return hash.length <= 20 ? hash : `${hash.slice(0, 10)}…${hash.slice(-6)}`;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  VOLUNTARY_OFFSET: 'Voluntary offset of own emissions',
+  CONTRIBUTION: 'Contribution, without a claim to have compensated',
+  COMPLIANCE: 'Compliance with a legal duty',
+  CORSIA: 'CORSIA (international aviation)',
+  ARTICLE_6: 'Article 6 of the Paris Agreement',
+};
+
+export function reasonText(reason: string): string {
+  return REASONS[reason] ?? reason;
+}

@@ -1,0 +1,111 @@
+/**
+ * Contradictions between the leaves of the transparency logs and the rows that they are of. reconcileLogs.ts holds the leaves against
+ * the signed heads.
+ */
+import {
+  BEGUN_ENTRY_LEAF,
+  ENDED_ENTRY_LEAF,
+  hashOfLeaf,
+  OWNERS_OF_TRANSFER,
+  RECORD_LEAF,
+  TRANSFER_LEAF,
+  type LogName,
+} from '../../transparency/leaves.ts';
+import type { Contradiction } from './contradiction.ts';
+
+const ALL_TILES = 'transparency_tiles';
+const CHANGED_TILES = 'changed_transparency_tiles';
+
+const hashAt = (place: string) => `substring(tile.hashes FROM 32 * (${place})::int + 1 FOR 32)`;
+
+/** The leaves of a log whose tiles name their rows. */
+function leavesOf(log: LogName, tiles: string, condition = 'true'): string {
+  return `(SELECT l.id, ${hashAt('l.place - 1')} AS hash FROM ${tiles} tile
+    CROSS JOIN LATERAL unnest(tile.row_ids) WITH ORDINALITY AS l (id, place)
+    WHERE tile.log = '${log}' AND tile.level = 0 AND ${condition})`;
+}
+
+/**
+ * Rows that have no leaf with their hash.
+ * @param rows selects id and hash of the rows that have to be in the log, from a table or from what of it has changed
+ */
+function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_') => string): Contradiction {
+  const message = `format('${noun} %s is not in the transparency log as it is now', found.id) AS message`;
+  const lacks = (leaves: string) =>
+    `NOT EXISTS (SELECT 1 FROM ${leaves} AS leaf WHERE leaf.id = found.id AND leaf.hash = found.hash)`;
+  return {
+    invariant: 'I15',
+    query: `SELECT ${message} FROM (${rows('')}) AS found WHERE ${lacks(leavesOf(log, ALL_TILES))}`,
+    // What was inserted since is in tiles that changed since. All others are read only where a row is in none of those.
+    incremental: {
+      query: `WITH strange AS MATERIALIZED (
+        SELECT * FROM (${rows('changed_')}) AS found WHERE ${lacks(leavesOf(log, CHANGED_TILES))})
+      SELECT ${message} FROM strange AS found WHERE ${lacks(leavesOf(log, ALL_TILES, 'EXISTS (SELECT 1 FROM strange)'))}`,
+    },
+  };
+}
+
+/** Those that the log can't have yet are beyond what it has, and were written by transactions of this cluster. */
+const LOGGED_TRANSFERS = (prefix: string) => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
+  FROM (SELECT t.* FROM ${prefix}transfers t CROSS JOIN transparency_heads h
+    WHERE h.log = 'transfers' AND h.cluster = (SELECT system_identifier::text FROM pg_control_system())
+      AND NOT ((t.written_by, t.id) > (h.written_by, h.row_id)
+        AND t.written_by < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
+        AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid)))) AS t
+  ${OWNERS_OF_TRANSFER}`;
+
+const LOGGED_ENTRIES = (prefix: string) => `SELECT e.id,
+    CASE WHEN e.outcome IS NULL OR EXISTS (SELECT 1 FROM transparency_open_entries o WHERE o.entry_id = e.id)
+      THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${hashOfLeaf(ENDED_ENTRY_LEAF)} END AS hash
+  FROM ${prefix}audit_entries e
+  JOIN transparency_audit_writers w ON w.writer_id = e.writer_id AND e.number <= w.number`;
+
+/** A record's leaf is at its position. */
+const records = (
+  from: string,
+) => `SELECT format('leaf %s of the transparency log of retirements is not the record at position %s',
+    leaf.position - 1, leaf.position) AS message
+  FROM (${from}) AS leaf LEFT JOIN retirement_records r ON r.position = leaf.position
+  WHERE ${hashOfLeaf(RECORD_LEAF)} IS DISTINCT FROM leaf.hash`;
+const recordLeaves = (
+  tiles: string,
+) => `SELECT tile.index * 256 + place + 1 AS position, ${hashAt('place')} AS hash
+  FROM ${tiles} tile CROSS JOIN LATERAL generate_series(0, octet_length(tile.hashes) / 32 - 1) AS place
+  WHERE tile.log = 'retirements' AND tile.level = 0`;
+
+const leavesWithoutTransfer = (tiles: string) =>
+  `SELECT format('transfer %s is in the transparency log, and missing in the books', leaf.id) AS message
+    FROM ${leavesOf('transfers', tiles)} AS leaf
+    WHERE NOT EXISTS (SELECT 1 FROM transfers t WHERE t.id = leaf.id)`;
+
+export const TRANSPARENCY_CONTRADICTIONS: readonly Contradiction[] = [
+  {
+    invariant: 'I15',
+    query: records(recordLeaves(ALL_TILES)),
+    incremental: {
+      query: `${records(recordLeaves(CHANGED_TILES))} UNION ${records(`
+        SELECT c.position, ${hashAt('(c.position - 1) % 256')} AS hash FROM changed_retirement_records c
+        JOIN transparency_heads h ON h.log = 'retirements' AND c.position BETWEEN 1 AND h.size
+        JOIN transparency_tiles tile ON tile.log = 'retirements' AND tile.level = 0 AND tile.index = (c.position - 1) / 256`)}`,
+    },
+  },
+  withoutLeaf('transfers', 'transfer', LOGGED_TRANSFERS),
+  {
+    invariant: 'I15',
+    query: leavesWithoutTransfer(ALL_TILES),
+    incremental: { query: leavesWithoutTransfer(CHANGED_TILES) },
+  },
+  withoutLeaf('audit', 'audit entry', LOGGED_ENTRIES),
+  {
+    // Pruned entries are in the operator's files.
+    invariant: 'I15',
+    query: `SELECT format('%s audit entries are in the transparency log and no longer in the table, and %s are pruned', missing.entries,
+        pruned.entries) AS message
+      FROM (SELECT count(DISTINCT leaf.id) AS entries FROM ${leavesOf('audit', ALL_TILES)} AS leaf
+        WHERE NOT EXISTS (SELECT 1 FROM audit_entries e WHERE e.id = leaf.id)) AS missing
+      CROSS JOIN (SELECT coalesce(sum(pruned), 0) AS entries FROM audit_writers) AS pruned
+      WHERE missing.entries <> pruned.entries AND EXISTS (SELECT 1 FROM transparency_heads WHERE log = 'audit')`,
+    // No row says that another one was deleted.
+    incremental: { query: `SELECT NULL::text AS message WHERE false` },
+  },
+];

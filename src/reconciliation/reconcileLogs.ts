@@ -1,0 +1,232 @@
+/**
+ * Holds the transparency logs against their signed heads, the newest one, those that are kept of earlier days, and those that an
+ * auditor has kept: the leaves hash to each of these roots, so since each of these heads leaves were appended, and none was changed.
+ */
+import { and, asc, eq, gt, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { LOG_NAMES, transparencyCheckpoints, transparencyTiles } from '../db/tables/index.ts';
+import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
+import type { LogName } from '../transparency/leaves.ts';
+import { LogDamaged, type TransparencyLogs } from '../transparency/logs.ts';
+import {
+  hashesOf,
+  HASH_BYTES,
+  MissingHash,
+  rootOf,
+  tileHash,
+  TILE_WIDTH,
+  widthOf,
+  type Tile,
+} from '../transparency/merkle.ts';
+import { readHead } from '../transparency/publishedLogs.ts';
+import { computeFrom, readTiles } from '../transparency/tiles.ts';
+import type { Position } from './excerpt.ts';
+import { add, nothingCompared, type Comparison } from './verdicts.ts';
+
+export interface ReconcileLogs {
+  db: Db;
+  logs: Pick<TransparencyLogs, 'key' | 'catchUp'>;
+  /** Heads from outside, which a person who can write to the database can't change. */
+  keptCheckpoints?: readonly SignedNote[];
+}
+
+/** 8 kB each. */
+const TILES_PER_READ = 64;
+const CHECKPOINTS_PER_READ = 100;
+/** Further findings of one log say nothing new. */
+const MAX_FINDINGS = 50;
+/** Reading all tiles of a long history. */
+const QUERY_TIMEOUT_MS = 30 * 60_000;
+
+/**
+ * Lets the logs grow first, so that they have what was committed before.
+ * @param position when only tiles that were written since are to be read again
+ */
+export async function reconcileLogs(
+  deps: ReconcileLogs,
+  position: Position | null = null,
+): Promise<Comparison> {
+  const sum = nothingCompared();
+  try {
+    await deps.logs.catchUp();
+  } catch (error) {
+    if (!(error instanceof LogDamaged)) throw error;
+    sum.findings.push({ invariant: 'I15', message: error.message });
+  }
+  add(sum, await findLate(deps.db));
+  for (const log of LOG_NAMES) {
+    const messages = await deps.db.transaction((tx) => examine(tx, log, deps, position), {
+      isolationLevel: 'repeatable read',
+      accessMode: 'read only',
+      statementTimeoutMs: QUERY_TIMEOUT_MS,
+    });
+    const known = new Set(sum.findings.map(({ message }) => message));
+    const fresh = messages.filter((message) => !known.has(message)).slice(0, MAX_FINDINGS);
+    sum.findings.push(...fresh.map((message) => ({ invariant: 'I15' as const, message })));
+  }
+  return sum;
+}
+
+/** A transaction that stays open holds up the transfers that later ones have committed. */
+async function findLate(db: Db): Promise<Comparison> {
+  const [late] = await db.execute<{ transfers: number }>(sql`
+    SELECT count(*)::int AS transfers FROM transfers t CROSS JOIN transparency_heads h
+    WHERE h.log = 'transfers' AND t.written_by >= h.written_by AND (t.written_by, t.id) > (h.written_by, h.row_id)
+      AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid))
+      AND t.created_at < now() - interval '1 minute'`);
+  const transfers = late?.transfers ?? 0;
+  if (transfers === 0) return nothingCompared();
+  const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them`;
+  return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'UNDER_WAY', message }] };
+}
+
+async function examine(
+  tx: Tx,
+  log: LogName,
+  { logs, keptCheckpoints = [] }: ReconcileLogs,
+  position: Position | null,
+): Promise<string[]> {
+  const head = await readHead(tx, log);
+  if (head === null) return [`the transparency log of ${log} has no head`];
+  const { key } = logs;
+  const messages: string[] = [];
+  const note = parseCheckpoint(head.checkpoint);
+  if (note === null || note.size !== head.size || !note.root.equals(head.root)) {
+    messages.push(`the head of the transparency log of ${log} is not what its checkpoint says`);
+  }
+  const holdAgainst = async (checkpoint: SignedNote | null, what: string) => {
+    if (checkpoint === null || !key.isSigned(checkpoint)) {
+      messages.push(
+        `${what} of the transparency log of ${log} is not signed with the key of this installation`,
+      );
+    } else if (checkpoint.size > head.size) {
+      messages.push(
+        `${what} of the transparency log of ${log} has ${checkpoint.size} leaves, and the log ${head.size}`,
+      );
+    } else if (!(await hasRoot(tx, log, checkpoint))) {
+      messages.push(
+        `the transparency log of ${log} was rewritten: ${what}, of ${checkpoint.size} leaves, has another root`,
+      );
+    }
+  };
+  await holdAgainst(note, 'the newest checkpoint');
+  for (const kept of keptCheckpoints.filter(({ origin }) => logOf(origin) === log)) {
+    await holdAgainst(kept, 'the checkpoint that was given');
+  }
+  for (let after = -1; ;) {
+    const page = await readCheckpoints(tx, log, after);
+    const last = page.at(-1);
+    if (last === undefined) break;
+    for (const { size, checkpoint } of page)
+      await holdAgainst(parseCheckpoint(checkpoint), `the checkpoint at ${size}`);
+    after = last.size;
+  }
+  messages.push(...(await examineTiles(tx, log, head.size, position)));
+  return messages;
+}
+
+/** The log that a checkpoint is of, by the last part of its name. */
+export function logOf(origin: string): LogName | null {
+  return LOG_NAMES.find((log) => origin.endsWith(`/${log}`)) ?? null;
+}
+
+async function hasRoot(tx: Tx, log: LogName, { size, root }: SignedNote): Promise<boolean> {
+  try {
+    return root.equals(await computeFrom(tx, log, (at) => rootOf(at, size)));
+  } catch (error) {
+    if (error instanceof MissingHash) return false;
+    throw error;
+  }
+}
+
+function readCheckpoints(tx: Tx, log: LogName, after: number) {
+  return tx
+    .select()
+    .from(transparencyCheckpoints)
+    .where(and(eq(transparencyCheckpoints.log, log), gt(transparencyCheckpoints.size, after)))
+    .orderBy(asc(transparencyCheckpoints.size))
+    .limit(CHECKPOINTS_PER_READ);
+}
+
+/** Each whole tile has its hash in the tile above, up to the tiles that the root is computed from; none is missing. */
+async function examineTiles(
+  tx: Tx,
+  log: LogName,
+  size: number,
+  position: Position | null,
+): Promise<string[]> {
+  const messages: string[] = [];
+  for (let level = 0; widthOf(size, level) > 0; level += 1) {
+    const width = widthOf(size, level);
+    let tiles = 0;
+    for (let after = -1; messages.length < MAX_FINDINGS;) {
+      const page = await readPage(tx, { log, level, after }, position);
+      const last = page.at(-1);
+      if (last === undefined) break;
+      messages.push(...(await holdPage(tx, log, page, width)));
+      tiles += page.length;
+      after = last.index;
+    }
+    const expected = Math.ceil(width / TILE_WIDTH);
+    if (position === null && tiles !== expected && messages.length < MAX_FINDINGS) {
+      messages.push(
+        `level ${level} of the transparency log of ${log} has ${tiles} tiles instead of ${expected}`,
+      );
+    }
+  }
+  return messages;
+}
+
+async function readPage(
+  tx: Tx,
+  { log, level, after }: { log: LogName; level: number; after: number },
+  position: Position | null,
+): Promise<Tile[]> {
+  const { index, hashes } = transparencyTiles;
+  const isWritten =
+    position && sql`age(${transparencyTiles}.xmin) <= age(${position.transaction}::xid8::xid)`;
+  const rows = await tx
+    .select({ index, hashes })
+    .from(transparencyTiles)
+    .where(
+      and(
+        eq(transparencyTiles.log, log),
+        eq(transparencyTiles.level, level),
+        gt(index, after),
+        isWritten ?? undefined,
+      ),
+    )
+    .orderBy(asc(index))
+    .limit(TILES_PER_READ);
+  return rows.map((row) => ({ level, index: row.index, hashes: Buffer.from(row.hashes) }));
+}
+
+async function holdPage(tx: Tx, log: LogName, page: readonly Tile[], width: number): Promise<string[]> {
+  const whole = page.filter(({ hashes }) => hashes.length === TILE_WIDTH * HASH_BYTES);
+  const parents = new Set(whole.map(({ index }) => Math.floor(index / TILE_WIDTH)));
+  const level = (page[0]?.level ?? 0) + 1;
+  const above = hashesOf(
+    await readTiles(
+      tx,
+      log,
+      [...parents].map((index) => ({ level, index })),
+    ),
+  );
+  return page.flatMap((tile) => {
+    const expected = Math.min(TILE_WIDTH, width - tile.index * TILE_WIDTH);
+    const name = `tile ${tile.level}/${tile.index} of the transparency log of ${log}`;
+    if (tile.hashes.length !== expected * HASH_BYTES) {
+      return [`${name} has ${tile.hashes.length / HASH_BYTES} hashes instead of ${Math.max(0, expected)}`];
+    }
+    return expected < TILE_WIDTH || isHashOf(tile, above) ? [] : [`${name} has been rewritten`];
+  });
+}
+
+function isHashOf(tile: Tile, above: ReturnType<typeof hashesOf>): boolean {
+  try {
+    return Buffer.from(tileHash(tile)).equals(above(tile.level + 1, tile.index));
+  } catch (error) {
+    if (error instanceof MissingHash) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,47 @@
+/**
+ * What a project stores of its token's deploy and mint. The credits enter the books when the mint is final.
+ */
+import { eq } from 'drizzle-orm';
+import type { Tx } from '../../db/connection.ts';
+import { projects } from '../../db/tables/index.ts';
+import { issuePosting } from '../../ledger/books/postings.ts';
+import { postTransfers } from '../../ledger/books/postTransfers.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import { toBaseUnits } from '../../ledger/units.ts';
+import type { IdSource } from '../../lib/clock.ts';
+import type { AssetToken } from '../core/tokenEffects.ts';
+import type { Project } from './findProject.ts';
+
+interface ProjectTokenDependencies {
+  network: Pick<LedgerNetwork, 'carbonTotals'>;
+  treasuryAddress: string;
+  ids: IdSource;
+}
+
+export function projectToken({ network, treasuryAddress, ids }: ProjectTokenDependencies): AssetToken {
+  return {
+    subjectType: 'PROJECT',
+    async setState(tx, id, state, refusalMessage) {
+      await update(tx, id, { state, refusalMessage });
+    },
+    async deployed(tx, id, { tokenAddress }) {
+      const project = await update(tx, id, { tokenAddress, state: 'MINTING', refusalMessage: null });
+      return { to: treasuryAddress, amount: toBaseUnits(project.quantityTonnes) };
+    },
+    async minted(tx, projectId, { at }) {
+      const project = await update(tx, projectId, { state: 'OPEN', openedAt: at, refusalMessage: null });
+      const posting = issuePosting({ id: ids.next(), projectId, amount: project.quantityTonnes });
+      await postTransfers(tx, [posting], at);
+    },
+    async readMinted(tokenAddress) {
+      const { totalSupply, totalRetired } = await network.carbonTotals(tokenAddress);
+      return totalSupply + totalRetired;
+    },
+  };
+}
+
+async function update(tx: Tx, id: string, values: Partial<typeof projects.$inferInsert>): Promise<Project> {
+  const [project] = await tx.update(projects).set(values).where(eq(projects.id, id)).returning();
+  if (!project) throw new Error(`project ${id} has vanished`);
+  return project;
+}

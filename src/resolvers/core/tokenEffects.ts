@@ -1,0 +1,93 @@
+/**
+ * Effects of the two calls that make an asset's token, the deploy and then the mint: one way for projects and receipts.
+ * Submission calls them in the transaction that settles the call.
+ */
+import type { Tx } from '../../db/connection.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import type { Effects, FoundOnNetwork, Intent } from '../../ledger/submission/effects.ts';
+import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
+import type { Clock, IdSource } from '../../lib/clock.ts';
+import { deployEffects } from './deployEffects.ts';
+
+/** How one kind of asset stores what became of its token. */
+export interface AssetToken {
+  subjectType: 'PROJECT' | 'RECEIPT';
+  setState(
+    tx: Tx,
+    id: string,
+    state: 'DEPLOYING' | 'MINTING' | 'REFUSED' | 'NEEDS_REVIEW',
+    refusalMessage: string | null,
+  ): Promise<void>;
+  /** The state is MINTING then. @returns what is minted, in base units, and for which address */
+  deployed(
+    tx: Tx,
+    id: string,
+    token: { tokenAddress: string; txHash: string | null },
+  ): Promise<{ to: string; amount: bigint }>;
+  minted(tx: Tx, id: string, mint: { txHash: string | null; at: Date }): Promise<void>;
+  /** All that was ever minted, in base units: what was burned since counts too. @throws NetworkUnavailable */
+  readMinted(tokenAddress: string): Promise<bigint>;
+}
+
+interface TokenDependencies {
+  network: Pick<LedgerNetwork, 'findToken'>;
+  clock: Clock;
+  ids: IdSource;
+}
+
+export function tokenDeployEffects(deps: TokenDependencies, asset: AssetToken): Effects {
+  const { subjectType } = asset;
+  return {
+    ...deployEffects({
+      setState: asset.setState,
+      async deployed(tx, subjectId, { address: tokenAddress, txHash }) {
+        const { to, amount } = await asset.deployed(tx, subjectId, { tokenAddress, txHash });
+        const call = { kind: 'mint', tokenAddress, to, amount } as const;
+        await enqueueSubmission(tx, deps, { subjectType, subjectId, call });
+      },
+    }),
+    findOnNetwork: (intent) => findDeployed(deps.network, intent),
+  };
+}
+
+/**
+ * Finds an asset's token that this database does not know, as after a restore from an old copy: some factories do not
+ * refuse a second token for the same salt, so an operator decides before another one is deployed.
+ */
+async function findDeployed(
+  network: TokenDependencies['network'],
+  { call }: Intent,
+): Promise<FoundOnNetwork | null> {
+  if (call.kind !== 'deployCarbonCredit' && call.kind !== 'deployCommodityReceipt') {
+    throw new Error(`deploy effects were asked about ${call.kind}`);
+  }
+  const contractAddress = await network.findToken(call);
+  if (contractAddress === null) return null;
+  return {
+    evidence: `asset ${call.assetId} has the token ${contractAddress} already`,
+    result: { kind: 'deployed', contractAddress },
+  };
+}
+
+export function mintEffects(asset: AssetToken): Effects {
+  return {
+    /** A token for which anything was ever minted must not get its quantity a second time. */
+    async findOnNetwork({ call }) {
+      if (call.kind !== 'mint') throw new Error(`mint effects were asked about ${call.kind}`);
+      const minted = await asset.readMinted(call.tokenAddress);
+      if (minted === 0n) return null;
+      return {
+        evidence: `${minted} base units of token ${call.tokenAddress} are minted already`,
+        result: minted === call.amount ? { kind: 'done' } : null,
+      };
+    },
+    succeeded: (tx, { subjectId }, { txHash, at }) => asset.minted(tx, subjectId, { txHash, at }),
+    async refused(tx, { subjectId }, refusal) {
+      // The token is deployed without its quantity: an operator must find out why the mint was refused.
+      await asset.setState(tx, subjectId, 'NEEDS_REVIEW', refusal.message);
+      return 'NEEDS_REVIEW';
+    },
+    needsReview: (tx, { subjectId }, reason) => asset.setState(tx, subjectId, 'NEEDS_REVIEW', reason),
+    resumed: (tx, { subjectId }) => asset.setState(tx, subjectId, 'MINTING', null),
+  };
+}

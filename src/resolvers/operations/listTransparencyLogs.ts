@@ -1,0 +1,25 @@
+/**
+ * transparencyLogs: how far each log goes, as it is published.
+ */
+import { transparencyHeads } from '../../db/tables/index.ts';
+import { parseCheckpoint } from '../../transparency/checkpoint.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+/** Without those that have not begun, a second after the first start. */
+export async function listTransparencyLogs({ db, logs }: Needs<'db' | 'logs'>) {
+  const heads = await db.select().from(transparencyHeads).orderBy(transparencyHeads.log);
+  return heads.map(({ log, size, root, checkpoint, madeAt }) => {
+    const origin = parseCheckpoint(checkpoint)?.origin ?? log;
+    return {
+      name: log,
+      origin,
+      leafCount: size,
+      rootHash: Buffer.from(root).toString('hex'),
+      checkpoint,
+      verifierKey: logs.key.verifierKey(origin),
+      madeAt,
+    };
+  });
+}
+
+export type TransparencyLog = Awaited<ReturnType<typeof listTransparencyLogs>>[number];

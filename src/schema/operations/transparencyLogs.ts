@@ -1,0 +1,49 @@
+/**
+ * transparencyLogs: the signed heads of the append-only logs.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import {
+  listTransparencyLogs,
+  type TransparencyLog,
+} from '../../resolvers/operations/listTransparencyLogs.ts';
+import { forPublic } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog').implement({
+  description:
+    'An append-only Merkle log (RFC 9162): its hashes, and the records of retirements, are files below /logs/, see docs/transparency.md.',
+  fields: (t) => ({
+    name: t.exposeString('name', {
+      description:
+        'What it is of: retirements (feed records), transfers (in the books) or audit (entries of the audit log).',
+    }),
+    origin: t.exposeString('origin', { description: 'Its name in its checkpoints and in its key.' }),
+    leafCount: t.exposeInt('leafCount', { description: 'The number of its leaves.' }),
+    rootHash: t.exposeString('rootHash', {
+      description: 'The root of the Merkle tree with that many leaves, as 64 hexadecimal digits.',
+    }),
+    checkpoint: t.exposeString('checkpoint', {
+      description:
+        'The signed note (C2SP tlog-checkpoint) that says so. Keep it to hold the log against later.',
+    }),
+    verifierKey: t.exposeString('verifierKey', {
+      description: 'The Ed25519 key that signs it, as tools for signed notes take it.',
+    }),
+    madeAt: t.field({
+      type: 'UnixTime',
+      description: 'When it grew to that size, in Unix seconds.',
+      resolve: ({ madeAt }) => unixSeconds(madeAt),
+    }),
+  }),
+});
+
+builder.queryField('transparencyLogs', (t) =>
+  t.field({
+    ...forPublic(
+      'The heads of the public transparency logs, which are a few seconds behind what is committed.',
+    ),
+    type: [TransparencyLogRef],
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => listTransparencyLogs(dependencies),
+  }),
+);

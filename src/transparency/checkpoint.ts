@@ -1,0 +1,94 @@
+/**
+ * Checkpoints: the head of a log as a signed note (c2sp.org/tlog-checkpoint, c2sp.org/signed-note, Ed25519).
+ */
+import { createHash, createPrivateKey, createPublicKey, sign, verify, type KeyObject } from 'node:crypto';
+import { HASH_BYTES } from './merkle.ts';
+
+export interface Checkpoint {
+  origin: string;
+  size: number;
+  root: Buffer;
+}
+
+export interface LogKey {
+  /** The note that says so, in the name of the origin. */
+  signCheckpoint(checkpoint: Checkpoint): string;
+  /** Whether it is signed with this key, in the name of its own origin. */
+  isSigned(note: SignedNote): boolean;
+  /** For other people's tools: the key under the name of a log. */
+  verifierKey(origin: string): string;
+}
+
+export interface SignedNote extends Checkpoint {
+  /** What is signed. */
+  text: string;
+  signatures: readonly { name: string; bytes: Buffer }[];
+}
+
+/** Ed25519, in signed notes. */
+const ALGORITHM = Buffer.of(1);
+const KEY_ID_BYTES = 4;
+/** PKCS #8 of an Ed25519 key, up to its 32 bytes (RFC 8410). */
+const PKCS8_PREFIX = Buffer.from('302e020100300506032b657004220420', 'hex');
+const SIGNATURE = /^— (\S+) ([A-Za-z0-9+/]+={0,2})$/;
+/** A log has a few signatures; more than this is not a checkpoint. */
+const MAX_NOTE_BYTES = 16_384;
+
+/** @param seed 32 secret bytes */
+export function createLogKey(seed: Uint8Array): LogKey {
+  const privateKey = createPrivateKey({
+    key: Buffer.concat([PKCS8_PREFIX, seed]),
+    format: 'der',
+    type: 'pkcs8',
+  });
+  const publicKey = createPublicKey(privateKey);
+  const rawKey = rawBytesOf(publicKey);
+  return {
+    signCheckpoint({ origin, size, root }) {
+      const text = `${origin}\n${size}\n${root.toString('base64')}\n`;
+      const signature = Buffer.concat([keyIdOf(origin, rawKey), sign(null, Buffer.from(text), privateKey)]);
+      return `${text}\n— ${origin} ${signature.toString('base64')}\n`;
+    },
+    isSigned({ origin, text, signatures }) {
+      const keyId = keyIdOf(origin, rawKey);
+      return signatures.some(
+        ({ name, bytes }) =>
+          name === origin &&
+          bytes.subarray(0, KEY_ID_BYTES).equals(keyId) &&
+          verify(null, Buffer.from(text), publicKey, bytes.subarray(KEY_ID_BYTES)),
+      );
+    },
+    verifierKey(origin) {
+      const id = keyIdOf(origin, rawKey).toString('hex');
+      return `${origin}+${id}+${Buffer.concat([ALGORITHM, rawKey]).toString('base64')}`;
+    },
+  };
+}
+
+/** Null when it is not a signed checkpoint. */
+export function parseCheckpoint(note: string): SignedNote | null {
+  const end = note.lastIndexOf('\n\n');
+  if (note.length > MAX_NOTE_BYTES || end < 0 || !note.endsWith('\n')) return null;
+  const text = note.slice(0, end + 1);
+  const [origin = '', size = '', root = ''] = text.split('\n');
+  const signatures = note
+    .slice(end + 2, -1)
+    .split('\n')
+    .flatMap((line) => {
+      const [, name, bytes] = SIGNATURE.exec(line) ?? [];
+      return name === undefined || bytes === undefined ? [] : [{ name, bytes: Buffer.from(bytes, 'base64') }];
+    });
+  const isWhole = origin !== '' && /^(0|[1-9][0-9]{0,15})$/.test(size) && Number.isSafeInteger(Number(size));
+  const hash = Buffer.from(root, 'base64');
+  if (!isWhole || hash.length !== HASH_BYTES || signatures.length === 0) return null;
+  return { origin, size: Number(size), root: hash, text, signatures };
+}
+
+function keyIdOf(name: string, rawKey: Buffer): Buffer {
+  const hash = createHash('sha256').update(name).update('\n').update(ALGORITHM).update(rawKey).digest();
+  return hash.subarray(0, KEY_ID_BYTES);
+}
+
+function rawBytesOf(publicKey: KeyObject): Buffer {
+  return Buffer.from(publicKey.export({ format: 'jwk' }).x ?? '', 'base64url');
+}

@@ -1,0 +1,96 @@
+/**
+ * What each log has of a row: canonical JSON (RFC 8785), written and hashed by the database, so that no row has to travel for it.
+ *
+ * A form never changes: what is logged could not be computed again. A further column gets a form of its own.
+ */
+import type { LOG_NAMES } from '../db/tables/transparency.ts';
+
+export type LogName = (typeof LOG_NAMES)[number];
+
+/** SQL expressions by the names that their values have in the JSON. */
+type Fields = Readonly<Record<string, string>>;
+
+const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
+/** Beyond 2^53, and decimals, as strings: JSON's numbers lose digits in most programs. */
+const digits = (column: string) => text(`${column}::text`);
+const micros = (column: string) => digits(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
+/** Without the space that PostgreSQL puts behind commas. */
+const texts = (column: string) =>
+  `'[' || coalesce((SELECT string_agg(to_json(item)::text, ',' ORDER BY place) FROM unnest(${column}) WITH ORDINALITY AS of (item, place)), '') || ']'`;
+
+/** In the order of their names, as RFC 8785 has them. */
+function jsonOf(fields: Fields): string {
+  const members = Object.entries(fields)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value], place) => `'${place === 0 ? '' : ','}"${name}":' || ${value}`);
+  return `('{' || ${members.join(' || ')} || '}')`;
+}
+
+/** Of the bytes that tlog-tiles can hold of one entry, 65,535, when each of them is escaped with six. */
+const MAX_TEXT_BYTES = 4_096;
+
+/** A text of a holder's own may be longer than an entry: then its digest takes its place. */
+function boundedText(name: string, column: string): string {
+  return `CASE WHEN octet_length(${column}) <= ${MAX_TEXT_BYTES} THEN '"${name}":' || ${text(column)}
+    ELSE '"${name}Sha256":"' || encode(sha256(convert_to(${column}, 'UTF8')), 'hex') || '"' END`;
+}
+
+/**
+ * The token's record r: what is public and never changes. A record that was dated anew, after its chain was rolled back, is in the
+ * log with its first date.
+ */
+export const RECORD_LEAF = `('{"amount":' || ${digits('r.amount')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
+  || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
+  || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
+
+/** The transfer t, with the owners of its accounts d and c. Its random id keeps others from guessing what is behind a hash. */
+export const TRANSFER_LEAF = jsonOf({
+  id: text('t.id'),
+  projectId: text('t.project_id'),
+  kind: text('t.kind'),
+  referenceId: text('t.reference_id'),
+  debitAccountId: digits('t.debit_account_id'),
+  debitOwnerId: text('d.owner_id'),
+  debitVersion: digits('t.debit_version'),
+  debitBalance: digits('t.debit_balance'),
+  creditAccountId: digits('t.credit_account_id'),
+  creditOwnerId: text('c.owner_id'),
+  creditVersion: digits('t.credit_version'),
+  creditBalance: digits('t.credit_balance'),
+  amount: digits('t.amount'),
+  unitPrice: digits('t.unit_price'),
+  priceCurrency: text('t.price_currency'),
+  createdAt: micros('t.created_at'),
+});
+
+/** A left join: a transfer of an account that is missing has a leaf, which is another one. */
+export const OWNERS_OF_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id`;
+
+const BEGUN_ENTRY: Fields = {
+  id: text('e.id'),
+  writerId: text('e.writer_id'),
+  number: digits('e.number'),
+  startedAt: micros('e.started_at'),
+  requestId: text('e.request_id'),
+  callerSubject: text('e.caller_subject'),
+  callerRoles: texts('e.caller_roles'),
+  apiKeyId: text('e.api_key_id'),
+  remoteAddress: text('e.remote_address'),
+  field: text('e.field'),
+};
+
+/** The audit entry e before its outcome is known: without what the outcome adds. */
+export const BEGUN_ENTRY_LEAF = jsonOf(BEGUN_ENTRY);
+
+/** The whole audit entry e. */
+export const ENDED_ENTRY_LEAF = jsonOf({
+  ...BEGUN_ENTRY,
+  outcome: text('e.outcome'),
+  endedAt: micros('e.ended_at'),
+  subjectIds: texts('e.subject_ids'),
+});
+
+/** SQL of a leaf's hash. @param data an expression of text */
+export function hashOfLeaf(data: string): string {
+  return `sha256('\\x00'::bytea || convert_to(${data}, 'UTF8'))`;
+}

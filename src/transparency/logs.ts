@@ -1,0 +1,210 @@
+/**
+ * The transparency logs of an installation, and how they grow: from committed rows, a bounded number at a time.
+ *
+ *   rows ─▶ leaves ─▶ tiles, root, signed checkpoint: one transaction, under the lock of the log's head
+ *
+ * A checkpoint is published from the committed row alone, and the lock lets one program at a time make the next one: so no two
+ * checkpoints of one size differ, however many instances build, and wherever one is killed.
+ */
+import { eq, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { LOG_NAMES, transparencyCheckpoints, transparencyHeads } from '../db/tables/index.ts';
+import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
+import type { LogName } from './leaves.ts';
+import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
+import { isOfOtherCluster, NEXT_LEAVES, type Head } from './nextLeaves.ts';
+import { readTiles, writeTiles } from './tiles.ts';
+
+export interface TransparencyLogs {
+  key: LogKey;
+  /** The logs that committed rows are missing from. One statement. */
+  findBehind(): Promise<LogName[]>;
+  /** Appends what is missing, a step at a time, until nothing is or `isOver`. Leaves a log alone that another instance builds. */
+  build(log: LogName, isOver?: () => boolean): Promise<void>;
+  /** The same for all logs, and waits for the other instance's step. */
+  catchUp(): Promise<void>;
+}
+
+/** The log is not what its head says: nothing more is appended, which would sign what was changed. */
+export class LogDamaged extends Error {
+  override readonly name = 'LogDamaged';
+}
+
+/** Comparing all ids once, in a copy of the database. */
+const COMPARE_TIMEOUT_MS = 30 * 60_000;
+
+export function createTransparencyLogs(deps: {
+  db: Db;
+  /** 32 secret bytes. */
+  seed: Uint8Array;
+  origin: OriginSettings;
+}): TransparencyLogs {
+  const { db } = deps;
+  const signer: Signer = { key: createLogKey(deps.seed), origin: deps.origin };
+
+  async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
+    // Ends: a step takes more leaves than are committed meanwhile.
+    while (!isOver() && (await step(db, log, signer, waits)));
+  }
+
+  return {
+    key: signer.key,
+    findBehind: () => findBehind(db, signer),
+    build: (log, isOver) => buildAll(log, false, isOver),
+    async catchUp() {
+      for (const log of LOG_NAMES) await buildAll(log, true);
+    },
+  };
+}
+
+/** The first part of the logs' names. Changing one begins a new log for all who follow it, so it is asked for by itself. */
+export interface OriginSettings {
+  /** Of logs that have no name yet. */
+  first: string;
+  /** LOG_ORIGIN: of all logs, from now on. */
+  given?: string | undefined;
+}
+
+/** `<host>/logs`: without a scheme, the address that the logs are below. */
+export function originOfUrl(publicUrl: string): string {
+  const { host, pathname } = new URL(publicUrl);
+  return `${host}${pathname.replace(/\/+$/, '')}/logs`;
+}
+
+async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
+  const [behind] = await db.execute<Record<LogName, boolean>>(sql`
+    SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
+      (SELECT EXISTS (SELECT 1 FROM transfers t WHERE t.written_by >= h.written_by
+          AND (t.written_by, t.id) > (h.written_by, h.row_id)
+          AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid)))
+        OR h.cluster <> (SELECT system_identifier::text FROM pg_control_system())
+        FROM transparency_heads h WHERE log = 'transfers' AND h.written_by IS NOT NULL) AS transfers,
+      (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
+          WHERE w.entries > coalesce(l.number, 0))
+        OR EXISTS (SELECT 1 FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id
+          WHERE e.outcome IS NOT NULL)) AS audit`);
+  const heads = await db.select().from(transparencyHeads);
+  return LOG_NAMES.filter((log) => {
+    const head = heads.find((row) => row.log === log);
+    return head === undefined || isToBeRenamed(head, signer) || behind?.[log] !== false;
+  });
+}
+
+interface Signer {
+  key: LogKey;
+  origin: OriginSettings;
+}
+
+/** @returns whether there may be more */
+async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
+  const [known] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
+  const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherCluster(db, known)));
+  return db.transaction(
+    async (tx) => {
+      const head = await lockHead(tx, log, signer, waits);
+      if (head === null) return false;
+      const next = await NEXT_LEAVES[log](tx, head);
+      if (next.hashes.length > 0 || isToBeRenamed(head, signer)) await append(tx, head, next, signer);
+      else if (Object.keys(next.head).length > 0) await note(tx, log, next.head);
+      // Audit entries come in two kinds, and after a comparison of ids the transactions go on.
+      return next.hashes.length > 0 || Object.keys(next.head).length > 0;
+    },
+    isCompared ? { statementTimeoutMs: COMPARE_TIMEOUT_MS } : {},
+  );
+}
+
+function originOf(log: LogName, head: Pick<Head, 'checkpoint'> | null, { origin }: Signer): string {
+  const known = head && parseCheckpoint(head.checkpoint)?.origin;
+  return origin.given === undefined && known ? known : `${origin.given ?? origin.first}/${log}`;
+}
+
+function isToBeRenamed(head: Head, signer: Signer): boolean {
+  return parseCheckpoint(head.checkpoint)?.origin !== originOf(head.log, head, signer);
+}
+
+/** @returns null when another program has it */
+async function lockHead(tx: Tx, log: LogName, signer: Signer, waits: boolean): Promise<Head | null> {
+  const select = () =>
+    tx
+      .select()
+      .from(transparencyHeads)
+      .where(eq(transparencyHeads.log, log))
+      .for('update', waits ? {} : { skipLocked: true });
+  const [head] = await select();
+  if (head !== undefined) return head;
+  const root = Buffer.from(rootOf(hashesOf([]), 0));
+  const origin = originOf(log, null, signer);
+  const checkpoint = signer.key.signCheckpoint({ origin, size: 0, root });
+  await tx
+    .insert(transparencyHeads)
+    .values({ log, size: 0, root, checkpoint, madeAt: sql`now()` })
+    .onConflictDoNothing();
+  return (await select())[0] ?? null;
+}
+
+/** Tiles, head and checkpoint, in the caller's transaction. */
+async function append(
+  tx: Tx,
+  head: Head,
+  next: { hashes: Buffer; rowIds: string[] | null; head: Partial<Head> },
+  signer: Signer,
+): Promise<void> {
+  const { log } = head;
+  const edge = await readTiles(tx, log, edgeOf(head.size));
+  requireUndamaged(head, edge, signer);
+  const grown = growTiles(edge, head.size, next.hashes);
+  if (grown.length > 0) await writeTiles(tx, head, grown, next.rowIds);
+  const size = head.size + next.hashes.length / HASH_BYTES;
+  const root = Buffer.from(rootOf(hashesOf(newest([...edge, ...grown])), size));
+  const checkpoint = signer.key.signCheckpoint({ origin: originOf(log, head, signer), size, root });
+  await note(tx, log, { ...next.head, size, root, checkpoint });
+  await keepOneADay(tx, { log, size, checkpoint });
+}
+
+/** Before the next root is signed: what it is computed from is what was signed before. */
+function requireUndamaged(head: Head, edge: readonly Tile[], { key }: Signer): void {
+  const note = parseCheckpoint(head.checkpoint);
+  if (note === null || !key.isSigned(note) || note.size !== head.size) {
+    throw new LogDamaged(
+      `The head of the transparency log of ${head.log} is not signed with the key of this installation, which follows from ` +
+        'APP_SECRET. Nothing is appended until that is cleared up.',
+    );
+  }
+  if (!note.root.equals(edgeRoot(edge, head.size) ?? Buffer.alloc(0))) {
+    throw new LogDamaged(
+      `The tiles of the transparency log of ${head.log} do not have the root that is signed for ${head.size} leaves. Nothing is ` +
+        'appended until that is cleared up.',
+    );
+  }
+}
+
+function edgeRoot(edge: readonly Tile[], size: number): Uint8Array | null {
+  try {
+    return rootOf(hashesOf(edge), size);
+  } catch (error) {
+    if (error instanceof MissingHash) return null;
+    throw error;
+  }
+}
+
+/** Of tiles that have grown, as they are now. */
+function newest(tiles: readonly Tile[]): Tile[] {
+  return [...new Map(tiles.map((tile) => [`${tile.level}/${tile.index}`, tile])).values()];
+}
+
+async function note(tx: Tx, log: LogName, values: Partial<Head>): Promise<void> {
+  await tx
+    .update(transparencyHeads)
+    .set({ ...values, ...(values.checkpoint !== undefined && { madeAt: sql`now()` }) })
+    .where(eq(transparencyHeads.log, log));
+}
+
+async function keepOneADay(
+  tx: Tx,
+  { log, size, checkpoint }: { log: LogName; size: number; checkpoint: string },
+): Promise<void> {
+  await tx.execute(sql`INSERT INTO ${transparencyCheckpoints} (log, size, checkpoint, made_at)
+    SELECT ${log}, ${size}, ${checkpoint}, now()
+    WHERE NOT EXISTS (SELECT 1 FROM ${transparencyCheckpoints} WHERE log = ${log} AND made_at > now() - interval '1 day')
+    ON CONFLICT DO NOTHING`);
+}

@@ -1,0 +1,169 @@
+/**
+ * Merkle trees as in RFC 9162 (the hashes are those of RFC 6962), over hashes that are kept in tiles of height 8.
+ *
+ * A `HashAt` gives the root of a whole subtree of 256^level leaves. Every other hash is computed from those.
+ */
+import { createHash } from 'node:crypto';
+
+export const HASH_BYTES = 32;
+/** Hashes in a whole tile. */
+export const TILE_WIDTH = 256;
+const TILE_HEIGHT = 8;
+
+export type HashAt = (level: number, index: number) => Uint8Array;
+
+export interface Tile {
+  level: number;
+  index: number;
+  /** 32 bytes each, in their order. */
+  hashes: Buffer;
+}
+
+const LEAF = Buffer.of(0);
+const NODE = Buffer.of(1);
+
+export function leafHash(data: Uint8Array): Buffer {
+  return createHash('sha256').update(LEAF).update(data).digest();
+}
+
+function nodeHash(left: Uint8Array, right: Uint8Array): Buffer {
+  return createHash('sha256').update(NODE).update(left).update(right).digest();
+}
+
+export function rootOf(at: HashAt, size: number): Uint8Array {
+  return size === 0 ? createHash('sha256').digest() : rangeHash(at, 0, size);
+}
+
+/** The hashes that lead from a leaf to the root: RFC 9162, section 2.1.3.1. */
+export function inclusionProof(at: HashAt, index: number, size: number): Uint8Array[] {
+  const path: Uint8Array[] = [];
+  let [from, to] = [0, size];
+  while (to - from > 1) {
+    const middle = from + splitOf(to - from);
+    const isLeft = index < middle;
+    path.push(isLeft ? rangeHash(at, middle, to) : rangeHash(at, from, middle));
+    [from, to] = isLeft ? [from, middle] : [middle, to];
+  }
+  return path.toReversed();
+}
+
+/** The hashes that show that the tree only grew between the sizes: RFC 9162, section 2.1.4.1. */
+export function consistencyProof(at: HashAt, first: number, size: number): Uint8Array[] {
+  if (first === 0 || first === size) return [];
+  const path: Uint8Array[] = [];
+  let [from, to] = [0, size];
+  while (first !== to) {
+    const middle = from + splitOf(to - from);
+    const isLeft = first <= middle;
+    path.push(isLeft ? rangeHash(at, middle, to) : rangeHash(at, from, middle));
+    [from, to] = isLeft ? [from, middle] : [middle, to];
+  }
+  // The verifier has the root of the first tree, when that is a whole subtree of the second.
+  if (from !== 0) path.push(rangeHash(at, from, to));
+  return path.toReversed();
+}
+
+/** The largest power of two below `count`. */
+function splitOf(count: number): number {
+  return 2 ** (Math.ceil(Math.log2(count)) - 1);
+}
+
+/** Of ranges that the splits of a tree lead to. */
+function rangeHash(at: HashAt, from: number, to: number): Uint8Array {
+  const count = to - from;
+  if (Number.isInteger(Math.log2(count))) return subtreeHash(at, Math.log2(count), from / count);
+  const middle = from + splitOf(count);
+  return nodeHash(rangeHash(at, from, middle), rangeHash(at, middle, to));
+}
+
+/** Of the whole subtree with 2^height leaves. */
+function subtreeHash(at: HashAt, height: number, index: number): Uint8Array {
+  if (height % TILE_HEIGHT === 0) return at(height / TILE_HEIGHT, index);
+  return nodeHash(subtreeHash(at, height - 1, 2 * index), subtreeHash(at, height - 1, 2 * index + 1));
+}
+
+/** Of a whole tile: what the tile above has for it. */
+export function tileHash({ hashes }: Pick<Tile, 'hashes'>): Uint8Array {
+  let level = hashes;
+  while (level.length > HASH_BYTES) {
+    const pairs: Buffer[] = [];
+    for (let place = 0; place < level.length / HASH_BYTES; place += 2) {
+      pairs.push(nodeHash(hashIn(level, place), hashIn(level, place + 1)));
+    }
+    level = Buffer.concat(pairs);
+  }
+  return level;
+}
+
+export function hashIn(hashes: Buffer, place: number): Buffer {
+  return hashes.subarray(place * HASH_BYTES, (place + 1) * HASH_BYTES);
+}
+
+/** How many hashes a level has in a tree of that size. */
+export function widthOf(size: number, level: number): number {
+  return Math.floor(size / TILE_WIDTH ** level);
+}
+
+/** The tiles at the right edge that are not whole: what further leaves are appended to, and the root is computed from. */
+export function edgeOf(size: number): Pick<Tile, 'level' | 'index'>[] {
+  const edge: Pick<Tile, 'level' | 'index'>[] = [];
+  for (let level = 0; widthOf(size, level) > 0; level += 1) {
+    const width = widthOf(size, level);
+    if (width % TILE_WIDTH > 0) edge.push({ level, index: Math.floor(width / TILE_WIDTH) });
+  }
+  return edge;
+}
+
+/**
+ * Appends leaves.
+ * @param edge the tiles of `edgeOf(size)`
+ * @param leaves their hashes, 32 bytes each
+ * @returns the tiles that have changed
+ */
+export function growTiles(edge: readonly Tile[], size: number, leaves: Buffer): Tile[] {
+  const changed: Tile[] = [];
+  let fresh = leaves;
+  for (let level = 0; fresh.length > 0; level += 1) {
+    const width = widthOf(size, level);
+    const started = edge.find((tile) => tile.level === level)?.hashes ?? Buffer.alloc(0);
+    const hashes = Buffer.concat([started, fresh]);
+    const whole: Uint8Array[] = [];
+    for (let at = 0; at < hashes.length; at += TILE_WIDTH * HASH_BYTES) {
+      const tile = {
+        level,
+        index: Math.floor(width / TILE_WIDTH) + at / (TILE_WIDTH * HASH_BYTES),
+        hashes: hashes.subarray(at, at + TILE_WIDTH * HASH_BYTES),
+      };
+      changed.push(tile);
+      if (tile.hashes.length === TILE_WIDTH * HASH_BYTES) whole.push(tileHash(tile));
+    }
+    fresh = Buffer.concat(whole);
+  }
+  return changed;
+}
+
+/** Reads hashes from tiles at hand. @throws Error when one is missing, or too short */
+export function hashesOf(tiles: readonly Tile[]): HashAt {
+  const byPlace = new Map(tiles.map((tile) => [`${tile.level}/${tile.index}`, tile.hashes]));
+  return (level, index) => {
+    const hashes = byPlace.get(`${level}/${Math.floor(index / TILE_WIDTH)}`);
+    const hash = hashIn(hashes ?? Buffer.alloc(0), index % TILE_WIDTH);
+    if (hash.length === HASH_BYTES) return hash;
+    throw new MissingHash(
+      `tile ${Math.floor(index / TILE_WIDTH)} of level ${level} lacks hash ${index % TILE_WIDTH}`,
+    );
+  };
+}
+
+export class MissingHash extends Error {}
+
+/** The tiles that a computation looks at: which they are depends on sizes alone, not on hashes. */
+export function tilesFor(compute: (at: HashAt) => unknown): Pick<Tile, 'level' | 'index'>[] {
+  const needed = new Map<string, Pick<Tile, 'level' | 'index'>>();
+  compute((level, index) => {
+    const tile = { level, index: Math.floor(index / TILE_WIDTH) };
+    needed.set(`${tile.level}/${tile.index}`, tile);
+    return Buffer.alloc(HASH_BYTES);
+  });
+  return [...needed.values()];
+}

@@ -1,0 +1,189 @@
+/**
+ * The rows that a log has to take next: committed ones, in an order in which none can come before those that it has.
+ */
+import { sql } from 'drizzle-orm';
+import type { Tx } from '../db/connection.ts';
+import type { transparencyHeads } from '../db/tables/index.ts';
+import { HASH_BYTES } from './merkle.ts';
+import {
+  BEGUN_ENTRY_LEAF,
+  ENDED_ENTRY_LEAF,
+  hashOfLeaf,
+  OWNERS_OF_TRANSFER,
+  RECORD_LEAF,
+  TRANSFER_LEAF,
+  type LogName,
+} from './leaves.ts';
+
+export type Head = typeof transparencyHeads.$inferSelect;
+
+/** The leaves that follow a head. */
+export interface NextLeaves {
+  /** 32 bytes each. */
+  hashes: Buffer;
+  /** Null where a leaf's row is known by its place. */
+  rowIds: string[] | null;
+  /** What the head says about its rows, after them. */
+  head: Partial<Head>;
+}
+
+/** Of one transaction: some milliseconds of the head's lock, and of the database's processor. */
+export const LEAVES_PER_STEP = 1_024;
+/** Transactions that are looked at together, at first; twice as many as long as they wrote nothing. */
+const TRANSACTIONS_PER_LOOK = 4_096n;
+
+type Batch = { hashes: Uint8Array | null; ids?: string[] | null };
+
+const aggregated = (order: string) =>
+  `string_agg(hash, ''::bytea ORDER BY ${order}) AS hashes, json_agg(id ORDER BY ${order}) AS ids`;
+
+/** Reads, and for audit entries notes how far it has read, in the caller's transaction, which holds the head. */
+export const NEXT_LEAVES: Readonly<Record<LogName, (tx: Tx, head: Head) => Promise<NextLeaves>>> = {
+  retirements: nextRecords,
+  transfers: async (tx, head) =>
+    (await isOfOtherCluster(tx, head)) ? missingTransfers(tx) : nextTransfers(tx, head),
+  audit: async (tx) => {
+    const entries = await nextEntries(tx);
+    return entries.hashes.length > 0 ? entries : nextOutcomes(tx);
+  },
+};
+
+/** The feed's positions have no gaps, and follow the commits. */
+async function nextRecords(tx: Tx, { size }: Head): Promise<NextLeaves> {
+  const [batch] = await tx.execute<Batch>(sql`
+    SELECT string_agg(hash, ''::bytea ORDER BY position) AS hashes FROM (
+      SELECT r.position, ${sql.raw(hashOfLeaf(RECORD_LEAF))} AS hash FROM retirement_records r
+      WHERE r.position > ${size} AND r.position <= ${size + LEAVES_PER_STEP}) AS fresh`);
+  return { hashes: Buffer.from(batch?.hashes ?? []), rowIds: null, head: {} };
+}
+
+/**
+ * By the transactions that wrote them, up to the oldest that is under way: what commits later was written by a later one, and is
+ * found later.
+ */
+async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
+  let from = head.writtenBy ?? 0n;
+  let look = TRANSACTIONS_PER_LOOK;
+  for (;;) {
+    const [batch] = await tx.execute<
+      Batch & { until: string; end: string; last: string | null; last_id: string | null }
+    >(sql`
+      WITH range AS MATERIALIZED (
+        SELECT until, least(until, ${String(from + look)}::bigint) AS end
+        FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS until) AS snapshot
+      ), fresh AS MATERIALIZED (
+        SELECT t.id, t.written_by, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash FROM range
+        CROSS JOIN LATERAL (SELECT * FROM transfers WHERE written_by >= ${String(from)}::bigint AND written_by < range.end
+          AND (written_by, id) > (${String(head.writtenBy ?? 0n)}::bigint, ${head.rowId ?? NO_ID}::uuid)
+          AND ${isOfThisCluster(head)} ORDER BY written_by, id LIMIT ${LEAVES_PER_STEP}) AS t
+        ${sql.raw(OWNERS_OF_TRANSFER)}
+      )
+      SELECT ${sql.raw(aggregated('written_by, id'))}, max(written_by)::text AS last,
+        (array_agg(id ORDER BY written_by DESC, id DESC))[1] AS last_id,
+        (SELECT until FROM range)::text AS until, (SELECT "end" FROM range)::text AS end FROM fresh`);
+    if (!batch) throw new Error('an aggregate has one row');
+    if (batch.hashes !== null) {
+      const writtenBy = BigInt(batch.last ?? 0);
+      return leaves(batch, { writtenBy, rowId: batch.last_id });
+    }
+    // Ends: each look is twice as wide, up to the oldest transaction under way.
+    if (BigInt(batch.end) >= BigInt(batch.until)) return leaves(batch, {});
+    from = BigInt(batch.end);
+    look *= 2n;
+  }
+}
+
+const NO_ID = '00000000-0000-0000-0000-000000000000';
+
+/** Rows that were restored have the transaction that restored them, and name one of the cluster that they come from. */
+function isOfThisCluster({ restoredBefore }: Head) {
+  if (restoredBefore === null) return sql`true`;
+  return sql`age(xmin) <= age(${String(restoredBefore)}::xid8::xid)`;
+}
+
+/** Also a log that has just begun: it can't tell which rows were restored. */
+export async function isOfOtherCluster(
+  tx: Pick<Tx, 'execute'>,
+  { cluster }: Pick<Head, 'cluster'>,
+): Promise<boolean> {
+  return cluster !== (await readCluster(tx));
+}
+
+async function readCluster(tx: Pick<Tx, 'execute'>): Promise<string> {
+  const [row] = await tx.execute<{ cluster: string }>(
+    sql`SELECT system_identifier::text AS cluster FROM pg_control_system()`,
+  );
+  if (!row) throw new Error('pg_control_system has no row');
+  return row.cluster;
+}
+
+/**
+ * In a copy of the database that another cluster serves, whose transactions begin anew, the ids of all transfers are compared with
+ * those in the log, once: what was committed and not yet logged when the copy was made is in none of them.
+ */
+async function missingTransfers(tx: Tx): Promise<NextLeaves> {
+  const [batch] = await tx.execute<Batch & { until: string }>(sql`
+    WITH fresh AS MATERIALIZED (
+      SELECT t.id, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash
+      FROM (SELECT * FROM transfers t WHERE age(t.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+        AND NOT EXISTS (SELECT 1 FROM (SELECT unnest(row_ids) AS id FROM transparency_tiles
+          WHERE log = 'transfers' AND level = 0) AS logged WHERE logged.id = t.id)
+        ORDER BY t.id LIMIT ${LEAVES_PER_STEP}) AS t
+      ${sql.raw(OWNERS_OF_TRANSFER)}
+    )
+    SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until FROM fresh`);
+  if (!batch) throw new Error('an aggregate has one row');
+  if (batch.hashes !== null) return leaves(batch, {});
+  const until = BigInt(batch.until);
+  return leaves(batch, {
+    writtenBy: until,
+    rowId: NO_ID,
+    restoredBefore: until,
+    cluster: await readCluster(tx),
+  });
+}
+
+/** Each process numbers its entries in the order of their commits. */
+async function nextEntries(tx: Tx): Promise<NextLeaves> {
+  const [batch] = await tx.execute<Batch>(sql`
+    WITH behind AS MATERIALIZED (
+      SELECT w.id, coalesce(l.number, 0) AS number
+      FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
+      WHERE w.entries > coalesce(l.number, 0)
+      ORDER BY w.id LIMIT ${LEAVES_PER_STEP}
+    ), fresh AS MATERIALIZED (
+      SELECT e.*, CASE WHEN e.outcome IS NULL THEN ${sql.raw(hashOfLeaf(BEGUN_ENTRY_LEAF))}
+        ELSE ${sql.raw(hashOfLeaf(ENDED_ENTRY_LEAF))} END AS hash
+      FROM behind w CROSS JOIN LATERAL (
+        SELECT * FROM audit_entries WHERE writer_id = w.id AND number > w.number ORDER BY number LIMIT ${LEAVES_PER_STEP}) AS e
+      ORDER BY e.writer_id, e.number LIMIT ${LEAVES_PER_STEP}
+    ), noted AS (
+      INSERT INTO transparency_audit_writers AS w (writer_id, number)
+        SELECT writer_id, max(number) FROM fresh GROUP BY writer_id
+      ON CONFLICT (writer_id) DO UPDATE SET number = excluded.number
+    ), open AS (
+      INSERT INTO transparency_open_entries SELECT id FROM fresh WHERE outcome IS NULL
+    )
+    SELECT ${sql.raw(aggregated('writer_id, number'))} FROM fresh`);
+  return leaves(batch, {});
+}
+
+async function nextOutcomes(tx: Tx): Promise<NextLeaves> {
+  const [batch] = await tx.execute<Batch>(sql`
+    WITH fresh AS MATERIALIZED (
+      SELECT e.id, e.ended_at, ${sql.raw(hashOfLeaf(ENDED_ENTRY_LEAF))} AS hash
+      FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id
+      WHERE e.outcome IS NOT NULL ORDER BY e.ended_at, e.id LIMIT ${LEAVES_PER_STEP}
+    ), closed AS (
+      DELETE FROM transparency_open_entries WHERE entry_id IN (SELECT id FROM fresh)
+    )
+    SELECT ${sql.raw(aggregated('ended_at, id'))} FROM fresh`);
+  return leaves(batch, {});
+}
+
+function leaves(batch: Batch | undefined, head: Partial<Head>): NextLeaves {
+  const hashes = Buffer.from(batch?.hashes ?? []);
+  const rowIds = batch?.ids ?? [];
+  if (hashes.length !== rowIds.length * HASH_BYTES) throw new Error('each leaf has a row');
+  return { hashes, rowIds, head };
+}

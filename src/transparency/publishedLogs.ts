@@ -1,0 +1,130 @@
+/**
+ * What anyone may read of the logs, by its path below /logs/, as in c2sp.org/tlog-tiles:
+ *
+ *   <log>/checkpoint                              the signed head
+ *   <log>/key                                     the key that it is signed with, as tools for signed notes take it
+ *   <log>/tile/<level>/<index>[.p/<width>]        hashes
+ *   retirements/tile/entries/<index>[.p/<width>]  what the hashes of level 0 are of
+ *   retirements/proof/<leaf>                      that a leaf is in the log (c2sp.org/tlog-proof)
+ *
+ * The entries of the other logs are not published: their hashes tell nothing about them.
+ */
+import { eq, sql } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { LOG_NAMES, transparencyHeads } from '../db/tables/index.ts';
+import { parseCheckpoint, type LogKey } from './checkpoint.ts';
+import { RECORD_LEAF, type LogName } from './leaves.ts';
+import { HASH_BYTES, inclusionProof, TILE_WIDTH } from './merkle.ts';
+import { computeFrom, readTiles } from './tiles.ts';
+
+export interface Published {
+  body: string | Buffer;
+  contentType: string;
+  /** Whether it never changes. */
+  isFixed: boolean;
+}
+
+/** Answers a path below /logs/; null when nothing is there. */
+export type ReadPublished = (path: string) => Promise<Published | null>;
+
+const LOG_PATH = new RegExp(`^(${LOG_NAMES.join('|')})/(.+)$`);
+/** Indexes are in groups of three digits, all but the last one marked: x001/x234/067. */
+const TILE_PATH = /^tile\/(entries|[0-6])\/((?:x\d{3}\/){0,4}\d{3})(?:\.p\/([1-9]\d{0,2}))?$/;
+const PROOF_PATH = /^proof\/(0|[1-9]\d{0,14})$/;
+
+export function createPublishedLogs({ db, logs }: { db: Db; logs: { key: LogKey } }): ReadPublished {
+  return async (path) => {
+    const [, name, rest = ''] = LOG_PATH.exec(path) ?? [];
+    const log = LOG_NAMES.find((known) => known === name);
+    if (log === undefined) return null;
+    if (rest === 'checkpoint') return texted((await readHead(db, log))?.checkpoint);
+    if (rest === 'key') return texted(await verifierKeyOf(db, log, logs.key));
+    const [, leaf] = PROOF_PATH.exec(rest) ?? [];
+    if (leaf !== undefined && log === 'retirements') return texted(await proofOf(db, Number(leaf)));
+    const tile = readTilePath(rest);
+    if (tile === null) return null;
+    if (tile.level !== 'entries') return bytesOrNull(await hashesIn(db, log, { ...tile, level: tile.level }));
+    return log === 'retirements' ? bytesOrNull(await entriesIn(db, tile)) : null;
+  };
+}
+
+interface TilePath {
+  level: number | 'entries';
+  index: number;
+  width: number;
+}
+
+function readTilePath(path: string): TilePath | null {
+  const [, level, groups, width = String(TILE_WIDTH)] = TILE_PATH.exec(path) ?? [];
+  if (level === undefined || groups === undefined) return null;
+  const index = Number(groups.replaceAll(/[x/]/g, ''));
+  // One address for one tile, so that it is cached once.
+  if (tileIndexPath(index) !== groups || Number(width) > TILE_WIDTH) return null;
+  return { level: level === 'entries' ? 'entries' : Number(level), index, width: Number(width) };
+}
+
+function tileIndexPath(index: number): string {
+  const digits = String(index);
+  const groups = digits.padStart(Math.ceil(digits.length / 3) * 3, '0').match(/\d{3}/g) ?? [];
+  return groups.map((group, place) => (place === groups.length - 1 ? group : `x${group}`)).join('/');
+}
+
+async function hashesIn(db: Db, log: LogName, tile: TilePath & { level: number }): Promise<Buffer | null> {
+  const [found] = await readTiles(db, log, [tile]);
+  if (found === undefined || found.hashes.length < tile.width * HASH_BYTES) return null;
+  return found.hashes.subarray(0, tile.width * HASH_BYTES);
+}
+
+/** The leaves' data, each behind its length in two bytes. */
+async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | null> {
+  const head = await readHead(db, 'retirements');
+  const first = index * TILE_WIDTH;
+  if (head === null || first + width > head.size) return null;
+  const rows = await db.execute<{ data: string }>(sql`
+    SELECT ${sql.raw(RECORD_LEAF)} AS data FROM retirement_records r
+    WHERE r.position > ${first} AND r.position <= ${first + width} ORDER BY r.position`);
+  if (rows.length !== width) return null;
+  return Buffer.concat(
+    rows.flatMap(({ data }) => {
+      const bytes = Buffer.from(data);
+      const length = Buffer.alloc(2);
+      length.writeUInt16BE(bytes.length);
+      return [length, bytes];
+    }),
+  );
+}
+
+async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
+  const head = await readHead(db, 'retirements');
+  if (head === null || leaf >= head.size) return undefined;
+  const { size } = head;
+  const hashes = await computeFrom(db, 'retirements', (at) => inclusionProof(at, leaf, size));
+  const lines = ['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes.map(base64)];
+  return `${lines.join('\n')}\n\n${head.checkpoint}`;
+}
+
+const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
+
+export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
+  const [head] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
+  return head ?? null;
+}
+
+/** Under the name that the log has now. */
+export async function verifierKeyOf(
+  db: Pick<Db, 'select'>,
+  log: LogName,
+  key: LogKey,
+): Promise<string | undefined> {
+  const head = await readHead(db, log);
+  const origin = head && parseCheckpoint(head.checkpoint)?.origin;
+  return origin ? `${key.verifierKey(origin)}\n` : undefined;
+}
+
+function texted(text: string | undefined): Published | null {
+  return text === undefined ? null : { body: text, contentType: 'text/plain; charset=utf-8', isFixed: false };
+}
+
+function bytesOrNull(bytes: Buffer | null): Published | null {
+  return bytes && { body: bytes, contentType: 'application/octet-stream', isFixed: true };
+}

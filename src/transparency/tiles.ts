@@ -1,0 +1,71 @@
+/**
+ * The tiles of a log in the database.
+ */
+import { sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { transparencyTiles } from '../db/tables/index.ts';
+import { HASH_BYTES, hashesOf, tilesFor, TILE_WIDTH, widthOf, type HashAt, type Tile } from './merkle.ts';
+import type { LogName } from './leaves.ts';
+
+type Reader = Pick<Db, 'select'>;
+
+export async function readTiles(
+  db: Reader,
+  log: LogName,
+  places: readonly Pick<Tile, 'level' | 'index'>[],
+): Promise<Tile[]> {
+  if (places.length === 0) return [];
+  const { level, index, hashes } = transparencyTiles;
+  const wanted = places.map((place) => sql`(${place.level}::int, ${place.index}::bigint)`);
+  const rows = await db
+    .select({ level, index, hashes })
+    .from(transparencyTiles)
+    .where(sql`${transparencyTiles.log} = ${log} AND (${level}, ${index}) IN (${sql.join(wanted, sql`, `)})`);
+  return rows.map((row) => ({ ...row, hashes: Buffer.from(row.hashes) }));
+}
+
+/** Computes from the stored tiles. @throws MissingHash when the log does not have what it needs */
+export async function computeFrom<T>(db: Reader, log: LogName, compute: (at: HashAt) => T): Promise<T> {
+  return compute(hashesOf(await readTiles(db, log, tilesFor(compute))));
+}
+
+/**
+ * Adds to each tile what it has beyond the earlier size.
+ * @param rowIds of the leaves that are new; null where a leaf's row is known by its place
+ */
+export async function writeTiles(
+  tx: Tx,
+  { log, size }: { log: LogName; size: number },
+  tiles: readonly Tile[],
+  rowIds: readonly string[] | null,
+): Promise<void> {
+  const idsOf = rowIds && byTile(size, rowIds);
+  const values = tiles.map(({ level, index, hashes }) => ({
+    log,
+    level,
+    index,
+    hashes: hashes.subarray(HASH_BYTES * Math.max(0, widthOf(size, level) - index * TILE_WIDTH)),
+    rowIds: level === 0 && idsOf ? (idsOf.get(index) ?? []) : null,
+  }));
+  await tx
+    .insert(transparencyTiles)
+    .values(values)
+    .onConflictDoUpdate({
+      target: [transparencyTiles.log, transparencyTiles.level, transparencyTiles.index],
+      set: {
+        hashes: sql`${transparencyTiles.hashes} || excluded.hashes`,
+        rowIds: sql`${transparencyTiles.rowIds} || excluded.row_ids`,
+      },
+    });
+}
+
+function byTile(size: number, rowIds: readonly string[]): ReadonlyMap<number, string[]> {
+  const tiles = new Map<number, string[]>();
+  for (const [place, id] of rowIds.entries()) {
+    const index = Math.floor((size + place) / TILE_WIDTH);
+    const ids = tiles.get(index) ?? [];
+    ids.push(id);
+    tiles.set(index, ids);
+  }
+  return tiles;
+}

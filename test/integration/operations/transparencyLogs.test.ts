@@ -1,0 +1,190 @@
+/**
+ * The transparency logs as others read them: the files over HTTP, verified by a program that shares nothing with the product, while
+ * two instances build them.
+ */
+import { execFile } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openProject } from '../../../devnet/platform.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+
+const VERIFY = fileURLToPath(new URL('../../../examples/verify-retirement/verify.mjs', import.meta.url));
+const run = promisify(execFile);
+
+let marketplace: Marketplace;
+let project: TokenizedProject;
+let logs: string;
+let folder: string;
+
+beforeAll(async () => {
+  marketplace = await startMarketplace({ withIndexer: false });
+  logs = marketplace.url.replace('/graphql', '/logs');
+  folder = await mkdtemp(join(tmpdir(), 'checkpoints-'));
+  project = await openProject(marketplace.app, 1_000n);
+  await buy();
+  await burn('one');
+});
+afterAll(async () => {
+  await marketplace.stop();
+  await rm(folder, { recursive: true });
+});
+
+async function buy(): Promise<void> {
+  const input = { buyerId: 'acme', tokenAddress: project.tokenAddress, amountCO2e: 10n };
+  await purchase(marketplace.app.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+}
+
+async function burn(note: string): Promise<void> {
+  const { tokenAddress } = project;
+  const input = { buyerId: 'acme', buyerName: 'Acme', tokenAddress, amountCO2e: 1n, note };
+  await retire(marketplace.app.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+}
+
+const get = (path: string) => fetch(`${logs}/${path}`);
+const textAt = async (path: string) => (await get(path)).text();
+
+/** The job builds it, a second behind. */
+async function published(log: string, size: number) {
+  for (;;) {
+    const note = parseCheckpoint(await textAt(`${log}/checkpoint`));
+    if (note && note.size >= size) return note;
+    await delay(50);
+  }
+}
+
+async function verify(leaf: number, file: string) {
+  const key = (await textAt('retirements/key')).trim();
+  const { stdout } = await run(process.execPath, [VERIFY, `${logs}/retirements`, key, String(leaf), file]);
+  return JSON.parse(stdout) as { leaf: number; size: number; retirement: Record<string, unknown> };
+}
+
+describe('a stranger', () => {
+  it('verifies that a retirement is in the log, and that the log only grew', async () => {
+    const file = join(folder, 'checkpoint');
+    await published('retirements', 1);
+    const first = await verify(0, file);
+    expect(first.retirement).toEqual({
+      amount: '1000000000000000000',
+      beneficiary: 'Acme',
+      index: 0,
+      note: 'one',
+      retiredBy: marketplace.app.dependencies.treasuryAddress,
+      timestamp: expect.any(Number),
+      tokenAddress: project.tokenAddress,
+    });
+    await burn('two “quoted” \u2028 \\ \t end');
+    await published('retirements', 2);
+    const second = await verify(1, file);
+    expect(second).toMatchObject({ size: 2, retirement: { note: 'two “quoted” \u2028 \\ \t end' } });
+    await writeFile(file, (await readFile(file, 'utf8')).replace('\n2\n', '\n1\n'));
+    await expect(verify(1, file)).rejects.toThrow(/not signed with this key/);
+  });
+
+  it('finds the leaf of a record and the heads of the logs in the contract', async () => {
+    await published('retirements', 1);
+    const { data } = await marketplace.send<{
+      retirementRecord: { leafIndex: number };
+      transparencyLogs: {
+        name: string;
+        origin: string;
+        checkpoint: string;
+        rootHash: string;
+        verifierKey: string;
+      }[];
+    }>(
+      `query ($token: Address!) {
+        retirementRecord(tokenAddress: $token, index: 0) { leafIndex }
+        transparencyLogs { name origin leafCount rootHash checkpoint verifierKey madeAt }
+      }`,
+      { token: project.tokenAddress },
+    );
+    expect(data?.retirementRecord).toEqual({ leafIndex: 0 });
+    expect(data?.transparencyLogs.map(({ name }) => name)).toEqual(['audit', 'retirements', 'transfers']);
+    const log = data?.transparencyLogs[1];
+    expect(parseCheckpoint(log?.checkpoint ?? '')).toMatchObject({
+      origin: log?.origin,
+      root: Buffer.from(log?.rootHash ?? '', 'hex'),
+    });
+    expect(`${log?.verifierKey}\n`).toBe(await textAt('retirements/key'));
+  });
+
+  it('gets a proof of one leaf as a file', async () => {
+    await published('retirements', 2);
+    const [format, index, sibling, empty, origin] = (await textAt('retirements/proof/1')).split('\n');
+    expect([format, index, empty]).toEqual(['c2sp.org/tlog-proof@v1', 'index 1', '']);
+    expect(Buffer.from(sibling ?? '', 'base64')).toHaveLength(32);
+    expect(origin).toBe(`${new URL(logs).host}/logs/retirements`);
+    expect((await get('retirements/proof/999999')).status).toBe(404);
+  });
+
+  it('reads hashes of all logs, and entries of retirements alone', async () => {
+    const { size } = await published('transfers', 3);
+    const tile = await get(`transfers/tile/0/000.p/${size}`);
+    expect(tile.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(tile.headers.get('content-type')).toBe('application/octet-stream');
+    expect(await tile.arrayBuffer()).toHaveProperty('byteLength', 32 * size);
+    expect((await get('retirements/checkpoint')).headers.get('cache-control')).toBe('public, max-age=2');
+    const missing = [
+      'transfers/tile/entries/000.p/1',
+      `transfers/tile/0/000.p/${size + 100}`,
+      'transfers/tile/0/000',
+      'transfers/tile/0/x000/000.p/1',
+      'transfers/tile/0/0.p/1',
+      'transfers/tile/0/000.p/01',
+      'transfers/tile/7/000.p/1',
+      'transfers/proof/0',
+      'others/checkpoint',
+      '',
+    ];
+    const statuses = await Promise.all(missing.map(async (path) => (await get(path)).status));
+    expect(statuses).toEqual(missing.map(() => 404));
+    expect((await fetch(`${logs}/retirements/checkpoint`, { method: 'POST' })).status).toBe(405);
+  });
+});
+
+describe('several builders at once', () => {
+  it('never sign two roots for one size, and miss nothing that commits in another order than it began', async () => {
+    const { db } = marketplace.database.handle;
+    const { logs: ours } = marketplace.app.dependencies;
+    const signed = new Map<string, Set<string>>();
+    const isOver = { value: false };
+    const watch = async () => {
+      while (!isOver.value) {
+        for (const log of ['transfers', 'retirements']) {
+          const { size, root } = parseCheckpoint(await textAt(`${log}/checkpoint`)) ?? {};
+          const roots = signed.get(`${log} ${size}`) ?? new Set();
+          signed.set(`${log} ${size}`, roots.add(root?.toString('hex') ?? ''));
+        }
+      }
+    };
+    const watching = watch();
+    try {
+      // An open transaction that has an id holds up the log of transfers, and loses nothing.
+      await db.transaction(async (tx) => {
+        await tx.execute(sql`SELECT pg_current_xact_id()`);
+        await Promise.all([...Array.from({ length: 8 }, buy), ours.catchUp(), ours.catchUp()]);
+      });
+      await Promise.all([...Array.from({ length: 8 }, buy), ours.catchUp(), ours.catchUp()]);
+      await ours.catchUp();
+    } finally {
+      isOver.value = true;
+      await watching;
+    }
+    expect([...signed.values()].map((roots) => roots.size)).toEqual([...signed.keys()].map(() => 1));
+    const [rows] = await db.execute<{ transfers: number }>(
+      sql`SELECT count(*)::int AS transfers FROM transfers`,
+    );
+    expect(await published('transfers', 0)).toHaveProperty('size', rows?.transfers);
+  });
+});

@@ -1,0 +1,345 @@
+/**
+ * The public pages over HTTP and, where there is a Chromium, as readers see them.
+ */
+import { createRequire } from 'node:module';
+import jsQR from 'jsqr';
+import type { Browser, BrowserContext, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { seedRecords } from '../../support/database/records.ts';
+import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
+import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+
+const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const HOSTILE = {
+  script: '"><script>document.title = "owned"</script><img src=x onerror="document.title = \'owned\'">',
+  bidi: '\u{202e}gnp.exe\u{2066}Acme',
+  long: 'W'.repeat(10_000),
+  formula: '=HYPERLINK("http://evil.test")',
+} as const;
+/** A browser that has to begin, on a machine that is busy. */
+const SLOW_MS = 120_000;
+
+let market: Marketplace;
+let origin: string;
+let tokenAddress: string;
+/** Of seeded records: their token is not on the network. */
+let foreignToken: string;
+
+beforeAll(async () => {
+  market = await startMarketplace({ withIndexer: false });
+  origin = new URL(market.url).origin;
+  const now = Math.floor(Date.now() / 1000);
+  const [seeded] = await seedRecords(market.database.handle, {
+    projects: [{ countryCode: 'BR', vintageYear: 2020 }],
+    records: Object.values(HOSTILE).map((beneficiary, i) => ({
+      project: 0,
+      timestamp: now - 1000 + i,
+      tonnes: 3,
+      beneficiary,
+    })),
+  });
+  foreignToken = seeded?.tokenAddress ?? '';
+  const project = payloadOf<{ tokenAddress: string }>(
+    await mutate(
+      market,
+      ['createProject', 'CreateProjectInput', 'tokenAddress'],
+      projectInput({ verificationBodyRef: 'VCS-77' }),
+      developer,
+    ),
+  );
+  tokenAddress = project.tokenAddress;
+  const purchase = { buyerId: 'acme', tokenAddress, amountCO2e: 900 };
+  payloadOf(await mutate(market, ['purchase', 'PurchaseInput', 'purchase { id }'], purchase, buyer('acme')));
+  await retire(120, 'Acme Shipping');
+}, SLOW_MS);
+afterAll(() => market.stop());
+
+async function retire(tonnes: number, buyerName: string): Promise<string> {
+  const input = { buyerId: 'acme', tokenAddress, amountCO2e: tonnes, buyerName, note: 'for 2025' };
+  const selection = 'retirement { recordIndex txHash }';
+  const answer = await mutate<{ retirement: { recordIndex: number; txHash: string } }>(
+    market,
+    ['retire', 'RetireInput', selection],
+    input,
+    buyer('acme'),
+  );
+  return payloadOf(answer).retirement.txHash;
+}
+
+async function get(path: string, init: RequestInit = {}) {
+  const response = await fetch(`${origin}${path}`, { redirect: 'manual', ...init });
+  return { response, status: response.status, text: await response.text() };
+}
+
+const certificate = () => `/retirements/${tokenAddress}-0`;
+
+describe('pages', () => {
+  it('answer each address with a page of modest size, from this origin alone, without inline code or style', async () => {
+    const paths = [
+      '/',
+      '/projects',
+      '/projects/VCS-77-2024',
+      certificate(),
+      `/verify?q=${tokenAddress}-0`,
+      '/beneficiaries/Acme%20Shipping',
+    ];
+    for (const path of paths) {
+      const { response, status, text } = await get(path);
+      expect([path, status]).toEqual([path, 200]);
+      expect(text.length).toBeLessThan(100_000);
+      expect(response.headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; style-src 'self'/,
+      );
+      expect(text).not.toMatch(/<[a-z][^>]*\s(?:style|on\w+)=|<style|<script>/);
+      for (const [, link = ''] of text.matchAll(/(?:src|href)="([^"]*)"/g)) {
+        expect(link.startsWith('/') || link.startsWith('#') || link.startsWith(origin)).toBe(true);
+      }
+    }
+  });
+
+  it('keep assets for a year, under names of their content', async () => {
+    const { text } = await get('/');
+    const path = /href="(\/assets\/site\.[0-9a-f]{12}\.css)"/.exec(text)?.[1] ?? '';
+    const { response } = await get(path, { headers: { 'accept-encoding': 'br' } });
+    expect(response.headers.get('cache-control')).toBe('public, max-age=31536000, immutable');
+    expect(response.headers.get('content-encoding')).toBe('br');
+  });
+
+  it('tell browsers of what is not there as a page, and programs as JSON', async () => {
+    const page = await get('/nothing', { headers: { accept: 'text/html' } });
+    expect([page.status, page.response.headers.get('content-type')]).toEqual([
+      404,
+      'text/html; charset=utf-8',
+    ]);
+    const json = await get('/nothing');
+    expect([json.status, json.response.headers.get('content-type')]).toEqual([
+      404,
+      'application/json; charset=utf-8',
+    ]);
+    expect((await get(`/retirements/${tokenAddress}-99`)).status).toBe(404);
+    expect((await get('/projects/%E0%A4%A')).status).toBe(404);
+  });
+
+  it('find a retirement by beneficiary, asset id, serial number, hash and id', async () => {
+    const { nodes } = (
+      await market.send<{ retirementRecords: { nodes: { id: string; txHash: string }[] } }>(
+        '{ retirementRecords(first: 1, filter: { beneficiaries: ["Acme Shipping"] }) { nodes { id txHash } } }',
+      )
+    ).data?.retirementRecords ?? { nodes: [] };
+    const { id, txHash } = nodes[0] ?? { id: '', txHash: '' };
+    for (const text of ['Acme Shipping', 'VCS-77-2024-000120', txHash, `${tokenAddress}-0`, id]) {
+      expect((await get(`/?q=${encodeURIComponent(text)}`)).text).toContain(`href="${certificate()}"`);
+    }
+    expect((await get('/?q=vcs-77-2024')).text).toContain('href="/projects/VCS-77-2024"');
+    expect((await get('/?q=VCS-77-2024-000121')).text).toContain('Nothing was found');
+  });
+
+  it('lead other spellings of a certificate to its one address', async () => {
+    const id = Buffer.from(`RetirementRecord:${tokenAddress}:0`).toString('base64url');
+    const { status, response } = await get(`/retirements/${id}.json`);
+    expect([status, response.headers.get('location')]).toEqual([308, `${certificate()}.json`]);
+  });
+
+  it('say what the network says now: the same, or that it has no such record', async () => {
+    expect((await get(certificate())).text).toContain('The network confirms this record');
+    expect((await get(`/retirements/${foreignToken}-0`)).text).toContain('The network has no such record');
+  });
+
+  it('verify a file, and name the fact in it that was changed', async () => {
+    const { text: file } = await get(`${certificate()}.json`);
+    const check = (text: string) =>
+      get('/verify', { method: 'POST', body: new URLSearchParams({ certificate: text }) });
+    expect((await check(file)).text).toContain('This certificate holds');
+    const forged = await check(file.replace('"tonnes": "120"', '"tonnes": "9120"'));
+    expect(forged.text).toContain('This certificate does not hold');
+    expect(forged.text).toContain('it differs in tonnes');
+    const elsewhere = await check(file.replace(/"networkId": ".*?"/, '"networkId": "another"'));
+    expect(elsewhere.text).toContain('the file is about another network');
+    expect((await check('{"format": 1}')).text).toContain('The file is not a certificate');
+    expect((await check(`https://elsewhere.test${certificate()}.pdf`)).text).toContain(
+      'This certificate holds',
+    );
+    expect((await check('Acme Shipping')).text).toContain('This certificate does not hold');
+  });
+
+  it('make a PDF/A-3b with the data attached, and a badge', async () => {
+    const { response, text } = await get(`${certificate()}.pdf`);
+    expect(response.headers.get('content-type')).toBe('application/pdf');
+    expect(text.slice(0, 8)).toBe('%PDF-1.7');
+    for (const part of [
+      '<pdfaid:part>3</pdfaid:part>',
+      '/AFRelationship /Data',
+      '/OutputIntents',
+      '/StructTreeRoot',
+    ]) {
+      expect(text).toContain(part);
+    }
+    // The fonts that every PDF reader has are not in the file.
+    expect(text).not.toContain('/Helvetica');
+    expect((await get(`/retirements/${foreignToken}-2.pdf`)).status).toBe(200);
+    expect((await get(`${certificate()}/badge.svg`)).text).toMatch(/^<svg .*120 t CO₂e · 2024.*<\/svg>$/s);
+  });
+
+  it('write strangers’ texts into CSV so that no spreadsheet runs them', async () => {
+    const { text } = await get(`/beneficiaries/${encodeURIComponent(HOSTILE.formula)}.csv`);
+    expect(text).toContain(`"'=HYPERLINK(""http://evil.test"")"`);
+  });
+
+  it('show nothing personal of a receipt', async () => {
+    const deposit = {
+      commodityType: 'Maize',
+      quantityKg: 5000,
+      gradeClassification: 'A',
+      warehouseId: 'warehouse-1',
+      valuationUSD: 1000,
+      farmerAddress: market.network.custodyAddress,
+      farmerId: 'farmer-mary',
+    };
+    const made = await mutate<string>(
+      market,
+      ['createDeposit', 'CreateDepositInput', 'tokenAddress'],
+      deposit,
+      { role: 'warehouse', subject: 'warehouse-1' },
+    );
+    const { tokenAddress: token } = payloadOf(made) as unknown as { tokenAddress: string };
+    const { status, text } = await get(`/receipts/${token}`);
+    expect([status, text.includes('Maize'), text.includes('not pledged')]).toEqual([200, true, true]);
+    expect(text).not.toContain('farmer-mary');
+    expect(text).not.toContain(market.network.custodyAddress);
+  });
+});
+
+describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
+  let browser: Browser;
+  beforeAll(async () => {
+    browser = await openBrowser();
+  }, SLOW_MS);
+  afterAll(() => browser.close());
+
+  async function withPage(
+    options: Parameters<Browser['newContext']>[0],
+    work: (page: Page, context: BrowserContext) => Promise<void>,
+  ): Promise<void> {
+    const context = await browser.newContext({ baseURL: origin, ...options });
+    const page = await context.newPage();
+    const problems: string[] = [];
+    page.on('pageerror', ({ message }) => problems.push(message));
+    page.on('console', (message) => {
+      if (message.type() === 'error') problems.push(message.text());
+    });
+    await work(page, context);
+    await context.close();
+    expect(problems).toEqual([]);
+  }
+
+  it(
+    'show a retirement while it is watched, whose certificate leads on and whose QR code leads back',
+    async () => {
+      await withPage({}, async (page) => {
+        await page.goto('/');
+        await page.getByText('Live', { exact: true }).waitFor();
+        const before = await page.locator('#records > li').count();
+        await retire(17, 'Watched & Sons');
+        const link = page.getByRole('link', { name: 'Watched & Sons' });
+        await link.waitFor();
+        // Once: what the first list has is not shown again.
+        expect(await page.locator('#records > li').count()).toBe(before + 1);
+        await link.click();
+        await page.getByText('The network confirms this record').waitFor();
+        expect(await decodedQr(page)).toBe(page.url());
+        const pdf = await page.request.get(
+          (await page.getByText('PDF for the archive').getAttribute('href')) ?? '',
+        );
+        expect((await pdf.body()).subarray(0, 5).toString()).toBe('%PDF-');
+        await page.getByText('Check it step by step').click();
+        await page.getByText('This certificate holds').waitFor();
+      });
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'do nothing of what hostile names want',
+    async () => {
+      await withPage({ viewport: { width: 320, height: 640 } }, async (page) => {
+        for (const path of ['/', ...[0, 1, 2].map((index) => `/retirements/${foreignToken}-${index}`)]) {
+          await page.goto(path);
+          expect(await page.title()).not.toBe('owned');
+          expect(await page.evaluate('document.documentElement.scrollWidth')).toBe(320);
+          expect(await page.content()).not.toContain('\u{202e}');
+        }
+      });
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'have no violation that axe finds, on a phone and a desktop, light and dark, and need no sideways scrolling',
+    async () => {
+      const paths = ['/', '/projects', '/projects/VCS-77-2024', certificate(), `/verify?q=${tokenAddress}-0`];
+      for (const [width, scheme, other] of [
+        [320, 'dark', 'light'],
+        [1280, 'light', 'dark'],
+      ] as const) {
+        // axe is the test's, not the page's, and would be refused by the page's policy.
+        const options = { viewport: { width, height: 800 }, colorScheme: scheme, bypassCSP: true };
+        await withPage(options, async (page) => {
+          for (const path of paths) {
+            await page.goto(path);
+            await page.addScriptTag({ path: AXE });
+            const found = await violations(page, '{}');
+            // Only colours differ in the other scheme.
+            await page.emulateMedia({ colorScheme: other });
+            found.push(...(await violations(page, "{ runOnly: ['color-contrast'] }")));
+            await page.emulateMedia({ colorScheme: scheme });
+            expect([path, width, found]).toEqual([path, width, []]);
+            const contentWidth = await page.evaluate('document.documentElement.scrollWidth');
+            expect([path, contentWidth]).toEqual([path, width]);
+          }
+        });
+      }
+    },
+    SLOW_MS,
+  );
+
+  it(
+    'serve readers without scripts, and skip to the content by the keyboard',
+    async () => {
+      await withPage({ javaScriptEnabled: false }, async (page) => {
+        await page.goto('/');
+        await page.keyboard.press('Tab');
+        await page.keyboard.press('Enter');
+        expect(new URL(page.url()).hash).toBe('#content');
+        await page.getByRole('searchbox').fill('Acme Shipping');
+        await page.getByRole('button', { name: 'Search' }).click();
+        await page.getByRole('link', { name: 'Acme Shipping' }).click();
+        await page.getByText('Certificate of retirement').waitFor();
+      });
+    },
+    SLOW_MS,
+  );
+});
+
+async function violations(page: Page, options: string): Promise<string[]> {
+  const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(
+    `axe.run(${options})`,
+  );
+  return found.violations.map(({ id, nodes }) => `${id}: ${nodes[0]?.html}`);
+}
+
+/** What a reader of QR codes sees in the picture. */
+async function decodedQr(page: Page): Promise<string | undefined> {
+  const picture = page.locator('svg.qr');
+  const size = Number((await picture.getAttribute('viewBox'))?.split(' ')[2]);
+  const path = (await picture.locator('path').getAttribute('d')) ?? '';
+  const side = size * 4;
+  const pixels = new Uint8ClampedArray(side * side * 4).fill(255);
+  for (const [, x = '', y = ''] of path.matchAll(/M(\d+) (\d+)h1v1h-1z/g)) {
+    for (let dot = 0; dot < 16; dot += 1) {
+      const at = (Number(y) * 4 + Math.floor(dot / 4)) * side + Number(x) * 4 + (dot % 4);
+      pixels.fill(0, at * 4, at * 4 + 3);
+    }
+  }
+  return jsQR.default(pixels, side, side)?.data;
+}

@@ -1,0 +1,95 @@
+/**
+ * Corruptions of what the transparency logs have, and of the logs.
+ */
+import type { Corruption } from './corruptions.ts';
+
+export const LAST_PURCHASE = `(SELECT id FROM transfers WHERE kind = 'purchase' ORDER BY credit_version DESC, id LIMIT 1)`;
+const GONE = `CREATE TEMP TABLE gone AS SELECT t.* FROM transfers t JOIN accounts a ON a.id = t.credit_account_id
+    JOIN accounts d ON d.id = t.debit_account_id
+    WHERE t.kind = 'purchase' AND a.version = t.credit_version AND d.version = t.debit_version LIMIT 1`;
+
+export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
+  {
+    invariant: 'I15',
+    name: 'a purchase is undone, with balances, key and all',
+    isDeletion: true,
+    isHidden: true,
+    sql: `${GONE};
+      UPDATE accounts a SET balance = a.balance - g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.credit_account_id;
+      UPDATE accounts a SET balance = a.balance + g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
+      DELETE FROM idempotency_keys WHERE subject_id IN (SELECT id FROM gone);
+      DELETE FROM transfers WHERE id IN (SELECT id FROM gone);
+      DROP TABLE gone`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a transfer has another time',
+    isHidden: true,
+    sql: `UPDATE transfers SET created_at = created_at - interval '1 day' WHERE id = ${LAST_PURCHASE}`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a transfer is forged among earlier ones',
+    sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
+      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, unit_price, price_currency, created_at, written_by
+      FROM transfers ORDER BY written_by LIMIT 1`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a transfer is forged for a transaction that is still to come',
+    sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
+      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, unit_price, price_currency, created_at,
+      written_by + 1000000 FROM transfers LIMIT 1`,
+  },
+  {
+    invariant: 'I15',
+    name: 'an account is of another owner',
+    sql: `UPDATE accounts SET owner_id = 'mallory' WHERE id = (SELECT credit_account_id FROM transfers WHERE id = ${LAST_PURCHASE})`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a record has another note',
+    sql: `UPDATE retirement_records SET note = 'forged' WHERE position = 1`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a record is deleted',
+    sql: `DELETE FROM retirement_records WHERE position = 1`,
+  },
+  {
+    invariant: 'I15',
+    name: 'an audit entry is of another caller',
+    isHidden: true,
+    sql: `UPDATE audit_entries SET caller_subject = 'mallory' WHERE number = 1`,
+  },
+  {
+    invariant: 'I15',
+    name: 'an audit entry has another outcome',
+    isHidden: true,
+    sql: `UPDATE audit_entries SET outcome = 'CONFLICT' WHERE number = 2`,
+  },
+  {
+    invariant: 'I15',
+    name: 'the last audit entry of a process is deleted, with its count',
+    isDeletion: true,
+    isHidden: true,
+    sql: `DELETE FROM audit_entries WHERE number = 5;
+      UPDATE audit_writers SET entries = 4 WHERE entries = 5`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a tile has other hashes',
+    sql: `UPDATE transparency_tiles SET hashes = overlay(hashes PLACING '\\x00' FROM 1) WHERE log = 'retirements'`,
+  },
+  {
+    invariant: 'I15',
+    name: 'a tile is shorter, with its head',
+    sql: `UPDATE transparency_tiles SET hashes = substring(hashes FOR 32) WHERE log = 'retirements';
+      UPDATE transparency_heads SET size = 1 WHERE log = 'retirements'`,
+  },
+  {
+    invariant: 'I15',
+    name: 'the head has another root',
+    sql: `UPDATE transparency_heads SET root = sha256(root) WHERE log = 'transfers'`,
+  },
+];

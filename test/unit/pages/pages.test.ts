@@ -1,0 +1,106 @@
+/**
+ * What pages make of strangers' texts, of a network that does not answer, and of the network's kind.
+ */
+import { GraphQLError } from 'graphql';
+import { describe, expect, it } from 'vitest';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
+import { csvOf } from '../../../src/pages/csv.ts';
+import { ownCheck } from '../../../src/pages/ownCheck.ts';
+import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
+import { grouped, isoOf, shown, sumOf } from '../../../src/pages/text.ts';
+
+const site = (networkId: string, name = 'mainnet') => ({
+  publicUrl: 'https://registry.test',
+  network: { name, networkId },
+  clock: systemClock,
+});
+
+describe('text of strangers', () => {
+  it('is cut between characters, without what changes its surroundings', () => {
+    expect(shown('Acme', 10)).toBe('Acme');
+    expect(shown('👩‍👩‍👧'.repeat(3), 10)).toBe('👩‍👩‍👧…');
+    expect(shown(`e${'\u{301}'.repeat(9_999)}`, 50).length).toBeLessThanOrEqual(50);
+    expect(shown('\u{202e}evil\n\u{0}', 50)).toBe('\u{fffd}evil\u{fffd}\u{fffd}');
+    expect(shown('می\u{200c}خواهم', 50)).toBe('می\u{200c}خواهم');
+  });
+
+  it.each(['=1+1', '+1', '-2+3', '@SUM(A1)', '\t=1', '\u{feff}=1', '＝1', '\r=1'])(
+    'is no formula in CSV: %j',
+    (text) => {
+      expect(csvOf([[text]])).toMatch(/^"'/);
+    },
+  );
+
+  it('leaves numbers and plain texts in CSV as they are', () => {
+    expect(csvOf([['-12.5', 'Acme', 'a,"b"\n']])).toBe('-12.5,Acme,"a,""b""\n"\r\n');
+  });
+
+  it('has an address only where an address can hold it', () => {
+    expect(beneficiaryPath('a/b?c')).toBe('/beneficiaries/a%2Fb%3Fc');
+    expect(beneficiaryPath('\u{d800}')).toBeNull();
+    expect(beneficiaryPath('W'.repeat(257))).toBeNull();
+  });
+});
+
+it('reads as public ids what it makes, and nothing else', () => {
+  expect(readPublicId('CABC-12')).toEqual({ tokenAddress: 'CABC', index: 12 });
+  for (const text of ['CABC', 'CABC-01', 'CABC-1234567890', '../x-1', 'C-1-2', '']) {
+    expect(readPublicId(text)).toBeNull();
+  }
+});
+
+it('shows amounts and times exactly, and those that no calendar has', () => {
+  expect(grouped('1234567.5')).toBe('1\u{202f}234\u{202f}567.5');
+  expect(sumOf(['0.1', '0.2', '-0.3', '12'])).toBe('12');
+  expect(isoOf(9e15)).toBe('1970-01-01T00:00:00.000Z');
+});
+
+describe('the network’s word', () => {
+  const record = {
+    tokenAddress: 'C',
+    index: 0,
+    retiredBy: 'G',
+    amount: '5',
+    timestamp: 7,
+    beneficiary: 'A',
+    note: '',
+  };
+  const check = (ask: Parameters<typeof checkOnNetwork>[1]) => checkOnNetwork(site('x'), ask, record);
+  const answer = (onNetwork: unknown) => async () => ({ data: { retirementRecord: { onNetwork } } });
+  const failure = (code: string) => async () => ({
+    data: null,
+    errors: [new GraphQLError('no', { extensions: { code } })],
+  });
+
+  it('is told apart: the same, another, none, no answer', async () => {
+    expect(await check(answer(record))).toMatchObject({ outcome: 'SAME' });
+    expect(await check(answer({ ...record, beneficiary: 'B', amount: '6' }))).toMatchObject({
+      outcome: 'DIFFERENT',
+      fields: ['beneficiary', 'amount'],
+    });
+    expect(await check(answer(null))).toMatchObject({ outcome: 'MISSING' });
+    expect(await check(failure('LEDGER_UNAVAILABLE'))).toMatchObject({ outcome: 'NO_ANSWER' });
+  });
+
+  it('is waited for no longer than a reader does', async () => {
+    expect(await check(() => new Promise(() => undefined))).toMatchObject({ outcome: 'NO_ANSWER' });
+  });
+
+  it('is not made up when the page itself is refused', async () => {
+    await expect(check(failure('RATE_LIMITED'))).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+  });
+});
+
+it('gives the commands of the network’s own tools', () => {
+  const place = { tokenAddress: '0xabc', index: 3, txHash: '0xdef' };
+  const evm = ownCheck(site('eip155:1:0x00'), place).commands.map(({ command }) => command);
+  expect(evm[0]).toContain("cast call 0xabc 'getRetirement(uint256)");
+  expect(evm[2]).toContain('cast receipt 0xdef');
+  const stellar = ownCheck(site("Some Network ; it's public"), place).commands.map(({ command }) => command);
+  expect(stellar[0]).toContain(
+    `--network-passphrase 'Some Network ; it'\\''s public' -- get_retirement --index 3`,
+  );
+  expect(stellar[1]).toContain('"hash":"def"');
+  expect(ownCheck(site('x', 'embedded'), place).commands).toEqual([]);
+});
