@@ -116,16 +116,7 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
         free();
       }
     },
-    load() {
-      const [all, ofTransactions] = [places.load(), transactionPlaces.load()];
-      return {
-        lent: lent.size,
-        idle: idle.count(),
-        waiting: all.waiting + ofTransactions.waiting,
-        waited: all.waited + ofTransactions.waited,
-        refused: all.refused + ofTransactions.refused,
-      };
-    },
+    load: () => ({ lent: lent.size, idle: idle.count(), ...sumOf(places.load(), transactionPlaces.load()) }),
     async close() {
       isClosed = true;
       clearInterval(idleTimer);
@@ -133,6 +124,16 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
       for (const client of lent) client.lose(new ConnectionLost('The connection to the database was closed'));
       await idle.end();
     },
+  };
+}
+
+type PlacesLoad = Omit<PoolLoad, 'lent' | 'idle'>;
+
+function sumOf(a: PlacesLoad, b: PlacesLoad): PlacesLoad {
+  return {
+    waiting: a.waiting + b.waiting,
+    waited: a.waited + b.waited,
+    refused: a.refused + b.refused,
   };
 }
 

@@ -20,7 +20,7 @@ interface Sources {
   load: () => ServerLoad;
 }
 
-export function registerInstance(registers: Registry[], { handle, books, rateLimits, load }: Sources): void {
+function createMakers(registers: Registry[]) {
   /** The values with the value of the label; without one, under the empty name. */
   const gauge = (name: string, help: string, read: () => Record<string, number>, label?: string) =>
     new Gauge({
@@ -50,7 +50,11 @@ export function registerInstance(registers: Registry[], { handle, books, rateLim
         for (const [key, value] of read()) this.inc(label === undefined ? {} : { [label]: key }, value);
       },
     });
+  return { gauge, total };
+}
 
+export function registerInstance(registers: Registry[], { handle, books, rateLimits, load }: Sources): void {
+  const { gauge, total } = createMakers(registers);
   gauge(
     'marketplace_open',
     'What clients have open at this instance.',

@@ -12,7 +12,7 @@ import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
-import { createMetrics } from '../metrics/metrics.ts';
+import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import { createPages } from '../pages/pages.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
@@ -100,11 +100,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       findBroken: () => findBroken(options.handle.db),
       readOpenWork: openWork,
     }),
-    metrics: {
-      access: options.metricsAccess ?? 'private',
-      contentType: metrics.contentType,
-      read: () => metrics.read(server.load()),
-    },
+    metrics: metricsPage(options, metrics, () => server.load()),
     observeOperation: metrics.observeOperation,
     observeDelivery: metrics.observeDelivery,
     newRequestId: dependencies.ids.next,
@@ -135,4 +131,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
       });
     },
   };
+}
+
+function metricsPage(
+  { metricsAccess: access = 'private' }: AppOptions,
+  { contentType, read }: Metrics,
+  load: () => Parameters<Metrics['read']>[0],
+): MetricsPage {
+  return { access, contentType, read: () => read(load()) };
 }

@@ -7,9 +7,16 @@ import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
-import type { OpenWork } from '../../resolvers/operations/overdueWork.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
+
+/** Work that should have got further by now: how much, and since when the oldest waits. */
+interface LateWork {
+  stuckSubmissions: number;
+  stuckSince: Date | null;
+  overdueSessions: number;
+  overdueSince: Date | null;
+}
 
 export interface Readiness {
   isReady: boolean;
@@ -29,7 +36,7 @@ export function createReadiness(deps: {
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
   /** The invariants that the last reconciliation found broken. */
   findBroken: () => Promise<readonly string[]>;
-  readOpenWork: () => Promise<OpenWork>;
+  readOpenWork: () => Promise<LateWork>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
