@@ -7,6 +7,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { CALLBACK_SIGNATURE_HEADER } from '../src/ramp/http/httpProvider.ts';
 import { signBody } from '../src/lib/signature.ts';
 import type { RampStatus } from '../src/ramp/port.ts';
+import { listenLocally } from './listenLocally.ts';
 
 interface ServedPayout {
   id: string;
@@ -71,11 +72,9 @@ export async function startRampServer(): Promise<RampServer> {
     answer(status, value);
   }
 
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('the stand-in has no port');
+  const url = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    url,
     payouts,
     requests,
     misbehave(how) {

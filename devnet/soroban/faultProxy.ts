@@ -7,6 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { TransactionBuilder, xdr } from '@stellar/stellar-sdk';
 import { readText } from './httpServer.ts';
 import type { SorobanNode } from './startSorobanNode.ts';
+import { listenLocally } from '../listenLocally.ts';
 
 /** Switched on and off by a test. Numbers count down as they are used. */
 export interface Faults {
@@ -101,11 +102,9 @@ export async function startFaultProxy(
   const server = createServer((request, response) => {
     serve(request, response).catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
+  const url = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${bound.port}`,
+    url,
     faults,
     async stop() {
       const stopped = new Promise((resolve) => server.close(resolve));

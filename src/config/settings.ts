@@ -8,7 +8,7 @@ import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
-import { httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
+import { flag, httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
 const headerNames = list.refine(
@@ -217,18 +217,12 @@ export const SETTINGS = {
     'Origins of web pages that may call the API, separated by commas, or *. Default: none but its own.',
   ),
   GRAPHIQL: setting(
-    z
-      .enum(['true', 'false'], { error: 'must be true or false' })
-      .transform((value) => value === 'true')
-      .optional(),
+    flag.optional(),
     null,
     'Whether /graphql shows GraphiQL to browsers. Default: true, in production false.',
   ),
   INTROSPECTION: setting(
-    z
-      .enum(['true', 'false'], { error: 'must be true or false' })
-      .transform((value) => value === 'true')
-      .optional(),
+    flag.optional(),
     null,
     'Whether clients may ask for the schema. Default: true, in production as GRAPHIQL.',
   ),

@@ -70,9 +70,10 @@ export async function listRows<Table extends PgTable>(
   matching?: SQL,
 ): Promise<Table['$inferSelect'][]> {
   const { where, orderBy } = keyset(order, page);
+  const source: PgTable = table;
   return db
     .select()
-    .from(table as PgTable)
+    .from(source)
     .where(and(where, matching))
     .orderBy(...orderBy)
     .limit(page.limit);

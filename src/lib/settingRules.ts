@@ -31,6 +31,10 @@ export const wholeNumber = (minimum: number, maximum: number) =>
     .transform(Number)
     .pipe(z.number().min(minimum, `must be at least ${minimum}`).max(maximum, `must be at most ${maximum}`));
 
+export const flag = z
+  .enum(['true', 'false'], { error: 'must be true or false' })
+  .transform((value) => value === 'true');
+
 export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
 export const secretText = z
   .string()

@@ -2,12 +2,12 @@
  * Reconciliation: proves the invariants on a live database and network, or names what is broken and what could not be
  * compared.
  */
-import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm';
+import { and, isNotNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { RampProvider } from '../ramp/port.ts';
-import { nextIds } from './changedIds.ts';
+import { pagesById, type PageById } from './pagesById.ts';
 import type { ChangedSubjects, Position } from './excerpt.ts';
 import { findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
@@ -45,7 +45,6 @@ export interface ReconcileAllDependencies extends ReconcileDependencies {
   keptCheckpoints?: ReconcileLogs['keptCheckpoints'];
 }
 
-const PAGE_SIZE = 100;
 /** After this many tokens without an answer, the network counts as unavailable. */
 const MAX_UNANSWERED = 3;
 
@@ -121,7 +120,7 @@ async function reconcileProjects(
   const counts = { projects: 0, unsettledProjects: 0 };
   let unanswered = 0;
   const ids = changed && [...changed.keys()];
-  for (let page = await readPage(deps.db, null, ids); page.length > 0;) {
+  for await (const page of pagesById(projects.id, ids, readPage(deps.db))) {
     for (const row of page) {
       const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
       const fromRecord = changed && (changed.get(row.id) ?? Number.POSITIVE_INFINITY);
@@ -137,7 +136,6 @@ async function reconcileProjects(
       if (compared.notProved.length > 0) counts.unsettledProjects += 1;
       onProgress(counts.projects);
     }
-    page = await readPage(deps.db, page.at(-1)?.id ?? null, ids);
   }
   return counts;
 }
@@ -158,17 +156,12 @@ async function orNotAnswered(
   }
 }
 
-async function readPage(db: Db, afterId: string | null, ids?: readonly string[]) {
-  return db
-    .select()
-    .from(projects)
-    .where(
-      and(
-        isNotNull(projects.tokenAddress),
-        afterId === null ? undefined : gt(projects.id, afterId),
-        ids && inArray(projects.id, nextIds(ids, afterId, PAGE_SIZE)),
-      ),
-    )
-    .orderBy(asc(projects.id))
-    .limit(PAGE_SIZE);
-}
+const readPage =
+  (db: Db) =>
+  ({ where, orderBy, limit }: PageById) =>
+    db
+      .select()
+      .from(projects)
+      .where(and(isNotNull(projects.tokenAddress), where))
+      .orderBy(orderBy)
+      .limit(limit);

@@ -1,13 +1,13 @@
 /**
  * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
  */
-import { and, asc, eq, gt, inArray, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { nextIds } from './changedIds.ts';
+import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
@@ -15,7 +15,6 @@ type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & 
   offRampSessionIds?: readonly string[];
 };
 
-const PAGE_SIZE = 200;
 const MAX_CONCURRENT_READS = 8;
 /** A session that changes while it is read is read again, at most this often. */
 const MAX_READS = 3;
@@ -38,35 +37,29 @@ const ROW = {
   isUnderWay,
 };
 
-type Session = Awaited<ReturnType<typeof readPage>>[number];
+type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
 
 /** @throws NetworkUnavailable */
 export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
   const compared = nothingCompared();
   const inUse = (await deps.network.settlementContract())?.address ?? null;
   const limit = pLimit(MAX_CONCURRENT_READS);
-  for (let page = await readPage(deps, null); page.length > 0;) {
+  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
     const all = await Promise.all(page.map((session) => limit(() => compareSession(deps, session, inUse))));
     for (const comparison of all) add(compared, comparison);
-    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   return compared;
 }
 
-async function readPage({ db, offRampSessionIds }: Dependencies, afterId: string | null) {
-  return db
-    .select(ROW)
-    .from(offRampSessions)
-    .where(
-      and(
-        isNotNull(offRampSessions.providerSessionId),
-        afterId === null ? undefined : gt(offRampSessions.id, afterId),
-        offRampSessionIds && inArray(offRampSessions.id, nextIds(offRampSessionIds, afterId, PAGE_SIZE)),
-      ),
-    )
-    .orderBy(asc(offRampSessions.id))
-    .limit(PAGE_SIZE);
-}
+const readPage =
+  ({ db }: Dependencies) =>
+  ({ where, orderBy, limit }: PageById) =>
+    db
+      .select(ROW)
+      .from(offRampSessions)
+      .where(and(isNotNull(offRampSessions.providerSessionId), where))
+      .orderBy(orderBy)
+      .limit(limit);
 
 async function compareSession(
   deps: Dependencies,

@@ -2,14 +2,14 @@
  * Compares each off-ramp session with its provider's answer: the session behind the reference, its status, and the
  * amount paid.
  */
-import { and, asc, gt, inArray, isNotNull, sql } from 'drizzle-orm';
+import { and, isNotNull, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import { offRampReviews, offRampSessions } from '../db/tables/index.ts';
 import { DomainError } from '../lib/errors.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import type { RampProvider, RampSession } from '../ramp/port.ts';
-import { nextIds } from './changedIds.ts';
+import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison, type NotProved } from './verdicts.ts';
 
 interface Dependencies {
@@ -19,13 +19,12 @@ interface Dependencies {
   offRampSessionIds?: readonly string[];
 }
 
-const PAGE_SIZE = 200;
 /** Requests under way at once: a provider limits its callers. */
 const MAX_CONCURRENT_QUESTIONS = 4;
 /** After this many unanswered requests the provider counts as unavailable; each lasts until its time-out. */
 const MAX_UNANSWERED = 4;
 
-type Session = Awaited<ReturnType<typeof readPage>>[number];
+type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
 
 export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> {
   const compared = nothingCompared();
@@ -43,39 +42,35 @@ export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> 
       }
     }
   };
-  for (let page = await readPage(deps, null); page.length > 0;) {
+  for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
     await Promise.all(page.map((session) => limit(() => ask(session))));
-    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   compared.notProved.push(...tellSkipped(deps.ramp.name, skipped));
   return compared;
 }
 
-async function readPage({ db, offRampSessionIds }: Dependencies, afterId: string | null) {
-  const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
-    offRampSessions;
-  return db
-    .select({
-      id,
-      state,
-      providerName,
-      providerSessionId,
-      providerStatus,
-      fiatCurrency,
-      fiatAmount,
-      isReviewed: sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = ${id})`,
-    })
-    .from(offRampSessions)
-    .where(
-      and(
-        isNotNull(providerSessionId),
-        afterId === null ? undefined : gt(id, afterId),
-        offRampSessionIds && inArray(id, nextIds(offRampSessionIds, afterId, PAGE_SIZE)),
-      ),
-    )
-    .orderBy(asc(id))
-    .limit(PAGE_SIZE);
-}
+const readPage =
+  ({ db }: Dependencies) =>
+  ({ where, orderBy, limit }: PageById) => {
+    const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
+      offRampSessions;
+    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = ${id})`;
+    return db
+      .select({
+        id,
+        state,
+        providerName,
+        providerSessionId,
+        providerStatus,
+        fiatCurrency,
+        fiatAmount,
+        isReviewed,
+      })
+      .from(offRampSessions)
+      .where(and(isNotNull(providerSessionId), where))
+      .orderBy(orderBy)
+      .limit(limit);
+  };
 
 async function find({ ramp }: Dependencies, reference: string): Promise<RampSession | null | 'NO_ANSWER'> {
   try {

@@ -2,13 +2,13 @@
  * Compares every warehouse receipt with its token on the network, and the settlement contract's balance of it with the
  * open off-ramp sessions.
  */
-import { and, asc, gt, inArray, sql } from 'drizzle-orm';
+import { and, inArray, sql } from 'drizzle-orm';
 import pLimit from 'p-limit';
 import { receipts } from '../db/tables/index.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { nextIds } from './changedIds.ts';
+import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
 interface ReceiptReconciliation extends Comparison {
@@ -26,7 +26,6 @@ type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'qu
   tokenAddress: string;
 };
 
-const PAGE_SIZE = 200;
 /** Network reads under way at once. */
 const MAX_CONCURRENT_READS = 8;
 
@@ -41,7 +40,7 @@ export async function reconcileReceipts(
   const report: ReceiptReconciliation = { receipts: 0, unsettledReceipts: 0, ...nothingCompared() };
   const settlement = await deps.network.settlementContract();
   const limit = pLimit(MAX_CONCURRENT_READS);
-  for (let page = await readPage(deps, null); page.length > 0;) {
+  for await (const page of pagesById(receipts.id, deps.receiptIds, readPage(deps))) {
     await Promise.all(
       page.map((receipt) =>
         limit(async () => {
@@ -53,33 +52,24 @@ export async function reconcileReceipts(
         }),
       ),
     );
-    page = await readPage(deps, page.at(-1)?.id ?? null);
   }
   return report;
 }
 
-async function readPage(
-  { db, receiptIds }: Dependencies,
-  afterId: string | null,
-): Promise<ComparedReceipt[]> {
-  return db
-    .select({
-      id: receipts.id,
-      assetId: receipts.assetId,
-      quantityKg: receipts.quantityKg,
-      tokenAddress: sql<string>`${receipts.tokenAddress}`,
-    })
-    .from(receipts)
-    .where(
-      and(
-        inArray(receipts.state, ['ACTIVE', 'EXPIRED']),
-        afterId === null ? undefined : gt(receipts.id, afterId),
-        receiptIds && inArray(receipts.id, nextIds(receiptIds, afterId, PAGE_SIZE)),
-      ),
-    )
-    .orderBy(asc(receipts.id))
-    .limit(PAGE_SIZE);
-}
+const readPage =
+  ({ db }: Dependencies) =>
+  ({ where, orderBy, limit }: PageById): PromiseLike<ComparedReceipt[]> =>
+    db
+      .select({
+        id: receipts.id,
+        assetId: receipts.assetId,
+        quantityKg: receipts.quantityKg,
+        tokenAddress: sql<string>`${receipts.tokenAddress}`,
+      })
+      .from(receipts)
+      .where(and(inArray(receipts.state, ['ACTIVE', 'EXPIRED']), where))
+      .orderBy(orderBy)
+      .limit(limit);
 
 async function compareReceipt(
   deps: Dependencies,

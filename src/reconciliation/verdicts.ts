@@ -61,7 +61,6 @@ export function nothingCompared(): Comparison {
   return { findings: [], notProved: [] };
 }
 
-/** Adds the findings of `more` to `sum`. */
 export function add(sum: Comparison, more: Comparison): void {
   sum.findings.push(...more.findings);
   sum.notProved.push(...more.notProved);

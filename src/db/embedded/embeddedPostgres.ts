@@ -7,6 +7,8 @@
  *
  * Several server processes may share one cluster. The second one joins, the last one to leave stops it, and
  * PostgreSQL itself keeps them apart: see cluster.ts for starts and presence.ts for stops.
+ * No process owns the cluster: an owner that ends while others attach to it would stop their database, and a process that took
+ * over would have to prove that the owner is dead. A lock that PostgreSQL itself holds for each process needs no such proof.
  */
 import { mkdir } from 'node:fs/promises';
 import { resolve } from 'node:path';

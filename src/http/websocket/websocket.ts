@@ -8,6 +8,9 @@
  * A subscription's next event is pulled when the one before was flushed to the socket: sentEvents.ts awaits
  * `send`, which answers when the bytes left the process. A reader that stops reading therefore
  * holds one event per subscription, and stalledSockets.ts ends it.
+ *
+ * The loop of `graphql-ws/use/ws` is not used: it hands every message on, so a socket would have no budget of messages and no
+ * order among reused ids, and it writes defects to the console and their texts to clients.
  */
 import type { IncomingMessage } from 'node:http';
 import type { Duplex } from 'node:stream';

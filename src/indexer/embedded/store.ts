@@ -52,7 +52,6 @@ export interface IndexerStore {
 /** Every event goes to every registration that wants it; more than this is a leak. */
 export const MAX_REGISTRATIONS = 100;
 
-/** Whether a registration wants events of this type. */
 export function wants(registration: Registration, eventType: string): boolean {
   return registration.events.includes('*') || registration.events.includes(eventType);
 }

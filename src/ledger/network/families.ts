@@ -13,7 +13,6 @@ type Family = (typeof FAMILIES)[number];
 export type LedgerNetworkName = Family['names'][number];
 export type LedgerConfig = ReturnType<Family['configure']>;
 
-/** The family of a configured ledger. */
 export function familyOf(ledger: ConfiguredLedger): NetworkFamily {
   const found = findFamily(({ id }) => id === ledger.family);
   if (found) return found;

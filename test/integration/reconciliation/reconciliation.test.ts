@@ -15,6 +15,7 @@ import {
   reconcileAndKeep,
 } from '../../../src/reconciliation/lastReconciliation.ts';
 import { reconcileProject } from '../../../src/reconciliation/reconcileProject.ts';
+import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
 import type { Verdict } from '../../../src/reconciliation/verdicts.ts';
 import { reconciliationSchedule } from '../../../src/db/tables/index.ts';
 import { createReadiness } from '../../../src/http/server/readiness.ts';
@@ -223,6 +224,15 @@ describe('a provider', () => {
       return found && { sessionId: found.sessionId, status: found.status };
     };
     expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NO_DATA']);
+  });
+});
+
+describe('what changed', () => {
+  it('is compared behind more than a page of rows that have nothing on the network', async () => {
+    const { receiptId } = await depositedCashOut(platform);
+    const receiptIds = [...Array.from({ length: 250 }, () => randomUUID()), receiptId];
+    const report = await reconcileReceipts({ ...platform.dependencies, receiptIds });
+    expect(report).toMatchObject({ receipts: 1, findings: [], notProved: [] });
   });
 });
 

@@ -4,7 +4,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { AddressInfo } from 'node:net';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 
 export interface RpcQuestion {
   id?: unknown;
@@ -81,10 +81,9 @@ export async function startFaultyNode(nodeUrl: string): Promise<FaultyNode> {
     // The node behind is away: so is this one.
     answer(request, response).catch(() => response.socket?.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const { port } = server.address() as AddressInfo;
+  const url = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${port}`,
+    url,
     questions,
     batchSizes,
     obey(...given) {

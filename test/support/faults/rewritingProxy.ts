@@ -3,6 +3,7 @@
  */
 import { createServer } from 'node:http';
 import { readBody } from '../../../src/lib/readBody.ts';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 
 interface RpcMessage {
   method?: string;
@@ -39,11 +40,9 @@ export async function startRewritingProxy(targetUrl: string): Promise<RewritingP
     };
     pass().catch(() => response.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const bound = server.address();
-  if (bound === null || typeof bound === 'string') throw new Error('The proxy has no port');
+  const url = await listenLocally(server);
   const proxy: RewritingProxy = {
-    url: `http://127.0.0.1:${bound.port}`,
+    url,
     onRequest: () => {},
     onAnswer: () => {},
     close: () =>

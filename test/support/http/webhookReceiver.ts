@@ -3,6 +3,7 @@
  */
 import { createServer } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
+import { listenLocally } from '../../../devnet/listenLocally.ts';
 
 export interface Delivered {
   path: string;
@@ -32,11 +33,9 @@ export async function startWebhookReceiver(answer: number | null = 200): Promise
       if (answer !== null) response.writeHead(answer).end('thank you');
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  const address = server.address();
-  if (address === null || typeof address === 'string') throw new Error('The receiver has no port');
+  const url = await listenLocally(server);
   return {
-    url: `http://127.0.0.1:${address.port}/hook`,
+    url: `${url}/hook`,
     delivered,
     begun: () => begun,
     async close() {

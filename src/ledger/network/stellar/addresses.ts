@@ -74,7 +74,6 @@ export function retirementKey(token: Address, index: number): xdr.LedgerKey {
   return key;
 }
 
-/** The keys of `count` records from `first` on. */
 export function retirementKeys(token: Address, first: number, count: number): xdr.LedgerKey[] {
   // Parsing an address is expensive, and all keys have the same one.
   const contract = new SdkAddress(token).toScAddress();

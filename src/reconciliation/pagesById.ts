@@ -1,0 +1,35 @@
+/**
+ * The rows that a reconciliation looks at, page by page: all of a table in the order of its ids, or those that changed.
+ */
+import { asc, gt, inArray, type AnyColumn, type SQL } from 'drizzle-orm';
+
+const PAGE_SIZE = 200;
+
+export interface PageById {
+  where: SQL | undefined;
+  orderBy: SQL;
+  limit: number;
+}
+
+/** @param ids of an incremental run: only these */
+export async function* pagesById<Row extends { id: string }>(
+  id: AnyColumn,
+  ids: readonly string[] | undefined,
+  read: (page: PageById) => PromiseLike<Row[]>,
+): AsyncGenerator<Row[]> {
+  const order = { orderBy: asc(id), limit: PAGE_SIZE };
+  if (ids !== undefined) {
+    // By the ids, not by the rows: a page whose rows are all left out is not the last one.
+    for (let start = 0; start < ids.length; start += PAGE_SIZE) {
+      yield await read({ ...order, where: inArray(id, ids.slice(start, start + PAGE_SIZE)) });
+    }
+    return;
+  }
+  for (let where: SQL | undefined; ;) {
+    const page = await read({ ...order, where });
+    const last = page.at(-1);
+    if (last === undefined) return;
+    yield page;
+    where = gt(id, last.id);
+  }
+}
