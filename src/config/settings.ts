@@ -239,6 +239,12 @@ export const SETTINGS = {
     null,
     'Whether clients may ask for the schema. Default: true, in production as GRAPHIQL.',
   ),
+  METRICS_ACCESS: setting(
+    z.enum(['private', 'token'], { error: 'must be private or token' }),
+    'private',
+    'Who reads /metrics: "private" also without a token from loopback and private addresses, unless a proxy hands the request ' +
+      'on; "token" only with the token of an operator.',
+  ),
   PLAIN_HTTP_HOSTS: setting(
     hostNames.optional(),
     null,

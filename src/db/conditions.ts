@@ -1,7 +1,7 @@
 /**
  * The conditions of a list's filter, one for each member: undefined for a member that is not given.
  */
-import { and, gte, inArray, lt, lte, type AnyColumn, type SQL } from 'drizzle-orm';
+import { and, gte, inArray, lt, lte, sql, type AnyColumn, type SQL } from 'drizzle-orm';
 
 type Given<Value> = Value | null | undefined;
 
@@ -25,4 +25,10 @@ export function isBetween(column: AnyColumn, min: Given<bigint>, max: Given<bigi
 
 function momentOf(unixSeconds: bigint): Date {
   return new Date(Number(unixSeconds) * 1000);
+}
+
+/** With true, the rows of which the condition is true; with false, all others; nothing is filtered without either. */
+export function isTrueOf(condition: SQL, wanted: boolean | null | undefined): SQL | undefined {
+  if (wanted == null) return undefined;
+  return wanted ? condition : sql`(${condition}) IS NOT TRUE`;
 }

@@ -10,7 +10,7 @@ import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
 import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 import { createListener, type Listener } from './listener.ts';
-import { createPool } from './pool.ts';
+import { createPool, type PoolLoad } from './pool.ts';
 import * as schema from './tables/index.ts';
 import { runTransaction } from './transaction.ts';
 
@@ -51,6 +51,7 @@ export interface DatabaseHandle {
   sql: Statements;
   prepared: PreparedStatement;
   listen: Listener['listen'];
+  load(): PoolLoad;
   /** Takes at most a few seconds, whatever is under way. */
   close(): Promise<void>;
 }
@@ -132,6 +133,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
     prepared: <Row extends postgres.Row>(text: string, parameters: postgres.SerializableParameter[]) =>
       pool.ask((sql) => sql.unsafe<Row[]>(text, parameters as postgres.ParameterOrJSON<never>[], PREPARED)),
     listen: listener.listen,
+    load: pool.load,
     async close() {
       await Promise.all([listener.close(), pool.close()]);
     },

@@ -27,8 +27,21 @@ interface Pool {
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T>;
   /** Lends a client to one transaction. @throws DomainError OVERLOADED, and what `work` throws */
   lend<T>(work: (client: Client) => Promise<T>): Promise<T>;
+  load(): PoolLoad;
   /** Gives open statements a moment to end; the rest is rejected. */
   close(): Promise<void>;
+}
+
+/** What statements and transactions wait for is counted together. */
+export interface PoolLoad {
+  /** Connections that a statement or a transaction has now, and open ones that none has. */
+  lent: number;
+  idle: number;
+  /** Statements and transactions that wait for a connection now. */
+  waiting: number;
+  /** How many had to wait since the start, and how many got none in time. */
+  waited: number;
+  refused: number;
 }
 
 /** Every place is free again by the answer deadline, so a longer wait means a long queue in front. */
@@ -103,6 +116,7 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
         free();
       }
     },
+    load: () => ({ lent: lent.size, idle: idle.count(), ...sumOf(places.load(), transactionPlaces.load()) }),
     async close() {
       isClosed = true;
       clearInterval(idleTimer);
@@ -110,6 +124,16 @@ export function createPool({ url, client: clientOptions, size, answerTimeoutMs }
       for (const client of lent) client.lose(new ConnectionLost('The connection to the database was closed'));
       await idle.end();
     },
+  };
+}
+
+type PlacesLoad = Omit<PoolLoad, 'lent' | 'idle'>;
+
+function sumOf(a: PlacesLoad, b: PlacesLoad): PlacesLoad {
+  return {
+    waiting: a.waiting + b.waiting,
+    waited: a.waited + b.waited,
+    refused: a.refused + b.refused,
   };
 }
 
@@ -124,6 +148,7 @@ function createIdleClients() {
   let clients: Client[] = [];
   return {
     add: (client: Client) => void clients.push(client),
+    count: () => clients.length,
     /** Undefined when there is none with a connection. */
     take(): Client | undefined {
       let client = clients.pop();

@@ -16,6 +16,16 @@ export interface ConcurrencyLimit {
    * @throws DomainError OVERLOADED
    */
   take(): Promise<() => void>;
+  load(): PlacesLoad;
+}
+
+interface PlacesLoad {
+  /** Who waits for a place now. */
+  waiting: number;
+  /** How many had to wait since the start. */
+  waited: number;
+  /** How many were refused since the start, at once or after their wait. */
+  refused: number;
 }
 
 const RETRY_AFTER_SECONDS = 1;
@@ -26,6 +36,8 @@ export function createConcurrencyLimit({
   waitMs,
 }: ConcurrencySettings): ConcurrencyLimit {
   let free = maxConcurrent;
+  let waited = 0;
+  let refused = 0;
   /** In the order of arrival. */
   const waiting = new Set<() => void>();
   const giveBack = () => {
@@ -50,10 +62,15 @@ export function createConcurrencyLimit({
         free -= 1;
         return Promise.resolve(place());
       }
-      if (waiting.size >= maxWaiting) return Promise.reject(overloaded());
+      if (waiting.size >= maxWaiting) {
+        refused += 1;
+        return Promise.reject(overloaded());
+      }
+      waited += 1;
       return new Promise((resolve, reject) => {
         const timer = setTimeout(() => {
           waiting.delete(admitted);
+          refused += 1;
           reject(overloaded());
         }, waitMs);
         const admitted = () => {
@@ -63,6 +80,7 @@ export function createConcurrencyLimit({
         waiting.add(admitted);
       });
     },
+    load: () => ({ waiting: waiting.size, waited, refused }),
   };
 }
 

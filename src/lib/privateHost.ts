@@ -2,7 +2,7 @@
  * Tells by its host name whether a URL leads to this machine, into a private network, or over public networks, where
  * clear text can be read and changed.
  */
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP, isIPv4, isIPv6 } from 'node:net';
 
 /** Suffixes that public DNS never resolves. */
 const PRIVATE_SUFFIXES = ['.local', '.internal', '.localhost', '.svc', '.lan', '.home.arpa'];
@@ -24,10 +24,17 @@ export function leadsToThisMachine(url: string): boolean {
 export function staysPrivate(url: string): boolean {
   const host = hostOf(url);
   if (isLoopback(host)) return true;
-  if (isIPv4(host)) return /^(10|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(host);
-  // Unique local and link-local addresses.
-  if (isIPv6(host)) return /^(f[cd]|fe[89ab])/i.test(host);
+  if (isIP(host) !== 0) return isPrivateAddress(host);
   return !host.includes('.') || PRIVATE_SUFFIXES.some((suffix) => host.endsWith(suffix));
+}
+
+/** Whether an IP address is of this machine or a private network; false of every other text. */
+export function isPrivateAddress(address: string): boolean {
+  // How a socket that listens on IPv6 shows an IPv4 address.
+  const plain = address.replace(/^::ffff:(?=[\d.]+$)/i, '');
+  if (isIPv4(plain)) return isLoopback(plain) || /^(10|192\.168|172\.(1[6-9]|2\d|3[01]))\./.test(plain);
+  // Unique local and link-local addresses.
+  return isIPv6(plain) && (isLoopback(plain) || /^(f[cd]|fe[89ab])/i.test(plain));
 }
 
 /** The host name or address in a URL, without the brackets of IPv6. */

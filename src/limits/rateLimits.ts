@@ -46,6 +46,8 @@ export interface RateLimits {
   chargeCpu(remoteAddress: string, ms: number): void;
   /** @throws DomainError RATE_LIMITED */
   admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
+  /** How often each policy has refused since the start. */
+  refusals: ReadonlyMap<string, number>;
   stop(): Promise<void>;
 }
 
@@ -63,6 +65,11 @@ export function createRateLimits(
 ): RateLimits {
   const budget = (name: string, points: number) =>
     createSharedBudget({ name, points, windowSeconds: WINDOW_SECONDS }, db);
+  const refusals = new Map<string, number>();
+  const refuse: Refuse = (usage) => {
+    refusals.set(usage.policy.name, (refusals.get(usage.policy.name) ?? 0) + 1);
+    return rateLimited(usage);
+  };
   const address = budget('address', settings.addressPerMinute);
   const caller = budget('caller', settings.callerPerMinute);
   const mutations = budget('mutations', settings.mutationsPerMinute);
@@ -70,9 +77,9 @@ export function createRateLimits(
   const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
     const usage = await from.spend(key, points);
     usages.push(usage);
-    if (usage.isOverspent) throw rateLimited(usage);
+    if (usage.isOverspent) throw refuse(usage);
   };
-  const cpu = createCpuBudget(settings.cpuPercentPerAddress);
+  const cpu = createCpuBudget(settings.cpuPercentPerAddress, refuse);
   const stopSharing = shareRegularly([address, caller, mutations, failedLogins], db, log);
   return {
     async admitAddress(remoteAddress, usages) {
@@ -84,19 +91,22 @@ export function createRateLimits(
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
     async admitCredential(remoteAddress) {
       const usage = await failedLogins.look(addressKey(remoteAddress));
-      if (usage.remainingPoints === 0) throw rateLimited(usage);
+      if (usage.remainingPoints === 0) throw refuse(usage);
     },
     async noteFailedLogin(remoteAddress) {
       await failedLogins.spend(addressKey(remoteAddress), 1);
     },
     admitMutations: (asker, fields, usages) =>
       spend(mutations, asker.caller?.subject ?? addressKey(asker.remoteAddress), fields, usages),
+    refusals,
     stop: stopSharing,
   };
 }
 
+type Refuse = (usage: Pick<Usage, 'policy' | 'resetSeconds'>) => DomainError;
+
 /** Of this instance alone: another one has processors of its own. */
-function createCpuBudget(percent: number) {
+function createCpuBudget(percent: number, refuse: Refuse) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());
@@ -106,7 +116,7 @@ function createCpuBudget(percent: number) {
     /** @throws DomainError RATE_LIMITED */
     require(key: string) {
       const resetSeconds = buckets.waitSeconds(key);
-      if (resetSeconds > 0) throw rateLimited({ policy, resetSeconds });
+      if (resetSeconds > 0) throw refuse({ policy, resetSeconds });
     },
   };
 }

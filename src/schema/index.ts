@@ -39,6 +39,7 @@ import './warehouse/publicReceipt.ts';
 import './warehouse/receipt.ts';
 import './warehouse/receipts.ts';
 import './warehouse/receiptUpdated.ts';
+import './operations/invariants.ts';
 import './operations/reconciliation.ts';
 import './carbon/registry.ts';
 import './operations/resolveReview.ts';

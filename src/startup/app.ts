@@ -6,14 +6,19 @@ import { composePlatform, type ComposeOptions } from './compose.ts';
 import { composeAccess } from './composeAccess.ts';
 import type { DocumentRules } from '../http/documents/documentSource.ts';
 import type { GraphiqlPage } from '../http/pages/graphiql.ts';
+import type { MetricsPage } from '../http/server/metricsPage.ts';
 import { createHttpServer } from '../http/server/server.ts';
 import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
+import { keepAnswer } from '../lib/keepAnswer.ts';
+import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import { createPages } from '../pages/pages.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
+import { listInvariants } from '../resolvers/operations/listInvariants.ts';
+import { readOpenWork } from '../resolvers/operations/overdueWork.ts';
 import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
@@ -29,6 +34,8 @@ export interface AppOptions extends ComposeOptions {
   graphiql: GraphiqlPage | null;
   /** Whether clients may ask for the schema; true unless given. */
   introspection?: boolean;
+  /** Who reads /metrics without a token: private addresses unless given. */
+  metricsAccess?: MetricsPage['access'];
   /** Which documents clients may run; any unless given. */
   documents?: DocumentRules;
   /** The settings' defaults unless given. */
@@ -49,6 +56,8 @@ export interface App {
   stop(): Promise<void>;
 }
 
+/** Load balancers ask every instance each second: what is open changes little meanwhile. */
+const OPEN_WORK_KEPT_MS = 5_000;
 /** Requests that run when the server stops are given this long. */
 const STOP_GRACE_MS = 5_000;
 /** And then the background work; a step that waits for a silent database or network takes longer. */
@@ -61,6 +70,14 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
   const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
+  const openWork = keepAnswer(OPEN_WORK_KEPT_MS, clock, () => readOpenWork(dependencies.db));
+  const metrics = createMetrics({
+    ...dependencies,
+    ...access,
+    handle: options.handle,
+    readOpenWork: openWork,
+    listInvariants: () => listInvariants(dependencies),
+  });
   const { name, networkId } = options.network;
   const server = createHttpServer({
     schema,
@@ -81,7 +98,11 @@ export async function buildApp(options: AppOptions): Promise<App> {
       db: options.handle.db,
       network: options.network,
       findBroken: () => findBroken(options.handle.db),
+      readOpenWork: openWork,
     }),
+    metrics: metricsPage(options, metrics, () => server.load()),
+    observeOperation: metrics.observeOperation,
+    observeDelivery: metrics.observeDelivery,
     newRequestId: dependencies.ids.next,
     clock,
     log,
@@ -110,4 +131,12 @@ export async function buildApp(options: AppOptions): Promise<App> {
       });
     },
   };
+}
+
+function metricsPage(
+  { metricsAccess: access = 'private' }: AppOptions,
+  { contentType, read }: Metrics,
+  load: () => Parameters<Metrics['read']>[0],
+): MetricsPage {
+  return { access, contentType, read: () => read(load()) };
 }

@@ -31,6 +31,7 @@ import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approv
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
+import { createOverdueWatch } from '../resolvers/operations/overdueWork.ts';
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
 import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
@@ -93,6 +94,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   const submissionWorker = createSubmissionWorker(dependencies.submission);
   const sessionPoller = createSessionPoller(dependencies);
   const strandedWatch = createStrandedWatch(dependencies);
+  const overdueWatch = createOverdueWatch(dependencies);
   const expiryWorker = createExpiryWorker(dependencies);
   const registrationKeeper = createRegistrationKeeper(dependencies, {
     log: dependencies.log,
@@ -113,6 +115,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       sessionPoller.start();
       expiryWorker.start();
       await strandedWatch.start();
+      overdueWatch.start();
       registrationKeeper.start();
       await nightlyExpiry.start();
       logBuilder.start();
@@ -124,6 +127,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       nightlyExpiry.stop();
       await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
+      overdueWatch.stop();
       await registrationKeeper.stop();
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
       await dependencies.healer.stop();

@@ -73,6 +73,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     allowedOrigins: originsOf(config),
     graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
     introspection: config.INTROSPECTION,
+    metricsAccess: config.METRICS_ACCESS,
     documents,
     limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),

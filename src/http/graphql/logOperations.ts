@@ -24,13 +24,28 @@ export interface OperationLog {
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;
 }
 
-export function createOperationLog(log: OperationLogger, clock: Clock): OperationLog {
+/** Called once for each operation, on the way of every request: it may count, and nothing else. */
+export type ObserveOperation = (about: {
+  transport: TransportContext['transport'];
+  /** Undefined of a request that became no operation. */
+  type: string | undefined;
+  outcome: string;
+  durationMs: number;
+}) => void;
+
+export function createOperationLog(
+  log: OperationLogger,
+  clock: Clock,
+  observe: ObserveOperation = () => {},
+): OperationLog {
   const aboutOperation = createDescriptions(log);
   const write = (context: TransportContext, about: Description, outcome: string) => {
     const { trace, requestId, clientRequestId, remoteAddress, transport, caller } = context;
     if (trace.isLogged) return;
     trace.isLogged = true;
     const { operation, type, fields, events, details } = about;
+    const durationMs = clock.now().getTime() - trace.startedAtMs;
+    observe({ transport, type, outcome, durationMs });
     // Of one shape, because it is written at each request; what is undefined is left out of the line.
     const line = {
       operation,
@@ -40,7 +55,7 @@ export function createOperationLog(log: OperationLogger, clock: Clock): Operatio
       outcome,
       caller: caller?.subject ?? null,
       apiKeyId: caller?.apiKeyId ?? undefined,
-      durationMs: clock.now().getTime() - trace.startedAtMs,
+      durationMs,
       requestId,
       clientRequestId,
       transport,

@@ -41,7 +41,7 @@ import { createGate, useGate } from '../server/gate.ts';
 import type { OperationGuard } from './guardOperations.ts';
 import { createKnownDocuments } from './knownDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
-import type { OperationLogger } from './logOperations.ts';
+import type { ObserveOperation, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
 import type { ErrorLog } from './maskErrors.ts';
 import { mapAllAndLog } from './maskErrors.ts';
@@ -75,6 +75,8 @@ export interface PipelineOptions {
   audit: AuditLog;
   clock: Clock;
   log: ErrorLog & OperationLogger;
+  /** For metrics; left out where there are none. */
+  observeOperation?: ObserveOperation;
 }
 
 /** The steps of one operation, each with all plugins around it. */
@@ -107,7 +109,7 @@ export interface Pipeline {
 export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, dependencies, audit, log } = options;
   const guard = guardOf(options);
-  const operationLog = createOperationLog(log, options.clock);
+  const operationLog = createOperationLog(log, options.clock, options.observeOperation);
   const operations = createOperations({ guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
   const known = createKnownDocuments();

@@ -27,11 +27,15 @@ export type HookRefusal = string | null | undefined;
 
 export type HookHandler = (delivery: HookDelivery) => Promise<HookRefusal>;
 
+export type DeliveryOutcome = 'accepted' | 'refused' | 'failed';
+
 export interface HookServices {
   /** Before anything is read. @throws DomainError RATE_LIMITED */
   admit: (remoteAddress: string) => Promise<void>;
   /** For what any client can send as often as it likes. */
   refused: CountedLog;
+  /** Once for each delivery, for metrics. */
+  observe: (outcome: DeliveryOutcome) => void;
   log: Pick<Logger, 'error'>;
 }
 
@@ -40,11 +44,14 @@ export async function answerHook(
   response: ServerResponse,
   handler: HookHandler,
   about: { requestId: string; remoteAddress: string },
-  { admit, refused, log }: HookServices,
+  { admit, refused, observe, log }: HookServices,
 ): Promise<void> {
   const { remoteAddress } = about;
   const path = request.url ?? '';
-  const refuse = (reason: string) => refused.count({ path, remoteAddress, reason });
+  const refuse = (reason: string) => {
+    observe('refused');
+    refused.count({ path, remoteAddress, reason });
+  };
   try {
     await admit(remoteAddress);
   } catch (error) {
@@ -61,10 +68,13 @@ export async function answerHook(
     response.setHeader('connection', 'close');
   } else {
     const handled = handler({ body, headers: request.headers, ...about }).then(
-      (refusal) => (refusal == null ? undefined : refuse(refusal)),
+      (refusal) => (refusal == null ? observe('accepted') : refuse(refusal)),
       (error: unknown) => {
         if (error instanceof DomainError) refuse(error.code);
-        else log.error({ ...about, path, err: error }, 'a delivery could not be handled');
+        else {
+          observe('failed');
+          log.error({ ...about, path, err: error }, 'a delivery could not be handled');
+        }
       },
     );
     const patience = new AbortController();

@@ -10,6 +10,14 @@ import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
 
+/** Work that should have got further by now: how much, and since when the oldest waits. */
+interface LateWork {
+  stuckSubmissions: number;
+  stuckSince: Date | null;
+  overdueSessions: number;
+  overdueSince: Date | null;
+}
+
 export interface Readiness {
   isReady: boolean;
   checks: Readonly<Record<string, string>>;
@@ -18,11 +26,17 @@ export interface Readiness {
 /** Load balancers wait a few seconds for an answer; a mutation whose first statement takes longer is too slow as well. */
 const CHECK_TIMEOUT_MS = 3_000;
 
+/**
+ * Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look.
+ */
+const DETAILS = ['signing', 'reconciliation', 'submissions', 'offRampSessions'] as const;
+
 export function createReadiness(deps: {
   db: Db;
   network: Pick<LedgerNetwork, 'status' | 'continuity' | 'nextSequences' | 'signingOrder'>;
   /** The invariants that the last reconciliation found broken. */
   findBroken: () => Promise<readonly string[]>;
+  readOpenWork: () => Promise<LateWork>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
@@ -42,28 +56,39 @@ export function createReadiness(deps: {
       const halted = await readHalt(db);
       return halted === null ? 'ok' : `halted: ${halted}`;
     }),
+    submissions: check(async () => {
+      const { stuckSubmissions, stuckSince } = await deps.readOpenWork();
+      return late(stuckSubmissions, 'stuck', stuckSince);
+    }),
+    offRampSessions: check(async () => {
+      const { overdueSessions, overdueSince } = await deps.readOpenWork();
+      return late(overdueSessions, 'overdue', overdueSince);
+    }),
   };
   return async () => {
-    const [ofDatabase, ofNetwork, ofSigning, ofReconciliation] = await Promise.all([
+    const [ofDatabase, ofNetwork, ...details] = await Promise.all([
       checks.database(),
       checks.network(),
-      checks.signing(),
-      checks.reconciliation(),
+      ...DETAILS.map((name) => checks[name]()),
     ]);
     const isReady = ofDatabase === 'ok' && ofNetwork === 'ok';
+    const problems = DETAILS.map((name, i) => [name, details[i] ?? 'ok'] as const).filter(
+      ([, found]) => ofDatabase === 'ok' && found !== 'ok',
+    );
     return {
       isReady,
       checks: {
         database: ofDatabase,
         network: ofNetwork,
         ...channelsOf(network),
-        // Purchases and reads go on while signing is halted: told, but it is so for every instance.
-        ...(ofDatabase === 'ok' && ofSigning !== 'ok' ? { signing: ofSigning } : {}),
-        // Of the last one: an operator has to look, and no other instance would be better.
-        ...(ofDatabase === 'ok' && ofReconciliation !== 'ok' ? { reconciliation: ofReconciliation } : {}),
+        ...Object.fromEntries(problems),
       },
     };
   };
+}
+
+function late(count: number, what: string, since: Date | null): string {
+  return count === 0 ? 'ok' : `${count} ${what}, the oldest since ${since?.toISOString()}`;
 }
 
 /** Other instances sign: reported, but no reason to divert traffic. */

@@ -7,6 +7,7 @@
  *   /api/webhooks/payout-settled  the ramp provider's notices
  *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
+ *   /metrics                      Prometheus, for private addresses and operators
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
@@ -15,13 +16,15 @@ import { HOOK_PATHS } from '../../lib/hookUrls.ts';
 import { createCountedLog } from '../../lib/countedLog.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { keepAnswer } from '../../lib/keepAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
 import { answerError, answerJson, answerRefusal } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
-import type { HookHandler, HookServices } from './hooks.ts';
+import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
+import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
 import { readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
@@ -50,6 +53,10 @@ export interface RouteOptions {
   hooks: { retirements: HookHandler; payoutSettled: HookHandler };
   /** Whether this instance may receive traffic. The checks are public. */
   readiness: () => Promise<Readiness>;
+  /** Left out where there are none. */
+  metrics?: MetricsPage;
+  /** For metrics. */
+  observeDelivery?: (hook: keyof typeof HOOK_PATHS, outcome: DeliveryOutcome) => void;
   /** Null where there are no transparency logs. */
   readLogFile: ReadLogFile | null;
   clock: Clock;
@@ -70,12 +77,16 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     maxWaiting: MAX_DELIVERIES,
     waitMs: DELIVERY_WAIT_MS,
   });
-  const services: HookServices = {
-    admit: (remoteAddress) => pipeline.gate.admitAddress(remoteAddress, []),
+  const services = {
+    admit: (remoteAddress: string) => pipeline.gate.admitAddress(remoteAddress, []),
     refused: createCountedLog(options.log, 'deliveries were refused'),
     log: options.log,
   };
-  const readiness = keptReadiness(options);
+  const hook = (name: keyof typeof HOOK_PATHS): [string, Route] => {
+    const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(name, outcome);
+    return [HOOK_PATHS[name], hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
+  };
+  const readiness = keepAnswer(READINESS_KEPT_MS, options.clock, options.readiness);
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
     if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, options);
@@ -83,11 +94,13 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     else await answerNotFound(exchange);
   };
   const routes = new Map<string, Route>([
-    [HOOK_PATHS.retirements, hookRoute(withinLimit(hooks.retirements, deliveries), services)],
-    [HOOK_PATHS.payoutSettled, hookRoute(withinLimit(hooks.payoutSettled, deliveries), services)],
+    hook('retirements'),
+    hook('payoutSettled'),
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
+  const { metrics } = options;
+  if (metrics) routes.set('/metrics', (exchange) => answerMetrics(exchange, metrics, pipeline.gate));
   return async (exchange) => {
     try {
       const path = pathOf(exchange.request);
@@ -174,17 +187,6 @@ function withinLimit(handler: HookHandler, deliveries: ConcurrencyLimit): HookHa
   return async (delivery) => {
     const giveBack = await deliveries.take();
     return handler(delivery).finally(giveBack);
-  };
-}
-
-function keptReadiness({ readiness, clock }: RouteOptions): () => Promise<Readiness> {
-  let kept: { answer: Promise<Readiness>; askedAtMs: number } | undefined;
-  return () => {
-    const nowMs = clock.now().getTime();
-    if (kept === undefined || nowMs - kept.askedAtMs >= READINESS_KEPT_MS) {
-      kept = { answer: readiness(), askedAtMs: nowMs };
-    }
-    return kept.answer;
   };
 }
 

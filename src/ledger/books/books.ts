@@ -64,6 +64,8 @@ export interface Books {
   post(booking: Booking): Promise<BookingOutcome>;
   /** A batch of its own for each rider: it takes longer, and bookings without one don't wait for it. */
   postWith<Row>(rider: Rider<Row>, booking: Booking, row: Row): Promise<BookingOutcome>;
+  /** Since the start: batches sent to the database, and the bookings in them. One that is sent again counts again. */
+  load(): { batches: number; bookings: number };
 }
 
 const POST = 'SELECT * FROM post_transfers($1::text::json, $2, $3)';
@@ -74,21 +76,27 @@ export function createBooks(deps: {
   ids: IdSource;
 }): Books {
   const { handle, ids } = deps;
+  let batches = 0;
+  let bookings = 0;
   const lane = <Item extends Booking>(
     commit: (items: readonly Item[], at: Date, writerId: string) => Promise<BookingOutcome[]>,
   ) => {
     // Each lane counts its own entries of the audit log, so that lanes don't wait for each other.
     const writerId = ids.next();
     return createBookingBatcher<Item, BookingOutcome>(
-      (items) => commit(items, deps.clock.now(), writerId),
+      (items) => {
+        batches += 1;
+        bookings += items.length;
+        return commit(items, deps.clock.now(), writerId);
+      },
       ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
     );
   };
 
-  const plain = lane<Booking>(async (bookings, at, writerId) => {
-    const parameters = [encodeBookings(bookings), at.toISOString(), writerId];
+  const plain = lane<Booking>(async (items, at, writerId) => {
+    const parameters = [encodeBookings(items), at.toISOString(), writerId];
     const rows = await handle.prepared<BookingRow>(POST, parameters);
-    return bookings.map((booking, i) => outcomeOf(booking, rows[i], at));
+    return items.map((booking, i) => outcomeOf(booking, rows[i], at));
   });
 
   type Riding = Booking & { row: object };
@@ -96,18 +104,18 @@ export function createBooks(deps: {
   const laneWith = (rider: Rider<never>) => {
     const known = riding.get(rider);
     if (known) return known;
-    const opened = lane<Riding>((bookings, at, writerId) =>
+    const opened = lane<Riding>((items, at, writerId) =>
       handle.db.transaction(async (tx) => {
         const rows = await tx.execute<BookingRow>(
-          sql`SELECT * FROM post_transfers(${encodeBookings(bookings)}::text::json, ${at.toISOString()}, ${writerId})`,
+          sql`SELECT * FROM post_transfers(${encodeBookings(items)}::text::json, ${at.toISOString()}, ${writerId})`,
         );
-        const posted = bookings.flatMap(({ row }, i) => {
+        const posted = items.flatMap(({ row }, i) => {
           const { outcome, project_id: projectId } = rows[i] ?? {};
           return outcome === 'POSTED' ? [{ ...row, projectId: projectId ?? '' }] : [];
         });
         // One time for all that is written.
         if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
-        return bookings.map((booking, i) => outcomeOf(booking, rows[i], at));
+        return items.map((booking, i) => outcomeOf(booking, rows[i], at));
       }),
     );
     riding.set(rider, opened);
@@ -115,6 +123,7 @@ export function createBooks(deps: {
   };
 
   return {
+    load: () => ({ batches, bookings }),
     post: (booking) => plain.submit(booking),
     postWith: (rider, booking, row) => laneWith(rider).submit({ ...booking, row: row as object }),
   };

@@ -6,7 +6,7 @@ import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.t
 import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import { messageOf } from '../../lib/errors.ts';
-import { SignerShortOfFunds } from '../network/port.ts';
+import { NetworkUnavailable } from '../network/port.ts';
 import { reviewHaltedSigning } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
 import { readSigningState } from './sequenceSlots.ts';
@@ -36,6 +36,8 @@ const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
 const IDLE_POLL_MS = 250;
+/** Of a failure; enough to recognise it by. */
+const MAX_SHOWN_CHARACTERS = 300;
 /** A submission that keeps making progress gives way to others after this many steps. */
 const MAX_STEPS_PER_CLAIM = 3;
 
@@ -116,13 +118,22 @@ async function processSubmission(
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
     backoff = AFTER_FAILURE;
-    // Only an operator can end this, so it is shown; passing causes are only logged.
-    if (error instanceof SignerShortOfFunds) message = error.message;
+    message = shownFailure(error);
   }
   await rescheduleIn(deps, submission, backoffMs(submission.fruitlessSteps, backoff, deps.random), {
     fruitlessSteps: sql`${submissions.fruitlessSteps} + 1`,
     message,
   });
+}
+
+/**
+ * What operators are shown until a step gets further: that custody is short of funds is theirs to end, other causes pass.
+ * A first line alone, because what follows it in a client's error may be an address with a node's key; and nothing of an
+ * error that is not the network's, because it may hold a statement with its values.
+ */
+function shownFailure(error: unknown): string {
+  if (!(error instanceof NetworkUnavailable)) return 'The last step failed; the log says why.';
+  return (error.message.split('\n', 1)[0] ?? '').slice(0, MAX_SHOWN_CHARACTERS);
 }
 
 function rescheduleIn(

@@ -2,13 +2,14 @@
  * Lists submissions for operators.
  */
 import { and, eq, type SQL } from 'drizzle-orm';
-import { isAmong, isWithin } from '../../db/conditions.ts';
+import { isAmong, isTrueOf, isWithin } from '../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
+import { whereStuck } from './overdueWork.ts';
 
 const OLDEST_FIRST = {
   column: submissions.createdAt,
@@ -21,6 +22,8 @@ interface SubmissionFilter {
   states?: readonly Submission['state'][] | null | undefined;
   calls?: readonly NetworkCallKind[] | null | undefined;
   reviewCauses?: readonly NonNullable<Submission['reviewCause']>[] | null | undefined;
+  /** Those that should have been decided by now (overdueWork.ts). */
+  stuck?: boolean | null | undefined;
   /** When their intent was committed, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
@@ -38,13 +41,14 @@ export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): P
   return countRows(deps.db, submissions, matching(filter));
 }
 
-function matching({ states, calls, reviewCauses, from, until }: SubmissionFilter): SQL | undefined {
+function matching({ states, calls, reviewCauses, stuck, from, until }: SubmissionFilter): SQL | undefined {
   return and(
     isAmong(submissions.state, states),
     isAmong(submissions.kind, calls),
     isAmong(submissions.reviewCause, reviewCauses),
     // Those alone have a cause, and an index.
     reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),
+    isTrueOf(whereStuck, stuck),
     isWithin(submissions.createdAt, from, until),
   );
 }

@@ -35,7 +35,7 @@ const NetworkPositionRef = builder
     }),
   });
 
-const InvariantEnum = builder.enumType('Invariant', {
+export const InvariantEnum = builder.enumType('Invariant', {
   description: 'What must always hold, by its number in docs/invariants.md.',
   values: Object.fromEntries(
     Object.entries(INVARIANTS).map(([name, description]) => [name, { description }]),
@@ -70,7 +70,7 @@ const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
   }),
 });
 
-const VerdictEnum = builder.enumType('ReconciliationVerdict', {
+export const VerdictEnum = builder.enumType('ReconciliationVerdict', {
   description: 'Result of a reconciliation for one invariant.',
   values: {
     HOLDS: { description: 'Everything was compared, without findings.' },

@@ -11,6 +11,7 @@ import {
   listSubmissions,
   submissionCursor,
 } from '../../resolvers/operations/listSubmissions.ts';
+import { STUCK_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
 import { FILTER_RULE, fromTime, untilTime } from '../core/filters.ts';
@@ -102,7 +103,8 @@ builder.node(SubmissionRef, {
     }),
     stateReason: t.exposeString('message', {
       nullable: true,
-      description: 'Why it was refused or needs review, as text; null otherwise.',
+      description:
+        'Why it was refused or needs review, or, while it is PENDING, why its last step failed, as text; null otherwise.',
     }),
     reviewCause: t.expose('reviewCause', {
       type: ReviewCauseEnum,
@@ -157,6 +159,9 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
     reviewCauses: t.field({
       type: [ReviewCauseEnum],
       description: 'In NEEDS_REVIEW for one of these reasons.',
+    }),
+    stuck: t.boolean({
+      description: `true: only those that are stuck, which is ${STUCK_RULE}; false: only the others.`,
     }),
     from: t.field({ type: 'UnixTime', description: fromTime('Committed') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Committed') }),

@@ -152,7 +152,8 @@ builder.node(HolderActRef, {
     stateReason: t.string({
       nullable: true,
       description: 'Why it was refused, has expired or needs review, as text; null otherwise.',
-      resolve: ({ submission }) => submission?.message ?? null,
+      // While it is PENDING it is about a node, for operators.
+      resolve: ({ submission }) => (submission?.state === 'PENDING' ? null : (submission?.message ?? null)),
     }),
     offRampSession: t.field({
       type: OffRampSessionRef,

@@ -6,6 +6,7 @@ import {
   offRampSessionCursor,
   listOffRampSessions,
 } from '../../resolvers/warehouse/offRamp/listOffRampSessions.ts';
+import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, filterList, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
@@ -29,6 +30,9 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
     stranded: t.boolean({
       description:
         'true: only those that wait for a ramp provider other than the configured one; false: only the others.',
+    }),
+    overdue: t.boolean({
+      description: `true: only those that are overdue, which is ${OVERDUE_RULE}; false: only the others.`,
     }),
     from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),

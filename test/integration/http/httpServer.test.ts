@@ -4,7 +4,8 @@ import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGraphiqlPage } from '../../../src/http/pages/graphiql.ts';
 import type { HookDelivery } from '../../../src/http/server/hooks.ts';
-import { startServer } from '../../support/http/httpServer.ts';
+import type { Role } from '../../../src/identity/roles.ts';
+import { startServer, token } from '../../support/http/httpServer.ts';
 import type { TestServer } from '../../support/http/httpServer.ts';
 
 interface Body {
@@ -108,6 +109,34 @@ describe('the server', () => {
       { status: 'not ready', checks: { database: 'down' } },
     ]);
     await unready.close(0);
+  });
+});
+
+describe('metrics', () => {
+  const status = async (url: string, headers: Record<string, string> = {}) =>
+    (await fetch(`${url}/metrics`, { headers })).status;
+  const page = { contentType: 'text/plain', read: async () => 'up 1\n' };
+  const bearer = async (role: Role) => ({ authorization: `Bearer ${await token([role])}` });
+
+  it('are for private addresses, but not for what a proxy hands on, and for operators', async () => {
+    const { url, close } = await startServer({ metrics: { ...page, access: 'private' } });
+    const answer = await fetch(`${url}/metrics`);
+    expect([answer.headers.get('content-type'), await answer.text()]).toEqual(['text/plain', 'up 1\n']);
+    const forwarded = { 'x-forwarded-for': '203.0.113.7' };
+    expect(await status(url, forwarded)).toBe(401);
+    expect(await status(url, { forwarded: 'for=10.0.0.1' })).toBe(401);
+    expect(await status(url, { ...forwarded, ...(await bearer('buyer')) })).toBe(403);
+    expect(await status(url, { ...forwarded, ...(await bearer('operator')) })).toBe(200);
+    expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+    await close(0);
+  });
+
+  it('can be for operators alone, or not be there', async () => {
+    const { url, close } = await startServer({ metrics: { ...page, access: 'token' } });
+    expect(await status(url)).toBe(401);
+    expect(await status(url, await bearer('operator'))).toBe(200);
+    expect(await status(server.url)).toBe(404);
+    await close(0);
   });
 });
 

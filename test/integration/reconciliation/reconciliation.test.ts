@@ -28,6 +28,7 @@ import type { RampProvider } from '../../../src/ramp/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { withRampFaults } from '../../support/faults/faultyRamp.ts';
@@ -108,6 +109,7 @@ describe('an incremental run', () => {
       db: dependencies.db,
       network,
       findBroken: () => findBroken(dependencies.db),
+      readOpenWork: () => readOpenWork(dependencies.db),
     });
     expect((await readiness()).checks['reconciliation']).toMatch(/^broken: .*I11/);
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'acme' WHERE owner_id = 'mallory'`);

@@ -55,6 +55,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
   },
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  invariants: { who: ['operator'], query: '{ invariants { verdict } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
   transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },

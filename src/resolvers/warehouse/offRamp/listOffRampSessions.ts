@@ -2,11 +2,12 @@
  * Lists off-ramp sessions, newest first: a farmer's own, or all of them for operators.
  */
 import { and, eq, inArray, or, sql, type SQL } from 'drizzle-orm';
-import { isAmong, isBetween, isWithin } from '../../../db/conditions.ts';
+import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
+import { whereOverdue } from '../../operations/overdueWork.ts';
 import { whereStranded } from '../../operations/strandedSessions.ts';
 
 type Lister = Needs<'db' | 'network' | 'ramp'>;
@@ -19,6 +20,8 @@ interface OffRampSessionFilter {
   states?: readonly OffRampState[] | null | undefined;
   /** Those that wait for another ramp provider than the one in use. */
   stranded?: boolean | null | undefined;
+  /** Those that should have got further by now. */
+  overdue?: boolean | null | undefined;
   /** When they were requested, in Unix seconds; `until` is excluded. */
   from?: bigint | null | undefined;
   until?: bigint | null | undefined;
@@ -57,6 +60,7 @@ function matching(deps: Lister, filter: OffRampSessionFilter): SQL | undefined {
     isAmong(offRampSessions.farmerId, filter.farmerIds),
     isAmong(offRampSessions.state, filter.states),
     stranded == null ? undefined : sql`(${whereStranded(deps)}) = ${stranded}`,
+    isTrueOf(whereOverdue, filter.overdue),
     isWithin(offRampSessions.createdAt, filter.from, filter.until),
     isBetween(offRampSessions.tokenAmountKg, filter.minTokenAmount, filter.maxTokenAmount),
   );

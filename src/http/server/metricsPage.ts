@@ -1,0 +1,55 @@
+/**
+ * GET /metrics: who may read it, and its answer.
+ *
+ * They tell how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
+ * its own network may read without a token; a proxy stands there as well, and what it hands on comes from elsewhere.
+ */
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { DomainError } from '../../lib/errors.ts';
+import { isPrivateAddress } from '../../lib/privateHost.ts';
+import { isOperator } from '../../schema/core/caller.ts';
+import type { Gate } from './gate.ts';
+import { answerError } from './answers.ts';
+
+export interface MetricsPage {
+  /** `private`: without a token from private addresses; `token`: with an operator's token alone. */
+  access: 'private' | 'token';
+  contentType: string;
+  /** In Prometheus' text format. */
+  read(): Promise<string>;
+}
+
+/** Any of them says that a proxy stands between. */
+const PROXY_HEADERS = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
+
+/** @throws DomainError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED */
+export async function answerMetrics(
+  about: { request: IncomingMessage; response: ServerResponse; remoteAddress: string },
+  page: MetricsPage,
+  gate: Gate,
+): Promise<void> {
+  const { request, response, remoteAddress } = about;
+  if (request.method !== 'GET') {
+    response.setHeader('allow', 'GET');
+    answerError(response, 405, 'BAD_REQUEST', 'Metrics are read by GET.');
+    return;
+  }
+  await gate.admitAddress(remoteAddress, []);
+  if (page.access === 'token' || !comesFromPrivateNetwork(request)) {
+    const caller = await gate.identify(request.headers.authorization, remoteAddress);
+    await gate.admit(caller, []);
+    if (caller === null) {
+      throw new DomainError('UNAUTHENTICATED', "Metrics are read with an operator's token.");
+    }
+    if (!isOperator(caller)) throw new DomainError('FORBIDDEN', 'Metrics are for operators.');
+  }
+  const text = await page.read();
+  response.writeHead(200, { 'content-type': page.contentType });
+  response.end(text);
+}
+
+function comesFromPrivateNetwork({ headers, socket }: IncomingMessage): boolean {
+  return (
+    isPrivateAddress(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
+  );
+}

@@ -1,0 +1,101 @@
+/**
+ * What one instance counts by itself, read from where it is counted.
+ */
+import { Counter, Gauge, type Registry } from 'prom-client';
+import type { DatabaseHandle } from '../db/connection.ts';
+import type { Books } from '../ledger/books/books.ts';
+import type { RateLimits } from '../limits/rateLimits.ts';
+
+/** What is open at the moment. */
+export interface ServerLoad {
+  unfinishedRequests: number;
+  sockets: number;
+  subscriptions: number;
+}
+
+interface Sources {
+  handle: Pick<DatabaseHandle, 'load'>;
+  books: Pick<Books, 'load'>;
+  rateLimits: Pick<RateLimits, 'refusals'>;
+  load: () => ServerLoad;
+}
+
+function createMakers(registers: Registry[]) {
+  /** The values with the value of the label; without one, under the empty name. */
+  const gauge = (name: string, help: string, read: () => Record<string, number>, label?: string) =>
+    new Gauge({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers,
+      collect() {
+        for (const [key, value] of Object.entries(read()))
+          this.set(label === undefined ? {} : { [label]: key }, value);
+      },
+    });
+  const total = (
+    name: string,
+    help: string,
+    read: () => Iterable<readonly [string, number]>,
+    label?: string,
+  ) =>
+    new Counter({
+      name,
+      help,
+      labelNames: label === undefined ? [] : [label],
+      registers,
+      collect() {
+        // It is counted elsewhere: here the sum is only shown.
+        this.reset();
+        for (const [key, value] of read()) this.inc(label === undefined ? {} : { [label]: key }, value);
+      },
+    });
+  return { gauge, total };
+}
+
+export function registerInstance(registers: Registry[], { handle, books, rateLimits, load }: Sources): void {
+  const { gauge, total } = createMakers(registers);
+  gauge(
+    'marketplace_open',
+    'What clients have open at this instance.',
+    () => {
+      const { unfinishedRequests: requests, sockets, subscriptions } = load();
+      return { requests, sockets, subscriptions };
+    },
+    'what',
+  );
+  gauge(
+    'marketplace_database_connections',
+    'Connections to the database, by what they do.',
+    () => {
+      const { lent, idle } = handle.load();
+      return { lent, idle };
+    },
+    'state',
+  );
+  gauge('marketplace_database_waiting', 'Statements and transactions that wait for a connection.', () => ({
+    '': handle.load().waiting,
+  }));
+  total(
+    'marketplace_database_waited_total',
+    'Statements and transactions that had to wait for a connection.',
+    () => [['', handle.load().waited]],
+  );
+  total(
+    'marketplace_database_refused_total',
+    'Statements and transactions that got no connection in time.',
+    () => [['', handle.load().refused]],
+  );
+  total('marketplace_books_batches_total', 'Batches of bookings that were sent to the database.', () => [
+    ['', books.load().batches],
+  ]);
+  total('marketplace_books_bookings_total', 'Bookings in these batches.', () => [
+    ['', books.load().bookings],
+  ]);
+  total(
+    'marketplace_rate_limit_refusals_total',
+    'Requests, sockets, operations and credentials that a rate limit refused, by the limit.',
+    () => rateLimits.refusals,
+    'policy',
+  );
+}

@@ -1,0 +1,97 @@
+/**
+ * Metrics in Prometheus' text format. Requests count as they end; everything else is read when metrics are asked for, and what
+ * comes from the database at most every few seconds, however many ask.
+ */
+import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
+import type { DatabaseHandle } from '../db/connection.ts';
+import type { ObserveOperation } from '../http/graphql/logOperations.ts';
+import type { DeliveryOutcome } from '../http/server/hooks.ts';
+import type { Books } from '../ledger/books/books.ts';
+import type { RateLimits } from '../limits/rateLimits.ts';
+import { createStoredMetrics, type StoredMetricsDependencies } from './storedMetrics.ts';
+import { registerInstance, type ServerLoad } from './instanceMetrics.ts';
+
+export interface MetricsDependencies extends StoredMetricsDependencies {
+  handle: Pick<DatabaseHandle, 'load'>;
+  books: Pick<Books, 'load'>;
+  rateLimits: Pick<RateLimits, 'refusals'>;
+}
+
+export interface Metrics {
+  observeOperation: ObserveOperation;
+  observeDelivery(hook: string, outcome: DeliveryOutcome): void;
+  contentType: string;
+  read(load: ServerLoad): Promise<string>;
+}
+
+/** From an answer out of memory to the longest that a mutation waits for the network. */
+const DURATION_BUCKETS = [0.002, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
+
+export function createMetrics(deps: MetricsDependencies): Metrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const operations = new Counter({
+    name: 'marketplace_operations_total',
+    help: 'GraphQL operations that have ended, and requests that became none, by outcome: OK, or the code of the first error.',
+    labelNames: ['transport', 'type', 'outcome'],
+    registers,
+  });
+  const durations = new Histogram({
+    name: 'marketplace_operation_duration_seconds',
+    help: 'From the arrival of an operation to its answer; of queries and mutations.',
+    labelNames: ['transport', 'type'],
+    buckets: DURATION_BUCKETS,
+    registers,
+  });
+  const deliveries = new Counter({
+    name: 'marketplace_deliveries_total',
+    help: 'Deliveries of the indexer and notices of the ramp provider, by outcome: accepted, refused, failed.',
+    labelNames: ['hook', 'outcome'],
+    registers,
+  });
+  let load: ServerLoad = { unfinishedRequests: 0, sockets: 0, subscriptions: 0 };
+  registerInstance(registers, { ...deps, load: () => load });
+  const stored = createStoredMetrics(registers, deps);
+  // Labels are hashed once for each combination, not with each request.
+  const counters = new Map<string, Counter.Internal>();
+  const histograms = new Map<string, Histogram.Internal<'transport' | 'type'>>();
+
+  return {
+    observeOperation({ transport, type = 'none', outcome, durationMs }) {
+      find(counters, `${transport} ${type} ${outcome}`, () =>
+        operations.labels(transport, type, outcome),
+      ).inc();
+      // A subscription's duration is that of its stream.
+      if (type !== 'query' && type !== 'mutation') return;
+      find(histograms, `${transport} ${type}`, () => durations.labels(transport, type)).observe(
+        durationMs / 1000,
+      );
+    },
+    observeDelivery: (hook, outcome) => deliveries.inc({ hook, outcome }),
+    contentType: registry.contentType,
+    async read(now) {
+      load = now;
+      await stored.update();
+      return `${await processRegistry().metrics()}\n${await registry.metrics()}`;
+    },
+  };
+}
+
+function find<T>(known: Map<string, T>, key: string, make: () => T): T {
+  const before = known.get(key);
+  if (before !== undefined) return before;
+  const made = make();
+  known.set(key, made);
+  return made;
+}
+
+/** Of the process, whose observers can't be ended: once, and only where metrics are read. */
+let ofProcess: Registry | null = null;
+
+function processRegistry(): Registry {
+  if (ofProcess === null) {
+    ofProcess = new Registry();
+    collectDefaultMetrics({ register: ofProcess });
+  }
+  return ofProcess;
+}

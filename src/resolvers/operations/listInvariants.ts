@@ -1,0 +1,35 @@
+/**
+ * Lists the invariants with the verdicts that reconciliations have kept.
+ */
+import { readLastVerdicts, type LastVerdict } from '../../reconciliation/lastReconciliation.ts';
+import { INVARIANTS, type Invariant } from '../../reconciliation/verdicts.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+export interface InvariantStatus extends Pick<
+  LastVerdict,
+  'verdict' | 'findings' | 'obstacles' | 'agreedAt' | 'fullyComparedAt'
+> {
+  invariant: Invariant;
+  promise: string;
+  /** Null before the first reconciliation. */
+  comparedAt: Date | null;
+}
+
+const NEVER_COMPARED: Omit<InvariantStatus, 'invariant' | 'promise'> = {
+  verdict: 'NOT_PROVED',
+  findings: [],
+  obstacles: ['No reconciliation has compared it yet.'],
+  agreedAt: null,
+  comparedAt: null,
+  fullyComparedAt: null,
+};
+
+/** One for each invariant: what has no verdict yet is not proved. */
+export async function listInvariants({ db }: Needs<'db'>): Promise<InvariantStatus[]> {
+  const last = await readLastVerdicts(db);
+  return (Object.keys(INVARIANTS) as Invariant[]).map((invariant) => ({
+    ...(last.get(invariant) ?? NEVER_COMPARED),
+    invariant,
+    promise: INVARIANTS[invariant],
+  }));
+}

@@ -1,0 +1,64 @@
+/**
+ * invariants: what the server's own reconciliations say of each invariant, for operators.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { listInvariants, type InvariantStatus } from '../../resolvers/operations/listInvariants.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+import { InvariantEnum, VerdictEnum } from './reconciliation.ts';
+
+const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus').implement({
+  description: 'An invariant, and what the last reconciliations of all books say of it.',
+  fields: (t) => ({
+    invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
+    promise: t.exposeString('promise', { description: 'The invariant as text.' }),
+    verdict: t.expose('verdict', {
+      type: VerdictEnum,
+      description: 'Whether it holds; NOT_PROVED until it was compared for the first time.',
+    }),
+    findings: t.exposeStringList('findings', {
+      description:
+        'What disagrees, as texts: 50 at most. What an incremental reconciliation found stays until a full one no longer finds it.',
+    }),
+    obstacles: t.exposeStringList('obstacles', {
+      description: 'What the last reconciliation could not compare, and why, as texts: 50 at most.',
+    }),
+    agreedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        'When everything agreed last, in Unix seconds: from there the next incremental reconciliation compares. Null when that was never so.',
+      resolve: ({ agreedAt }) => momentOf(agreedAt),
+    }),
+    comparedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When it was compared last, in Unix seconds; null before the first reconciliation.',
+      resolve: ({ comparedAt }) => momentOf(comparedAt),
+    }),
+    fullyComparedAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description:
+        'When everything was compared last, not only what had changed, in Unix seconds; null when it never was.',
+      resolve: ({ fullyComparedAt }) => momentOf(fullyComparedAt),
+    }),
+  }),
+});
+
+function momentOf(at: Date | null): bigint | null {
+  return at === null ? null : unixSeconds(at);
+}
+
+builder.queryField('invariants', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Every invariant with its last verdict, in the order of docs/invariants.md. Kept by the reconciliations that the server ' +
+        'runs by itself (what has changed every five minutes, everything each night) and by `npm run reconcile`.',
+    ),
+    type: [InvariantStatusRef],
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => listInvariants(dependencies),
+  }),
+);

@@ -1,0 +1,261 @@
+/**
+ * What operators see of work that does not go on, and of the invariants: in GraphQL, readiness, metrics and the log.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { offRampSessions, submissions } from '../../../src/db/tables/index.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+import { createLogger } from '../../../src/lib/logger.ts';
+import { INVARIANTS } from '../../../src/reconciliation/verdicts.ts';
+import { reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
+import { createOverdueWatch, readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
+import { changePastRules } from '../../support/database/database.ts';
+import { developer, mutate, projectInput } from '../../support/http/creditTrade.ts';
+import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { depositedCashOut } from '../../support/warehouse.ts';
+
+let market: Marketplace;
+/** Makes the network fail before anything is signed. */
+let isDown = false;
+const operator = { role: 'operator', subject: 'root' } as const;
+/** What is kept for some seconds is read anew. */
+let aheadMs = 0;
+/** Before any reconciliation. */
+let before: readonly Status[];
+
+beforeAll(async () => {
+  market = await startMarketplace({
+    withIndexer: false,
+    mutationWaitMs: 20_000,
+    clock: { now: () => new Date(Date.now() + aheadMs) },
+    wrapNetwork: (network) => ({
+      ...network,
+      draft: (call) =>
+        isDown
+          ? Promise.reject(new NetworkUnavailable('the node restarts\nURL: https://node.example/its-key'))
+          : network.draft(call),
+    }),
+  });
+  before = await readInvariants();
+});
+afterAll(() => market.stop());
+
+async function ask<T>(query: string): Promise<T> {
+  const { data, errors } = await market.send<T>(query, {}, operator);
+  if (data === null) throw new Error(JSON.stringify(errors));
+  return data;
+}
+
+interface Status {
+  invariant: string;
+  promise: string;
+  verdict: string;
+  findings: string[];
+  obstacles: string[];
+  agreedAt: string | null;
+  comparedAt: string | null;
+  fullyComparedAt: string | null;
+}
+const readInvariants = async () =>
+  (
+    await ask<{ invariants: Status[] }>(
+      '{ invariants { invariant promise verdict findings obstacles agreedAt comparedAt fullyComparedAt } }',
+    )
+  ).invariants;
+
+const site = () => market.url.replace('/graphql', '');
+async function metrics(): Promise<Map<string, number>> {
+  aheadMs += 6_000;
+  const text = await (await fetch(`${site()}/metrics`)).text();
+  const lines = text.split('\n').filter((line) => line !== '' && !line.startsWith('#'));
+  return new Map(lines.map((line) => [line.slice(0, line.lastIndexOf(' ')), Number(line.split(' ').at(-1))]));
+}
+async function checks(): Promise<Record<string, string>> {
+  aheadMs += 6_000;
+  const answer = await fetch(`${site()}/readyz`);
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { checks: Record<string, string> }).checks;
+}
+async function toldByLog(): Promise<string[]> {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
+  const log = createLogger({ level: 'warn', pretty: false }, { write });
+  await createOverdueWatch({ db: market.app.dependencies.db, log }).look();
+  return lines;
+}
+
+describe('a stuck submission', () => {
+  const listed = async (filter: string) =>
+    (
+      await ask<{ submissions: { nodes: { stateReason: string | null; dueAt: string | null }[] } }>(
+        `{ submissions(first: 5, filter: { ${filter} }) { nodes { stateReason dueAt createdAt } } }`,
+      )
+    ).submissions.nodes;
+
+  it('tells why, since when and when it is tried next, without the secrets of an address', async () => {
+    expect(await listed('stuck: true')).toEqual([]);
+    isDown = true;
+    const creating = mutate(
+      market,
+      ['createProject', 'CreateProjectInput', 'tokenAddress'],
+      projectInput(),
+      developer,
+    );
+    await expect
+      .poll(() => listed('states: [PENDING]'), { timeout: 30_000 })
+      .toEqual([
+        expect.objectContaining({ stateReason: 'the node restarts', dueAt: expect.anything() as unknown }),
+      ]);
+    // Young: the node may be back in a moment.
+    expect(await listed('stuck: true')).toEqual([]);
+    await changePastRules(
+      market.database,
+      sql`UPDATE ${submissions} SET created_at = created_at - interval '2 minutes' WHERE state = 'PENDING'`,
+    );
+    expect(await listed('stuck: true')).toHaveLength(1);
+    expect(await listed('stuck: false')).toEqual([]);
+    expect((await checks())['submissions']).toMatch(/^1 stuck, the oldest since 20\d\d-/);
+    const values = await metrics();
+    expect(values.get('marketplace_submissions{state="PENDING"}')).toBe(1);
+    expect(values.get('marketplace_submissions_stuck')).toBe(1);
+    expect(await toldByLog()).toEqual([expect.stringContaining('submissions are stuck')]);
+
+    isDown = false;
+    expect((await creating).errors).toEqual([]);
+    expect(await listed('stuck: true')).toEqual([]);
+    expect((await checks())['submissions']).toBeUndefined();
+    expect(await toldByLog()).toEqual([]);
+  });
+});
+
+describe('an overdue session', () => {
+  it('is listed, counted and logged, in each state by its own deadline', async () => {
+    const { db } = market.app.dependencies;
+    const { id } = await depositedCashOut(market.app);
+    const listed = async (overdue: boolean) =>
+      (
+        await ask<{ offRampSessions: { totalCount: number } }>(
+          `{ offRampSessions(filter: { overdue: ${overdue} }) { totalCount } }`,
+        )
+      ).offRampSessions.totalCount;
+    expect([await listed(true), await listed(false)]).toEqual([0, 1]);
+    await changePastRules(
+      market.database,
+      sql`UPDATE ${offRampSessions} SET deposited_at = deposited_at - interval '97 hours' WHERE id = ${id}`,
+    );
+    expect([await listed(true), await listed(false)]).toEqual([1, 0]);
+    expect((await checks())['offRampSessions']).toMatch(/^1 overdue, the oldest since 20\d\d-/);
+    const values = await metrics();
+    expect(values.get('marketplace_off_ramp_sessions{state="AWAITING_PAYOUT"}')).toBe(1);
+    expect(values.get('marketplace_off_ramp_sessions_overdue')).toBe(1);
+    expect(await toldByLog()).toEqual([expect.stringContaining('off-ramp sessions are overdue')]);
+
+    // Not stored, so that no worker acts on states that were never reached.
+    const overdueAs = async (values: string) => {
+      const undo = new Error('undone');
+      let count = -1;
+      await db
+        .transaction(async (tx) => {
+          await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+          await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);
+          count = (await readOpenWork(tx)).overdueSessions;
+          throw undo;
+        })
+        .catch((error: unknown) => {
+          if (error !== undo) throw error;
+        });
+      return count;
+    };
+    const unpaid = `deposited_at = NULL, depositor = 'HOLDER', quote_expires_at = now() - interval '3 hours'`;
+    const counts = [
+      await overdueAs(
+        `state = 'AWAITING_SIGNATURE', ${unpaid}, signature_due_at = now() + interval '1 minute'`,
+      ),
+      await overdueAs(
+        `state = 'AWAITING_SIGNATURE', ${unpaid}, signature_due_at = now() - interval '2 hours'`,
+      ),
+      await overdueAs(
+        `state = 'OPENING', deposited_at = NULL, quote_expires_at = now() - interval '30 minutes'`,
+      ),
+      await overdueAs(
+        `state = 'OPENING', deposited_at = NULL, quote_expires_at = now() - interval '2 hours'`,
+      ),
+      await overdueAs(
+        `state = 'REFUNDING', resolution = 'REFUND', deposited_at = now() - interval '2 hours'`,
+      ),
+      await overdueAs(`state = 'NEEDS_REVIEW'`),
+    ];
+    // The provider's status was observed a moment ago: that is when refunding began.
+    expect(counts).toEqual([0, 1, 0, 1, 0, 0]);
+  });
+});
+
+describe('the invariants', () => {
+  it('are not proved before the first reconciliation, then what it says', async () => {
+    const names = Object.keys(INVARIANTS);
+    expect(before.map(({ invariant }) => invariant)).toEqual(names);
+    expect(before[0]).toEqual({
+      invariant: 'I1',
+      promise: INVARIANTS.I1,
+      verdict: 'NOT_PROVED',
+      findings: [],
+      obstacles: ['No reconciliation has compared it yet.'],
+      agreedAt: null,
+      comparedAt: null,
+      fullyComparedAt: null,
+    });
+    await reconcileAndKeep(market.app.dependencies, { isFull: true });
+    const after = await readInvariants();
+    expect(after.find(({ invariant }) => invariant === 'I2')).toMatchObject({
+      verdict: 'HOLDS',
+      findings: [],
+      comparedAt: expect.anything() as unknown,
+      fullyComparedAt: expect.anything() as unknown,
+    });
+    const values = await metrics();
+    expect(values.get('marketplace_invariant{invariant="I2",verdict="HOLDS"}')).toBe(1);
+    expect(values.get('marketplace_invariant{invariant="I2",verdict="BROKEN"}')).toBe(0);
+    expect(values.get('marketplace_invariant_compared_timestamp_seconds{invariant="I2"}')).toBeGreaterThan(
+      1e9,
+    );
+  });
+
+  it('are shown with their findings when they are broken', async () => {
+    await changePastRules(
+      market.database,
+      sql`UPDATE ${offRampSessions} SET fiat_amount = fiat_amount + 1, deposited_at = deposited_at + interval '97 hours'`,
+    );
+    await reconcileAndKeep(market.app.dependencies, { isFull: true });
+    const broken = (await readInvariants()).filter(({ verdict }) => verdict === 'BROKEN');
+    expect(broken.map(({ invariant }) => invariant)).toContain('I13');
+    expect(broken.every(({ findings }) => findings.length > 0)).toBe(true);
+    const values = await metrics();
+    expect(values.get('marketplace_invariant{invariant="I13",verdict="BROKEN"}')).toBe(1);
+    expect(values.get('marketplace_invariant{invariant="I13",verdict="HOLDS"}')).toBe(0);
+  });
+});
+
+describe('metrics', () => {
+  it('count operations by transport and outcome, and what the instance has open', async () => {
+    const name = 'marketplace_operations_total{transport="http",type="query",outcome="OK"}';
+    const counted = (await metrics()).get(name) ?? 0;
+    await ask('{ viewer { subject } }');
+    await market.send('{ submissions(first: 1) { totalCount } }');
+    await expect
+      .poll(async () => {
+        const values = await metrics();
+        return [
+          (values.get(name) ?? 0) - counted,
+          values.get('marketplace_operations_total{transport="http",type="query",outcome="UNAUTHENTICATED"}'),
+        ];
+      })
+      .toEqual([1, 1]);
+    const values = await metrics();
+    expect(
+      values.get('marketplace_operation_duration_seconds_count{transport="http",type="query"}'),
+    ).toBeGreaterThan(counted);
+    expect(values.get('marketplace_database_connections{state="idle"}')).toBeGreaterThan(0);
+    expect(values.get('marketplace_signing_halted')).toBe(0);
+    expect(values.get('process_cpu_seconds_total')).toBeGreaterThan(0);
+  });
+});
