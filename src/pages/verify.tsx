@@ -8,7 +8,6 @@ import { htmlAnswer } from './layout.tsx';
 import { Foreign } from './parts/shownText.tsx';
 import { certificatePath } from './records.ts';
 import type { Site } from './site.ts';
-import { ownCheck } from './ownCheck.ts';
 import { grouped, shown } from './text.ts';
 
 export async function verifyPage(site: Site, request: PageRequest): Promise<PageAnswer> {
@@ -107,13 +106,20 @@ function StepItem({ step }: { step: Step }) {
   );
 }
 
+const ASK_A_NODE =
+  'Ask a node of the network that you trust, your own or a provider’s, and compare what it says with the certificate. ' +
+  'The commands are those of the network’s own tools; RPC_URL is the address of the node.';
+const NO_NODES =
+  'This server runs on a network of its own, which is for trying out: it is no public ledger, and has no nodes of ' +
+  'others that could be asked. On a real network the commands to do so stand here.';
+
 function WithoutThisServer({ site, record }: { site: Site; record: NonNullable<Checked['record']> }) {
-  const { explanation, commands } = ownCheck(site, record);
+  const commands = site.recordCommands?.(record) ?? null;
   return (
     <section aria-labelledby="own-title">
       <h2 id="own-title">Check it without this server</h2>
-      <p>{explanation}</p>
-      {commands.map(({ what, command }) => (
+      <p>{commands === null ? NO_NODES : ASK_A_NODE}</p>
+      {commands?.map(({ what, command }) => (
         <>
           <p class="fine">{what}</p>
           <pre tabindex={0} aria-label={what}>

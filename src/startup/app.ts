@@ -1,7 +1,7 @@
 /**
  * Builds the server from its dependencies. Reads no environment and opens no socket before `listen`.
  */
-import { systemClock } from '../lib/clock.ts';
+import { systemClock, type Clock } from '../lib/clock.ts';
 import { composePlatform, type ComposeOptions } from './compose.ts';
 import { composeAccess } from './composeAccess.ts';
 import type { DocumentRules } from '../http/documents/documentSource.ts';
@@ -14,7 +14,9 @@ import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
+import type { RecordCommands } from '../ledger/network/recordCommands.ts';
 import { createPages } from '../pages/pages.ts';
+import type { Site } from '../pages/site.ts';
 import { findBroken } from '../reconciliation/lastReconciliation.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { listInvariants } from '../resolvers/operations/listInvariants.ts';
@@ -36,6 +38,8 @@ export interface AppOptions extends ComposeOptions {
   introspection?: boolean;
   /** Who reads /metrics without a token: private addresses unless given. */
   metricsAccess?: MetricsPage['access'];
+  /** How others read a record from a node of theirs; they can't unless given. */
+  recordCommands?: RecordCommands | null;
   /** Which documents clients may run; any unless given. */
   documents?: DocumentRules;
   /** The settings' defaults unless given. */
@@ -78,7 +82,6 @@ export async function buildApp(options: AppOptions): Promise<App> {
     readOpenWork: openWork,
     listInvariants: () => listInvariants(dependencies),
   });
-  const { name, networkId } = options.network;
   const server = createHttpServer({
     schema,
     dependencies,
@@ -88,7 +91,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     documents: options.documents,
     allowedOrigins: options.allowedOrigins,
     graphiql: options.graphiql,
-    pages: createPages({ publicUrl: options.publicUrl, network: { name, networkId }, clock }),
+    pages: createPages(siteOf(options, clock)),
     hooks: {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
@@ -139,4 +142,13 @@ function metricsPage(
   load: () => Parameters<Metrics['read']>[0],
 ): MetricsPage {
   return { access, contentType, read: () => read(load()) };
+}
+
+function siteOf({ publicUrl, network: { name, networkId }, recordCommands }: AppOptions, clock: Clock): Site {
+  return {
+    publicUrl,
+    network: { name, networkId },
+    recordCommands: recordCommands ? (place) => recordCommands(place, networkId) : null,
+    clock,
+  };
 }

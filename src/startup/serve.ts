@@ -48,12 +48,14 @@ export async function serve(options: ServeOptions): Promise<void> {
   const opened = await openConfiguredNetwork(config, database.handle, log);
   const { network } = opened;
   const clockControl = options.clockControl ?? opened.clockControl;
-  const hasOwnIndexer = config.INDEXER_URL === undefined && familyOf(config.ledger).hasEmbeddedIndexer;
+  const { hasEmbeddedIndexer, recordCommands } = familyOf(config.ledger);
+  const hasOwnIndexer = config.INDEXER_URL === undefined && hasEmbeddedIndexer;
   const indexer = hasOwnIndexer
     ? await startIndexer(database, log, stops)
     : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
   const indexerUrl = indexer.url;
   const app = await buildApp({
+    recordCommands,
     handle: database.handle,
     network,
     clockControl,

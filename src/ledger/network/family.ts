@@ -15,6 +15,7 @@ import type { ChannelAccounts } from './channelAccounts.ts';
 import type { ClockControl } from './clockControl.ts';
 import type { CheckIdentity } from './nodeIdentity.ts';
 import type { LedgerNetwork } from './port.ts';
+import type { RecordCommands } from './recordCommands.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 
 /** Settings that families share, as they are read. */
@@ -106,6 +107,8 @@ export interface NetworkFamily<
   canDeploySettlement(ledger: Ledger): boolean;
   /** Whether it keeps its events where the indexer inside the server (indexer/embedded) reads them. */
   hasEmbeddedIndexer: boolean;
+  /** Null where others have no node that could be asked. */
+  recordCommands: RecordCommands | null;
   /** Accounts that lend their sequences, for `npm run ledger:channels`; null where there is no use for them. */
   channels: { open(ledger: Ledger): Promise<ChannelAccounts> } | null;
 }

@@ -50,5 +50,6 @@ export const toy = defineFamily({
   stale: null,
   canDeploySettlement: () => true,
   hasEmbeddedIndexer: true,
+  recordCommands: null,
   channels: null,
 });

@@ -6,13 +6,15 @@ import { describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
-import { ownCheck } from '../../../src/pages/ownCheck.ts';
+import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
+import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, shown, sumOf } from '../../../src/pages/text.ts';
 
 const site = (networkId: string, name = 'mainnet') => ({
   publicUrl: 'https://registry.test',
   network: { name, networkId },
+  recordCommands: null,
   clock: systemClock,
 });
 
@@ -94,13 +96,12 @@ describe('the network’s word', () => {
 
 it('gives the commands of the network’s own tools', () => {
   const place = { tokenAddress: '0xabc', index: 3, txHash: '0xdef' };
-  const evm = ownCheck(site('eip155:1:0x00'), place).commands.map(({ command }) => command);
+  const evm = onEvm(place).map(({ command }) => command);
   expect(evm[0]).toContain("cast call 0xabc 'getRetirement(uint256)");
   expect(evm[2]).toContain('cast receipt 0xdef');
-  const stellar = ownCheck(site("Some Network ; it's public"), place).commands.map(({ command }) => command);
+  const stellar = onStellar(place, "Some Network ; it's public").map(({ command }) => command);
   expect(stellar[0]).toContain(
     `--network-passphrase 'Some Network ; it'\\''s public' -- get_retirement --index 3`,
   );
   expect(stellar[1]).toContain('"hash":"def"');
-  expect(ownCheck(site('x', 'embedded'), place).commands).toEqual([]);
 });

@@ -52,5 +52,6 @@ export const embedded = defineFamily({
   stale: null,
   canDeploySettlement: () => true,
   hasEmbeddedIndexer: true,
+  recordCommands: null,
   channels: null,
 });

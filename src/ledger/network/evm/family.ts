@@ -4,6 +4,7 @@
 import { defineFamily } from '../family.ts';
 import { nameOfMoneyChain } from './moneyChains.ts';
 import { configureEvm, EVM_SETTINGS } from './settings.ts';
+import { recordCommands } from './recordCommands.ts';
 
 export const evm = defineFamily({
   id: 'evm',
@@ -58,5 +59,6 @@ export const evm = defineFamily({
   },
   canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
   hasEmbeddedIndexer: false,
+  recordCommands,
   channels: null,
 });

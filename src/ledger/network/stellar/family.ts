@@ -5,6 +5,7 @@ import { defineFamily } from '../family.ts';
 import { STRKEY_SECRET_KEY } from '../strkeySettings.ts';
 import { findStellarProblems, nameOfMainnet } from './settingProblems.ts';
 import { configureStellar, knownOf, STELLAR_SETTINGS, TESTNET_RPC_URL } from './settings.ts';
+import { recordCommands } from './recordCommands.ts';
 
 export const stellar = defineFamily({
   id: 'stellar',
@@ -57,6 +58,7 @@ export const stellar = defineFamily({
   },
   canDeploySettlement: ({ settlementFactoryAddress }) => settlementFactoryAddress !== undefined,
   hasEmbeddedIndexer: false,
+  recordCommands,
   channels: {
     async open(ledger) {
       const { fundChannels, readChannels } = await import('./channels.ts');
