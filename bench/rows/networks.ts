@@ -59,7 +59,12 @@ export const networkRows: readonly Row[] = [
         );
         const failedLandings = await handle.db.$count(attempts, isNotNull(attempts.cause));
         const product = FULL_RETIREMENTS / ledgers;
-        return { ratio: product / FULL_CHANNELS, product, baseline: FULL_CHANNELS, details: { ledgers, failedLandings } };
+        return {
+          ratio: product / FULL_CHANNELS,
+          product,
+          baseline: FULL_CHANNELS,
+          details: { ledgers, failedLandings },
+        };
       } finally {
         await handle.close();
         await world.close();
