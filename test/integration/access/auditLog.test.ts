@@ -211,7 +211,7 @@ describe('the trail', () => {
     const again = sql`UPDATE audit_entries SET outcome = 'FORBIDDEN' WHERE id = ${id}`;
     await expect(again).rejects.toThrow(/append/);
     await expect(sql`DELETE FROM audit_entries WHERE id = ${id}`).rejects.toThrow(/append/);
-    await expect(sql`TRUNCATE audit_entries`).rejects.toThrow(/append/);
+    await expect(sql`TRUNCATE audit_entries CASCADE`).rejects.toThrow(/append/);
     await expect(sql`UPDATE audit_writers SET entries = 1 WHERE id = ${writer}`).rejects.toThrow(/only grow/);
     await expect(sql`DELETE FROM audit_writers WHERE id = ${writer}`).rejects.toThrow(/append/);
   });

@@ -49,6 +49,8 @@ it(
   async () => {
     const own = await makeBelongings(market);
     const known = [...Object.values(own), OWNER, 'KE', 'KES', '0', market.network.custodyAddress, 'key-1'];
+    // The checkpoints of the logs are signed in the name of the public address.
+    const ownHost = new URL(market.url).host;
     const seen = new Map<string, number>();
     const callers = [null, ...ROLES];
     await fc.assert(
@@ -70,7 +72,7 @@ it(
           for (const code of codes) expect(Object.keys(ERROR_CODES)).toContain(code);
           expect(reply.status ?? 200).toBeLessThan(500);
           expect(reply.closeCode).toBeNull();
-          expect(reply.text).not.toMatch(INSIDE);
+          expect(reply.text.replaceAll(ownHost, '')).not.toMatch(INSIDE);
         },
       ),
       { numRuns: RUNS, seed: SEED },
