@@ -122,7 +122,7 @@ async function readCluster(tx: Pick<Tx, 'execute'>): Promise<string> {
  * those in the log, once: what was committed and not yet logged when the copy was made is in none of them.
  */
 async function missingTransfers(tx: Tx): Promise<NextLeaves> {
-  const [batch] = await tx.execute<Batch & { until: string }>(sql`
+  const [batch] = await tx.execute<Batch & { until: string; undecided: boolean }>(sql`
     WITH fresh AS MATERIALIZED (
       SELECT t.id, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash
       FROM (SELECT * FROM transfers t WHERE age(t.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
@@ -131,9 +131,13 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
         ORDER BY t.id LIMIT ${LEAVES_PER_STEP}) AS t
       ${sql.raw(OWNERS_OF_TRANSFER)}
     )
-    SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until FROM fresh`);
+    SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until,
+      EXISTS (SELECT 1 FROM transfers t WHERE age(t.xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)) AS undecided
+    FROM fresh`);
   if (!batch) throw new Error('an aggregate has one row');
   if (batch.hashes !== null) return leaves(batch, {});
+  // A transaction that began before rows were restored is open: taken for rows of this cluster, they would be logged twice or never.
+  if (batch.undecided) return leaves(batch, {});
   const until = BigInt(batch.until);
   return leaves(batch, {
     writtenBy: until,
