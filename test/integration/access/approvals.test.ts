@@ -1,6 +1,6 @@
 /**
  * A second person: large mints, final statuses of manual payouts and decisions of reviews wait for another person's
- * approval, and are done once, whoever decides at the same time.
+ * approval, and are done once, however many people decide at the same time.
  */
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
