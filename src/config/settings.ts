@@ -15,6 +15,10 @@ const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',
 );
+const secretTexts = list.refine(
+  (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+  `must have at least ${MIN_SECRET_BYTES} bytes each`,
+);
 const origins = list.refine(
   (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
   'must be origins like https://app.example, separated by commas, or *',
@@ -117,12 +121,7 @@ export const SETTINGS = {
     { secret: true },
   ),
   RAMP_CALLBACK_SECRETS: setting(
-    list
-      .refine(
-        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
-        `must have at least ${MIN_SECRET_BYTES} bytes each`,
-      )
-      .optional(),
+    secretTexts.optional(),
     null,
     'What the ramp provider signs its callbacks with, separated by commas while one replaces another.',
     { secret: true },
@@ -184,12 +183,7 @@ export const SETTINGS = {
     { secret: true },
   ),
   SEALING_SECRETS: setting(
-    list
-      .refine(
-        (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
-        `must have at least ${MIN_SECRET_BYTES} bytes each`,
-      )
-      .optional(),
+    secretTexts.optional(),
     null,
     'What stored secrets are encrypted with, separated by commas while one replaces another: the first seals, all of them ' +
       'open, and APP_SECRET does. See docs/operations.md. Default: APP_SECRET.',

@@ -135,9 +135,9 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
       EXISTS (SELECT 1 FROM transfers t WHERE age(t.xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)) AS undecided
     FROM fresh`);
   if (!batch) throw new Error('an aggregate has one row');
-  if (batch.hashes !== null) return leaves(batch, {});
-  // A transaction that began before rows were restored is open: taken for rows of this cluster, they would be logged twice or never.
-  if (batch.undecided) return leaves(batch, {});
+  // Undecided: a transaction that began before rows were restored is open. Taken for rows of this cluster, they would be logged
+  // twice or never.
+  if (batch.hashes !== null || batch.undecided) return leaves(batch, {});
   const until = BigInt(batch.until);
   return leaves(batch, {
     writtenBy: until,

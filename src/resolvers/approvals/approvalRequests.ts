@@ -8,6 +8,7 @@
 import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isAmong, isWithin } from '../../db/conditions.ts';
+import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { countRows, keyset, type KeysetCursor, type KeysetPage } from '../../db/keyset.ts';
 import { approvalRequests } from '../../db/tables/index.ts';
 import { decodeExact } from '../../lib/exactJson.ts';
@@ -40,9 +41,6 @@ export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 type StoredRequest = typeof approvalRequests.$inferSelect;
 export type ApprovalRequest = Omit<StoredRequest, 'state'> & { state: ApprovalState };
-
-/** Not the transaction's start: it may have waited for a lock since. */
-export const DATABASE_NOW = sql`clock_timestamp()`;
 
 const isExpired = and(eq(approvalRequests.state, 'AWAITING'), lte(approvalRequests.expiresAt, DATABASE_NOW));
 export const isOpen = and(

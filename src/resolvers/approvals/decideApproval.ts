@@ -3,19 +3,14 @@
  */
 import { and, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
+import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { apiKeys, approvalRequests } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { readBasis } from './approvalBasis.ts';
-import {
-  askedOf,
-  DATABASE_NOW,
-  findApprovalRequest,
-  isOpen,
-  type ApprovalRequest,
-} from './approvalRequests.ts';
+import { askedOf, findApprovalRequest, isOpen, type ApprovalRequest } from './approvalRequests.ts';
 
 type DecideNeeds = Needs<'db' | 'ramp' | 'manualRamp'>;
 

@@ -2,9 +2,9 @@
  * Prepares an act for a holder with their own wallet: the network builds the unsigned transaction, which is stored as
  * it is returned to the client, and compared with what the client submits.
  */
-import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { holderActs } from '../../db/tables/index.ts';
+import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Address, HolderCall } from '../../ledger/network/port.ts';
 import { encodeCall } from '../../ledger/submission/callCodec.ts';
@@ -39,7 +39,7 @@ export async function prepareAct(deps: Needs<'network' | 'ids'>, plan: ActPlan):
 
 export async function storeAct(db: Pick<Tx, 'insert'>, act: PreparedAct): Promise<void> {
   // The latest of a session's acts is the one in force, so all instances date them by the database's clock.
-  await db.insert(holderActs).values({ ...act, createdAt: sql`clock_timestamp()` });
+  await db.insert(holderActs).values({ ...act, createdAt: DATABASE_NOW });
 }
 
 /**
