@@ -40,7 +40,8 @@ export async function startServer(options: ServerOptions): Promise<ServerProcess
   const { program, env, port, readyPath, logFile, nodeArgs = [] } = options;
   const log = await open(logFile, 'a');
   const startedMs = performance.now();
-  const child = spawn(process.execPath, [...nodeArgs, '--import', 'tsx', program], {
+  const loader = program.endsWith('.ts') ? ['--import', 'tsx'] : [];
+  const child = spawn(process.execPath, [...nodeArgs, ...loader, program], {
     // Nothing of what runs this: npm's variables would make the product watch its parent.
     env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...env, PORT: String(port) },
     stdio: ['ignore', log.fd, log.fd],

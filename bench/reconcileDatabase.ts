@@ -19,7 +19,7 @@ export function reconcileDatabase(
   return new Promise((resolve) => {
     execFile(
       process.execPath,
-      ['--import', 'tsx', 'src/cli/reconcile.ts'],
+      ['build/reconcile.js'],
       {
         env: { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment },
         timeout: TIMEOUT_MS,

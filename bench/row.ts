@@ -29,6 +29,8 @@ export interface Row {
   /** What the ratio compares with. */
   baseline: string;
   target: Target;
+  /** Why the row can't be measured on this machine; null where it can. */
+  skip?(): string | null;
   run(bench: Bench): Promise<Outcome>;
 }
 

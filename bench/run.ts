@@ -58,7 +58,7 @@ async function run(names: string[], options: Options): Promise<void> {
     await runAbuse({ seconds: options.seconds, say });
     return;
   }
-  const rows = names.length === 0 ? ROWS : names.flatMap(rowsNamed);
+  const rows = (names.length === 0 ? ROWS : names.flatMap(rowsNamed)).filter(isMeasurable);
   const bench = await openBench({ ...options, say });
   // What is under way fails then, and nothing stays behind.
   process.once('SIGINT', () => void bench.close({ reconcile: false }).finally(() => process.exit(1)));
@@ -85,6 +85,13 @@ async function run(names: string[], options: Options): Promise<void> {
   if (reconciled.some(({ holds }) => !holds) || results.length < rows.length) process.exitCode = 1;
   if (names.length > 0) return;
   await writeReport({ results, reconciled, ...options }, (path, text) => writeFile(path, text));
+}
+
+/** Says why a row is left out. */
+function isMeasurable({ name, skip }: Row): boolean {
+  const why = skip?.() ?? null;
+  if (why !== null) process.stderr.write(`${pc.yellow(`${name} is left out:`)} ${why}\n`);
+  return why === null;
 }
 
 /** A row that fails does not end the others: null, and said. */

@@ -68,7 +68,7 @@ async function submitProject(api: ApiClient, tell: Narrator, tokenFor: TokenFor)
     verificationBodyRef: `DEMO-${randomUUID().slice(0, 8)}`,
     vintageYear: 2024,
     quantityCO2e: '1000',
-    projectLocation: 'Kasigau Corridor, Kenya',
+    projectLocation: 'Kasigau Corridor',
     projectType: 'REDD+',
     countryCode: 'KE',
     idempotencyKey: randomUUID(),

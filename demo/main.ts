@@ -14,7 +14,11 @@ import { runWarehouseDemo } from './warehouse.ts';
 const command = new Command('demo')
   .description('Runs the use cases of the product on a running server, through its public API alone.')
   .option('--url <url>', 'the GraphQL address of the server (default: the configured one)')
-  .action(async (options: { url?: string }) => {
+  .option(
+    '--expiry',
+    "ends with the expiry of a receipt: moves the network's clock half a year ahead, for good (networks of this machine only)",
+  )
+  .action(async (options: { url?: string; expiry?: boolean }) => {
     const { tokenFor, serverUrl } = await createTokenSource();
     const url = options.url ?? serverUrl;
     await requireServer(url);
@@ -22,7 +26,7 @@ const command = new Command('demo')
     const tell = createNarrator(process.stdout);
     try {
       await runCarbonDemo(api, tell, tokenFor);
-      await runWarehouseDemo({ api, tell, tokenFor });
+      await runWarehouseDemo({ api, tell, tokenFor, withExpiry: options.expiry === true });
       process.stdout.write(`\n${pc.green('Done.')} Look around at ${pc.cyan(url)}\n`);
     } finally {
       await api.close();

@@ -15,6 +15,8 @@ interface ServedPayout {
   status: RampStatus;
   /** The request that created it. */
   request: Record<string, unknown>;
+  fiatCurrency?: unknown;
+  fiatAmount?: unknown;
 }
 
 /** How the next requests are answered, in place of the normal answer. */
@@ -40,9 +42,17 @@ export interface RampServer {
   close(): Promise<void>;
 }
 
+/** What is not taken by then is lost, as at real providers. */
+const CALLBACK_TIMEOUT_MS = 10_000;
+
 export const RAMP_API_KEY = 'key of the tests';
 
-export async function startRampServer(): Promise<RampServer> {
+interface RampServerOptions {
+  /** Whether payouts say what is paid out, as good providers do. */
+  tellsAmounts?: boolean;
+}
+
+export async function startRampServer({ tellsAmounts = false }: RampServerOptions = {}): Promise<RampServer> {
   const payouts = new Map<string, ServedPayout>();
   const requests: RampServer['requests'] = [];
   let misbehaviour: Misbehaviour | null = null;
@@ -66,7 +76,7 @@ export async function startRampServer(): Promise<RampServer> {
     const how = misbehaviour;
     if (how !== null && misbehaveAtOnce(how, { response, body, answer })) return;
 
-    const [status, value] = route(payouts, { method, url, body });
+    const [status, value] = route(payouts, { method, url, body, tellsAmounts });
     if (how === 'hang-after-effect') return;
     if (how === 'other-reference') return answer(status, { ...(value as object), clientReference: 'x' });
     answer(status, value);
@@ -86,6 +96,7 @@ export async function startRampServer(): Promise<RampServer> {
         method: 'POST',
         headers: { [CALLBACK_SIGNATURE_HEADER]: signBody(secret, body) },
         body,
+        signal: AbortSignal.timeout(CALLBACK_TIMEOUT_MS),
       });
       return response.status;
     },
@@ -104,6 +115,7 @@ interface Asked {
   method: string;
   url: URL;
   body: Body;
+  tellsAmounts: boolean;
 }
 
 /** The faults that take effect before the request does. @returns whether this was one of them */
@@ -145,10 +157,10 @@ function misbehaveAtOnce(
   return true;
 }
 
-function route(payouts: Payouts, { method, url, body }: Asked): [number, unknown] {
+function route(payouts: Payouts, { method, url, body, tellsAmounts }: Asked): [number, unknown] {
   const [, resource, id, action] = url.pathname.split('/');
   if (method === 'POST' && resource === 'quotes') return [200, quoteFor(body)];
-  if (method === 'POST' && id === undefined) return create(payouts, body);
+  if (method === 'POST' && id === undefined) return create(payouts, body, tellsAmounts);
   if (method === 'GET' && id === undefined) {
     const reference = url.searchParams.get('clientReference');
     return [200, { payouts: [...payouts.values()].filter((p) => p.clientReference === reference) }];
@@ -161,11 +173,18 @@ function route(payouts: Payouts, { method, url, body }: Asked): [number, unknown
   return [200, payout];
 }
 
-function create(payouts: Payouts, body: Body): [number, unknown] {
+function create(payouts: Payouts, body: Body, tellsAmounts: boolean): [number, unknown] {
   const clientReference = String(body['clientReference']);
   const known = [...payouts.values()].find((payout) => payout.clientReference === clientReference);
   if (known) return [409, { code: 'duplicate_reference' }];
-  const payout: ServedPayout = { id: randomUUID(), clientReference, status: 'pending', request: body };
+  const { fiatCurrency, fiatAmount } = body;
+  const payout: ServedPayout = {
+    id: randomUUID(),
+    clientReference,
+    status: 'pending',
+    request: body,
+    ...(tellsAmounts && { fiatCurrency, fiatAmount }),
+  };
   payouts.set(payout.id, payout);
   return [201, payout];
 }

@@ -20,7 +20,7 @@ const subscribe = (id: number, query: string) =>
 export const ATTACKS: readonly Attack[] = [
   { name: 'nothing', run: async (_url, signal) => aborted(signal) },
   socketFlood('10,000 subscribe messages at once, again and again', (socket) => {
-    for (let i = 0; i < 10_000; i++) socket.send(subscribe(i, 'subscription { retirementFeed { index } }'));
+    for (let i = 0; i < 10_000; i++) socket.send(subscribe(i, 'subscription { retirementFeed { cursor } }'));
   }),
   socketFlood('1,500 pings a second', async (socket, signal) => {
     while (!signal.aborted && socket.readyState === socket.OPEN) {
@@ -29,7 +29,7 @@ export const ATTACKS: readonly Attack[] = [
     }
   }),
   socketFlood('a hundred subscriptions, never read', async (socket, signal) => {
-    for (let i = 0; i < 100; i++) socket.send(subscribe(i, 'subscription { retirementFeed { index } }'));
+    for (let i = 0; i < 100; i++) socket.send(subscribe(i, 'subscription { retirementFeed { cursor } }'));
     socket.pause();
     await aborted(signal);
   }),

@@ -12,7 +12,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { freePort } from '../../src/db/embedded/freePort.ts';
 import { openEmbeddedPostgres } from '../../src/db/embedded/embeddedPostgres.ts';
 import { cpuMsOf, residentMbOf, startServer, type ServerProcess } from '../processes.ts';
-import { createSecrets, productEnvironment } from '../product.ts';
+import { BUILT_SERVER, createSecrets, productEnvironment } from '../product.ts';
 import { ATTACKS } from './attacks.ts';
 
 /** Between two questions of the innocent client, which is no load by itself. */
@@ -46,7 +46,7 @@ export async function runAbuse({
   const cluster = await openEmbeddedPostgres({ dataDir: folder, password: randomBytes(16).toString('hex') });
   try {
     const server = await startServer({
-      program: 'src/main.ts',
+      program: BUILT_SERVER,
       env: defaultLimitsOf(
         productEnvironment({
           secrets: createSecrets(randomBytes),

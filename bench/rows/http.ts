@@ -20,7 +20,7 @@ const MUTATION = JSON.stringify({
   query: 'mutation Retire($input: RetireInput!) { retire(input: $input) }',
   variables: { input: { buyerId: 'acme', buyerName: 'Acme Airlines', amountCO2e: 250 } },
 });
-const PROJECT = `query Project($tokenAddress: String!) { project(tokenAddress: $tokenAddress) {
+const PROJECT = `query Project($tokenAddress: Address!) { project(tokenAddress: $tokenAddress) {
   assetId state creditType vintageYear quantityCO2e projectLocation tokenAddress
 } }`;
 

@@ -7,6 +7,7 @@ import { feedRows } from './feed.ts';
 import { growthRows } from './growth.ts';
 import { httpRows } from './http.ts';
 import { networkRows } from './networks.ts';
+import { pageRows } from './pages.ts';
 import { purchaseRows } from './purchase.ts';
 import { registryRows } from './registry.ts';
 import { retireRows } from './retire.ts';
@@ -21,5 +22,6 @@ export const ROWS: readonly Row[] = [
   ...registryRows,
   ...expiryRows,
   ...growthRows,
+  ...pageRows,
   ...startRows,
 ];

@@ -1,9 +1,10 @@
 /**
- * Active receipts with their keys, and their tokens on the embedded network.
+ * Active receipts with their keys, their deploys and mints, and their tokens on the embedded network.
  */
 import { randomBytes } from 'node:crypto';
 import type postgres from 'postgres';
 import { encodeStrkey } from '../../src/lib/strkey.ts';
+import { RECEIPT_METADATA } from '../../src/reconciliation/contradictions/calls.ts';
 import { seed } from './seeding.ts';
 
 /** Addresses that travel in one statement. */
@@ -36,6 +37,16 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
       SELECT token_address, 'commodity', farmer_address, token_name, token_symbol, md5(asset_id) || md5(asset_id), country_code, '{}',
         false, 'ACTIVE', expiry_date, quantity_kg * 10::numeric ^ 18, 0, 0
       FROM receipts WHERE warehouse_id = ${warehouse}`;
+    // Outcomes that were read from the network, so without attempts of their own.
+    await tx`
+      INSERT INTO submissions (id, kind, subject_type, subject_id, call, state, due_at, result, adopted, created_at, settled_at)
+      SELECT gen_random_uuid(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()
+      FROM receipts r CROSS JOIN LATERAL (VALUES
+        (jsonb_build_object('kind', 'deployCommodityReceipt', 'salt', deploy_salt, 'name', token_name, 'symbol', token_symbol,
+          'assetId', asset_id, 'countryCode', country_code, 'metadata', ${tx.unsafe(RECEIPT_METADATA)}), jsonb_build_object('contractAddress', token_address)),
+        (jsonb_build_object('kind', 'mint', 'tokenAddress', token_address, 'to', farmer_address,
+          'amount', jsonb_build_object('$integer', (quantity_kg * 10::numeric ^ 18)::numeric(38)::text)), '{}'::jsonb)) AS done (call, result)
+      WHERE r.warehouse_id = ${warehouse}`;
     await tx`
       INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
       SELECT ${warehouse}, 'createDeposit', asset_id, md5(asset_id) || md5(asset_id), id, now()

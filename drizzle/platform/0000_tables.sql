@@ -11,7 +11,7 @@ CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'RE
 CREATE TYPE "public"."off_ramp_decision" AS ENUM('RETRY', 'CONFIRM', 'REFUND', 'ACCEPT');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_depositor" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_resolution" AS ENUM('SETTLE', 'REFUND');--> statement-breakpoint
-CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'SETTLED', 'REFUNDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'NEEDS_REVIEW', 'SETTLED', 'REFUNDED', 'REFUSED');--> statement-breakpoint
 CREATE TYPE "public"."payout_account_type" AS ENUM('MOBILE_MONEY', 'BANK');--> statement-breakpoint
 CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', 'failed', 'refunded');--> statement-breakpoint
 CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint

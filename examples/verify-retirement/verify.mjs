@@ -7,35 +7,15 @@
  * Keep the verifier key and the checkpoint file where the operator of the server can't change them. The file is written after
  * a visit that went well. Prints the retirement as JSON.
  */
-import { createHash, createPublicKey, verify } from 'node:crypto';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { leafHash, nodeHash, open } from './note.mjs';
 
 const [url, verifierKey, leaf, file] = process.argv.slice(2);
-const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
-const node = (left, right) => sha256(Buffer.of(1), left, right);
 
 async function get(path) {
   const response = await fetch(`${url}/${path}`);
   if (!response.ok) throw new Error(`${path}: ${response.status}`);
   return Buffer.from(await response.arrayBuffer());
-}
-
-/** @returns size and root of a checkpoint that is signed with the key */
-function open(note) {
-  const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey);
-  const text = note.slice(0, note.indexOf('\n\n') + 1);
-  const line = note.split('\n').find((each) => each.startsWith(`— ${name} `)) ?? '';
-  const signature = Buffer.from(line.split(' ')[2] ?? '', 'base64');
-  const publicKey = createPublicKey({
-    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key, 'base64').subarray(1).toString('base64url') },
-    format: 'jwk',
-  });
-  const isSigned = verify(null, Buffer.from(text), publicKey, signature.subarray(4));
-  const [origin, size, root] = text.split('\n');
-  if (signature.subarray(0, 4).toString('hex') !== id || !isSigned || origin !== name) {
-    throw new Error('the checkpoint is not signed with this key');
-  }
-  return { size: Number(size), root: Buffer.from(root, 'base64') };
 }
 
 const tilePath = (index) =>
@@ -55,7 +35,7 @@ async function subtree(from, to, size) {
   const height = Math.log2(to - from);
   if (height % 8 > 0) {
     const middle = (from + to) / 2;
-    return node(await subtree(from, middle, size), await subtree(middle, to, size));
+    return nodeHash(await subtree(from, middle, size), await subtree(middle, to, size));
   }
   const index = from / (to - from);
   const hashes = await tile(height / 8, Math.floor(index / 256), Math.floor(size / (to - from)));
@@ -70,13 +50,13 @@ async function hash(from, to, size, known = new Map()) {
   );
   if (!holdsKnown && Number.isInteger(Math.log2(to - from))) return subtree(from, to, size);
   const middle = from + 2 ** (Math.ceil(Math.log2(to - from)) - 1);
-  return node(await hash(from, middle, size, known), await hash(middle, to, size, known));
+  return nodeHash(await hash(from, middle, size, known), await hash(middle, to, size, known));
 }
 
 const note = String(await get('checkpoint'));
-const { size, root } = open(note);
+const { size, root } = open(note, verifierKey);
 if (file && existsSync(file)) {
-  const earlier = open(readFileSync(file, 'utf8'));
+  const earlier = open(readFileSync(file, 'utf8'), verifierKey);
   const whole = new Map();
   for (let from = 0, rest = earlier.size; rest > 0;) {
     const count = 2 ** Math.floor(Math.log2(rest));
@@ -93,7 +73,7 @@ const at = Number(leaf);
 let bundle = await tile('entries', Math.floor(at / 256), size);
 for (let skip = at % 256; skip > 0; skip -= 1) bundle = bundle.subarray(2 + bundle.readUInt16BE());
 const entry = bundle.subarray(2, 2 + bundle.readUInt16BE());
-const known = new Map([[`${at}-${at + 1}`, sha256(Buffer.of(0), entry)]]);
+const known = new Map([[`${at}-${at + 1}`, leafHash(entry)]]);
 if (!(await hash(0, size, size, known)).equals(root)) throw new Error(`leaf ${at} is not in the log`);
 if (file) writeFileSync(file, note);
 process.stdout.write(`${JSON.stringify({ leaf: at, size, retirement: JSON.parse(String(entry)) })}\n`);

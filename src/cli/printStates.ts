@@ -4,6 +4,7 @@
  */
 import { readFile } from 'node:fs/promises';
 import { Command } from 'commander';
+import { ENDED_OFF_RAMP_STATES } from '../db/tables/index.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import {
   EVENTS,
@@ -66,7 +67,7 @@ function statesOf(depositor: Depositor): string {
     'stateDiagram-v2',
     '  [*] --> OPENING',
     ...arrows.map(([arrow, labels]) => `  ${arrow}: ${labels}`),
-    ...['SETTLED', 'REFUNDED', 'REFUSED'].map((end) => `  ${end} --> [*]`),
+    ...ENDED_OFF_RAMP_STATES.map((end) => `  ${end} --> [*]`),
     '```',
     '',
     'To `NEEDS_REVIEW`:',

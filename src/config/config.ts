@@ -16,7 +16,13 @@ import { WrongSettings } from '../lib/startupErrors.ts';
 
 export interface Config extends Omit<
   Values,
-  'PUBLIC_URL' | 'LEDGER_SECRET_KEY' | 'APP_SECRET' | 'AUTH_SECRET' | 'GRAPHIQL' | 'INTROSPECTION'
+  | 'PUBLIC_URL'
+  | 'LEDGER_SECRET_KEY'
+  | 'APP_SECRET'
+  | 'AUTH_SECRET'
+  | 'GRAPHIQL'
+  | 'INTROSPECTION'
+  | 'METRICS_ACCESS'
 > {
   PUBLIC_URL: string;
   LEDGER_SECRET_KEY: string;
@@ -25,6 +31,7 @@ export interface Config extends Omit<
   AUTH_SECRET: string | null;
   GRAPHIQL: boolean;
   INTROSPECTION: boolean;
+  METRICS_ACCESS: 'private' | 'token';
   /** The first seals stored secrets, all of them open them. */
   sealingSecrets: SealingSecrets;
   /** What the configured ledger network needs. */
@@ -58,6 +65,8 @@ export async function loadConfig(environment: NodeJS.Dict<string> = readEnvironm
     GRAPHIQL: values.GRAPHIQL ?? !isProduction,
     // GraphiQL is of little use without it.
     INTROSPECTION: values.INTROSPECTION ?? values.GRAPHIQL ?? !isProduction,
+    // The addresses of a hosted network are private ones, too: that they may read has to be said.
+    METRICS_ACCESS: values.METRICS_ACCESS ?? (isProduction ? 'token' : 'private'),
     databasePassword: values.DATABASE_URL === undefined ? (await generated()).databasePassword : null,
     hasDevelopmentTokens:
       values.AUTH_SECRET === undefined && values.AUTH_JWKS_URL === undefined && !isProduction,
@@ -135,6 +144,9 @@ function findContradictions({ values, isGiven }: ReadSettings): string[] {
     problems.push(
       'DATABASE_MIGRATION_URL is set without DATABASE_URL: the embedded PostgreSQL has roles of its own. Set both or none.',
     );
+  }
+  if (isGiven('DATABASE_READ_URL') && !isGiven('DATABASE_URL')) {
+    problems.push('DATABASE_READ_URL is set without DATABASE_URL: the embedded PostgreSQL has no replicas.');
   }
   if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
     problems.push(

@@ -14,11 +14,6 @@ const names = families.flatMap((family) => family.names) as LedgerNetworkName[];
 
 const nodes = families.flatMap(({ node }) => node ?? []);
 
-/** Credentials in an address end up in messages and logs, and fetch refuses them. */
-const nodeUrl = httpUrl.refine(
-  (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
-  'must hold no user and password; a key belongs into the path, or into a proxy in front',
-);
 const secretKey = z.string().refine(
   (key) => families.some((family) => family.secretKey.pattern.test(key)),
   `must be ${listOf(
@@ -34,7 +29,7 @@ const SHARED = {
     `The ledger network that tokens live on: ${listOf(families.map(({ namesDescription }) => namesDescription))}.`,
   ),
   LEDGER_RPC_URL: setting(
-    nodeUrl.optional(),
+    httpUrl.optional(),
     null,
     `The network's node: ${listOf(
       nodes.map(({ protocol }) => protocol),

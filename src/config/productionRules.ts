@@ -2,6 +2,7 @@
  * What NODE_ENV=production refuses: settings that are convenient on a laptop and dangerous with other people's money.
  */
 import { familyNamed } from '../ledger/network/families.ts';
+import { partsOf, serverUrlsOf } from '../lib/databaseUrl.ts';
 import { hostOf, isLinkLocal, isLoopback } from '../lib/privateHost.ts';
 import { SETTINGS, type SettingName } from './settings.ts';
 import type { ReadSettings } from './readSettings.ts';
@@ -73,13 +74,11 @@ function secretsOf(values: Values): NamedSecret[] {
     { name: 'RAMP_CALLBACK_SECRETS', values: values.RAMP_CALLBACK_SECRETS ?? [], isOurs: true },
     { name: 'RAMP_API_KEY', values: [values.RAMP_API_KEY], isOurs: false },
     { name: 'INDEXER_TOKEN', values: [values.INDEXER_TOKEN], isOurs: false },
+    { name: 'METRICS_TOKEN', values: [values.METRICS_TOKEN], isOurs: true },
     { name: 'LEDGER_SECRET_KEY', values: [values.LEDGER_SECRET_KEY], isOurs: false },
     { name: 'DATABASE_URL', values: [passwordIn(values.DATABASE_URL)], isOurs: false },
-    {
-      name: 'DATABASE_MIGRATION_URL',
-      values: [passwordIn(values.DATABASE_MIGRATION_URL)],
-      isOurs: false,
-    },
+    { name: 'DATABASE_DIRECT_URL', values: directPasswordsOf(values), isOurs: false },
+    { name: 'DATABASE_MIGRATION_URL', values: [passwordIn(values.DATABASE_MIGRATION_URL)], isOurs: false },
   ];
   return all.flatMap(({ name, values: given, isOurs }) =>
     given.flatMap((value) => (value ? [{ name, value, isOurs }] : [])),
@@ -91,8 +90,14 @@ function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret
   return secrets.filter((secret) => secret !== appSecret);
 }
 
+/** The same role, on another way. */
+function directPasswordsOf({ DATABASE_DIRECT_URL: direct, DATABASE_URL: pooled }: Values) {
+  const password = passwordIn(direct);
+  return password === passwordIn(pooled) ? [] : [password];
+}
+
 function passwordIn(url: string | undefined): string | undefined {
-  return url === undefined ? undefined : decodeURIComponent(new URL(url).password);
+  return url === undefined ? undefined : partsOf(url).password;
 }
 
 /** Words that are in examples and in what people make up, and hardly ever in what was made by chance. */
@@ -100,18 +105,30 @@ const MADE_UP = /change.?me|default|example|password/i;
 /** Issued keys name their kind, such as "secret_live_…". */
 const MADE_UP_HERE = /secret/i;
 const MIN_DIFFERENT_CHARACTERS = 12;
+/** Of what others issue; ours are longer, by each setting's own rule. */
+const MIN_ISSUED_CHARACTERS = 12;
 
-/** Length is checked by each setting's own rule; a long secret can still be guessed. */
+/** A long secret can still be guessed. */
 function findWeakSecrets(values: Values): string[] {
+  const isGuessable = (value: string) =>
+    MADE_UP_HERE.test(value) || new Set(value).size < MIN_DIFFERENT_CHARACTERS || isPattern(value);
   const weak = secretsOf(values).filter(
     ({ value, isOurs }) =>
-      MADE_UP.test(value) ||
-      (isOurs && (MADE_UP_HERE.test(value) || new Set(value).size < MIN_DIFFERENT_CHARACTERS)),
+      MADE_UP.test(value) || (isOurs ? isGuessable(value) : value.length < MIN_ISSUED_CHARACTERS),
   );
   return [...new Set(weak.map(({ name }) => name))].map(
     (name) =>
       `${name} looks made up: in production use 32 random bytes, such as \`openssl rand -base64 32\`.`,
   );
+}
+
+/** A shorter text again and again, or mostly bytes that follow each other, such as "abcdef" and "987654". */
+function isPattern(value: string): boolean {
+  const lengths = Array.from({ length: Math.floor(value.length / 2) }, (_, i) => i + 1);
+  if (lengths.some((length) => value.startsWith(value.slice(length)))) return true;
+  const codes = [...Buffer.from(value)];
+  const steps = codes.filter((code, i) => i > 0 && Math.abs(code - (codes[i - 1] ?? 0)) <= 1);
+  return steps.length > value.length / 2;
 }
 
 function findSharedSecrets(values: Values): string[] {
@@ -130,25 +147,63 @@ function findSharedSecrets(values: Values): string[] {
 
 /** They carry secrets, or decide who a caller is and what is believed to have happened. */
 const TRUSTED_ADDRESSES = ['AUTH_JWKS_URL', 'RAMP_URL', 'INDEXER_URL', 'PUBLIC_URL'] as const;
+/** What is said to them is not encrypted unless the address asks for it. */
+const DATABASES = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_MIGRATION_URL'] as const;
+/** "prefer" and "allow" go on in clear text when a program in between says that there is nothing else. */
+const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'true']);
+
+interface NamedAddress {
+  name: SettingName;
+  url: string;
+}
 
 function findUnsafeAddresses(values: Values): string[] {
-  const named = new Set(values.PLAIN_HTTP_HOSTS ?? []);
-  return TRUSTED_ADDRESSES.flatMap((name) => {
-    const url = values[name];
-    if (url === undefined) return [];
-    const host = hostOf(url);
-    if (isLinkLocal(host)) {
-      return [
-        `${name} leads to ${host}, a link-local address, where machines keep their own credentials. ` +
-          'Use an address of the service that is meant.',
-      ];
-    }
-    if (!url.startsWith('http:') || isLoopback(host) || named.has(host)) return [];
-    return [
-      `${name} leads to ${host} in clear text, where a program in between can read and change it. ` +
-        'Use https://, or name the host in PLAIN_HTTP_HOSTS when a private network protects the way to it.',
-    ];
-  });
+  const isProtected = (url: string) =>
+    isLoopback(hostOf(url)) || values.PLAIN_TEXT_HOSTS?.includes(hostOf(url)) === true;
+  const given = (names: readonly SettingName[]): NamedAddress[] =>
+    names.flatMap((name) => {
+      const url = values[name];
+      return typeof url === 'string' ? [{ name, url }] : [];
+    });
+  const origins = (values.ALLOWED_ORIGINS ?? [])
+    .filter((origin) => origin !== '*')
+    .map((url) => ({ name: 'ALLOWED_ORIGINS' as const, url }));
+  const databases = given(DATABASES).flatMap(({ name, url }) =>
+    serverUrlsOf(url).map((server) => ({ name, url: server })),
+  );
+  return [
+    // A node in a private network needs no https: its own rule is in ledgerContradictions.ts.
+    ...[...given([...TRUSTED_ADDRESSES, 'LEDGER_RPC_URL']), ...databases].flatMap(refuseLinkLocal),
+    ...[...given(TRUSTED_ADDRESSES), ...origins]
+      .filter(({ url }) => url.startsWith('http:') && !isProtected(url) && !isLinkLocal(hostOf(url)))
+      .map(
+        ({ name, url }) =>
+          `${name} leads to ${hostOf(url)} in clear text, where a program in between can read and change it. ` +
+          'Use https://, or name the host in PLAIN_TEXT_HOSTS when a private network protects the way to it.',
+      ),
+    ...databases
+      .filter(({ url }) => !isEncrypted(url) && !isProtected(url))
+      .map(
+        ({ name, url }) =>
+          `${name} leads to ${hostOf(url)} in clear text, where a program in between can read the password and all ` +
+          'data. Add ?sslmode=verify-full, or name the host in PLAIN_TEXT_HOSTS when a private network protects the way to it.',
+      ),
+  ];
+}
+
+function refuseLinkLocal({ name, url }: NamedAddress): string[] {
+  const host = hostOf(url);
+  if (!isLinkLocal(host)) return [];
+  return [
+    `${name} leads to ${host}, a link-local address, where machines keep their own credentials. ` +
+      'Use an address of the service that is meant.',
+  ];
+}
+
+/** Without a host it leads to a socket of this machine. */
+function isEncrypted(url: string): boolean {
+  const { hostname, searchParams } = new URL(url);
+  return hostname === '' || ENCRYPTED_MODES.has(searchParams.get('sslmode') ?? searchParams.get('ssl'));
 }
 
 function findOpenDoors(values: Values): string[] {

@@ -5,12 +5,18 @@
  */
 import { z } from 'zod';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
+import { serverUrlsOf } from '../lib/databaseUrl.ts';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
 import { parseDecimal } from '../lib/decimals.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { flag, httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
-const postgresUrl = z.url({ protocol: /^postgres(ql)?$/, error: 'must be a postgres:// address' });
+const postgresUrl = text
+  .refine(
+    (url) => serverUrlsOf(url).length > 0,
+    'must be an address like postgres://user:password@host:5432/name, with commas between several hosts',
+  )
+  .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
 const headerNames = list.refine(
   (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
   'must be header names, separated by commas',
@@ -41,6 +47,18 @@ const timeZone = text.refine(
   'must be a time zone like UTC or Africa/Nairobi',
 );
 
+function hasReadableCredentials(url: string): boolean {
+  const [first] = serverUrlsOf(url);
+  if (first === undefined) return true;
+  const { username, password } = new URL(first);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 /** Who can pay out. */
 const RAMP_PROVIDERS = ['manual', 'http'] as const;
 
@@ -64,7 +82,9 @@ export const SETTINGS = {
   DATABASE_URL: setting(
     postgresUrl.optional(),
     null,
-    'A PostgreSQL of your own (15 or newer). Default: the embedded one under DATA_DIR.',
+    'A PostgreSQL of your own (15 or newer), on another machine with ?sslmode=verify-full, or require where its certificate ' +
+      "can't be verified. With several hosts, separated by commas, the one that takes writes is used: the newest primary of a " +
+      'failover. Default: the embedded one under DATA_DIR.',
     { secret: true },
   ),
   DATABASE_DIRECT_URL: setting(
@@ -87,10 +107,22 @@ export const SETTINGS = {
     'With "separate", production refuses a role in DATABASE_URL that could switch off the rules of the database, such as the ' +
       'owner of the tables; "single" allows it.',
   ),
+  DATABASE_READ_URL: setting(
+    postgresUrl.optional(),
+    null,
+    'Streaming replicas of the database, separated by commas, as the role of DATABASE_URL: public lists and replays of the feed ' +
+      'are read from the first one that is fresh enough. Default: all is read from DATABASE_URL.',
+    { secret: true },
+  ),
+  DATABASE_READ_MAX_LAG_SECONDS: setting(
+    wholeNumber(2, 60),
+    '5',
+    'How old what a replica tells may be. One that is further behind, or does not answer, is not read from.',
+  ),
   DATABASE_POOL_SIZE: setting(
     wholeNumber(4, 200),
     '20',
-    'Connections that one instance opens at most, beside the one that listens.',
+    'Connections that one instance opens at most, beside the one that listens; and as many to each replica.',
   ),
   ...LEDGER_SETTINGS,
   RAMP_PROVIDER: setting(
@@ -234,16 +266,23 @@ export const SETTINGS = {
     'Whether clients may ask for the schema. Default: true, in production as GRAPHIQL.',
   ),
   METRICS_ACCESS: setting(
-    z.enum(['private', 'token'], { error: 'must be private or token' }),
-    'private',
-    'Who reads /metrics: "private" also without a token from loopback and private addresses, unless a proxy hands the request ' +
-      'on; "token" only with the token of an operator.',
+    z.enum(['private', 'token'], { error: 'must be private or token' }).optional(),
+    null,
+    'Who reads /metrics: "token" only with METRICS_TOKEN or the token of an operator; "private" also without one from loopback ' +
+      'and private addresses, unless a proxy hands the request on. Default: private, in production token.',
   ),
-  PLAIN_HTTP_HOSTS: setting(
+  METRICS_TOKEN: setting(
+    secretText.optional(),
+    null,
+    'The bearer token that a scraper reads /metrics with, and nothing else.',
+    { secret: true },
+  ),
+  PLAIN_TEXT_HOSTS: setting(
     hostNames.optional(),
     null,
-    'Hosts that AUTH_JWKS_URL, RAMP_URL, INDEXER_URL and PUBLIC_URL may name with http:// in production, separated by ' +
-      'commas, because a private network protects the way to them. Default: this machine alone.',
+    'Hosts that AUTH_JWKS_URL, RAMP_URL, INDEXER_URL, PUBLIC_URL and ALLOWED_ORIGINS may name with http:// in production, and ' +
+      'DATABASE_URL and the like without sslmode, separated by commas, because a private network protects the way to them. ' +
+      'Default: this machine alone.',
   ),
   DOCUMENTS: setting(
     z.enum(['any', 'trusted'], { error: 'must be any or trusted' }),

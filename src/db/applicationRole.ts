@@ -111,7 +111,7 @@ function quote(name: string): string {
 
 /**
  * What lets the role of this connection change the rules of the database, each as the end of a sentence that begins with
- * its name. A member of the role that owns the tables can take its place.
+ * its name. A member of another role can take its place, also where it does not inherit what that may.
  */
 export async function findPowersOverRules(
   sql: DatabaseHandle['sql'],
@@ -124,20 +124,30 @@ export async function findPowersOverRules(
     ), owners AS (
       SELECT relowner AS owner FROM relations
       UNION SELECT proowner FROM pg_proc p JOIN schemas s ON s.oid = p.pronamespace
+    ), others AS (
+      SELECT o.* FROM pg_roles o WHERE o.rolname <> current_user AND pg_has_role(o.oid, 'MEMBER')
+    ), roles AS (
+      SELECT oid FROM pg_roles WHERE pg_has_role(oid, 'MEMBER')
     )
     SELECT current_user AS role, array_to_json(array_remove(ARRAY[
       CASE WHEN r.rolsuper THEN 'is a superuser' END,
       CASE WHEN r.rolcreaterole THEN 'may make roles' END,
+      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM others WHERE rolsuper OR rolcreaterole
+          OR rolname IN ('pg_execute_server_program', 'pg_write_server_files'))
+        THEN 'is a member of a role that is a superuser, may make roles, or acts as the server on its machine' END,
       CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM owners WHERE pg_has_role(owner, 'MEMBER'))
         THEN 'owns tables or functions, or is a member of a role that does' END,
       CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM pg_database
           WHERE datname = current_database() AND pg_has_role(datdba, 'MEMBER'))
         THEN 'owns the database' END,
-      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM relations WHERE has_table_privilege(oid, 'TRUNCATE, TRIGGER'))
+      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM relations t, roles m
+          WHERE has_table_privilege(m.oid, t.oid, 'TRUNCATE, TRIGGER'))
         THEN 'may empty tables or add triggers' END,
-      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM schemas WHERE has_schema_privilege(oid, 'CREATE'))
+      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM schemas s, roles m
+          WHERE has_schema_privilege(m.oid, s.oid, 'CREATE'))
         THEN 'may create in the schema' END,
-      CASE WHEN NOT r.rolsuper AND has_parameter_privilege('session_replication_role', 'SET')
+      CASE WHEN NOT r.rolsuper AND EXISTS (SELECT FROM roles m
+          WHERE has_parameter_privilege(m.oid, 'session_replication_role', 'SET'))
         THEN 'may set session_replication_role' END
     ], NULL)) AS powers
     FROM pg_roles r WHERE r.rolname = current_user`;

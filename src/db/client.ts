@@ -14,7 +14,7 @@ import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { ConnectionLost } from './connectionLost.ts';
 import { createOpenStatements } from './openStatements.ts';
-import { connectToFirst, type SocketAddress } from './socket.ts';
+import { openSocket, type SocketAddress } from './socket.ts';
 
 /** Options of postgres.js that its types leave out. */
 export type ClientOptions = postgres.Options<Record<string, never>> & {
@@ -58,6 +58,7 @@ const ONE_CONNECTION = {
   max_lifetime: 0,
 } satisfies ClientOptions;
 
+/** @param url of one server */
 export function createClient(url: string, options: ClientOptions, onLost: () => void = () => {}): Client {
   let noteClosed = () => {};
   const whenClosed = new Promise<void>((resolve) => (noteClosed = resolve));
@@ -66,11 +67,11 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
   let hasConnected = false;
   let isLost = false;
 
-  async function openSocket(address: SocketAddress): Promise<Socket> {
+  async function openOnce(address: SocketAddress): Promise<Socket> {
     if (hasConnected || isLost) throw new ConnectionLost('The connection to the database ended');
     hasConnected = true;
     try {
-      return await connectToFirst(address, (opening) => {
+      return await openSocket(address, (opening) => {
         socket = opening;
       });
     } catch (error) {
@@ -93,7 +94,7 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
   }
 
   const onclose = () => closeNow('The connection to the database ended');
-  const own: AllOptions = { ...ONE_CONNECTION, ...options, max: 1, socket: openSocket, onclose };
+  const own: AllOptions = { ...ONE_CONNECTION, ...options, max: 1, socket: openOnce, onclose };
   const sql = postgres(url, own);
   // Drizzle sets how a client reads dates when it is given one.
   drizzle(sql);

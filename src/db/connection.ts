@@ -8,9 +8,11 @@
 import type { PgTransactionConfig } from 'drizzle-orm/pg-core';
 import { drizzle, type PostgresJsDatabase } from 'drizzle-orm/postgres-js';
 import type postgres from 'postgres';
+import { createFrequentStatements } from './frequentStatements.ts';
 import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
 import { createListener, type Listener } from './listener.ts';
 import { createPool, type PoolLoad } from './pool.ts';
+import { createPrimary } from './primary.ts';
 import * as schema from './tables/index.ts';
 import { runTransaction } from './transaction.ts';
 
@@ -57,6 +59,7 @@ export interface DatabaseHandle {
 }
 
 interface DatabaseOptions {
+  /** With several servers, the one that takes writes is used (primary.ts). */
   url: string;
   /** An address with sessions, when `url` is a pooler in transaction mode; `url` by default. */
   directUrl?: string | undefined;
@@ -87,8 +90,12 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   // A pooler refuses settings at connect, and would give one session's settings to others.
   const connection = isPooled ? { application_name } : { application_name, ...serverTimeouts };
   const client = { connection, prepare: !isPooled };
-  const pool = createPool({ url, client, size, answerTimeoutMs });
-  const listener = createListener(directUrl, { connection: { application_name } });
+  const primary = createPrimary(url);
+  const pool = createPool({ primary, client, size, answerTimeoutMs });
+  const isFrequent = createFrequentStatements();
+  const listener = createListener(isPooled ? createPrimary(directUrl) : primary, {
+    connection: { application_name },
+  });
 
   /** A transaction whose statements may take `statementTimeoutMs`; the common deadline by default. */
   function beginWithin(statementTimeoutMs?: number): Begin {
@@ -101,6 +108,7 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
       begin: ['BEGIN', ...lines].join('; '),
       answerTimeoutMs:
         statementTimeoutMs === undefined ? answerTimeoutMs : statementTimeoutMs / SERVER_TIMEOUT_SHARE,
+      isFrequent,
     };
     return (work) => pool.lend((client) => runTransaction(client, transaction, work));
   }
@@ -108,7 +116,9 @@ export function openDatabase(options: DatabaseOptions): DatabaseHandle {
   const drizzleWith = (begin: Begin) =>
     drizzleOn({
       unsafe: (text, parameters) =>
-        lazyQuery((send) => pool.ask((sql) => send(sql.unsafe(text, parameters)))),
+        lazyQuery((send) =>
+          pool.ask((sql) => send(sql.unsafe(text, parameters, { prepare: isFrequent(text) }))),
+        ),
       begin,
     });
   const usual = drizzleWith(beginWithin());

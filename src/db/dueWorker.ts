@@ -7,6 +7,7 @@ import type { ChangeSignal } from './changeSignal.ts';
 import type { Leased, Leases } from './leases.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
+import { waitAtMost } from '../lib/within.ts';
 
 export interface DueWorker {
   start(): void;
@@ -31,18 +32,20 @@ interface DueWorkerOptions<Row extends Leased> {
    * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends.
    */
   process(row: Row): Promise<void>;
-  /** Longest time between two looks at the table without a notification. */
-  idlePollMs?: number;
+  /** Time between two looks at the table without a notification, while something is due or under way. */
+  lookMs?: number;
   log: Pick<Logger, 'error'>;
 }
 
-/** Work of a dead instance is found at most this long after its lease has ended. */
-const IDLE_POLL_MS = 500;
+/** What is due and could not be claimed, because of a lock or a limit, is tried again after this long. */
+const LOOK_MS = 500;
+/** Nothing is due before, as the table tells; only a row whose notification was lost waits this long. */
+const MAX_IDLE_MS = 4_000;
 /** Under load, what becomes due within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 20;
 
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
-  const { changeSignal, signalKey, maxConcurrent, leases, idlePollMs = IDLE_POLL_MS } = options;
+  const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS } = options;
   const { claim = (limit) => leases.claim(limit) } = options;
   const steps = createSteps(options);
   /** Leased rows that wait for a free place: claiming rows one by one would cost more than processing them. */
@@ -74,17 +77,19 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
 
   async function loop(): Promise<void> {
     while (!stopping) {
-      const notified = changeSignal.waitFor(signalKey, idlePollMs);
+      const notified = changeSignal.waitFor(signalKey, MAX_IDLE_MS);
       try {
         await fill();
+        // Wait for a free place when all are taken, else for work.
+        if (steps.count() >= maxConcurrent) await steps.oneDone();
+        else if (backlog.length === 0) {
+          const woken = Promise.race([notified, steps.oneDone()]);
+          await waitAtMost(await idleMs(steps.count(), leases, lookMs), woken);
+        }
       } catch (error) {
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
-        await notified;
-        continue;
+        await Promise.race([notified, delay(lookMs)]);
       }
-      // Wait for a free place when all are taken, else for work.
-      if (steps.count() >= maxConcurrent) await steps.oneDone();
-      else if (backlog.length === 0) await Promise.race([notified, steps.oneDone()]);
       if (backlog.length === 0) await untilNextClaim();
     }
     // The other instances claim these when their leases end.
@@ -105,6 +110,17 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       while ((await fill()) || steps.count() > 0) if (steps.count() > 0) await steps.anyDone();
     },
   };
+}
+
+/** How long to wait for a notification before the next look. */
+async function idleMs(
+  stepsUnderWay: number,
+  leases: Pick<Leases<never>, 'firstDueInMs'>,
+  lookMs: number,
+): Promise<number> {
+  if (stepsUnderWay > 0) return lookMs;
+  const dueInMs = (await leases.firstDueInMs()) ?? MAX_IDLE_MS;
+  return dueInMs > 0 ? Math.min(dueInMs, MAX_IDLE_MS) : lookMs;
 }
 
 /** The steps under way. */

@@ -13,7 +13,7 @@ import { and, inArray, sql, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
 
-/** With a look for due rows twice a second, a dead instance's work is taken over within 3 s. */
+/** A dead instance's work is taken over within 3 s: an idle worker looks when the first lease ends. */
 export const LEASE_MS = 2_500;
 const RENEW_EVERY_MS = 500;
 /** Most work ends sooner, and its lease is never renewed. A lease survives renewals that are late by 1.5 s. */
@@ -29,6 +29,8 @@ export interface Leased {
 export interface Leases<Row extends Leased> {
   /** Leases at most `limit` due rows that meet `condition`, without those that this instance holds already. */
   claim(limit: number, condition?: SQL): Promise<Row[]>;
+  /** Milliseconds until the first open row is due, 0 or less when one is; null without any. */
+  firstDueInMs(): Promise<number | null>;
   /** Keeps a leased row until it is released. */
   hold(row: Leased): void;
   /** False once the lease may have ended unrenewed. */
@@ -101,10 +103,19 @@ export function createLeases<Table extends DueTable>(
       for (const row of claimed) keep(row, leasedAtMs);
       return fresh;
     },
+    firstDueInMs: () => firstDueInMs(db, rows, isOpen),
     hold: (row) => keep(row, performance.now()),
     isHeld: (id) => (held.get(id)?.untilMs ?? 0) > performance.now(),
     release: (id) => held.delete(id),
   };
+}
+
+async function firstDueInMs(db: Db, rows: DueTable, isOpen: SQL): Promise<number | null> {
+  const [first] = await db
+    .select({ inMs: sql<number | null>`(extract(epoch FROM min(${rows.dueAt}) - now()) * 1000)::float8` })
+    .from(rows)
+    .where(isOpen);
+  return first?.inMs ?? null;
 }
 
 interface Rescheduling {

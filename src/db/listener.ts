@@ -7,7 +7,10 @@
  *
  * postgres.js itself re-listens once, and gives up when the server is not back by then.
  */
-import { createClient, type Client, type ClientOptions } from './client.ts';
+import type { Client, ClientOptions } from './client.ts';
+import { shareRun } from '../lib/sharedRuns.ts';
+import { ConnectionLost } from './connectionLost.ts';
+import type { Primary } from './primary.ts';
 
 export interface Listener {
   /**
@@ -36,29 +39,35 @@ const RECONNECT_DELAY_MS = 500;
 const HEARTBEAT_MS = 5_000;
 const ANSWER_TIMEOUT_MS = 5_000;
 
-export function createListener(url: string, options: ClientOptions): Listener {
-  const subscriptions = new Set<Subscription>();
+export function createListener(primary: Primary, options: ClientOptions): Listener {
+  const subscriptions = createSubscriptions();
   let client: Client | null = null;
   let timer: NodeJS.Timeout | null = null;
   let isClosed = false;
 
-  function connect(): Client {
-    const mine = createClient(url, { ...options, onnotify: notify }, () => lost(mine));
+  const connected = shareRun(async () => client ?? connect());
+
+  async function connect(): Promise<Client> {
+    let mine: Client | null = null;
+    const onLost = () => {
+      if (mine === null || client !== mine) return;
+      client = null;
+      schedule(RECONNECT_DELAY_MS);
+    };
+    mine = await primary.connect({ ...options, onnotify: subscriptions.notify }, onLost);
+    if (isClosed || mine.isLost()) {
+      void mine.end();
+      throw new ConnectionLost('The connection to the database ended');
+    }
     client = mine;
     schedule(HEARTBEAT_MS);
-    return mine;
-  }
-
-  function notify(channel: string, payload: string): void {
-    for (const subscription of subscriptions) {
-      if (subscription.channel === channel) subscription.onNotify(payload);
+    try {
+      await subscriptions.listenAgain(mine);
+      return mine;
+    } catch (error) {
+      mine.lose(error as Error);
+      throw error;
     }
-  }
-
-  function lost(mine: Client): void {
-    if (client !== mine) return;
-    client = null;
-    schedule(RECONNECT_DELAY_MS);
   }
 
   function schedule(delayMs: number): void {
@@ -66,36 +75,27 @@ export function createListener(url: string, options: ClientOptions): Listener {
     timer = isClosed ? null : setTimeout(() => void check(), delayMs);
   }
 
-  /** Reconnects when the connection is gone, else checks that it still answers. */
+  /** Reconnects when the connection is gone, else checks that it still answers, and is the primary's. */
   async function check(): Promise<void> {
     const before = client;
-    const current = before ?? connect();
     try {
-      if (before === null) {
-        await listenAgain(current, subscriptions);
-      } else {
-        await current.ask((sql) => sql.unsafe('SELECT 1'), ANSWER_TIMEOUT_MS);
-        schedule(HEARTBEAT_MS);
-      }
+      if (before === null) return void (await connected());
+      if (primary.isOutdated(before)) throw new ConnectionLost('Another server of the database was promoted');
+      await before.ask((sql) => sql.unsafe('SELECT 1'), ANSWER_TIMEOUT_MS);
+      schedule(HEARTBEAT_MS);
     } catch (error) {
-      current.lose(error as Error);
+      if (before?.isSilent()) primary.doubt();
+      before?.lose(error as Error);
+      if (client === null) schedule(RECONNECT_DELAY_MS);
     }
   }
 
   return {
     async listen(channel, onNotify, onListen) {
-      const subscription = { channel, onNotify, onListen };
-      subscriptions.add(subscription);
-      try {
-        await listenOn(client ?? connect(), channel);
-      } catch (error) {
-        subscriptions.delete(subscription);
-        throw error;
-      }
+      await listenOn(await connected(), channel);
+      const unsubscribe = subscriptions.add({ channel, onNotify, onListen });
       onListen();
-      return async () => {
-        subscriptions.delete(subscription);
-      };
+      return unsubscribe;
     },
     async close() {
       isClosed = true;
@@ -107,9 +107,22 @@ export function createListener(url: string, options: ClientOptions): Listener {
   };
 }
 
-async function listenAgain(client: Client, subscriptions: ReadonlySet<Subscription>): Promise<void> {
-  for (const channel of new Set([...subscriptions].map((s) => s.channel))) await listenOn(client, channel);
-  for (const subscription of subscriptions) subscription.onListen();
+function createSubscriptions() {
+  const all = new Set<Subscription>();
+  return {
+    add(subscription: Subscription): () => Promise<void> {
+      all.add(subscription);
+      return async () => void all.delete(subscription);
+    },
+    notify(channel: string, payload: string): void {
+      for (const subscription of all) if (subscription.channel === channel) subscription.onNotify(payload);
+    },
+    /** On a new connection. */
+    async listenAgain(client: Client): Promise<void> {
+      for (const channel of new Set([...all].map((one) => one.channel))) await listenOn(client, channel);
+      for (const { onListen } of all) onListen();
+    },
+  };
 }
 
 /** Channel names are constants of this product, in lower case. */

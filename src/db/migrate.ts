@@ -9,6 +9,7 @@ import { migrate as runMigrations } from 'drizzle-orm/postgres-js/migrator';
 import postgres from 'postgres';
 import { ADVISORY_LOCKS } from './advisoryLock.ts';
 import { grantApplicationRole } from './applicationRole.ts';
+import { findPrimaryUrl } from './primary.ts';
 
 /** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
 export type MigrationSet = 'platform' | 'embedded-network';
@@ -26,7 +27,7 @@ export async function migrate(
   sets: readonly MigrationSet[],
   applicationRole?: string,
 ): Promise<void> {
-  const sql = postgres(url, {
+  const sql = postgres(await findPrimaryUrl(url), {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
     onnotice: () => {},

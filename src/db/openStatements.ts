@@ -91,7 +91,10 @@ export function createOpenStatements(onBroken: (reason: Error) => void): OpenSta
   };
 }
 
+/** SQLSTATE of a write to a standby, or to a server that was made read-only: the next connection may lead to the primary. */
+const READ_ONLY = '25006';
+
 /** The server refused the statement; after a FATAL refusal it ends the connection as well. */
 function isAnswer(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.severity === 'ERROR';
+  return error instanceof postgres.PostgresError && error.severity === 'ERROR' && error.code !== READ_ONLY;
 }

@@ -10,11 +10,13 @@
  */
 import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import { createClient, type Client, type ClientOptions } from './client.ts';
+import { waitAtMost } from '../lib/within.ts';
+import type { Client, ClientOptions } from './client.ts';
 import { ConnectionLost } from './connectionLost.ts';
+import type { Primary } from './primary.ts';
 
 interface PoolOptions {
-  url: string;
+  primary: Primary;
   client: ClientOptions;
   /** Maximum connections; at least 2. */
   size: number;
@@ -59,43 +61,42 @@ const MAX_AGE_MS = 30 * 60_000;
 /** How long statements under way may take once the pool closes. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-export function createPool({ url, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
+export function createPool({ primary, client: clientOptions, size, answerTimeoutMs }: PoolOptions): Pool {
   const places = createPlaces(size, answerTimeoutMs);
   const transactionPlaces = createPlaces(Math.ceil(size / 2), answerTimeoutMs);
-  const idle = createIdleClients();
+  const idle = createIdleClients((client) => client.isLost() || primary.isOutdated(client));
   const lent = new Set<Client>();
   let isClosed = false;
   let noteUnused = () => {};
   const idleTimer = setInterval(() => idle.closeQuiet(IDLE_MS), IDLE_CHECK_MS);
   idleTimer.unref();
 
+  /** What fell silent with a client would cost the next ones their deadlines, one after the other. */
+  const giveUpQuiet = () => {
+    idle.closeQuiet(answerTimeoutMs);
+    primary.doubt();
+  };
+
   function giveBack(client: Client): void {
     lent.delete(client);
     if (client.isLost()) {
-      // What fell silent with it would cost the next ones their deadlines, one after the other.
-      if (client.isSilent()) idle.closeQuiet(answerTimeoutMs);
+      if (client.isSilent()) giveUpQuiet();
     } else if (performance.now() - client.openedAt > MAX_AGE_MS) void client.end();
     else idle.add(client);
     if (lent.size === 0) noteUnused();
   }
 
-  function unusedWithin(timeoutMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, timeoutMs);
-      noteUnused = () => {
-        clearTimeout(timer);
-        resolve();
-      };
-    });
-  }
+  const unusedWithin = (timeoutMs: number) =>
+    waitAtMost(timeoutMs, new Promise<void>((resolve) => (noteUnused = resolve)));
 
   /** The way of every statement: each promise more on it is paid for by all of them. */
   async function inPlace<T>(work: (client: Client) => Promise<T>): Promise<T> {
     const free = await places.take();
     try {
       if (isClosed) throw new Error('The connection to the database was closed');
-      const client = idle.take() ?? createClient(url, clientOptions);
+      const client = idle.take() ?? (await primary.connect(clientOptions));
       lent.add(client);
+      if (isClosed) client.lose(new ConnectionLost('The connection to the database was closed'));
       try {
         return await work(client);
       } finally {
@@ -143,16 +144,19 @@ function createPlaces(maxConcurrent: number, answerTimeoutMs: number) {
 }
 
 /** The clients that nothing is sent on. */
-function createIdleClients() {
+function createIdleClients(isUseless: (client: Client) => boolean) {
   /** Last in, first out. */
   let clients: Client[] = [];
   return {
     add: (client: Client) => void clients.push(client),
     count: () => clients.length,
-    /** Undefined when there is none with a connection. */
+    /** Undefined when there is none that can be used. */
     take(): Client | undefined {
       let client = clients.pop();
-      while (client?.isLost()) client = clients.pop();
+      while (client && isUseless(client)) {
+        void client.end();
+        client = clients.pop();
+      }
       return client;
     },
     /** Closes those without an answer for `quietMs`. */

@@ -11,23 +11,15 @@ export interface SocketAddress {
   path: string | false;
 }
 
-/** An address may name several servers; the first one that can be connected to is taken. */
-export async function connectToFirst(
-  { host: hosts, port: ports, path }: SocketAddress,
+/** Of the first server in the address: primary.ts gives each client one. */
+export async function openSocket(
+  { host: [host], port: [port = 5432], path }: SocketAddress,
   onOpening: (socket: Socket) => void,
 ): Promise<Socket> {
   if (path) return opened(connect({ path }), onOpening);
-  let failure: unknown;
-  for (const [i, host] of hosts.entries()) {
-    try {
-      const socket = connect({ host, port: ports[i] ?? 5432, noDelay: true });
-      // Where postgres.js looks for the name that a certificate must have.
-      return await opened(Object.assign(socket, { host }), onOpening);
-    } catch (error) {
-      failure = error;
-    }
-  }
-  throw failure;
+  const socket = connect({ host, port, noDelay: true });
+  // Where postgres.js looks for the name that a certificate must have.
+  return opened(Object.assign(socket, { host }), onOpening);
 }
 
 async function opened(socket: Socket, onOpening: (socket: Socket) => void): Promise<Socket> {

@@ -2,15 +2,18 @@
  * A transaction on one client: BEGIN, the work, COMMIT or ROLLBACK, with a deadline for each statement. The `begin` of
  * postgres.js has no deadline, and sends statements after the connection is gone (see client.ts).
  */
-import postgres from 'postgres';
+import type postgres from 'postgres';
 import type { Client } from './client.ts';
 import { lazyQuery, type SqlForDrizzle } from './lazyQuery.ts';
+import { refusedByDatabase } from './refusedByDatabase.ts';
 
 interface TransactionOptions {
   /** BEGIN, and settings that last for the transaction. */
   begin: string;
   /** How long each statement may go without an answer. */
   answerTimeoutMs: number;
+  /** Whether the connection should keep a statement prepared (frequentStatements.ts). */
+  isFrequent: (text: string) => boolean;
 }
 
 /** SQLSTATE of every statement after the first failed one: it hides the cause. */
@@ -22,7 +25,7 @@ const IN_FAILED_TRANSACTION = '25P02';
  */
 export async function runTransaction<T>(
   client: Client,
-  { begin, answerTimeoutMs }: TransactionOptions,
+  { begin, answerTimeoutMs, isFrequent }: TransactionOptions,
   work: (sql: postgres.TransactionSql) => Promise<T>,
 ): Promise<T> {
   const ask = (text: string) => client.ask((sql) => sql.unsafe(text), answerTimeoutMs);
@@ -35,7 +38,10 @@ export async function runTransaction<T>(
       lazyQuery(async (send) => {
         if (isOver) throw new Error('The transaction is over; this statement was not sent');
         try {
-          return await client.ask((sql) => send(sql.unsafe(text, parameters)), answerTimeoutMs);
+          return await client.ask(
+            (sql) => send(sql.unsafe(text, parameters, { prepare: isFrequent(text) })),
+            answerTimeoutMs,
+          );
         } catch (error) {
           firstFailure ??= error;
           throw error;
@@ -79,5 +85,5 @@ export async function runTransaction<T>(
 }
 
 function isAboutEarlierFailure(error: unknown): boolean {
-  return error instanceof postgres.PostgresError && error.code === IN_FAILED_TRANSACTION;
+  return refusedByDatabase(error)?.code === IN_FAILED_TRANSACTION;
 }

@@ -1,5 +1,5 @@
 /**
- * Appends a token's next records to the feed, within the caller's transaction. The only writer of retirement records.
+ * Appends a token's next records to the feed, within the caller's transaction. The only place that adds retirement records.
  *
  * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
  * that did not happen.

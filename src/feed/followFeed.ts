@@ -5,8 +5,10 @@
  * from a tail of the newest records that all subscribers share. Nothing is queued per subscriber, so a subscriber that
  * never reads costs one iterator and does not slow the others.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { and, asc, eq, getTableColumns, gt, lte, type SQL } from 'drizzle-orm';
-import type { Db } from '../db/connection.ts';
+import type { Db, Tx } from '../db/connection.ts';
+import type { PublicReads } from '../db/publicReads.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
@@ -37,6 +39,11 @@ export interface FeedFollower {
    * of the call. Ends when `signal` aborts.
    */
   follow(options: FollowOptions): AsyncGenerator<FeedRecord, void, void>;
+  /**
+   * A place in the feed that every public list has reached, whichever replica it is read from: the feed's end without replicas, and else
+   * as far as it was before their longest delay.
+   */
+  endForLists(): Promise<bigint>;
   start(): Promise<void>;
   close(): void;
 }
@@ -47,7 +54,14 @@ interface FollowOptions {
   signal: AbortSignal;
 }
 
-export function createFeedFollower(deps: { db: Db; feedSignal: ChangeSignal; log: Logger }): FeedFollower {
+interface FollowerDependencies {
+  db: Db;
+  publicReads: PublicReads;
+  feedSignal: ChangeSignal;
+  log: Logger;
+}
+
+export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
   const tail = createTail(deps);
   const closing = new AbortController();
   let unlisten: (() => void) | undefined;
@@ -57,17 +71,24 @@ export function createFeedFollower(deps: { db: Db; feedSignal: ChangeSignal; log
   async function readPage(cursor: bigint, filter: FeedFilter) {
     const kept = tail.after(cursor, filter);
     if (kept) return { records: kept, lookedTo: kept.length < PAGE_SIZE ? tail.end() : cursor };
-    // The end is read first, so a record committed in between is found by the next read.
-    const head = await readHead(deps.db);
-    const end = namesFew(filter) && cursor + WINDOW < head ? cursor + WINDOW : head;
-    const condition = and(lte(retirementRecords.position, end), conditionOf(filter));
-    const records = await readAfter(deps.db, cursor, condition, PAGE_SIZE);
-    return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
+    const page = await deps.publicReads.run(async (db, isReplica) => ({
+      isReplica,
+      // One connection, so one replica: another one may not have the records up to the end that this one tells.
+      ...(await (isReplica
+        ? db.transaction((tx) => readStored(tx, cursor, filter, tail.end()))
+        : readStored(db, cursor, filter))),
+    }));
+    const isEnd = page.records.length === 0 && page.lookedTo <= cursor;
+    // Whether a replica's end is the feed's end, only the primary knows.
+    return page.isReplica && isEnd ? readStored(deps.db, cursor, filter) : page;
   }
 
   async function* follow(options: FollowOptions): AsyncGenerator<FeedRecord, void, void> {
     // Two signals, not one made of both: those take most of a subscriber's memory.
     const isOver = () => options.signal.aborted || closing.signal.aborted;
+    let wake: (() => void) | undefined;
+    // Once for the subscriber: a listener added and removed at each event takes longer than all else that is done for it here.
+    options.signal.addEventListener('abort', () => wake?.(), { once: true });
     let cursor = options.after ?? (await readHead(deps.db));
     while (!isOver()) {
       const page = await readPage(cursor, options.filter);
@@ -78,12 +99,17 @@ export function createFeedFollower(deps: { db: Db; feedSignal: ChangeSignal; log
       }
       if (page.lookedTo > cursor) cursor = page.lookedTo;
       // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
-      if (page.records.length === 0 && tail.end() <= cursor && !isOver()) await tail.grown(options.signal);
+      if (page.records.length === 0 && tail.end() <= cursor && !isOver()) {
+        await new Promise<void>((resolve) => {
+          wake = tail.onceGrown(resolve);
+        });
+      }
     }
   }
 
   return {
     follow,
+    endForLists: () => (deps.publicReads.maxAgeMs === 0 ? readHead(deps.db) : tail.endBefore()),
     async start() {
       await tail.refresh();
       unlisten = deps.feedSignal.onNotify(() => void tail.refresh());
@@ -99,19 +125,20 @@ export function createFeedFollower(deps: { db: Db; feedSignal: ChangeSignal; log
 }
 
 /** The newest records: all with a position in (start, end]. */
-function createTail(deps: { db: Db; log: Logger }) {
+function createTail(deps: FollowerDependencies) {
   let records: PlacedRecord[] = [];
   let start = 0n;
   let end = -1n;
+  const ends = createEnds(deps.publicReads.maxAgeMs);
   let refreshing: Promise<void> | null = null;
   let refreshAgain = false;
-  const waiting = new Set<() => void>();
-  const wakeAll = () => {
-    for (const wake of waiting) wake();
-  };
+  const waiting = createWaiting();
 
   async function readOn(): Promise<void> {
-    if (end < 0n) start = end = await readHead(deps.db);
+    if (end < 0n) {
+      start = end = await readHead(deps.db);
+      ends.note(end);
+    }
     for (;;) {
       const fresh = await readAfter(deps.db, end, undefined, TAIL_SIZE);
       const last = fresh.at(-1);
@@ -119,7 +146,8 @@ function createTail(deps: { db: Db; log: Logger }) {
       records = [...records, ...fresh].slice(-TAIL_SIZE);
       end = last.position;
       start = (records[0]?.position ?? end + 1n) - 1n;
-      wakeAll();
+      ends.note(end);
+      waiting.wakeAll();
     }
   }
 
@@ -136,7 +164,7 @@ function createTail(deps: { db: Db; log: Logger }) {
 
   return {
     end: () => end,
-    wakeAll,
+    wakeAll: waiting.wakeAll,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
     after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
       if (end < 0n || cursor < start) return null;
@@ -147,23 +175,49 @@ function createTail(deps: { db: Db; log: Logger }) {
       }
       return found;
     },
+    endBefore: ends.before,
     /** Calls during a read are served by one more read. */
     refresh(): Promise<void> {
       if (refreshing) refreshAgain = true;
       else refreshing = readUntilQuiet();
       return refreshing;
     },
-    grown(signal: AbortSignal): Promise<void> {
-      return new Promise((resolve) => {
-        const wake = () => {
-          waiting.delete(wake);
-          signal.removeEventListener('abort', wake);
-          resolve();
-        };
-        waiting.add(wake);
-        signal.addEventListener('abort', wake, { once: true });
-        if (signal.aborted) wake();
-      });
+    onceGrown: waiting.onceGrown,
+  };
+}
+
+/** The subscribers that wait for the feed to grow. */
+function createWaiting() {
+  const waiting = new Set<() => void>();
+  return {
+    wakeAll(): void {
+      for (const wake of waiting) wake();
+    },
+    /** Calls `then` once: when the tail has grown, or when the function that this returns is called. */
+    onceGrown(then: () => void): () => void {
+      const wake = () => {
+        if (waiting.delete(wake)) then();
+      };
+      waiting.add(wake);
+      return wake;
+    },
+  };
+}
+
+/** Where the feed's end was `ageMs` ago, as far as this instance knows. */
+function createEnds(ageMs: number) {
+  let ends: { atMs: number; end: bigint }[] = [];
+  const indexOfOld = () => ends.findLastIndex(({ atMs }) => atMs <= performance.now() - ageMs);
+  return {
+    note(end: bigint): void {
+      ends.push({ atMs: performance.now(), end });
+      ends = ends.slice(Math.max(indexOfOld(), 0));
+    },
+    /** Soon after the start it waits until it is known. */
+    async before(): Promise<bigint> {
+      const [first] = ends;
+      if (first && indexOfOld() < 0) await delay(first.atMs + ageMs - performance.now() + 1);
+      return ends[Math.max(indexOfOld(), 0)]?.end ?? 0n;
     },
   };
 }
@@ -181,13 +235,24 @@ function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
 }
 
 /** The position of the newest record; 0 when there is none. */
-export async function readHead(db: Db): Promise<bigint> {
+export async function readHead(db: Db | Tx): Promise<bigint> {
   const [head] = await db.select().from(feedHead);
   return head?.position ?? 0n;
 }
 
+/** @param boundary no record beyond it: a replica may show what the primary has not confirmed, and loses in a failover */
+async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter, boundary?: bigint) {
+  // The end is read first, so a record committed in between is found by the next read.
+  const stored = await readHead(db);
+  const head = boundary !== undefined && boundary < stored ? boundary : stored;
+  const end = namesFew(filter) && cursor + WINDOW < head ? cursor + WINDOW : head;
+  const condition = and(lte(retirementRecords.position, end), conditionOf(filter));
+  const records = await readAfter(db, cursor, condition, PAGE_SIZE);
+  return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
+}
+
 function readAfter(
-  db: Db,
+  db: Db | Tx,
   cursor: bigint,
   condition: SQL | undefined,
   limit: number,

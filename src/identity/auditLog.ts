@@ -21,6 +21,7 @@ import { createCountedLog } from '../lib/countedLog.ts';
 import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
+import { waitAtMost } from '../lib/within.ts';
 
 /** The caller, the mutation and the client's address. */
 interface AuditedField {
@@ -117,12 +118,7 @@ export function createAuditLog(deps: {
       refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
     async stop() {
       refused.stop();
-      const patience = new AbortController();
-      await Promise.race([
-        ends.drain(),
-        delay(STOP_GRACE_MS, undefined, { signal: patience.signal }).catch(() => undefined),
-      ]);
-      patience.abort();
+      await waitAtMost(STOP_GRACE_MS, ends.drain());
     },
   };
 }

@@ -1,6 +1,9 @@
 /**
  * Limits concurrent work: a number of places, a number of waiting callers, and a maximum wait. What can't be served in
  * time is refused at once, because an answer after the client's time-out costs as much and is of no use.
+ *
+ * Callers with different keys, such as addresses, take turns: one that asks for much waits for itself, and fills the queue
+ * for no other.
  */
 import { DomainError } from './errors.ts';
 
@@ -15,7 +18,7 @@ export interface ConcurrencyLimit {
    * Resolves to the function that gives the place back; further calls of it change nothing.
    * @throws DomainError OVERLOADED
    */
-  take(): Promise<() => void>;
+  take(key?: string): Promise<() => void>;
   load(): PlacesLoad;
 }
 
@@ -38,16 +41,11 @@ export function createConcurrencyLimit({
   let free = maxConcurrent;
   let waited = 0;
   let refused = 0;
-  /** In the order of arrival. */
-  const waiting = new Set<() => void>();
+  const queue = createFairQueue();
   const giveBack = () => {
-    const [next] = waiting;
-    if (next === undefined) {
-      free += 1;
-      return;
-    }
-    waiting.delete(next);
-    next();
+    const next = queue.shift();
+    if (next === undefined) free += 1;
+    else next.admit();
   };
   const place = () => {
     let isTaken = true;
@@ -56,31 +54,85 @@ export function createConcurrencyLimit({
       isTaken = false;
     };
   };
+  const waitInQueue = (key: string) =>
+    new Promise<() => void>((resolve, reject) => {
+      const refuse = () => {
+        clearTimeout(timer);
+        refused += 1;
+        reject(overloaded());
+      };
+      const admit = () => {
+        clearTimeout(timer);
+        resolve(place());
+      };
+      const waiter: Waiter = { key, admit, refuse };
+      const timer = setTimeout(() => {
+        queue.remove(waiter);
+        refuse();
+      }, waitMs);
+      queue.push(waiter);
+    });
   return {
-    take() {
+    take(key = '') {
       if (free > 0) {
         free -= 1;
         return Promise.resolve(place());
       }
-      if (waiting.size >= maxWaiting) {
+      if (queue.size() >= maxWaiting && !queue.makeRoomFor(key)) {
         refused += 1;
         return Promise.reject(overloaded());
       }
       waited += 1;
-      return new Promise((resolve, reject) => {
-        const timer = setTimeout(() => {
-          waiting.delete(admitted);
-          refused += 1;
-          reject(overloaded());
-        }, waitMs);
-        const admitted = () => {
-          clearTimeout(timer);
-          resolve(place());
-        };
-        waiting.add(admitted);
-      });
+      return waitInQueue(key);
     },
-    load: () => ({ waiting: waiting.size, waited, refused }),
+    load: () => ({ waiting: queue.size(), waited, refused }),
+  };
+}
+
+interface Waiter {
+  key: string;
+  admit(): void;
+  refuse(): void;
+}
+
+/** One waiter of each key in turn; those of one key in the order of arrival. */
+function createFairQueue() {
+  /** The key whose turn is next comes first; none is empty. */
+  const byKey = new Map<string, Set<Waiter>>();
+  let size = 0;
+  const remove = (waiter: Waiter) => {
+    const own = byKey.get(waiter.key);
+    if (own?.delete(waiter) !== true) return;
+    size -= 1;
+    if (own.size === 0) byKey.delete(waiter.key);
+  };
+  return {
+    size: () => size,
+    remove,
+    push(waiter: Waiter) {
+      const own = byKey.get(waiter.key) ?? new Set();
+      byKey.set(waiter.key, own.add(waiter));
+      size += 1;
+    },
+    shift(): Waiter | undefined {
+      const [own] = byKey.values();
+      const [waiter] = own ?? [];
+      if (own === undefined || waiter === undefined) return undefined;
+      byKey.delete(waiter.key);
+      byKey.set(waiter.key, own);
+      remove(waiter);
+      return waiter;
+    },
+    /** Refuses the last waiter of the key with the most. @returns false when no key has more than this one would */
+    makeRoomFor(key: string): boolean {
+      let longest: ReadonlySet<Waiter> = new Set();
+      for (const waiters of byKey.values()) if (waiters.size > longest.size) longest = waiters;
+      const last = [...longest].at(-1);
+      if (last === undefined || longest.size <= (byKey.get(key)?.size ?? 0) + 1) return false;
+      remove(last);
+      last.refuse();
+      return true;
+    },
   };
 }
 

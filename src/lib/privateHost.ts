@@ -12,9 +12,24 @@ export function isLoopback(host: string): boolean {
   return host === 'localhost' || host === '::1' || /^127(\.\d{1,3}){3}$/.test(host);
 }
 
-/** Where machines of clouds keep their credentials, and where no service of another machine is meant to be. */
+/** Names and addresses of the same, in clouds that have others. */
+const METADATA_HOSTS: ReadonlySet<string> = new Set([
+  'metadata.google.internal',
+  'instance-data.ec2.internal',
+  '100.100.100.200',
+  'fd00:ec2::254',
+]);
+/** 169.254.0.0/16 within an IPv6 address: mapped, compatible, by NAT64, by 6to4. */
+const EMBEDDED_LINK_LOCAL = /^(::(ffff:)?|64:ff9b::|2002:)a9fe:/i;
+
+/**
+ * Where machines of clouds keep their credentials, and where no service of another machine is meant to be. @param host as a parsed
+ * URL has it: there, every way of writing an IPv4 address has become the same
+ */
 export function isLinkLocal(host: string): boolean {
-  return isIPv4(host) ? host.startsWith('169.254.') : isIPv6(host) && /^fe[89ab]|^::ffff:a9fe:/i.test(host);
+  if (METADATA_HOSTS.has(host)) return true;
+  if (isIPv4(host)) return host.startsWith('169.254.');
+  return isIPv6(host) && (/^fe[89ab]/i.test(host) || EMBEDDED_LINK_LOCAL.test(host));
 }
 
 export function leadsToThisMachine(url: string): boolean {
@@ -37,7 +52,7 @@ export function isPrivateAddress(address: string): boolean {
   return isIPv6(plain) && (isLoopback(plain) || /^(f[cd]|fe[89ab])/i.test(plain));
 }
 
-/** The host name or address in a URL, without the brackets of IPv6. */
+/** The host name or address in a URL, without the brackets of IPv6, and the dot that ends a whole name. */
 export function hostOf(url: string): string {
-  return new URL(url).hostname.replace(/^\[|\]$/g, '');
+  return new URL(url).hostname.replace(/^\[|[\].]$/g, '');
 }

@@ -35,7 +35,13 @@ export const flag = z
   .enum(['true', 'false'], { error: 'must be true or false' })
   .transform((value) => value === 'true');
 
-export const httpUrl = z.url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' });
+/** Credentials in an address end up in messages and logs, and fetch refuses them. */
+export const httpUrl = z
+  .url({ protocol: /^https?$/, error: 'must be an http:// or https:// address' })
+  .refine(
+    (url) => !URL.canParse(url) || new URL(url).username + new URL(url).password === '',
+    'must hold no user and password; a key belongs into the path, or into a proxy in front',
+  );
 export const secretText = z
   .string()
   .refine(

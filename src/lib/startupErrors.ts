@@ -1,6 +1,7 @@
 /**
  * Known causes that keep the process from starting, each as one sentence for the operator.
  */
+import { partsOf, serversOf } from './databaseUrl.ts';
 import { messageOf } from './errors.ts';
 
 /** A start that fails for a reason that the operator can mend. Only the message is shown. */
@@ -32,9 +33,8 @@ export function migrationFailed(error: unknown): StartupError {
 
 /** Describes a failure between this process and the configured database. */
 export function databaseUnreachable(url: string, error: unknown): StartupError {
-  const { host, pathname } = new URL(url);
   return new StartupError(
-    `The database ${pathname.slice(1)} at ${host} can't be used: ${innermostMessage(error)}. ` +
+    `The database ${partsOf(url).database} at ${serversOf(url)} can't be used: ${innermostMessage(error)}. ` +
       'Check DATABASE_URL (and DATABASE_DIRECT_URL and DATABASE_MIGRATION_URL, if they are set), or leave them out to use ' +
       'the embedded PostgreSQL.',
     { cause: error },
@@ -75,7 +75,7 @@ export function isSettingsRefusal(error: unknown): boolean {
 
 export function poolerWithoutSessions(url: string): StartupError {
   return new StartupError(
-    `DATABASE_URL leads to a connection pooler at ${new URL(url).host} that keeps no sessions: it refuses a session's ` +
+    `DATABASE_URL leads to a connection pooler at ${serversOf(url)} that keeps no sessions: it refuses a session's ` +
       'settings, or delivers no notifications. Set DATABASE_DIRECT_URL to the address of PostgreSQL itself, for LISTEN ' +
       'and migrations; DATABASE_URL may stay as it is.',
   );
@@ -83,8 +83,8 @@ export function poolerWithoutSessions(url: string): StartupError {
 
 export function notTheSameDatabase(url: string, directUrl: string): StartupError {
   return new StartupError(
-    `What is notified through DATABASE_URL (${new URL(url).host}) is not heard at DATABASE_DIRECT_URL ` +
-      `(${new URL(directUrl).host}). Set DATABASE_DIRECT_URL to PostgreSQL itself, not to a pooler, and to the same ` +
+    `What is notified through DATABASE_URL (${serversOf(url)}) is not heard at DATABASE_DIRECT_URL ` +
+      `(${serversOf(directUrl)}). Set DATABASE_DIRECT_URL to PostgreSQL itself, not to a pooler, and to the same ` +
       'database as DATABASE_URL.',
   );
 }

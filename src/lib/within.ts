@@ -18,3 +18,12 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
     clearTimeout(timer);
   }
 }
+
+/** Waits until the work is done, at most `timeoutMs`: being late is no failure. @throws what the work throws by then */
+export async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+  try {
+    await within(timeoutMs, work);
+  } catch (error) {
+    if (!(error instanceof TooLate)) throw error;
+  }
+}

@@ -1,6 +1,6 @@
 /**
- * Limits on a document before validation: its number of aliases and directives. (The parser limits its tokens; its
- * depth, breadth and cost are limited before execution.)
+ * Limits on a document before validation: its aliases, its directives, and how often it selects the same name. (The parser
+ * limits its tokens; its depth, breadth and cost are limited before execution.)
  */
 import { visit } from 'graphql';
 import type { DocumentNode } from 'graphql';
@@ -9,14 +9,22 @@ import { requireAtMost } from './tooLarge.ts';
 /** Enough for a page of look-ups by id; for more, clients use a list. */
 const MAX_ALIASES = 50;
 const MAX_DIRECTIVES = 50;
+/**
+ * Validation compares each two selections of a name, which may be the same field of an object: 480 of one name take a tenth
+ * of a second. Two hundred of one name, such as `id`, are accepted.
+ */
+const MAX_EQUAL_PAIRS = 200 ** 2;
 
 /** @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestDocument(document: DocumentNode): void {
   let aliases = 0;
   let directives = 0;
+  const selected = new Map<string, number>();
   visit(document, {
-    Field: ({ alias }) => {
+    Field: ({ alias, name }) => {
       if (alias !== undefined) aliases += 1;
+      const shown = (alias ?? name).value;
+      selected.set(shown, (selected.get(shown) ?? 0) + 1);
     },
     Directive: () => {
       directives += 1;
@@ -24,4 +32,7 @@ export function requireModestDocument(document: DocumentNode): void {
   });
   requireAtMost(MAX_ALIASES, 'number of aliases', aliases);
   requireAtMost(MAX_DIRECTIVES, 'number of directives', directives);
+  let pairs = 0;
+  for (const times of selected.values()) pairs += times ** 2;
+  requireAtMost(MAX_EQUAL_PAIRS, 'number of pairs of fields of the same name', pairs);
 }

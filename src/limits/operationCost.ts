@@ -24,8 +24,12 @@ const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
   'Query.retirementRecords': 100,
+  // Looks at every project.
+  'Query.projectTypes': 100,
   // A request to the network.
   'RetirementRecord.onNetwork': 100,
+  // Three reads: the head, the tiles, the entry.
+  'RetirementRecord.inclusionProof': 20,
 };
 /** Of counting a list, which reads up to MAX_COUNTED index entries. */
 const COUNT_COST = 10;

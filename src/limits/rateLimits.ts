@@ -44,6 +44,8 @@ export interface RateLimits {
   noteFailedLogin(remoteAddress: string): Promise<void>;
   /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
   chargeCpu(remoteAddress: string, ms: number): void;
+  /** @throws DomainError RATE_LIMITED, while an address has caused too much of it */
+  requireCpu(remoteAddress: string): void;
   /** @throws DomainError RATE_LIMITED */
   admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
   /** How often each policy has refused since the start. */
@@ -87,6 +89,7 @@ export function createRateLimits(
       cpu.require(key);
       await spend(address, key, 1, usages);
     },
+    requireCpu: (remoteAddress) => cpu.require(addressKey(remoteAddress)),
     chargeCpu: (remoteAddress, ms) => cpu.charge(addressKey(remoteAddress), ms),
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
     async admitCredential(remoteAddress) {

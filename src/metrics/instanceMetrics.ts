@@ -3,6 +3,7 @@
  */
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { DatabaseHandle } from '../db/connection.ts';
+import type { PublicReads } from '../db/publicReads.ts';
 import type { Books } from '../ledger/books/books.ts';
 import type { RateLimits } from '../limits/rateLimits.ts';
 
@@ -15,6 +16,7 @@ export interface ServerLoad {
 
 interface Sources {
   handle: Pick<DatabaseHandle, 'load'>;
+  publicReads: Pick<PublicReads, 'replicas' | 'served'>;
   books: Pick<Books, 'load'>;
   rateLimits: Pick<RateLimits, 'refusals'>;
   load: () => ServerLoad;
@@ -53,7 +55,10 @@ function createMakers(registers: Registry[]) {
   return { gauge, total };
 }
 
-export function registerInstance(registers: Registry[], { handle, books, rateLimits, load }: Sources): void {
+export function registerInstance(
+  registers: Registry[],
+  { handle, publicReads, books, rateLimits, load }: Sources,
+): void {
   const { gauge, total } = createMakers(registers);
   gauge(
     'marketplace_open',
@@ -85,6 +90,23 @@ export function registerInstance(registers: Registry[], { handle, books, rateLim
     'marketplace_database_refused_total',
     'Statements and transactions that got no connection in time.',
     () => [['', handle.load().refused]],
+  );
+  total(
+    'marketplace_public_reads_total',
+    'Public lists and pages of the feed, by where they were read.',
+    () => Object.entries(publicReads.served()),
+    'from',
+  );
+  gauge(
+    'marketplace_replica_lag_seconds',
+    'How old what a replica tells may be; missing while it was never as far as the primary.',
+    () =>
+      Object.fromEntries(
+        publicReads
+          .replicas()
+          .flatMap(({ name, lagMs }) => (lagMs === null ? [] : [[name, lagMs / 1000] as const])),
+      ),
+    'replica',
   );
   total('marketplace_books_batches_total', 'Batches of bookings that were sent to the database.', () => [
     ['', books.load().batches],

@@ -4,6 +4,7 @@
  */
 import { collectDefaultMetrics, Counter, Histogram, Registry } from 'prom-client';
 import type { DatabaseHandle } from '../db/connection.ts';
+import type { PublicReads } from '../db/publicReads.ts';
 import type { ObserveOperation } from '../http/graphql/logOperations.ts';
 import type { DeliveryOutcome } from '../http/server/hooks.ts';
 import type { Books } from '../ledger/books/books.ts';
@@ -13,6 +14,7 @@ import { registerInstance, type ServerLoad } from './instanceMetrics.ts';
 
 export interface MetricsDependencies extends StoredMetricsDependencies {
   handle: Pick<DatabaseHandle, 'load'>;
+  publicReads: Pick<PublicReads, 'replicas' | 'served'>;
   books: Pick<Books, 'load'>;
   rateLimits: Pick<RateLimits, 'refusals'>;
 }

@@ -51,7 +51,7 @@ export function createStoredMetrics(
   const position = gauge('feed_position', 'The last position of the feed of retirements.');
   const delay = gauge(
     'feed_delay_seconds',
-    'How long the newest record was on the network before the feed had it.',
+    "How long the newest record was on the network before the feed had it; 0 where the network's clock is ahead.",
   );
   const verdict = gauge(
     'invariant',

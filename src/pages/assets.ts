@@ -3,7 +3,7 @@
  * them for a year and never an old one.
  */
 import { createHash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import type { PageAnswer } from '../http/server/pages.ts';
 
 const TYPES = {
@@ -13,32 +13,52 @@ const TYPES = {
 } as const;
 /** Each of one file or of several, one after the other. */
 const FILES = {
-  'site.css': ['base.css', 'figures.css', 'lists.css', 'certificate.css', 'media.css'],
-  'live.js': ['live.js'],
-  'verify.js': ['verify.js'],
+  'site.css': ['base.css', 'figures.css', 'lists.css', 'certificate.css', 'console.css', 'media.css'],
   'icon.svg': ['icon.svg'],
 } as const;
-type AssetName = keyof typeof FILES;
+type FileName = keyof typeof FILES;
+/** Modules, which import each other by relative addresses: so one hash, of all of them, is in the name of their folder. */
+const SCRIPTS = 'scripts';
+export type Script = 'live.js' | 'verify.js' | 'console/main.js';
 
-const byName = new Map<AssetName, { path: string; answer: PageAnswer }>();
+const pathByName = new Map<FileName | Script, string>();
 const byPath = new Map<string, PageAnswer>();
 
-for (const [name, files] of Object.entries(FILES) as [AssetName, readonly string[]][]) {
-  const body = Buffer.concat(files.map((file) => readFileSync(new URL(`assets/${file}`, import.meta.url))));
+for (const [name, files] of Object.entries(FILES) as [FileName, readonly string[]][]) {
+  const body = Buffer.concat(files.map(read));
   const [stem = '', extension = ''] = name.split('.');
-  const hash = createHash('sha256').update(body).digest('hex').slice(0, 12);
-  const path = `/assets/${stem}.${hash}.${extension}`;
-  const headers = {
-    'content-type': TYPES[extension as keyof typeof TYPES],
-    'cache-control': 'public, max-age=31536000, immutable',
-  };
-  const answer = { status: 200, headers, body };
-  byName.set(name, { path, answer });
-  byPath.set(path, answer);
+  keep(name, `/assets/${stem}.${hashOf([body])}.${extension}`, body);
 }
 
-export function assetPath(name: AssetName): string {
-  return byName.get(name)?.path ?? '';
+const scripts = readdirSync(new URL(`assets/${SCRIPTS}`, import.meta.url), { recursive: true })
+  .map((name) => String(name).replaceAll('\\', '/'))
+  .filter((name) => name.endsWith('.js'))
+  .sort()
+  .map((name) => [name as Script, read(`${SCRIPTS}/${name}`)] as const);
+const scriptsHash = hashOf(
+  scripts.flatMap(([name, body]) => [Buffer.from(`${name}\n${body.length}\n`), body]),
+);
+for (const [name, body] of scripts) keep(name, `/assets/${SCRIPTS}.${scriptsHash}/${name}`, body);
+
+function read(file: string): Buffer {
+  return readFileSync(new URL(`assets/${file}`, import.meta.url));
+}
+
+function hashOf(parts: readonly Buffer[]): string {
+  return createHash('sha256').update(Buffer.concat(parts)).digest('hex').slice(0, 12);
+}
+
+function keep(name: FileName | Script, path: string, body: Buffer): void {
+  const headers = {
+    'content-type': TYPES[path.slice(path.lastIndexOf('.') + 1) as keyof typeof TYPES],
+    'cache-control': 'public, max-age=31536000, immutable',
+  };
+  pathByName.set(name, path);
+  byPath.set(path, { status: 200, headers, body });
+}
+
+export function assetPath(name: FileName | Script): string {
+  return pathByName.get(name) ?? '';
 }
 
 export function assetAt(path: string): PageAnswer | undefined {

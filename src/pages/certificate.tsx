@@ -4,16 +4,24 @@
  */
 import type { PageAnswer } from '../http/server/pages.ts';
 import type { CertificateRecord, NetworkCheck } from './certificateRecord.ts';
+import type { Inclusion } from './inclusion.ts';
 import { htmlAnswer } from './layout.tsx';
 import { Facts, type Fact } from './parts/facts.tsx';
+import { InPublicLog } from './parts/inPublicLog.tsx';
 import { NetworkVerdict } from './parts/networkVerdict.tsx';
+import { Place } from './parts/place.tsx';
 import { Code, Foreign, Moment } from './parts/shownText.tsx';
 import { QrCode } from './qrCode.tsx';
 import { beneficiaryPath, certificatePath, projectPath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
 import { countryName, dateOf, grouped, MAX_NOTE, reasonText, shown } from './text.ts';
 
-export function certificatePage(site: Site, record: CertificateRecord, check: NetworkCheck): PageAnswer {
+export function certificatePage(
+  site: Site,
+  record: CertificateRecord,
+  check: NetworkCheck,
+  inclusion: Inclusion,
+): PageAnswer {
   const { beneficiary, tonnes, timestamp } = record;
   const path = certificatePath(record);
   const url = absolute(site, path);
@@ -59,6 +67,7 @@ export function certificatePage(site: Site, record: CertificateRecord, check: Ne
         </aside>
       </div>
       <Proof record={record} />
+      <InPublicLog inclusion={inclusion} />
       <Embed url={url} record={record} />
     </article>,
   );
@@ -108,7 +117,7 @@ function factsOfProject({ project }: CertificateRecord): Fact[] {
     [
       'Place',
       <>
-        <Foreign text={project.projectLocation} />, {countryName(project.countryCode)}
+        <Place project={project} />
       </>,
     ],
   ];

@@ -9,10 +9,11 @@ import { createRequire } from 'node:module';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import type { PageAnswer } from '../http/server/pages.ts';
 import { certificateJson, type CertificateRecord } from './certificateRecord.ts';
+import { originOf, type Inclusion } from './inclusion.ts';
 import { qrSquares } from './qrCode.tsx';
 import { certificatePath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { countryName, grouped, isoOf, MAX_NOTE, reasonText, shown, timeOf } from './text.ts';
+import { countryName, grouped, isoOf, MAX_NOTE, placeOf, reasonText, shown, timeOf } from './text.ts';
 
 /** What one takes of the thread that serves everything; the first takes longer, which its reader can't help. */
 const USUAL_MS = 80;
@@ -30,20 +31,26 @@ const MARGIN = 56;
 const LABEL_WIDTH = 130;
 const QR_POINTS = 96;
 
+interface Certificate {
+  record: CertificateRecord;
+  inclusion: Inclusion;
+}
+
 type Document = PDFKit.PDFDocument;
 type Line = readonly [name: string, value: string | null];
 
 /** @returns makes the answer; it counts what it computes by `chargeCpu` */
 export function createCertificatePdf(
   site: Site,
-): (record: CertificateRecord, chargeCpu: (ms: number) => void) => Promise<PageAnswer> {
+): (certificate: Certificate, chargeCpu: (ms: number) => void) => Promise<PageAnswer> {
   const limit = createConcurrencyLimit(LIMIT);
-  return async (record, chargeCpu) => {
+  return async (certificate, chargeCpu) => {
+    const { record } = certificate;
     const giveBack = await limit.take();
     try {
       // Half a megabyte of source that a server whose PDFs are never asked for does not load.
       const { default: PDFDocument } = await import('pdfkit');
-      const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, record));
+      const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, certificate));
       chargeCpu(USUAL_MS);
       return {
         status: 200,
@@ -79,10 +86,10 @@ function optionsFor({ timestamp, tonnes }: CertificateRecord): PDFKit.PDFDocumen
   };
 }
 
-function drawn(doc: Document, site: Site, record: CertificateRecord): Document {
+function drawn(doc: Document, site: Site, { record, inclusion }: Certificate): Document {
   const url = absolute(site, certificatePath(record));
   const print = printable(doc);
-  attachJson(doc, site, record);
+  attachJson(doc, site, { record, inclusion });
   const root = doc.struct('Document');
   doc.addStructure(root);
   const add = (type: string, draw: () => void) => root.add(doc.struct(type, {}, draw));
@@ -100,7 +107,7 @@ function drawn(doc: Document, site: Site, record: CertificateRecord): Document {
       .text(`retired for ${print(shown(record.beneficiary, 400))}`);
   });
   add('P', () => doc.moveDown(0.3).fontSize(10).fillColor(DIM).text(timeOf(record.timestamp)).moveDown(1.2));
-  for (const [name, value] of linesOf(site, record)) {
+  for (const [name, value] of [...linesOf(site, record), logLine(inclusion)]) {
     if (value !== null) add('P', () => writeLine(doc, name, print(value)));
   }
   add('Figure', () => drawQr(doc, url));
@@ -128,7 +135,7 @@ function linesOf(site: Site, record: CertificateRecord): Line[] {
     ['Project', project.assetId],
     ['Kind', `${project.projectType}, ${project.creditType}`],
     ['Vintage', String(project.vintageYear)],
-    ['Place', `${project.projectLocation}, ${countryName(project.countryCode)}`],
+    ['Place', placeText(project)],
     ['Reason', record.reason && reasonText(record.reason)],
     ['Claimed in', record.jurisdiction && countryName(record.jurisdiction)],
     ['For emissions of', period && `${period.from} to before ${period.until}`],
@@ -139,6 +146,20 @@ function linesOf(site: Site, record: CertificateRecord): Line[] {
     ['Transaction', record.txHash ?? 'not known yet'],
     ['Burned from', record.retiredBy],
     ['Base units', record.amount],
+  ];
+}
+
+function placeText(project: CertificateRecord['project']): string {
+  const { location, country } = placeOf(project);
+  return country === null ? location : `${location}, ${country}`;
+}
+
+function logLine(inclusion: Inclusion): Line {
+  if (inclusion.outcome !== 'PROVED') return ['Public log', 'not in the log yet when this file was made'];
+  const { proof } = inclusion;
+  return [
+    'Public log',
+    `leaf ${proof.leafIndex} of ${proof.leafCount} in ${originOf(proof)}; the proof is in certificate.json`,
   ];
 }
 
@@ -171,8 +192,8 @@ function drawQr(doc: Document, url: string): void {
   doc.y = y + QR_POINTS + 6;
 }
 
-function attachJson(doc: Document, site: Site, record: CertificateRecord): void {
-  const json = Buffer.from(`${JSON.stringify(certificateJson(site, record), null, 2)}\n`);
+function attachJson(doc: Document, site: Site, { record, inclusion }: Certificate): void {
+  const json = Buffer.from(`${JSON.stringify(certificateJson(site, record, inclusion), null, 2)}\n`);
   const made = new Date(isoOf(record.timestamp));
   // PDF/A-3 wants the relationship, which PDFKit knows and its types do not.
   const options: PDFKit.Mixins.PDFAttachmentOptions & { relationship: string } = {

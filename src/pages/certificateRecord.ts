@@ -4,6 +4,7 @@
 import { TooLate, within } from '../lib/within.ts';
 import { DomainError } from '../lib/errors.ts';
 import { askFor, askOrNull, type Ask } from './ask.ts';
+import type { Inclusion } from './inclusion.ts';
 import { certificatePath, readPublicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
 import { isoOf } from './text.ts';
@@ -108,8 +109,11 @@ export const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 're
 /** What distinguishes our files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';
 
-/** The certificate as a file: the same bytes each time, so that copies can be compared. */
-export function certificateJson(site: Site, record: CertificateRecord) {
+/**
+ * The certificate as a file: the same record each time, so that copies can be compared. The proof is against the head of the log when
+ * it was asked for, and null while the log did not have it.
+ */
+export function certificateJson(site: Site, record: CertificateRecord, inclusion: Inclusion) {
   return {
     format: CERTIFICATE_FORMAT,
     url: absolute(site, certificatePath(record)),
@@ -119,5 +123,6 @@ export function certificateJson(site: Site, record: CertificateRecord) {
       unit: 'tonnes CO2e',
       retiredAt: isoOf(record.timestamp),
     },
+    inclusionProof: inclusion.outcome === 'PROVED' ? inclusion.proof : null,
   };
 }

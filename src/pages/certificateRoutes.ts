@@ -7,6 +7,7 @@ import { badge } from './badge.tsx';
 import { certificatePage } from './certificate.tsx';
 import { createCertificatePdf } from './certificatePdf.ts';
 import { certificateJson, checkOnNetwork, readCertificate } from './certificateRecord.ts';
+import { readInclusion } from './inclusion.ts';
 import { redirect } from './layout.tsx';
 import { certificatePath, publicId } from './records.ts';
 import { search } from './search.ts';
@@ -22,9 +23,11 @@ export function certificateRoutes(site: Site): (request: PageRequest, rest?: str
     if (record === null) return elsewhere(request, id, form);
     if (publicId(record) !== id) return redirect(`${certificatePath(record)}${form}`);
     if (form === '/badge.svg') return badge(record);
-    if (form === '.json') return jsonAnswer(certificateJson(site, record));
-    if (form === '.pdf') return makePdf(record, request.chargeCpu);
-    return certificatePage(site, record, await checkOnNetwork(site, request.ask, record));
+    const reading = readInclusion(request.ask, record);
+    if (form === '.json') return jsonAnswer(certificateJson(site, record, await reading));
+    if (form === '.pdf') return makePdf({ record, inclusion: await reading }, request.chargeCpu);
+    const [check, inclusion] = await Promise.all([checkOnNetwork(site, request.ask, record), reading]);
+    return certificatePage(site, record, check, inclusion);
   };
 }
 

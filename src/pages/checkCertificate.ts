@@ -10,6 +10,14 @@ import {
   type CertificateRecord,
   type NetworkCheck,
 } from './certificateRecord.ts';
+import {
+  differencesOf,
+  originOf,
+  readInclusion,
+  readProof,
+  type Inclusion,
+  type InclusionProof,
+} from './inclusion.ts';
 import { publicId } from './records.ts';
 import { search } from './search.ts';
 import type { Site } from './site.ts';
@@ -30,7 +38,13 @@ export interface Checked {
 /** What was pasted: a text to look for, or a file whose facts are to be compared. */
 export type AskedCertificate =
   | { kind: 'TEXT'; text: string }
-  | { kind: 'FILE'; id: string; networkId: unknown; facts: Record<string, unknown> }
+  | {
+      kind: 'FILE';
+      id: string;
+      networkId: unknown;
+      facts: Record<string, unknown>;
+      proof: InclusionProof | null;
+    }
   | { kind: 'NONE'; because: string };
 
 export function askedCertificate(given: string): AskedCertificate {
@@ -49,6 +63,7 @@ export function askedCertificate(given: string): AskedCertificate {
     id: `${String(facts['tokenAddress'])}-${String(facts['index'])}`,
     networkId: isObject(network) ? network['networkId'] : undefined,
     facts,
+    proof: readProof(file['inclusionProof']),
   };
 }
 
@@ -61,6 +76,9 @@ export async function checkCertificate(site: Site, ask: Ask, asked: AskedCertifi
   if (record === null) return { record, steps };
   if (asked.kind === 'FILE') steps.push(sameFacts(asked.facts, record));
   steps.push(onNetwork(site, await checkOnNetwork(site, ask, record)));
+  const proof = asked.kind === 'FILE' ? asked.proof : null;
+  const inclusion: Inclusion = proof ? { outcome: 'PROVED', proof } : await readInclusion(ask, record);
+  steps.push(inLog(site, record, inclusion));
   return { record, steps };
 }
 
@@ -144,6 +162,36 @@ function onNetwork({ network }: Site, check: NetworkCheck): Step {
         `${network.name} did not answer within three seconds. Try again in a minute.`,
       );
   }
+}
+
+const BROKEN_PROOFS = {
+  NO_CHECKPOINT: 'What the proof has is no signed head of a log.',
+  NOT_SIGNED: 'The head in the proof is not signed with the key of this registry’s log.',
+  NOT_INCLUDED: 'The hashes of the proof do not lead from this retirement to the signed root.',
+} as const;
+
+function inLog(site: Site, record: CertificateRecord, inclusion: Inclusion): Step {
+  const question = 'Is it in the public log, under a signed head?';
+  if (inclusion.outcome === 'NOT_YET')
+    return step(
+      question,
+      'OPEN',
+      'It is not in the log yet, which is a few seconds behind. Try again in a moment.',
+    );
+  if (inclusion.outcome === 'NO_ANSWER')
+    return step(question, 'OPEN', 'The log could not be read. Try again in a minute.');
+  const { proof } = inclusion;
+  const others = differencesOf(proof.entry, record);
+  if (others.length > 0) {
+    return step(question, 'FAILED', `The proof is of another entry: it differs in ${others.join(', ')}.`);
+  }
+  const problem = site.checkInclusion(proof);
+  if (problem !== null) return step(question, 'FAILED', BROKEN_PROOFS[problem]);
+  return step(
+    question,
+    'PASSED',
+    `The proof leads from leaf ${proof.leafIndex} to the root of ${proof.leafCount} leaves, which the log ${shown(originOf(proof), 200)} has signed.`,
+  );
 }
 
 function step(question: string, outcome: Step['outcome'], explanation: string): Step {

@@ -4,7 +4,7 @@
  */
 import type { Child } from 'hono/jsx';
 import type { PageAnswer } from '../http/server/pages.ts';
-import { assetPath } from './assets.ts';
+import { assetPath, type Script } from './assets.ts';
 import { rendered } from './render.ts';
 import { absolute, type Site } from './site.ts';
 
@@ -26,7 +26,7 @@ export interface PageHead {
   description: string;
   /** The one address of the page, from the root. */
   path: string;
-  script?: 'live.js' | 'verify.js';
+  script?: Script;
   /** In the navigation. */
   section?: 'registry' | 'projects' | 'verify';
   /** Not for search engines: results of a search, forms, errors. */
@@ -58,7 +58,7 @@ export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 
         <link rel="canonical" href={absolute(site, head.path)} />
         <link rel="stylesheet" href={assetPath('site.css')} />
         <link rel="icon" href={assetPath('icon.svg')} type="image/svg+xml" />
-        {head.script === undefined ? null : <script src={assetPath(head.script)} defer></script>}
+        {head.script === undefined ? null : <script type="module" src={assetPath(head.script)}></script>}
       </head>
       <body>
         <a class="skip" href="#content">

@@ -25,6 +25,7 @@ export interface Overview extends Totals {
   weeks: Week[];
   countryCodes: string[];
   vintageYears: number[];
+  projectTypes: string[];
 }
 
 const QUERY = `query RegistryOverview($from: UnixTime!) {
@@ -32,6 +33,7 @@ const QUERY = `query RegistryOverview($from: UnixTime!) {
   countries: retirementTotals(groupBy: COUNTRY, first: 100) { nodes { countryCode } }
   days: retirementTotals(groupBy: DAY, first: 100, filter: { from: $from }) { nodes { day tonnes retirementCount } }
   projects(first: 1, filter: { states: [OPEN] }) { totalCount }
+  projectTypes
 }`;
 
 interface Answer {
@@ -39,6 +41,7 @@ interface Answer {
   countries: { nodes: { countryCode: string }[] };
   days: { nodes: (Totals & { day: string })[] };
   projects: { totalCount: number };
+  projectTypes: string[];
 }
 
 export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
@@ -60,7 +63,9 @@ export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
 
 async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
   const mondays = lastMondays(nowMs);
-  const { vintages, countries, days, projects } = await askFor<Answer>(ask, QUERY, { from: mondays[0] });
+  const { vintages, countries, days, projects, projectTypes } = await askFor<Answer>(ask, QUERY, {
+    from: mondays[0],
+  });
   return {
     ...addUp(vintages.nodes),
     projects: projects.totalCount,
@@ -69,6 +74,7 @@ async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {
       ...addUp(days.nodes.filter(({ day }) => day >= dayOf(monday) && day < dayOf(monday + 7 * DAY_SECONDS))),
     })),
     countryCodes: countries.nodes.map(({ countryCode }) => countryCode).sort(),
+    projectTypes,
     vintageYears: vintages.nodes.map(({ vintageYear }) => vintageYear).sort((a, b) => b - a),
   };
 }

@@ -7,6 +7,7 @@
  *   /beneficiaries/:name         all retirements of one; .csv
  *   /receipts/:token             a warehouse receipt
  *   /verify                      checks a certificate
+ *   /console                     the operator's console, a frame without data
  *   /assets/…                    styles and scripts
  */
 import type { PageAnswer, PageRequest, PublicPages } from '../http/server/pages.ts';
@@ -14,6 +15,7 @@ import { DomainError } from '../lib/errors.ts';
 import { assetAt } from './assets.ts';
 import { beneficiaryCsv, beneficiaryPage } from './beneficiary.tsx';
 import { certificateRoutes } from './certificateRoutes.ts';
+import { consolePage } from './console.tsx';
 import { errorPage } from './errorPage.tsx';
 import { homePage } from './home.tsx';
 import { createOverview } from './overview.ts';
@@ -37,6 +39,7 @@ export function createPages(site: Site): PublicPages {
     [/^\/beneficiaries\/([^/]+)$/, (request, name = '') => beneficiaryPage(site, request, name)],
     [/^\/receipts\/([^/]+)$/, (request, token = '') => receiptPage(site, request, token)],
     [/^\/verify$/, (request) => verifyPage(site, request)],
+    [/^\/console$/, async () => consolePage(site)],
     [/^\/assets\/(.+)$/, async ({ path }) => assetAt(path) ?? noPage()],
   ];
   const find = (path: string) => routes.find(([pattern]) => pattern.test(path));

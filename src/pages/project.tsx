@@ -8,6 +8,7 @@ import { askOrNull } from './ask.ts';
 import { htmlAnswer, redirect } from './layout.tsx';
 import { Facts } from './parts/facts.tsx';
 import { OlderLink, RecordList } from './parts/recordList.tsx';
+import { Place } from './parts/place.tsx';
 import { Code, Foreign, Moment, ShortCode } from './parts/shownText.tsx';
 import { TonnesPicture } from './parts/tonnesPicture.tsx';
 import { LISTED_RECORD, projectPath, type RecordPage } from './records.ts';
@@ -89,8 +90,7 @@ export async function projectPage(site: Site, request: PageRequest, assetId: str
         <Foreign text={project.assetId} max={200} />
       </h1>
       <p class="intro">
-        <Foreign text={project.projectType} /> in <Foreign text={project.projectLocation} />,{' '}
-        {countryName(project.countryCode)}. Vintage {project.vintageYear}.
+        <Foreign text={project.projectType} /> in <Place project={project} />. Vintage {project.vintageYear}.
       </p>
       <TonnesPicture books={project.books} />
       <section>

@@ -8,10 +8,11 @@ import { htmlAnswer } from './layout.tsx';
 import type { Overview } from './overview.ts';
 import { Filters } from './parts/filters.tsx';
 import { hrefOf } from './parts/recordList.tsx';
+import { Place } from './parts/place.tsx';
 import { Foreign } from './parts/shownText.tsx';
 import { projectPath } from './records.ts';
 import type { Site } from './site.ts';
-import { countryName, grouped } from './text.ts';
+import { grouped } from './text.ts';
 
 const PAGE_SIZE = 25;
 
@@ -46,7 +47,6 @@ export async function projectsPage(
   const { query, ask } = request;
   const variables = { after: query.get('after'), filter: filterIn(query) };
   const page = (await askOrNull<{ projects: ProjectPage }>(ask, LIST, variables))?.projects ?? EMPTY_PAGE;
-  const types = page.nodes.map(({ projectType }) => projectType).sort();
   const countries = [...overview.countryCodes, ...page.nodes.map(({ countryCode }) => countryCode)].sort();
   return htmlAnswer(
     site,
@@ -63,7 +63,11 @@ export async function projectsPage(
       <Filters
         action="/projects"
         query={query}
-        choices={{ country: countries, vintage: overview.vintageYears.map(String), type: types }}
+        choices={{
+          country: countries,
+          vintage: overview.vintageYears.map(String),
+          type: overview.projectTypes,
+        }}
       />
       {page.nodes.length === 0 ? (
         <p class="empty">No projects here.</p>
@@ -97,8 +101,7 @@ function ProjectItem({ project }: { project: ListedProject }) {
         </a>
       </p>
       <p class="what">
-        <Foreign text={project.projectType} />, <Foreign text={project.projectLocation} />,{' '}
-        {countryName(project.countryCode)}
+        <Foreign text={project.projectType} />, <Place project={project} />
       </p>
       <p class="when">{`${grouped(project.books.retired)} t retired`}</p>
     </li>

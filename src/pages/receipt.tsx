@@ -8,7 +8,8 @@ import { askOrNull } from './ask.ts';
 import { htmlAnswer, redirect } from './layout.tsx';
 import { Facts } from './parts/facts.tsx';
 import { Code, Foreign, Moment } from './parts/shownText.tsx';
-import type { Site } from './site.ts';
+import { QrCode } from './qrCode.tsx';
+import { absolute, type Site } from './site.ts';
 import { countryName, grouped } from './text.ts';
 
 interface Receipt {
@@ -53,6 +54,7 @@ export async function receiptPage(
   if (!receipt) throw new DomainError('NOT_FOUND', 'There is no warehouse receipt at this address.');
   const path = `/receipts/${receipt.tokenAddress}`;
   if (receipt.tokenAddress !== tokenAddress) return redirect(path);
+  const url = absolute(site, path);
   return htmlAnswer(
     site,
     { title: 'Warehouse receipt', description: 'A warehouse receipt', path, isUnlisted: true },
@@ -68,7 +70,7 @@ export async function receiptPage(
         </h2>
         <p>As this platform knows it now. A pledge is kept by the platform, not by the network.</p>
       </div>
-      <section>
+      <div class="columns">
         <Facts
           facts={[
             ['Grade', <Foreign text={receipt.gradeClassification} />],
@@ -88,7 +90,11 @@ export async function receiptPage(
             ['Token', <Code text={receipt.tokenAddress} />],
           ]}
         />
-      </section>
+        <aside aria-label="This receipt elsewhere">
+          <QrCode text={url} label={`QR code of this receipt's address, ${url}`} />
+          <p class="fine address">{url}</p>
+        </aside>
+      </div>
     </article>,
   );
 }

@@ -2,6 +2,7 @@
  * What every page knows of the server that it belongs to.
  */
 import type { Clock } from '../lib/clock.ts';
+import type { InclusionProof } from './inclusion.ts';
 
 /** A command of the network's own tools, and what it shows. */
 export interface Command {
@@ -16,6 +17,10 @@ export interface Site {
   /** Reads a record without this server; null where others have no node of the network that could be asked. */
   recordCommands:
     ((place: { tokenAddress: string; index: number; txHash: string | null }) => Command[]) | null;
+  /** What is wrong with a proof of inclusion; null when it leads to a head that this installation has signed. */
+  checkInclusion(
+    proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'hashes' | 'checkpoint'>,
+  ): 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'NOT_INCLUDED' | null;
   clock: Clock;
 }
 

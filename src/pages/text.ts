@@ -67,6 +67,23 @@ export function countryName(code: string): string {
   return /^[A-Z]{2}$/.test(code) ? (regions.of(code) ?? code) : code;
 }
 
+/** A location such as "Kasigau, Kenya" names its country already. */
+export function placeOf({
+  projectLocation: location,
+  countryCode,
+}: {
+  projectLocation: string;
+  countryCode: string;
+}): {
+  location: string;
+  country: string | null;
+} {
+  const country = countryName(countryCode);
+  const words = ` ${location.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')} `;
+  const isNamed = words.includes(` ${country.toLowerCase().replaceAll(/[^\p{L}\p{N}]+/gu, ' ')} `);
+  return { location, country: isNamed ? null : country };
+}
+
 /** `0x12345678…9abc`: for lists. Certificates show the whole. */
 export function shortened(hash: string): string {
   return hash.length <= 20 ? hash : `${hash.slice(0, 10)}…${hash.slice(-6)}`;

@@ -139,7 +139,7 @@ async function readKnown(
   const rows = await db.execute<{ index: number } & Omit<KnownRecord, 'isClaimed'>>(sql`
     WITH claims AS (
       SELECT record_index, jsonb_build_object('id', id, 'state', state, 'amount', (amount_tonnes * 10::numeric ^ 18)::numeric(78, 0)::text,
-        'retiredBy', (SELECT custody_address FROM installation), 'beneficiary', beneficiary, 'note', note) AS claim
+        'retiredBy', (SELECT custody_address FROM installation WHERE singleton), 'beneficiary', beneficiary, 'note', note) AS claim
       FROM retirements WHERE project_id = ${id} AND record_index >= ${from} AND record_index < ${from + length}
       UNION ALL
       SELECT record_index, jsonb_build_object('id', id, 'state', 'RETIRED', 'amount', call -> 'amount' ->> '$integer',

@@ -11,6 +11,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
+import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
 
 export interface Position {
   /** Of the PostgreSQL cluster that counts the transactions: a copy made by pg_restore counts others. */
@@ -163,7 +164,7 @@ const CHANGED_SUBJECTS: readonly string[] = [
   'SELECT id FROM changed_receipt_pledges',
   'SELECT id FROM changed_off_ramp_sessions',
   'SELECT s.id FROM changed_manual_ramp_sessions m JOIN off_ramp_sessions s ON s.id::text = m.reference',
-  `SELECT id FROM off_ramp_sessions WHERE state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED')`,
+  `SELECT id FROM off_ramp_sessions WHERE state IN (${OPEN_OFF_RAMP_STATES.map((state) => `'${state}'`).join(', ')})`,
   'SELECT session_id FROM changed_off_ramp_provider_statuses',
   'SELECT session_id FROM changed_off_ramp_reviews',
   'SELECT id FROM changed_holder_acts',

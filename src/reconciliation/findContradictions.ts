@@ -13,6 +13,7 @@ import { HISTORY_CONTRADICTIONS } from './contradictions/history.ts';
 import { HOLDER_CONTRADICTIONS } from './contradictions/holders.ts';
 import { POSTING_CONTRADICTIONS } from './contradictions/postings.ts';
 import { RETIREMENT_CONTRADICTIONS } from './contradictions/retirements.ts';
+import { ROW_CONTRADICTIONS } from './contradictions/rows.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
 import { collectChanges, makeExcerpt, type ChangedSubjects, type Position } from './excerpt.ts';
@@ -26,7 +27,7 @@ const QUERY_TIMEOUT_MS = 30 * 60_000;
 /** Of a sort or a hash table; the tables have many rows, and one reconciliation runs at a time. */
 const WORK_MEMORY = '64MB';
 
-const CONTRADICTIONS: readonly Contradiction[] = [
+export const CONTRADICTIONS: readonly Contradiction[] = [
   ...BOOKS_CONTRADICTIONS,
   ...POSTING_CONTRADICTIONS,
   ...RETIREMENT_CONTRADICTIONS,
@@ -37,6 +38,7 @@ const CONTRADICTIONS: readonly Contradiction[] = [
   ...OFF_RAMP_CONTRADICTIONS,
   ...HISTORY_CONTRADICTIONS,
   ...TRANSPARENCY_CONTRADICTIONS,
+  ...ROW_CONTRADICTIONS,
 ];
 
 /** Every contradiction in the database, at one moment. */
@@ -57,13 +59,14 @@ export interface ChangedContradictions {
  * @returns null when the position tells nothing about this database, or too much has changed
  */
 export async function findChangedContradictions(
-  db: Db,
+  db: Pick<Db, 'transaction'>,
   position: Position,
+  contradictions: readonly Contradiction[] = CONTRADICTIONS,
 ): Promise<ChangedContradictions | null> {
   // Writes temporary tables alone.
   return inOneMoment(db, 'read write', async (tx) => {
     if (!(await collectChanges(tx, position))) return null;
-    const onWholeTables = CONTRADICTIONS.flatMap(({ invariant, query, incremental = 'EXCERPT' }) =>
+    const onWholeTables = contradictions.flatMap(({ invariant, query, incremental = 'EXCERPT' }) =>
       incremental === 'EXCERPT'
         ? []
         : [{ invariant, query: incremental === 'WHOLE' ? query : incremental.query }],
@@ -71,14 +74,14 @@ export async function findChangedContradictions(
     const findings = await ask(tx, onWholeTables);
     const changed = await makeExcerpt(tx);
     if (changed === null) return null;
-    const onExcerpt = CONTRADICTIONS.filter(({ incremental = 'EXCERPT' }) => incremental === 'EXCERPT');
+    const onExcerpt = contradictions.filter(({ incremental = 'EXCERPT' }) => incremental === 'EXCERPT');
     findings.push(...(await ask(tx, onExcerpt)));
     return { findings, changed };
   });
 }
 
 function inOneMoment<T>(
-  db: Db,
+  db: Pick<Db, 'transaction'>,
   accessMode: 'read only' | 'read write',
   work: (tx: Tx) => Promise<T>,
 ): Promise<T> {

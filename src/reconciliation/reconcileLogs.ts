@@ -18,7 +18,7 @@ import {
   widthOf,
   type Tile,
 } from '../transparency/merkle.ts';
-import { readHead } from '../transparency/publishedLogs.ts';
+import { readHead } from '../transparency/inclusion.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Position } from './excerpt.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
@@ -117,8 +117,10 @@ async function examine(
     const page = await readCheckpoints(tx, log, after);
     const last = page.at(-1);
     if (last === undefined) break;
-    for (const { size, checkpoint } of page)
-      await holdAgainst(parseCheckpoint(checkpoint), `the checkpoint at ${size}`);
+    for (const { size, checkpoint } of page) {
+      const kept = parseCheckpoint(checkpoint);
+      await holdAgainst(kept?.size === size ? kept : null, `the checkpoint at ${size}`);
+    }
     after = last.size;
   }
   messages.push(...(await examineTiles(tx, log, head.size, position)));

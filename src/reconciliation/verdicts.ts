@@ -19,6 +19,7 @@ export const INVARIANTS = {
   I13: 'An off-ramp session is what its deposit, its quote and its provider say.',
   I14: 'Keys and the audit log are complete.',
   I15: 'The transparency logs have what is committed, and only grew since each of their signed heads.',
+  I16: 'Each row keeps the rules of its table.',
 } as const;
 
 export type Invariant = keyof typeof INVARIANTS;

@@ -1,75 +1,15 @@
 /**
- * The whole contract: gathers every file that registers a part of it.
+ * The whole contract. Each file of a business's folder registers its part when it is loaded, so that a new file is in the schema
+ * without being named here.
  */
-import './operations/advanceNetworkClock.ts';
-import './access/apiKey.ts';
-import './access/auditEntries.ts';
-import './carbon/buyerAccount.ts';
-import './warehouse/cancelCashOut.ts';
-import './warehouse/cashOut.ts';
-import './warehouse/offRampSession.ts';
-import './warehouse/offRampSessions.ts';
-import './warehouse/offRampSessionUpdated.ts';
-import './approvals/approvalRequest.ts';
-import './approvals/grantApproval.ts';
-import './approvals/withdrawApproval.ts';
-import './access/createApiKey.ts';
-import './access/viewer.ts';
-import './carbon/crossLinks.ts';
-import './carbon/statementReference.ts';
-import './warehouse/createDeposit.ts';
-import './carbon/createProject.ts';
-import './carbon/creditTransfer.ts';
-import './operations/deployRampSettlement.ts';
-import './warehouse/expireReceipts.ts';
-import './warehouse/expiryRuns.ts';
-import './wallets/holderAct.ts';
-import './operations/ledgerNetwork.ts';
-import './warehouse/offRampQuote.ts';
+import { readdirSync } from 'node:fs';
 import { builder } from './core/builder.ts';
-import './wallets/prepareCashOutDeposit.ts';
-import './wallets/prepareRetirement.ts';
-import './carbon/project.ts';
-import './carbon/projects.ts';
-import './carbon/projectUpdated.ts';
-import './carbon/purchase.ts';
-import './warehouse/issuanceCap.ts';
-import './warehouse/pledgeReceipt.ts';
-import './warehouse/publicReceipt.ts';
-import './warehouse/receipt.ts';
-import './warehouse/receipts.ts';
-import './warehouse/receiptUpdated.ts';
-import './operations/invariants.ts';
-import './operations/reconciliation.ts';
-import './carbon/registry.ts';
-import './operations/resolveReview.ts';
-import './operations/resumeSigning.ts';
-import './operations/resolveSessionReview.ts';
-import './carbon/retire.ts';
-import './carbon/retirement.ts';
-import './carbon/recordOnNetwork.ts';
-import './carbon/retirementBySerial.ts';
-import './carbon/retirementRecordsByTransaction.ts';
-import './carbon/retirementFeed.ts';
-import './carbon/retirementRecords.ts';
-import './carbon/retirementTotals.ts';
-import './carbon/retirementUpdated.ts';
-import './carbon/retirementPurpose.ts';
-import './carbon/retirements.ts';
-import './carbon/purchases.ts';
-import './carbon/statement.ts';
-import './carbon/statementDetails.ts';
-import './access/revokeApiKey.ts';
-import './access/revokeTokens.ts';
-import './access/tokenRevocations.ts';
-import './warehouse/setIssuanceCap.ts';
-import './operations/setManualSessionStatus.ts';
-import './carbon/setProjectPrice.ts';
-import './operations/submission.ts';
-import './operations/submissionSubject.ts';
-import './wallets/submitSigned.ts';
-import './carbon/transferCredits.ts';
-import './operations/transparencyLogs.ts';
-import './operations/watchRetirements.ts';
+
+const BUSINESSES = ['access', 'approvals', 'carbon', 'operations', 'wallets', 'warehouse'];
+
+for (const business of BUSINESSES) {
+  const files = readdirSync(new URL(business, import.meta.url)).filter((name) => name.endsWith('.ts'));
+  await Promise.all(files.map((file) => import(/* @vite-ignore */ `./${business}/${file}`)));
+}
 
 export const schema = builder.toSchema();

@@ -25,6 +25,7 @@ import { schema } from '../schema/index.ts';
 import { createDeliverySpool } from '../webhooks/deliverySpool.ts';
 import { createPayoutHook } from '../webhooks/payoutSettled.ts';
 import { createRetirementsHook, handleDelivery } from '../webhooks/retirementsHook.ts';
+import { createInclusionCheck } from '../transparency/inclusion.ts';
 import { createPublishedLogs } from '../transparency/publishedLogs.ts';
 import { TooLate, within } from '../lib/within.ts';
 
@@ -38,6 +39,7 @@ export interface AppOptions extends ComposeOptions {
   introspection?: boolean;
   /** Who reads /metrics without a token: private addresses unless given. */
   metricsAccess?: MetricsPage['access'];
+  metricsToken?: MetricsPage['token'];
   /** How others read a record from a node of theirs; they can't unless given. */
   recordCommands?: RecordCommands | null;
   /** Which documents clients may run; any unless given. */
@@ -91,7 +93,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     documents: options.documents,
     allowedOrigins: options.allowedOrigins,
     graphiql: options.graphiql,
-    pages: createPages(siteOf(options, clock)),
+    pages: createPages(siteOf(options, dependencies, clock)),
     hooks: {
       retirements: createRetirementsHook(dependencies, { signatureHeaders: options.signatureHeaders, spool }),
       payoutSettled: createPayoutHook(dependencies),
@@ -102,6 +104,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
       network: options.network,
       findBroken: () => findBroken(options.handle.db),
       readOpenWork: openWork,
+      publicReads: dependencies.publicReads,
     }),
     metrics: metricsPage(options, metrics, () => server.load()),
     observeOperation: metrics.observeOperation,
@@ -137,18 +140,23 @@ export async function buildApp(options: AppOptions): Promise<App> {
 }
 
 function metricsPage(
-  { metricsAccess: access = 'private' }: AppOptions,
+  { metricsAccess: access = 'private', metricsToken: token }: AppOptions,
   { contentType, read }: Metrics,
   load: () => Parameters<Metrics['read']>[0],
 ): MetricsPage {
-  return { access, contentType, read: () => read(load()) };
+  return { access, token, contentType, read: () => read(load()) };
 }
 
-function siteOf({ publicUrl, network: { name, networkId }, recordCommands }: AppOptions, clock: Clock): Site {
+function siteOf(
+  { publicUrl, network: { name, networkId }, recordCommands }: AppOptions,
+  { logs }: Pick<Dependencies, 'logs'>,
+  clock: Clock,
+): Site {
   return {
     publicUrl,
     network: { name, networkId },
     recordCommands: recordCommands ? (place) => recordCommands(place, networkId) : null,
+    checkInclusion: createInclusionCheck(logs.key),
     clock,
   };
 }

@@ -8,6 +8,7 @@ import { createIdSource, systemClock, type Clock } from '../lib/clock.ts';
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
 import type { DatabaseHandle, Db } from '../db/connection.ts';
 import { openChangeSignal } from '../db/changeSignal.ts';
+import { readPrimary, type PublicReads } from '../db/publicReads.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
 import { redateRecords } from '../feed/redateRecords.ts';
@@ -41,6 +42,8 @@ import { createEffects } from './effects.ts';
 
 export interface ComposeOptions {
   handle: DatabaseHandle;
+  /** Where public lists are read; from the same database unless given. Closed by the caller. */
+  publicReads?: PublicReads;
   network: LedgerNetwork;
   /** Of a network for development; left out on a real one. */
   clockControl?: ClockControl;
@@ -150,9 +153,10 @@ function openLogs({ handle, appSecret, publicUrl, logOrigin }: ComposeOptions): 
 async function composeDependencies(options: ComposeOptions): Promise<Dependencies> {
   const { handle, network, log, clock = systemClock, random = randomBytes } = options;
   const { db } = handle;
+  const publicReads = options.publicReads ?? readPrimary(db);
   const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
-  const ids = createIdSource(clock, random);
+  const ids = createIdSource(clock, options.random);
   const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
   const tokenRevocations = await openTokenRevocations({
     db,
@@ -185,6 +189,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   };
   return {
     db,
+    publicReads,
     books: createBooks({ handle, clock, ids }),
     network,
     clockControl: options.clockControl ?? null,
@@ -196,7 +201,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     tokenRevocations,
     feed,
     healer,
-    follower: createFeedFollower({ db, feedSignal, log }),
+    follower: createFeedFollower({ db, publicReads, feedSignal, log }),
     subjectFollower: createSubjectFollower({ db, subjects, log }),
     indexer: openIndexer(options),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),

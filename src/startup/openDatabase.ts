@@ -6,7 +6,10 @@ import type { Config } from '../config/config.ts';
 import { findPowersOverRules } from '../db/applicationRole.ts';
 import { openDatabase, type DatabaseHandle } from '../db/connection.ts';
 import { openEmbeddedPostgres } from '../db/embedded/embeddedPostgres.ts';
+import { readPrimary, readReplicas, type PublicReads } from '../db/publicReads.ts';
 import { migrate, type MigrationSet } from '../db/migrate.ts';
+import { partsOf, serversOf, serverUrlsOf } from '../lib/databaseUrl.ts';
+import type { Logger } from '../lib/logger.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import {
   databaseUnreachable,
@@ -23,6 +26,7 @@ import { TooLate, within } from '../lib/within.ts';
 
 export interface ConfiguredDatabase {
   handle: DatabaseHandle;
+  publicReads: PublicReads;
   /** For people: which database this is, without its password. */
   description: string;
   /** For operators: its role could switch off the database's rules. Null when it can't, or when that is accepted. */
@@ -39,12 +43,14 @@ interface OpenDatabaseOptions {
   asItIs?: boolean;
   /** Told what is about to be done that may take seconds. */
   onProgress?: (message: string) => void;
+  /** For a server, which also reads from replicas; commands read from the primary alone. */
+  log?: Pick<Logger, 'info' | 'warn'>;
 }
 
 /** @throws StartupError */
 export async function openConfiguredDatabase(
   config: Config,
-  { asItIs = false, onProgress = () => {} }: OpenDatabaseOptions = {},
+  { asItIs = false, onProgress = () => {}, log }: OpenDatabaseOptions = {},
 ): Promise<ConfiguredDatabase> {
   const embedded =
     config.databasePassword === null
@@ -82,15 +88,45 @@ export async function openConfiguredDatabase(
     await stop();
     throw error;
   }
-  const { host, pathname } = new URL(url);
+  const publicReads = openPublicReads(handle, config, log);
+  const servers = serversOf(url);
   return {
     handle,
     description: embedded
-      ? `embedded PostgreSQL at ${host}, in ${config.DATA_DIR}${embedded.attached ? ' (was running already)' : ''}`
-      : `PostgreSQL ${pathname.slice(1)} at ${host}`,
+      ? `embedded PostgreSQL at ${servers}, in ${config.DATA_DIR}${embedded.attached ? ' (was running already)' : ''}`
+      : `PostgreSQL ${partsOf(url).database} at ${servers}`,
     roleWarning,
-    stop,
+    publicReads,
+    async stop() {
+      await publicReads.close();
+      await stop();
+    },
   };
+}
+
+/** A read that a replica does not answer in this time is done on the primary. */
+const REPLICA_ANSWER_TIMEOUT_MS = 5_000;
+
+function openPublicReads(
+  handle: DatabaseHandle,
+  {
+    DATABASE_READ_URL: readUrl,
+    DATABASE_READ_MAX_LAG_SECONDS: seconds,
+    DATABASE_POOL_SIZE: poolSize,
+  }: Config,
+  log: OpenDatabaseOptions['log'],
+): PublicReads {
+  if (readUrl === undefined || log === undefined) return readPrimary(handle.db);
+  const replicas = serverUrlsOf(readUrl).map((url) => ({
+    name: serversOf(url),
+    handle: openDatabase({
+      url,
+      poolSize,
+      applicationName: APPLICATION_NAME,
+      answerTimeoutMs: REPLICA_ANSWER_TIMEOUT_MS,
+    }),
+  }));
+  return readReplicas({ primary: handle, replicas, maxLagMs: seconds * 1000, log });
 }
 
 /**

@@ -3,7 +3,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
-import { buildApp, type App } from './app.ts';
+import { buildApp, type App, type AppOptions } from './app.ts';
 import { systemClock } from '../lib/clock.ts';
 import type { Config } from '../config/config.ts';
 import { signDevelopmentToken } from './developmentTokens.ts';
@@ -20,7 +20,8 @@ import { openConfiguredDatabase, type ConfiguredDatabase } from './openDatabase.
 import { openConfiguredNetwork } from './openNetwork.ts';
 import { isLoopback } from '../lib/privateHost.ts';
 import type { Stops } from './runProcess.ts';
-import { isWatching, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
+import { findRegistration, watchRetirements } from '../resolvers/operations/watchRetirements.ts';
+import { ROLES } from '../identity/roles.ts';
 import { GRAPHIQL_EXAMPLES } from '../schema/examples.ts';
 import { schema } from '../schema/index.ts';
 import { warehouseOptionsOf } from './warehouseOptions.ts';
@@ -35,6 +36,8 @@ interface ServeOptions {
   clockControl?: ClockControl;
   /** Registers with the indexer by itself, as with the embedded one. False by default: it is an act of operators. */
   watchesAtOnce?: boolean;
+  /** For crash tests; the product leaves it out. */
+  checkpoint?: AppOptions['checkpoint'];
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -42,7 +45,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   await checkPort(config.PORT, config.HOST);
   const documents = await documentRules(config, log);
   const onProgress = (message: string) => log.info(message);
-  const database = await openConfiguredDatabase(config, { onProgress });
+  const database = await openConfiguredDatabase(config, { onProgress, log });
   stops.push(database.stop);
   if (database.roleWarning !== null) log.warn(database.roleWarning);
   const opened = await openConfiguredNetwork(config, database.handle, log);
@@ -57,6 +60,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const app = await buildApp({
     recordCommands,
     handle: database.handle,
+    publicReads: database.publicReads,
     network,
     clockControl,
     indexerUrl,
@@ -76,6 +80,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     graphiql: config.GRAPHIQL ? createGraphiqlPage(await graphiqlOptions(config)) : null,
     introspection: config.INTROSPECTION,
     metricsAccess: config.METRICS_ACCESS,
+    metricsToken: config.METRICS_TOKEN,
     documents,
     limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),
@@ -89,6 +94,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     mutationWaitMs: config.MUTATION_WAIT_MS,
     healIntervalMs: config.HEAL_INTERVAL_MS,
     log,
+    ...(options.checkpoint && { checkpoint: options.checkpoint }),
   });
   stops.push(app.stop);
   // Listening comes first: a port that was taken meanwhile should not have let work begin.
@@ -114,7 +120,7 @@ async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: St
 
 /** Without it, the feed would hear of other accounts' retirements only by its own rounds. */
 async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
-  if (await isWatching(dependencies)) return;
+  if ((await findRegistration(dependencies))?.isCurrent) return;
   const { webhookId } = await watchRetirements(dependencies);
   log.info({ webhookId }, 'registered with the indexer');
 }
@@ -131,7 +137,7 @@ async function tellOfMissingDeliveries(
       { healIntervalMs },
       'INDEXER_URL is not set: the feed looks for retirements by others by itself',
     );
-  } else if (!(await isWatching(dependencies))) {
+  } else if (!(await findRegistration(dependencies))?.isCurrent) {
     log.warn(
       { indexer: new URL(indexerUrl).host },
       'the indexer delivers nothing to this address yet: call watchRetirements',
@@ -161,11 +167,15 @@ function originsOf({ ALLOWED_ORIGINS: origins }: Config): '*' | readonly string[
 }
 
 /**
- * GraphiQL comes with an administrator's token on embedded defaults, so that every example works at once. Not
- * when others than this machine could load the page, and with it the token.
+ * GraphiQL comes with the tokens of all roles on embedded defaults, so that every example works at once. Not when others than
+ * this machine could load the page, and with it the tokens.
  */
 async function graphiqlOptions(config: Config) {
-  const isTokenShown = config.hasDevelopmentTokens && isLoopback(config.HOST);
-  const token = isTokenShown ? await signDevelopmentToken(config, 'admin', 'graphiql') : null;
-  return { examples: GRAPHIQL_EXAMPLES, token };
+  const areTokensShown = config.hasDevelopmentTokens && isLoopback(config.HOST);
+  const tokens = await Promise.all(
+    (areTokensShown ? ROLES : []).map(
+      async (role) => [role, await signDevelopmentToken(config, role)] as const,
+    ),
+  );
+  return { examples: GRAPHIQL_EXAMPLES, tokens: Object.fromEntries(tokens) };
 }

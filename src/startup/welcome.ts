@@ -25,7 +25,7 @@ export async function welcome(facts: {
   const lines = [
     '',
     `${pc.bold('GraphQL')}    ${pc.cyan(`${base}${GRAPHQL_PATH}`)}${config.GRAPHIQL ? '  (GraphiQL in a browser)' : ''}`,
-    `${pc.bold('Live feed')}  ${pc.cyan(`${base}/`)}  (clients: graphql-transport-ws or SSE on ${GRAPHQL_PATH})`,
+    `${pc.bold('Registry')}   ${pc.cyan(`${base}/`)}  (public pages; operators sign in at ${base}/console)`,
     `${pc.bold('Database')}   ${database.description}`,
     `${pc.bold('Network')}    ${network.name}, custody ${network.custodyAddress}`,
     `${pc.bold('Indexer')}    ${describeIndexer(config, indexerUrl)}`,
@@ -48,8 +48,8 @@ function nameOf(host: string): string {
 }
 
 /**
- * The demo acts in every role, so it needs the tokens of every role; and it ends half a year later,
- * so it is for networks of one's own.
+ * The demo acts in every role, so it needs the tokens of every role; it issues tokens of its own, and with --expiry ends
+ * half a year later, so it is for networks of one's own.
  */
 function nextSteps(config: Config, graphqlUrl: string, isTimeMovable: boolean): string[] {
   return [

@@ -43,7 +43,39 @@ export const RECORD_LEAF = `('{"amount":' || ${digits('r.amount')} || ',' || ${b
   || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
-/** The transfer t, with the owners of its accounts d and c. Its random id keeps others from guessing what is behind a hash. */
+/** What the transfer t was asked for: the facts of the project x that was issued, of the retirement r or of the credit transfer g. */
+const SUBJECT_OF_TRANSFER = `CASE t.kind
+  WHEN 'issue' THEN ${jsonOf({
+    assetId: text('x.asset_id'),
+    assetKey: text('x.asset_key'),
+    creditType: text('x.credit_type'),
+    verificationBodyRef: text('x.verification_body_ref'),
+    vintageYear: digits('x.vintage_year'),
+    projectLocation: text('x.project_location'),
+    projectType: text('x.project_type'),
+    countryCode: text('x.country_code'),
+    tokenName: text('x.token_name'),
+    tokenAddress: text('x.token_address'),
+    developerId: text('x.developer_id'),
+    createdAt: micros('x.created_at'),
+  })}
+  WHEN 'retirement_hold' THEN ${jsonOf({
+    beneficiary: text('r.beneficiary'),
+    note: text('r.note'),
+    beneficiaryId: text('r.beneficiary_id'),
+    jurisdiction: text('r.jurisdiction'),
+    reason: text('r.reason'),
+    periodFrom: text('r.period_from'),
+    periodUntil: text('r.period_until'),
+    requestedAt: micros('r.requested_at'),
+  })}
+  WHEN 'credit_transfer' THEN ${jsonOf({ memo: text('g.memo'), createdAt: micros('g.created_at') })}
+  ELSE 'null' END`;
+
+/**
+ * The transfer t, with the owners of its accounts d and c, and its subject. Its random id keeps others from guessing what is behind a
+ * hash.
+ */
 export const TRANSFER_LEAF = jsonOf({
   id: text('t.id'),
   projectId: text('t.project_id'),
@@ -61,10 +93,14 @@ export const TRANSFER_LEAF = jsonOf({
   unitPrice: digits('t.unit_price'),
   priceCurrency: text('t.price_currency'),
   createdAt: micros('t.created_at'),
+  subject: SUBJECT_OF_TRANSFER,
 });
 
-/** A left join: a transfer of an account that is missing has a leaf, which is another one. */
-export const OWNERS_OF_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id`;
+/** Left joins: a transfer of an account or for a subject that is missing has a leaf, which is another one. */
+export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
+  LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.reference_id
+  LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.reference_id
+  LEFT JOIN credit_transfers g ON t.kind = 'credit_transfer' AND g.id = t.reference_id`;
 
 const BEGUN_ENTRY: Fields = {
   id: text('e.id'),

@@ -71,8 +71,10 @@ export function originOfUrl(publicUrl: string): string {
   return `${host}${pathname.replace(/\/+$/, '')}/logs`;
 }
 
+type Behind = Record<LogName, boolean> & { checkpoints: Partial<Record<LogName, string>> | null };
+
 async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
-  const [behind] = await db.execute<Record<LogName, boolean>>(sql`
+  const [behind] = await db.execute<Behind>(sql`
     SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
       (SELECT EXISTS (SELECT 1 FROM transfers t WHERE t.written_by >= h.written_by
           AND (t.written_by, t.id) > (h.written_by, h.row_id)
@@ -82,11 +84,11 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
       (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
           WHERE w.entries > coalesce(l.number, 0))
         OR EXISTS (SELECT 1 FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id
-          WHERE e.outcome IS NOT NULL)) AS audit`);
-  const heads = await db.select().from(transparencyHeads);
+          WHERE e.outcome IS NOT NULL)) AS audit,
+      (SELECT json_object_agg(log, checkpoint) FROM transparency_heads) AS checkpoints`);
   return LOG_NAMES.filter((log) => {
-    const head = heads.find((row) => row.log === log);
-    return head === undefined || isToBeRenamed(head, signer) || behind?.[log] !== false;
+    const checkpoint = behind?.checkpoints?.[log];
+    return checkpoint === undefined || isToBeRenamed({ log, checkpoint }, signer) || behind?.[log] !== false;
   });
 }
 
@@ -118,7 +120,7 @@ function originOf(log: LogName, head: Pick<Head, 'checkpoint'> | null, { origin 
   return origin.given === undefined && known ? known : `${origin.given ?? origin.first}/${log}`;
 }
 
-function isToBeRenamed(head: Head, signer: Signer): boolean {
+function isToBeRenamed(head: Pick<Head, 'log' | 'checkpoint'>, signer: Signer): boolean {
   return parseCheckpoint(head.checkpoint)?.origin !== originOf(head.log, head, signer);
 }
 

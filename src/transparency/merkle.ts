@@ -47,6 +47,30 @@ export function inclusionProof(at: HashAt, index: number, size: number): Uint8Ar
   return path.toReversed();
 }
 
+/** The root that a proof leads to: RFC 9162, section 2.1.3.2. Null when it is not of a tree of that size. */
+export function rootOfProof(
+  leaf: Uint8Array,
+  index: number,
+  size: number,
+  path: readonly Uint8Array[],
+): Uint8Array | null {
+  if (!Number.isSafeInteger(index) || index < 0 || index >= size) return null;
+  let hash = leaf;
+  let [node, last] = [index, size - 1];
+  for (const sibling of path) {
+    if (last === 0) return null;
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash(sibling, hash);
+      // A node without a right neighbour is its parent too.
+      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)];
+    } else {
+      hash = nodeHash(hash, sibling);
+    }
+    [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
+  }
+  return last === 0 ? hash : null;
+}
+
 /** The hashes that show that the tree only grew between the sizes: RFC 9162, section 2.1.4.1. */
 export function consistencyProof(at: HashAt, first: number, size: number): Uint8Array[] {
   if (first === 0 || first === size) return [];

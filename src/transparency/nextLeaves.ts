@@ -9,7 +9,7 @@ import {
   BEGUN_ENTRY_LEAF,
   ENDED_ENTRY_LEAF,
   hashOfLeaf,
-  OWNERS_OF_TRANSFER,
+  RELATED_TO_TRANSFER,
   RECORD_LEAF,
   TRANSFER_LEAF,
   type LogName,
@@ -76,7 +76,7 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
         CROSS JOIN LATERAL (SELECT * FROM transfers WHERE written_by >= ${String(from)}::bigint AND written_by < range.end
           AND (written_by, id) > (${String(head.writtenBy ?? 0n)}::bigint, ${head.rowId ?? NO_ID}::uuid)
           AND ${isOfThisCluster(head)} ORDER BY written_by, id LIMIT ${LEAVES_PER_STEP}) AS t
-        ${sql.raw(OWNERS_OF_TRANSFER)}
+        ${sql.raw(RELATED_TO_TRANSFER)}
       )
       SELECT ${sql.raw(aggregated('written_by, id'))}, max(written_by)::text AS last,
         (array_agg(id ORDER BY written_by DESC, id DESC))[1] AS last_id,
@@ -129,7 +129,7 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
         AND NOT EXISTS (SELECT 1 FROM (SELECT unnest(row_ids) AS id FROM transparency_tiles
           WHERE log = 'transfers' AND level = 0) AS logged WHERE logged.id = t.id)
         ORDER BY t.id LIMIT ${LEAVES_PER_STEP}) AS t
-      ${sql.raw(OWNERS_OF_TRANSFER)}
+      ${sql.raw(RELATED_TO_TRANSFER)}
     )
     SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until,
       EXISTS (SELECT 1 FROM transfers t WHERE age(t.xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)) AS undecided

@@ -9,13 +9,13 @@
  *
  * The entries of the other logs are not published: their hashes tell nothing about them.
  */
-import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { LOG_NAMES, transparencyHeads } from '../db/tables/index.ts';
+import { LOG_NAMES } from '../db/tables/index.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
-import { RECORD_LEAF, type LogName } from './leaves.ts';
-import { HASH_BYTES, inclusionProof, TILE_WIDTH } from './merkle.ts';
-import { computeFrom, readTiles } from './tiles.ts';
+import { proveInclusion, readEntries, readHead } from './inclusion.ts';
+import type { LogName } from './leaves.ts';
+import { HASH_BYTES, TILE_WIDTH } from './merkle.ts';
+import { readTiles } from './tiles.ts';
 
 export interface Published {
   body: string | Buffer;
@@ -80,12 +80,10 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
   const head = await readHead(db, 'retirements');
   const first = index * TILE_WIDTH;
   if (head === null || first + width > head.size) return null;
-  const rows = await db.execute<{ data: string }>(sql`
-    SELECT ${sql.raw(RECORD_LEAF)} AS data FROM retirement_records r
-    WHERE r.position > ${first} AND r.position <= ${first + width} ORDER BY r.position`);
-  if (rows.length !== width) return null;
+  const entries = await readEntries(db, first, width);
+  if (entries.length !== width) return null;
   return Buffer.concat(
-    rows.flatMap(({ data }) => {
+    entries.flatMap((data) => {
       const bytes = Buffer.from(data);
       const length = Buffer.alloc(2);
       length.writeUInt16BE(bytes.length);
@@ -95,19 +93,10 @@ async function entriesIn(db: Db, { index, width }: TilePath): Promise<Buffer | n
 }
 
 async function proofOf(db: Db, leaf: number): Promise<string | undefined> {
-  const head = await readHead(db, 'retirements');
-  if (head === null || leaf >= head.size) return undefined;
-  const { size } = head;
-  const hashes = await computeFrom(db, 'retirements', (at) => inclusionProof(at, leaf, size));
-  const lines = ['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes.map(base64)];
-  return `${lines.join('\n')}\n\n${head.checkpoint}`;
-}
-
-const base64 = (bytes: Uint8Array) => Buffer.from(bytes).toString('base64');
-
-export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
-  const [head] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
-  return head ?? null;
+  const proof = await proveInclusion(db, leaf);
+  if (proof === null) return undefined;
+  const hashes = proof.hashes.map((hash) => hash.toString('base64'));
+  return `${['c2sp.org/tlog-proof@v1', `index ${leaf}`, ...hashes].join('\n')}\n\n${proof.checkpoint}`;
 }
 
 /** Under the name that the log has now. */

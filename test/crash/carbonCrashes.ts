@@ -13,25 +13,19 @@ import { retire } from '../../src/resolvers/carbon/retire.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { openProject, projectInput } from '../../devnet/platform.ts';
 import { useInstances, type Instances } from './instances.ts';
-import { SUBMISSION_POINTS } from './order.ts';
+import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
+import { retirement } from '../support/holding.ts';
 
 /** @param counts as how many instances the work goes on */
 export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
   const { instances } = useInstances(ledger);
 
   describe.each(counts)('restarted as %i instances', (count) => {
-    it.each(['request-committed', ...SUBMISSION_POINTS] as const)(
+    it.each(['request-committed', ...CHECKPOINTS] as const)(
       'retires exactly once after a crash at %s',
       async (killAt) => {
         const project = await prepareHolding(instances);
-        const input = {
-          buyerId: 'acme',
-          buyerName: 'Acme Ltd',
-          tokenAddress: project.tokenAddress,
-          amountCO2e: 30n,
-          note: '',
-          idempotencyKey: randomUUID(),
-        };
+        const input = retirement(project.tokenAddress, 30n);
         await instances.crash({ killAt, occurrence: 1, request: { kind: 'retire', input } });
 
         const { dependencies } = await instances.start(count);
@@ -52,7 +46,7 @@ export function describeIssuanceCrashes(ledger: () => TestLedger): void {
 
   describe('between deploy and mint', () => {
     // The first passing of each point belongs to the deploy, the second to the mint.
-    const cases = SUBMISSION_POINTS.flatMap((killAt) => [1, 2].map((occurrence) => ({ killAt, occurrence })));
+    const cases = CHECKPOINTS.flatMap((killAt) => [1, 2].map((occurrence) => ({ killAt, occurrence })));
     it.each([{ killAt: 'request-committed' as const, occurrence: 1 }, ...cases])(
       'issues exactly once after a crash at $killAt ($occurrence)',
       async ({ killAt, occurrence }) => {

@@ -12,7 +12,7 @@ import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receive
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
 import { useInstances } from './instances.ts';
-import { SUBMISSION_POINTS } from './order.ts';
+import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 
 const CLEAN = { findings: [], unsettledReceipts: 0 };
 
@@ -21,10 +21,10 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
   const { instances, database } = useInstances(ledger);
 
   describe('cash-out', () => {
-    const once = ['request-committed', 'ramp-session-opened', ...SUBMISSION_POINTS] as const;
+    const once = ['request-committed', 'ramp-session-opened', ...CHECKPOINTS] as const;
     const cases = [
       ...once.map((killAt) => ({ killAt, occurrence: 1 })),
-      ...SUBMISSION_POINTS.slice(0, calls === 1 ? 0 : undefined).map((killAt) => ({ killAt, occurrence: 2 })),
+      ...CHECKPOINTS.slice(0, calls === 1 ? 0 : undefined).map((killAt) => ({ killAt, occurrence: 2 })),
     ];
     it.each(cases)(
       'opens one session and deposits once after a crash at $killAt ($occurrence)',
@@ -58,7 +58,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
     { status: 'settled', state: 'SETTLED' },
     { status: 'failed', state: 'REFUNDED' },
   ] as const)('a payout that ended as $status', ({ status, state }) => {
-    it.each(SUBMISSION_POINTS)('is resolved once after a crash at %s', async (killAt) => {
+    it.each(CHECKPOINTS)('is resolved once after a crash at %s', async (killAt) => {
       const session = await depositedCashOut(await instances.start(1));
       await instances.stop();
       const { id: offRampSessionId, providerSessionId } = session;
@@ -81,7 +81,7 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
     ({ kind: 'cancelCashOut', offRampSessionId, idempotencyKey: 'cancel' }) as const;
 
   describe('a cancellation', () => {
-    it.each(['request-committed', 'ramp-session-closed', ...SUBMISSION_POINTS] as const)(
+    it.each(['request-committed', 'ramp-session-closed', ...CHECKPOINTS] as const)(
       'gives the deposit back once after a crash at %s',
       async (killAt) => {
         const { id, providerSessionId, tokenAddress } = await depositedCashOut(await instances.start(1));

@@ -12,7 +12,7 @@ import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire, type RetireInput } from '../../src/resolvers/carbon/retire.ts';
 import { openProject } from '../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
-import { startPrivatePostgres, type PrivatePostgres } from '../support/database/privatePostgres.ts';
+import { startPrivatePostgres, type PrivatePostgres } from '../../devnet/privatePostgres.ts';
 
 const RETIREMENTS = 24;
 /** Longer than a restart and the reconnecting after it. */

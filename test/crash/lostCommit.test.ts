@@ -15,9 +15,10 @@ import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts
 import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
-import { startDatabaseProxy, type DatabaseProxy } from '../support/database/databaseProxy.ts';
+import { startDatabaseProxy, type DatabaseProxy } from '../../devnet/databaseProxy.ts';
 import { openProject, projectInput } from '../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
+import { retirement } from '../support/holding.ts';
 
 /** postgres.js may leave what it was asked at a bad moment without an answer: given up then. The product waits 10 s. */
 const ANSWER_TIMEOUT_MS = 3_000;
@@ -76,14 +77,7 @@ const purchaseInput = (project: TokenizedProject, idempotencyKey: string) => ({
   idempotencyKey,
 });
 
-const retireInput = (project: TokenizedProject) => ({
-  buyerId: 'acme',
-  buyerName: 'Acme Ltd',
-  tokenAddress: project.tokenAddress,
-  amountCO2e: 30n,
-  note: '',
-  idempotencyKey: randomUUID(),
-});
+const retireInput = (project: TokenizedProject) => retirement(project.tokenAddress, 30n);
 
 async function expectOneBurn(project: TokenizedProject): Promise<void> {
   const { network } = platform.dependencies;

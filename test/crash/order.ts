@@ -55,16 +55,6 @@ export const secondPerson = {
   issuedAt: null,
 } as const satisfies Caller;
 
-/** The points that every network call passes, in their order. */
-export const SUBMISSION_POINTS = [
-  'attempt-signed',
-  'attempt-committed',
-  'broadcast-sent',
-  'outcome-known',
-  'settlement-uncommitted',
-  'settlement-committed',
-] as const;
-
 const TAG = '$bigint';
 
 export function encodeOrder(order: InstanceOrder): string {

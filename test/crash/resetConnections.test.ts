@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { openDatabase } from '../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
-import { startDatabaseProxy, type DatabaseProxy } from '../support/database/databaseProxy.ts';
+import { startDatabaseProxy, type DatabaseProxy } from '../../devnet/databaseProxy.ts';
 
 let database: TestDatabase;
 let proxy: DatabaseProxy;

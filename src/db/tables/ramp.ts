@@ -24,11 +24,8 @@ export const rampStatus = pgEnum('ramp_status', ['pending', 'processing', 'settl
 export const offRampDepositor = pgEnum('off_ramp_depositor', ['CUSTODY', 'HOLDER']);
 export const payoutAccountType = pgEnum('payout_account_type', ['MOBILE_MONEY', 'BANK']);
 
-/**
- * Which event leads from which state to which: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/.
- * AWAITING_SIGNATURE is of a holder's cash-outs alone.
- */
-export const offRampState = pgEnum('off_ramp_state', [
+/** States that end by themselves or by a decision. AWAITING_SIGNATURE is of a holder's cash-outs alone. */
+export const OPEN_OFF_RAMP_STATES = [
   'OPENING',
   'AWAITING_SIGNATURE',
   'DEPOSITING',
@@ -36,11 +33,11 @@ export const offRampState = pgEnum('off_ramp_state', [
   'CONFIRMING',
   'REFUNDING',
   'CLOSING',
-  'SETTLED',
-  'REFUNDED',
-  'REFUSED',
   'NEEDS_REVIEW',
-]);
+] as const;
+export const ENDED_OFF_RAMP_STATES = ['SETTLED', 'REFUNDED', 'REFUSED'] as const;
+/** Which event leads from which state to which: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
+export const offRampState = pgEnum('off_ramp_state', [...OPEN_OFF_RAMP_STATES, ...ENDED_OFF_RAMP_STATES]);
 /** Where the deposited tokens go: to the treasury, or back to the depositor. Decided once. */
 export const offRampResolution = pgEnum('off_ramp_resolution', ['SETTLE', 'REFUND']);
 

@@ -12,7 +12,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { TrustedDocuments } from './trustedDocuments.ts';
 
 /** What a request says about its document. Nothing of it is checked yet. */
-interface DocumentParams {
+export interface DocumentParams {
   query?: unknown;
   /** Of trusted documents: the id in the document's file. */
   documentId?: unknown;

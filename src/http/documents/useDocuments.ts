@@ -4,13 +4,18 @@
 import type { Plugin } from 'graphql-yoga';
 import type { TransportContext } from '../graphql/transportContext.ts';
 import type { DocumentSource } from './documentSource.ts';
+import type { TakeDocument } from './documentTurns.ts';
 
-export function useDocuments(source: DocumentSource): Plugin<object, TransportContext> {
+export function useDocuments(
+  source: Pick<DocumentSource, 'keep'>,
+  takeDocument: TakeDocument,
+): Plugin<object, TransportContext> {
   return {
-    onParams({ params, setParams, context, request }) {
+    async onParams({ params, setParams, context, request }) {
       // What is no object is refused by the pipeline.
       if (typeof params !== 'object' || params === null) return;
-      const document = source.documentOf({ ...idInAddress(request), ...params });
+      const asked = { ...idInAddress(request), ...params };
+      const document = await takeDocument(asked, context.remoteAddress);
       if (document === null) return;
       const { documentId: _documentId, ...others } = params as typeof params & { documentId?: unknown };
       setParams({ ...others, query: document.text });

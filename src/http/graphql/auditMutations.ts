@@ -25,32 +25,24 @@ export function auditMutations(schema: GraphQLSchema): void {
   if (audited.has(schema)) return;
   audited.add(schema);
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    const { subjects = [], isEntryWithEffect = false } = recordedInputOf(field);
+    const { subjects = [] } = recordedInputOf(field);
     const resolve = (field.resolve ?? defaultFieldResolver) as Resolver;
-    field.resolve = withEntry(resolve, new Set(subjects), isEntryWithEffect);
+    field.resolve = withEntry(resolve, new Set(subjects));
   }
 }
 
-function withEntry(
-  resolve: Resolver,
-  subjectNames: ReadonlySet<string>,
-  isEntryWithEffect: boolean,
-): Resolver {
+function withEntry(resolve: Resolver, subjectNames: ReadonlySet<string>): Resolver {
   return async (parent, args, context, info) => {
     const { requestId, caller, remoteAddress } = context;
     const about = { requestId, caller, remoteAddress, field: info.fieldName };
     const entry = context.audit.open({ ...about, subjectIds: subjectsOfInput(args, subjectNames) });
-    let isAdmitted = false;
-    context.startEntry = async () => {
-      isAdmitted = true;
-      if (isEntryWithEffect) context.entry = entry;
-      else await entry.begin();
-    };
+    const audited = { entry, isAdmitted: false };
+    context.audited = audited;
     let result: unknown;
     try {
       result = await resolve(parent, args, context, info);
     } catch (error) {
-      if (!isAdmitted && hasNoRight(error)) {
+      if (!audited.isAdmitted && hasNoRight(error)) {
         context.audit.countRefused(about, codeOf(error));
         throw error;
       }

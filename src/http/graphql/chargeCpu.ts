@@ -20,7 +20,7 @@ export function useCpuCharge(charge: ChargeCpu): Plugin {
 }
 
 /** The shorter of two: other processes make the one longer, other threads of this process the other. */
-function stopwatch(): () => number {
+export function stopwatch(): () => number {
   const startedMs = performance.now();
   const before = process.cpuUsage();
   return () => {

@@ -5,20 +5,21 @@
  *
  * A refusal is an answer with errors, never an exception: on a websocket that would end the socket.
  */
-import type { DocumentNode, ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
-import { getOperationAST, getVariableValues, Kind, OperationTypeNode } from 'graphql';
+import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
+import { getOperationAST, getVariableValues, OperationTypeNode } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import { DomainError } from '../../lib/errors.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import type { Counters } from '../../limits/counters.ts';
-import { requireModestDocument } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { forgetScopes } from '../../schema/core/auth.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { beginReads, writeReads } from './auditReads.ts';
+import { stopwatch } from './chargeCpu.ts';
 import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -51,16 +52,9 @@ const introspections = createIntrospectionAnswers();
 /** GraphQL's own limit for what it says about one set of variables. */
 const MAX_VARIABLE_ERRORS = 50;
 
-/** For envelop: documents, and subscriptions. */
+/** For envelop: subscriptions. */
 export function useOperationGuard(guard: OperationGuard): Plugin<object, TransportContext> {
-  const modest = new WeakSet<DocumentNode>();
   return {
-    onParse: () => (payload) => {
-      const document: unknown = payload.result;
-      if (!isDocument(document) || modest.has(document)) return;
-      requireModestDocument(document);
-      modest.add(document);
-    },
     onSubscribe: ({ subscribeFn, setSubscribeFn }) => {
       setSubscribeFn((args: ExecutionArgs) =>
         guarded(guard, args, (checked) => subscribe(guard, checked, subscribeFn as Run)),
@@ -113,10 +107,11 @@ async function runWhenAdmitted(
   const size = facts.sizeOf(args.variableValues ?? {});
   context.trace.cost = size.cost;
   facts.requireModest(size, args.variableValues ?? {});
-  const giveBack = await guard.concurrency[isMutation ? 'mutations' : 'queries'].take();
+  const places = guard.concurrency[isMutation ? 'mutations' : 'queries'];
+  const giveBack = await places.take(addressKey(context.remoteAddress));
   try {
     if (!isMutation) beginReads(context);
-    const result = await (isIntrospection(roots) ? introspections.answer(args, run) : run(args));
+    const result = await (isIntrospection(roots) ? introspect(guard, args, run) : run(args));
     if (isStream(result)) return result;
     // Nothing has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
@@ -128,7 +123,16 @@ async function runWhenAdmitted(
     return withCost(result, size.cost, guard.limits.maxCost);
   } finally {
     giveBack();
+    forgetScopes(context);
   }
+}
+
+/** It is computed at once, before the promise is here. */
+function introspect({ rateLimits }: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
+  const elapsed = stopwatch();
+  const answer = introspections.answer(args, run);
+  rateLimits.chargeCpu((args.contextValue as GuardedContext).remoteAddress, elapsed());
+  return answer;
 }
 
 /**
@@ -186,8 +190,4 @@ function withCost(result: ExecutionResult, cost: number, limit: number): Executi
 
 function isStream(result: Result): result is AsyncIterable<ExecutionResult> {
   return Symbol.asyncIterator in result;
-}
-
-function isDocument(value: unknown): value is DocumentNode {
-  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === Kind.DOCUMENT;
 }

@@ -3,15 +3,8 @@
  * directly and websockets through `getEnveloped` (see websocket.ts), so that all follow the same rules.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type {
-  DocumentNode,
-  ExecutionArgs,
-  ExecutionResult,
-  GraphQLError,
-  GraphQLSchema,
-  ValidationRule,
-} from 'graphql';
-import { NoSchemaIntrospectionCustomRule, validate } from 'graphql';
+import type { DocumentNode, ExecutionArgs, ExecutionResult, GraphQLSchema, ValidationRule } from 'graphql';
+import { GraphQLError, NoSchemaIntrospectionCustomRule, validate } from 'graphql';
 import { createYoga } from 'graphql-yoga';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../lib/clock.ts';
@@ -35,6 +28,7 @@ import { createDocumentCache } from './documentCache.ts';
 import { toClientError } from './errors.ts';
 import type { DocumentRules, DocumentSource } from '../documents/documentSource.ts';
 import { ANY_DOCUMENT, createDocumentSource } from '../documents/documentSource.ts';
+import { createDocumentTurns, type TakeDocument } from '../documents/documentTurns.ts';
 import { useDocuments } from '../documents/useDocuments.ts';
 import type { Gate } from '../server/gate.ts';
 import { createGate, useGate } from '../server/gate.ts';
@@ -91,7 +85,8 @@ export interface Enveloped {
 
 export interface Pipeline {
   gate: Gate;
-  documents: DocumentSource;
+  /** For other transports: which document a request runs, once it may be parsed. */
+  takeDocument: TakeDocument;
   /** The short way of the requests that most clients send; what it leaves is for `handle`. */
   post: DirectPost;
   /** For the server's own pages: the same limits, errors and log as clients have. */
@@ -112,6 +107,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const operationLog = createOperationLog(log, options.clock, options.observeOperation);
   const operations = createOperations({ guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
+  const { caches, takeDocument } = createParsing(documents, options.rateLimits);
   const known = createKnownDocuments();
   const gate = createGate(options.rateLimits, options.verifyToken);
   priceFields(schema);
@@ -126,14 +122,14 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       useCpuCharge(options.rateLimits.chargeCpu),
       useGate(gate),
       useRequestRules(),
-      useDocuments(documents),
-      useSchemaSecrecy(options.introspection),
+      useDocuments(documents, takeDocument),
+      useValidation(options.introspection),
       ...operations.plugins,
       known.plugin,
       useMultipartSubscriptions(),
       useUnacceptable(),
     ],
-    parserAndValidationCache: { documentCache: createDocumentCache(), errorCache: createDocumentCache() },
+    parserAndValidationCache: caches,
     cors: corsOf(options.allowedOrigins),
     extraParamNames: ['documentId'],
     batching: false,
@@ -148,7 +144,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     { document, operationName, variables }: DirectOperation,
     context: TransportContext,
   ): Promise<ExecutionResult> => {
-    const contextValue = { ...context, audit, dependencies };
+    const contextValue = Object.assign(context, { audit, dependencies });
     const args = { schema, document, operationName, variableValues: variables, contextValue };
     return operations.execute(args).catch((error: unknown) => {
       const errors = mapAllAndLog(error, context.requestId, log);
@@ -158,7 +154,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   };
   return {
     gate,
-    documents,
+    takeDocument,
     post: createDirectPost({ path: GRAPHQL_PATH, gate, documents, known, execute }),
     ask: createAsk(schema, execute),
     chargeCpu: options.rateLimits.chargeCpu,
@@ -168,6 +164,16 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
     logRefusal: operationLog.logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
+  };
+}
+
+function createParsing(source: DocumentSource, { requireCpu }: RateLimits) {
+  const documentCache = createDocumentCache<DocumentNode>();
+  const errorCache = createDocumentCache<Error>();
+  const isKnown = (text: string) => (documentCache.get(text) ?? errorCache.get(text)) !== undefined;
+  return {
+    caches: { documentCache, errorCache },
+    takeDocument: createDocumentTurns({ source, isKnown, requireCpu }),
   };
 }
 
@@ -195,18 +201,28 @@ function guardOf({
   };
 }
 
-/** Disables introspection and the suggestions of names, which would disclose the schema. */
-function useSchemaSecrecy(introspection: boolean): Plugin {
-  if (introspection) return {};
+/** Without introspection, errors suggest no names either, which would disclose the schema. */
+function useValidation(introspection: boolean): Plugin {
   return {
     onValidate: ({ addValidationRule, setValidationFn }) => {
-      addValidationRule(NoSchemaIntrospectionCustomRule);
+      if (!introspection) addValidationRule(NoSchemaIntrospectionCustomRule);
       setValidationFn((schema: GraphQLSchema, document: DocumentNode, rules: ValidationRule[]) =>
-        validate(schema, document, rules, { hideSuggestions: true }),
+        validateWithinStack(schema, document, rules, { hideSuggestions: !introspection }),
       );
     },
   };
 }
+
+/** A rule of GraphQL's own follows fragments that spread each other until the stack ends, before another rule refuses them. */
+const validateWithinStack: typeof validate = (...args) => {
+  try {
+    return validate(...args);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    const message = 'Its fragments spread each other too deeply to be validated.';
+    return [new GraphQLError(message, { extensions: { code: 'GRAPHQL_VALIDATION_FAILED' } })];
+  }
+};
 
 /** What GraphQL clients and tracing add to requests; none of it lets a page do more than it could without. */
 const ALLOWED_HEADERS = [

@@ -3,11 +3,11 @@
  * with an empty body: it does not retry, and must not learn the outcome.
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from 'node:http';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { CountedLog } from '../../lib/countedLog.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
+import { waitAtMost } from '../../lib/within.ts';
 
 /** Deliveries carry one event of a few hundred bytes. */
 const MAX_HOOK_BYTES = 256 * 1024;
@@ -77,12 +77,7 @@ export async function answerHook(
         }
       },
     );
-    const patience = new AbortController();
-    await Promise.race([
-      handled,
-      delay(MAX_HANDLING_MS, undefined, { signal: patience.signal }).catch(() => undefined),
-    ]);
-    patience.abort();
+    await waitAtMost(MAX_HANDLING_MS, handled);
   }
   answerNothing(response);
 }

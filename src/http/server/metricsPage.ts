@@ -4,23 +4,24 @@
  * They tell how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
  * its own network may read without a token; a proxy stands there as well, and what it hands on comes from elsewhere.
  */
+import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DomainError } from '../../lib/errors.ts';
 import { isPrivateAddress } from '../../lib/privateHost.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Gate } from './gate.ts';
 import { answerError } from './answers.ts';
+import { isForwarded } from './forwarded.ts';
 
 export interface MetricsPage {
-  /** `private`: without a token from private addresses; `token`: with an operator's token alone. */
+  /** `private`: without a token from private addresses; `token`: with a token alone. */
   access: 'private' | 'token';
+  /** Another token, which is good for nothing else: a scraper needs no rights of an operator. */
+  token?: string | undefined;
   contentType: string;
   /** In Prometheus' text format. */
   read(): Promise<string>;
 }
-
-/** Any of them says that a proxy stands between. */
-const PROXY_HEADERS = ['x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'forwarded', 'via'];
 
 /** @throws DomainError UNAUTHENTICATED, FORBIDDEN, RATE_LIMITED */
 export async function answerMetrics(
@@ -35,7 +36,8 @@ export async function answerMetrics(
     return;
   }
   await gate.admitAddress(remoteAddress, []);
-  if (page.access === 'token' || !comesFromPrivateNetwork(request)) {
+  const isOpen = page.access === 'private' && comesFromPrivateNetwork(request);
+  if (!isOpen && !hasToken(request, page.token)) {
     const caller = await gate.identify(request.headers.authorization, remoteAddress);
     await gate.admit(caller, []);
     if (caller === null) {
@@ -48,8 +50,13 @@ export async function answerMetrics(
   response.end(text);
 }
 
-function comesFromPrivateNetwork({ headers, socket }: IncomingMessage): boolean {
-  return (
-    isPrivateAddress(socket.remoteAddress ?? '') && PROXY_HEADERS.every((name) => headers[name] === undefined)
-  );
+function comesFromPrivateNetwork(request: IncomingMessage): boolean {
+  return isPrivateAddress(request.socket.remoteAddress ?? '') && !isForwarded(request);
+}
+
+/** In a time that tells nothing of the token. */
+function hasToken({ headers }: IncomingMessage, token: string | undefined): boolean {
+  if (token === undefined) return false;
+  const digest = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
 }

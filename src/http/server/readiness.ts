@@ -3,6 +3,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
+import type { PublicReads } from '../../db/publicReads.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
@@ -29,7 +30,7 @@ const CHECK_TIMEOUT_MS = 3_000;
 /**
  * Told, but no reason to divert traffic: it is so on every instance, purchases and reads go on, and an operator has to look.
  */
-const DETAILS = ['signing', 'reconciliation', 'submissions', 'offRampSessions'] as const;
+const DETAILS = ['signing', 'reconciliation', 'submissions', 'offRampSessions', 'replicas'] as const;
 
 export function createReadiness(deps: {
   db: Db;
@@ -37,6 +38,7 @@ export function createReadiness(deps: {
   /** The invariants that the last reconciliation found broken. */
   findBroken: () => Promise<readonly string[]>;
   readOpenWork: () => Promise<LateWork>;
+  publicReads: Pick<PublicReads, 'replicas'>;
 }): () => Promise<Readiness> {
   const { db, network } = deps;
   const checks = {
@@ -63,6 +65,12 @@ export function createReadiness(deps: {
     offRampSessions: check(async () => {
       const { overdueSessions, overdueSince } = await deps.readOpenWork();
       return late(overdueSessions, 'overdue', overdueSince);
+    }),
+    replicas: check(async () => {
+      const unused = deps.publicReads.replicas().filter(({ obstacle }) => obstacle !== null);
+      return unused.length === 0
+        ? 'ok'
+        : unused.map(({ name, obstacle }) => `${name} is not used: ${obstacle}`).join(', ');
     }),
   };
   return async () => {

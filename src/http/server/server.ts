@@ -5,7 +5,6 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import { addressKey } from '../../limits/addressKey.ts';
 import { clientAddressOf } from '../../limits/clientAddress.ts';
 import { createCounters } from '../../limits/counters.ts';
@@ -20,6 +19,7 @@ import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
 import type { AllowedOrigins, PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
+import { waitAtMost } from '../../lib/within.ts';
 
 /** A client that trickles its request in holds a connection at most this long. */
 const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000, checkMs: 2_500 };
@@ -177,15 +177,8 @@ async function awaitAnswers(running: ReadonlySet<ServerResponse>, graceMs: numbe
   const answers = [...running].filter(
     (response) => !STREAM_TYPES.test(String(response.getHeader('content-type'))),
   );
-  const patience = new AbortController();
-  const allAnswered = Promise.all(
-    answers.map((answer) => new Promise((resolve) => answer.once('close', resolve))),
-  );
-  await Promise.race([
-    allAnswered,
-    delay(graceMs, undefined, { signal: patience.signal }).catch(() => undefined),
-  ]);
-  patience.abort();
+  const closed = answers.map((answer) => new Promise((resolve) => answer.once('close', resolve)));
+  await waitAtMost(graceMs, Promise.all(closed));
 }
 
 /** The status line for a refused upgrade, or null. */

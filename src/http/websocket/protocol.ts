@@ -160,7 +160,7 @@ async function prepare(
 ): Promise<{ enveloped: Enveloped; prepared: ExecutionArgs | readonly GraphQLError[] }> {
   await pipeline.gate.admitAddress(peer.remoteAddress, context.usages);
   await pipeline.gate.admit(peer.caller, context.usages);
-  context.document = pipeline.documents.documentOf(payload) ?? { text: payload.query };
+  context.document = (await pipeline.takeDocument(payload, peer.remoteAddress)) ?? { text: payload.query };
   const enveloped = pipeline.getEnveloped(context);
   const document = enveloped.parse(context.document.text);
   const problems = enveloped.validate(enveloped.schema, document);

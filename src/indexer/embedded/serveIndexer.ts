@@ -33,7 +33,7 @@ export interface RunningIndexer {
 
 const LOOPBACK = '127.0.0.1';
 const DEFAULT_DELIVERY_TIMEOUT_MS = 5_000;
-const DEFAULT_POLL_MS = 2_000;
+const DEFAULT_POLL_MS = 10_000;
 /** A registration is a few hundred bytes from the same machine. */
 const REQUEST_TIMEOUT_MS = 10_000;
 /** Its only client is the server beside it. */

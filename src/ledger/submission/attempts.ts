@@ -93,8 +93,8 @@ export async function decideAttempt(
 }
 
 /**
- * Records that these attempts can't land any more: their slot was used, or their time is over. An attempt that another
- * instance has decided or signed meanwhile stays as it is.
+ * Records that these attempts have no effect, now or later: their slot was used, their time is over, or they landed in vain.
+ * An attempt that another instance has decided or signed meanwhile stays as it is.
  */
 export async function markDead(
   tx: Pick<Tx, 'update'>,

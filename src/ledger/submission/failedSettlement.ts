@@ -7,7 +7,7 @@ import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
 import { settle, type Submission, type Verdict } from './settle.ts';
-import type { StepBatches } from './stepBatches.ts';
+import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** With the worker's backoff in between, some ten seconds: a deadlock or a migration is over by then. */
@@ -16,12 +16,12 @@ const MAX_FAILURES = 5;
 /** @throws what settling throws, until it has failed MAX_FAILURES times */
 export async function settleOrReview(
   deps: SubmissionDependencies,
-  batches: Pick<StepBatches, 'settle'>,
+  store: Pick<StepStore, 'settle'>,
   submission: Submission,
   verdict: Extract<Verdict, { attemptHash: string | null }>,
 ): Promise<void> {
   try {
-    await batches.settle(submission, verdict);
+    await store.settle(submission, verdict);
   } catch (error) {
     if (isPassing(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
     const reason =

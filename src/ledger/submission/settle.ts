@@ -9,6 +9,7 @@ import type { CallResult, Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
 import { effectsFor, type Effects, type FoundOnNetwork, type Intent, type Landed } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
+import { isOutdated } from './rules.ts';
 import { holdHalt } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
@@ -42,10 +43,6 @@ export function intentOf(submission: Submission): Intent {
   };
 }
 
-export function isSettled(state: Submission['state']): boolean {
-  return state === 'SUCCEEDED' || state === 'REFUSED';
-}
-
 /** What the network shows of the call, made by a transaction that this database does not know. @throws NetworkUnavailable */
 export async function findOnNetwork(
   deps: Pick<SubmissionDependencies, 'effects'>,
@@ -72,10 +69,11 @@ export async function settle(
       .from(submissions)
       .where(eq(submissions.id, submissionId))
       .for('update');
-    if (!submission || isSettled(submission.state)) return null;
-    if (await isOutdated(tx, submission, verdict)) return null;
+    if (!submission) return null;
+    const open = (await findOpenAttempts(tx, submissionId)).map(({ hash }) => hash);
+    if (isOutdated(submission.state, open, verdict)) return null;
     await confirm?.(tx);
-    await applyVerdict(tx, deps, submission, verdict, at);
+    await applyVerdict(tx, deps, { submission, open }, verdict, at);
     await deps.checkpoint('settlement-uncommitted');
     return submission;
   });
@@ -102,27 +100,10 @@ function landedOf(verdict: Verdict, at: Date): Landed | null {
   return { result: verdict.result, txHash: verdict.txHash, ledger: null, at };
 }
 
-/**
- * A finding says nothing about bytes that another instance has signed since: those may still land, so returning what
- * is reserved would give it away twice; their outcome decides. An outcome of bytes that landed holds whatever else is
- * open.
- */
-async function isOutdated(tx: Tx, submission: Submission, verdict: Verdict): Promise<boolean> {
-  const isByOperator = verdict.kind === 'givenUp' || verdict.kind === 'adopted';
-  if (!isByOperator && verdict.attemptHash !== null && verdict.kind !== 'needsReview') return false;
-  const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
-  if (isByOperator) {
-    return submission.state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.dead.includes(hash));
-  }
-  // What was found before it went to review decides nothing any more: an operator does.
-  if (verdict.attemptHash === null) return submission.state !== 'PENDING' || open.length > 0;
-  return !open.includes(verdict.attemptHash);
-}
-
 async function applyVerdict(
   tx: Tx,
   deps: SubmissionDependencies,
-  submission: Submission,
+  { submission, open }: { submission: Submission; open: readonly string[] },
   verdict: Verdict,
   at: Date,
 ): Promise<void> {
@@ -137,7 +118,7 @@ async function applyVerdict(
   switch (verdict.kind) {
     case 'succeeded': {
       const { attemptHash: txHash, landed } = verdict;
-      await decideSlot(tx, submission.id, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
+      await decideSlot(tx, open, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
       await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
       await effects.succeeded(tx, intent, { ...landed, txHash, at });
       return;
@@ -156,7 +137,7 @@ async function applyVerdict(
       if (verdict.kind === 'givenUp') await markDead(tx, verdict.dead, refusal.message, at);
       else if (verdict.attemptHash !== null) {
         const { attemptHash, ledger = null } = verdict;
-        await decideSlot(tx, submission.id, attemptHash, 'REFUSED', refusal.message, at, ledger);
+        await decideSlot(tx, open, attemptHash, 'REFUSED', refusal.message, at, ledger);
       }
       const state = await effects.refused(tx, intent, refusal, at);
       const isSettled = state === 'REFUSED';
@@ -203,15 +184,14 @@ async function flagIfPossible(
 /** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
 async function decideSlot(
   tx: Tx,
-  submissionId: string,
+  open: readonly string[],
   landedHash: string,
   state: 'LANDED' | 'REFUSED',
   verdict: string,
   at: Date,
   ledger: bigint | null,
 ): Promise<void> {
-  const open = await findOpenAttempts(tx, submissionId);
   await decideAttempt(tx, landedHash, state, verdict, at, ledger);
-  const others = open.map((attempt) => attempt.hash).filter((hash) => hash !== landedHash);
+  const others = open.filter((hash) => hash !== landedHash);
   if (others.length > 0) await markDead(tx, others, `${landedHash} used up the slot`, at);
 }

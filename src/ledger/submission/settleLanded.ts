@@ -6,7 +6,8 @@ import { inArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
-import { intentOf, isSettled, type Submission, type Verdict } from './settle.ts';
+import { isSettled } from './rules.ts';
+import { intentOf, type Submission, type Verdict } from './settle.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export interface LandedSubmission {

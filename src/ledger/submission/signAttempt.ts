@@ -14,7 +14,9 @@ import {
   type Attempt,
 } from './attempts.ts';
 import type { Intent } from './effects.ts';
+import { maySign } from './rules.ts';
 import { takeSlots } from './sequenceSlots.ts';
+import type { Submission } from './settle.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface SigningRequest {
@@ -38,13 +40,16 @@ export async function signAttempts(
   const sequences = await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
     const held = await lockSubmissions(tx, requests, lock);
-    const toSign = requests.filter(({ intent }) => held.get(intent.submissionId)?.length === 0);
+    const toSign = requests.filter(({ intent }) => {
+      const locked = held.get(intent.submissionId);
+      return locked !== undefined && maySign(locked.state, locked.open);
+    });
     const added = await addAttempts(tx, deps, toSign, sequences);
     return requests.map(({ intent: { submissionId } }): Signed => {
-      const open = held.get(submissionId);
-      if (open === undefined) return lock ? 'locked' : [];
+      const locked = held.get(submissionId);
+      if (locked === undefined) return lock ? 'locked' : [];
       // Another instance was faster: its bytes are sent.
-      if (open === null || open.length > 0) return open ?? [];
+      if (!maySign(locked.state, locked.open)) return locked.state === 'PENDING' ? locked.open : [];
       const attempt = added.get(submissionId);
       return attempt ? [attempt] : 'no-slot';
     });
@@ -69,12 +74,18 @@ async function readSequences({ network }: SubmissionDependencies): Promise<Seque
   return { latest, waiting };
 }
 
-/** The open attempts of each submission that could be locked; null of one that is no longer pending. */
+interface Locked {
+  state: Submission['state'];
+  /** Its open attempts. */
+  open: Attempt[];
+}
+
+/** Those submissions that could be locked. */
 async function lockSubmissions(
   tx: Tx,
   requests: readonly SigningRequest[],
   lock: { skipLocked: true } | undefined,
-): Promise<Map<string, Attempt[] | null>> {
+): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
   const rows = await tx
     .select({ id: submissions.id, state: submissions.state })
@@ -83,7 +94,7 @@ async function lockSubmissions(
     .orderBy(submissions.id)
     .for('update', lock);
   const open = await findOpenAttemptsOf(tx, ids);
-  return new Map(rows.map(({ id, state }) => [id, state === 'PENDING' ? (open.get(id) ?? []) : null]));
+  return new Map(rows.map(({ id, state }) => [id, { state, open: open.get(id) ?? [] }]));
 }
 
 /** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */

@@ -18,20 +18,18 @@
  *
  * A broken connection or a time-out at any point changes nothing: the next step asks again.
  */
-import { eq } from 'drizzle-orm';
-import { attempts } from '../../db/tables/index.ts';
-import { ChainRewritten, NetworkRefusal, type Draft, type Outcome, type Refusal } from '../network/port.ts';
-import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
+import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
+import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
 import { confirmMismatch, haltSigning } from './knownHistory.ts';
-import { findOnNetwork, intentOf, settle, type Submission, type Verdict } from './settle.ts';
+import { findOnNetwork, intentOf, type Submission, type Verdict } from './settle.ts';
 import { settleOrReview } from './failedSettlement.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
 import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
-import type { StepBatches } from './stepBatches.ts';
+import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 /** After this many deaths, something is wrong that signing again won't mend. */
@@ -49,69 +47,65 @@ type StepResult = 'settled' | 'progress' | 'waiting' | 'no-slot';
 
 export async function step(
   deps: SubmissionDependencies,
-  batches: StepBatches,
+  store: StepStore,
   submission: Submission,
 ): Promise<StepResult> {
   const { signingOrder } = deps.network;
-  const open = await batches.findOpenAttempts(submission.id);
+  const open = await store.findOpenAttempts(submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
-    const concluded = await conclude(deps, batches, submission, open);
+    const concluded = await conclude(deps, store, submission, open);
     if (concluded !== null) return concluded;
     // Each step asks, but a node between two ledgers need not get the same bytes every time.
     if (signingOrder && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
-    return sendAndAsk(deps, batches, submission, await replaceOpen(deps, open));
+    return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {
-    await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
+    await store.settle(submission, { kind: 'refused', attemptHash: null, refusal: NEVER_SIGNED_AGAIN });
     return 'settled';
   }
   if (signingOrder) {
     const { haltedBecause, freeSlots } = await readSigningState(deps.db, signingOrder);
-    if (haltedBecause !== null) return waitForEndOfHalt(deps, submission, haltedBecause);
+    if (haltedBecause !== null) return waitForEndOfHalt(store, submission, haltedBecause);
     // Checked before any simulation: most of a long queue only waits.
     if (freeSlots === 0) return 'no-slot';
   }
-  const death = await reasonNotToSignAgain(deps, batches, submission);
-  if (death !== null) return toReview(deps, submission, 'ATTEMPTS_DIED', death);
+  const death = await reasonNotToSignAgain(store, submission);
+  if (death !== null) return toReview(store, submission, 'ATTEMPTS_DIED', death);
   const intent = intentOf(submission);
   const obstacle = await effectsFor(deps, intent).reasonForReview?.(intent);
-  if (obstacle) return toReview(deps, submission, 'REFUSED', obstacle);
-  return sign(deps, batches, submission);
+  if (obstacle) return toReview(store, submission, 'REFUSED', obstacle);
+  return sign(deps, store, submission);
 }
 
 /** Under review, unless the halt has ended since it was read, or another instance has signed it. */
 async function waitForEndOfHalt(
-  deps: SubmissionDependencies,
+  store: StepStore,
   submission: Submission,
   because: string,
 ): Promise<StepResult> {
   const reason = `Signing is halted (${because}): what this asks for may have been done already.`;
   const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-  return (await settle(deps, submission.id, verdict)) ? 'settled' : 'no-slot';
+  return (await store.settle(submission, verdict)) ? 'settled' : 'no-slot';
 }
 
 async function toReview(
-  deps: SubmissionDependencies,
+  store: StepStore,
   submission: Submission,
   cause: Extract<Verdict, { kind: 'needsReview' }>['cause'],
   reason: string,
 ): Promise<'settled'> {
-  await settle(deps, submission.id, { kind: 'needsReview', attemptHash: null, cause, reason });
+  await store.settle(submission, { kind: 'needsReview', attemptHash: null, cause, reason });
   return 'settled';
 }
 
-async function reasonNotToSignAgain(
-  deps: SubmissionDependencies,
-  batches: StepBatches,
-  submission: Submission,
-): Promise<string | null> {
-  if ((await batches.readLastNumber(submission.id)) === 0) return null;
+async function reasonNotToSignAgain(store: StepStore, submission: Submission): Promise<string | null> {
+  if ((await store.readLastNumber(submission.id)) === 0) return null;
   const since = submission.attemptsBeforeResume;
-  if ((await countSigned(deps.db, submission.id, since)) >= MAX_ATTEMPTS) {
+  if ((await store.countSigned(submission.id, since)) >= MAX_ATTEMPTS) {
     return `${MAX_ATTEMPTS} signed attempts died without landing`;
   }
-  const cause = await findRepeatedCause(deps.db, submission.id, since, MAX_PAID_DEATHS);
+  const cause = await store.findRepeatedCause(submission.id, since, MAX_PAID_DEATHS);
   return (
     cause &&
     `${MAX_PAID_DEATHS} attempts running landed without effect, and were paid for, of the same cause: ${cause}`
@@ -120,17 +114,17 @@ async function reasonNotToSignAgain(
 
 async function sign(
   deps: SubmissionDependencies,
-  batches: StepBatches,
+  store: StepStore,
   submission: Submission,
 ): Promise<StepResult> {
   const intent = intentOf(submission);
   try {
     const [draft, found] = await Promise.all([draftOrRefusal(deps, submission), findOnNetwork(deps, intent)]);
-    if (found !== null || 'reason' in draft) return await endUnsigned(deps, submission, draft);
+    if (found !== null || 'reason' in draft) return await endUnsigned(deps, store, submission, draft);
     // The sequences are read after what was found: a transaction sent elsewhere in between shows there.
-    const signed = await batches.sign({ intent, draft });
+    const signed = await store.sign({ intent, draft });
     if (signed === 'no-slot') return 'no-slot';
-    return signed.length === 0 ? 'settled' : await sendAndAsk(deps, batches, submission, signed);
+    return signed.length === 0 ? 'settled' : await sendAndAsk(deps, store, submission, signed);
   } catch (error) {
     if (error instanceof SequenceMismatch) {
       await confirmMismatch(deps, error);
@@ -163,6 +157,7 @@ async function draftOrRefusal(
  */
 async function endUnsigned(
   deps: SubmissionDependencies,
+  store: StepStore,
   submission: Submission,
   drafted: Draft | Refusal,
 ): Promise<StepResult> {
@@ -179,10 +174,10 @@ async function endUnsigned(
     if (!areKnown) return 'progress';
   }
   const found = await findOnNetwork(deps, intentOf(submission));
-  if (found !== null) return toReview(deps, submission, 'FOUND_ON_NETWORK', found.evidence);
+  if (found !== null) return toReview(store, submission, 'FOUND_ON_NETWORK', found.evidence);
   // The effect was settled meanwhile by its own attempt.
   if (!('reason' in drafted)) return 'progress';
-  await settle(deps, submission.id, { kind: 'refused', attemptHash: null, refusal: drafted });
+  await store.settle(submission, { kind: 'refused', attemptHash: null, refusal: drafted });
   return 'settled';
 }
 
@@ -202,7 +197,7 @@ async function replaceOpen(
 
 async function sendAndAsk(
   deps: SubmissionDependencies,
-  batches: StepBatches,
+  store: StepStore,
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult> {
@@ -213,13 +208,13 @@ async function sendAndAsk(
   if (answer.status !== 'accepted') {
     deps.log.warn({ submissionId: submission.id, hash: latest.hash, answer }, 'broadcast not accepted');
   }
-  return (await conclude(deps, batches, submission, open)) ?? 'waiting';
+  return (await conclude(deps, store, submission, open)) ?? 'waiting';
 }
 
 /** Asks the network and acts on the outcome; null while the call can still land. */
 async function conclude(
   deps: SubmissionDependencies,
-  batches: StepBatches,
+  store: StepStore,
   submission: Submission,
   open: readonly Attempt[],
 ): Promise<StepResult | null> {
@@ -230,7 +225,7 @@ async function conclude(
     case 'pending':
       return null;
     case 'succeeded':
-      await settleOrReview(deps, batches, submission, { kind: 'succeeded', attemptHash, landed: outcome });
+      await settleOrReview(deps, store, submission, { kind: 'succeeded', attemptHash, landed: outcome });
       return 'settled';
     case 'refused': {
       const found = await findOnNetwork(deps, intentOf(submission));
@@ -238,42 +233,20 @@ async function conclude(
       const verdict: Verdict = found
         ? { kind: 'needsReview', attemptHash, cause: 'FOUND_ON_NETWORK', reason: found.evidence }
         : { kind: 'refused', attemptHash, refusal, ledger };
-      await settleOrReview(deps, batches, submission, verdict);
+      await settleOrReview(deps, store, submission, verdict);
       return 'settled';
     }
     case 'dead':
-      await endAttempts(deps, submission, open, outcome);
+      await store.endAttempts(submission, open, outcome);
+      deps.log.warn(
+        { submissionId: submission.id, attemptHash, proof: outcome.proof },
+        'attempts proved dead',
+      );
       return 'progress';
     case 'undeterminable': {
       const { reason } = outcome;
-      await settle(deps, submission.id, {
-        kind: 'needsReview',
-        attemptHash,
-        cause: 'UNDETERMINABLE',
-        reason,
-      });
+      await store.settle(submission, { kind: 'needsReview', attemptHash, cause: 'UNDETERMINABLE', reason });
       return 'settled';
     }
   }
-}
-
-/**
- * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
- * been the same call, signed for a newer copy of the database. Then nothing is signed before the network was checked.
- */
-async function endAttempts(
-  deps: SubmissionDependencies,
-  submission: Submission,
-  open: readonly Attempt[],
-  { proof, usedBy, cause }: Extract<Outcome, { status: 'dead' }>,
-): Promise<void> {
-  const hashes = open.map((attempt) => attempt.hash);
-  const [address] = open.map((attempt) => attempt.source);
-  await deps.db.transaction(async (tx) => {
-    await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
-    if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
-    if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
-    await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });
-  });
-  deps.log.warn({ submissionId: submission.id, hashes, proof }, 'attempts proved dead');
 }

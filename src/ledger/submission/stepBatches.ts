@@ -25,7 +25,8 @@ export interface StepBatches {
   readLastNumber(submissionId: string): Promise<number>;
   /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
   sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
-  settle(submission: Submission, verdict: Verdict): Promise<void>;
+  /** @returns true when this call settled it; false when it was settled before, or the verdict is outdated */
+  settle(submission: Submission, verdict: Verdict): Promise<boolean>;
 }
 
 /** The records of one token's burns are then read, and stored, in one piece. */
@@ -75,9 +76,10 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
       const { landedTogether } = effectsFor(deps, intentOf(submission));
       // What failed before would divide every batch that it is in.
       if (verdict.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
-        if ((await settlingOf(landedTogether).submit({ submission, verdict })) !== 'locked') return;
+        const settled = await settlingOf(landedTogether).submit({ submission, verdict });
+        if (settled !== 'locked') return settled === 'settled';
       }
-      await settle(deps, submission.id, verdict);
+      return settle(deps, submission.id, verdict);
     },
   };
 }

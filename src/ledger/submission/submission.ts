@@ -18,14 +18,16 @@ import type { Logger } from '../../lib/logger.ts';
 import type { LedgerNetwork } from '../network/port.ts';
 import type { EffectsTable } from './effects.ts';
 
-/** Crash points for tests; the product passes a function that does nothing. */
-export type Checkpoint =
-  | 'attempt-signed'
-  | 'attempt-committed'
-  | 'broadcast-sent'
-  | 'outcome-known'
-  | 'settlement-uncommitted'
-  | 'settlement-committed';
+/** Crash points for tests, in the order in which every network call passes them; the product passes a function that does nothing. */
+export const CHECKPOINTS = [
+  'attempt-signed',
+  'attempt-committed',
+  'broadcast-sent',
+  'outcome-known',
+  'settlement-uncommitted',
+  'settlement-committed',
+] as const;
+export type Checkpoint = (typeof CHECKPOINTS)[number];
 
 /** Key in the subjects' change signal for "there is a new submission". */
 export const NEW_SUBMISSION = 'new';

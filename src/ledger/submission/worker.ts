@@ -11,7 +11,7 @@ import { reviewHaltedSigning } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
 import { readSigningState } from './sequenceSlots.ts';
 import { step } from './step.ts';
-import { createStepBatches, type StepBatches } from './stepBatches.ts';
+import { createStepStore, type StepStore } from './stepStore.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /**
@@ -35,7 +35,7 @@ const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
 /** A freed slot notifies; this interval covers lost notifications. */
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
-const IDLE_POLL_MS = 250;
+const LOOK_MS = 250;
 /** Of a failure; enough to recognise it by. */
 const MAX_SHOWN_CHARACTERS = 300;
 /** A submission that keeps making progress gives way to others after this many steps. */
@@ -51,7 +51,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     onError: (error) =>
       deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),
   });
-  const batches = createStepBatches(deps);
+  const store = createStepStore(deps);
   return createDueWorker({
     name: 'submissions',
     changeSignal: deps.subjects,
@@ -59,8 +59,8 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     maxConcurrent: concurrentSteps(deps.network),
     leases,
     claim: (limit) => claimInOrder(deps, leases, limit),
-    process: (submission) => processSubmission(deps, batches, submission),
-    ...(deps.network.signingOrder ? { idlePollMs: IDLE_POLL_MS } : {}),
+    process: (submission) => processSubmission(deps, store, submission),
+    ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : {}),
     log: deps.log,
   });
 }
@@ -100,7 +100,7 @@ async function claimInOrder(
 
 async function processSubmission(
   deps: SubmissionDependencies,
-  batches: StepBatches,
+  store: StepStore,
   submission: Submission,
 ): Promise<void> {
   let backoff: Parameters<typeof backoffMs>[1] =
@@ -108,7 +108,7 @@ async function processSubmission(
   let message: string | null = null;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
-      const result = await step(deps, batches, submission);
+      const result = await step(deps, store, submission);
       if (result === 'settled') return;
       if (result === 'waiting') break;
       // Nothing was tried, so nothing counts as fruitless.

@@ -6,7 +6,23 @@ import type { Contradiction } from './contradiction.ts';
 /** An integer of a stored call (callCodec.ts). */
 const integer = (field: string) => `(s.call -> '${field}' ->> '$integer')::numeric`;
 const BASE_UNITS = `(10::numeric ^ 18)`;
-const CUSTODY = `(SELECT custody_address FROM installation)`;
+const CUSTODY = `(SELECT custody_address FROM installation WHERE singleton)`;
+
+const jsonInteger = (value: string) => `jsonb_build_object('$integer', (${value})::bigint::text)`;
+const jsonBaseUnits = (value: string) =>
+  `jsonb_build_object('$integer', (${value} * ${BASE_UNITS})::numeric(78, 0)::text)`;
+const NO_DOCUMENT = `'0x' || repeat('0', 64)`;
+
+/** What the tokens of projects and receipts were created with (createProject.ts, createDeposit.ts). */
+const PROJECT_METADATA = `jsonb_build_object('creditType', credit_type, 'verificationBodyRef', verification_body_ref,
+  'vintageYear', vintage_year, 'quantityCO2e', ${jsonBaseUnits('quantity_tonnes')}, 'projectLocation', project_location,
+  'projectType', project_type, 'verificationDocHash', ${NO_DOCUMENT},
+  'lastUpdated', ${jsonInteger('floor(extract(epoch FROM created_at))')})`;
+export const RECEIPT_METADATA = `jsonb_build_object('commodityType', commodity_type, 'quantityKg', ${jsonInteger('quantity_kg')},
+  'gradeClassification', grade_classification, 'warehouseId', warehouse_id, 'warehouseLocation', warehouse_location,
+  'depositDate', ${jsonInteger('deposit_date')}, 'expiryDate', ${jsonInteger('expiry_date')},
+  'inspectionReportHash', inspection_report_hash, 'valuationUSD', ${jsonBaseUnits('valuation_usd')},
+  'harvestSeason', harvest_season, 'lastUpdated', ${jsonInteger('deposit_date')})`;
 
 export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   {
@@ -61,12 +77,14 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I12',
     query: `SELECT format('submission %s deploys otherwise than %s %s says: %s', s.id, x.what, x.id, s.call) AS message
       FROM submissions s
-      JOIN (SELECT 'project' AS what, id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address FROM projects
-        UNION ALL SELECT 'receipt', id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address
-        FROM receipts) AS x ON x.id = s.subject_id
+      JOIN (SELECT 'project' AS what, id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address,
+          ${PROJECT_METADATA} AS metadata FROM projects
+        UNION ALL SELECT 'receipt', id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address,
+          ${RECEIPT_METADATA} FROM receipts) AS x ON x.id = s.subject_id
       WHERE s.kind IN ('deployCarbonCredit', 'deployCommodityReceipt')
-        AND ((s.call ->> 'salt', s.call ->> 'name', s.call ->> 'symbol', s.call ->> 'assetId', s.call ->> 'countryCode')
-            IS DISTINCT FROM (x.deploy_salt, x.token_name, x.token_symbol, x.asset_id, x.country_code)
+        AND ((s.call ->> 'salt', s.call ->> 'name', s.call ->> 'symbol', s.call ->> 'assetId', s.call ->> 'countryCode',
+              s.call -> 'metadata')
+            IS DISTINCT FROM (x.deploy_salt, x.token_name, x.token_symbol, x.asset_id, x.country_code, x.metadata)
           OR (s.state = 'SUCCEEDED' AND s.result ->> 'contractAddress' IS DISTINCT FROM x.token_address))`,
   },
   {
@@ -74,6 +92,19 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('project %s is %s, its mint %s', p.id, p.state, coalesce(s.state::text, 'missing')) AS message
       FROM projects p LEFT JOIN submissions s ON s.subject_id = p.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
       WHERE (p.state = 'OPEN') <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
+  },
+  {
+    invariant: 'I12',
+    query: `SELECT format('receipt %s is %s, its mint %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
+      FROM receipts r LEFT JOIN submissions s ON s.subject_id = r.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
+      WHERE (r.state IN ('ACTIVE', 'EXPIRED')) <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
+  },
+  {
+    invariant: 'I12',
+    query: `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
+      FROM retirements r JOIN submissions s ON s.subject_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
+      JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
+      WHERE r.ledger IS DISTINCT FROM a.ledger`,
   },
   {
     invariant: 'I12',

@@ -50,7 +50,7 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
       query: `SELECT format('record %s of token %s comes after record %s in the feed', r.index, r.token_address, other.index) AS message
       FROM changed_retirement_records r JOIN retirement_records other
         ON other.token_address = r.token_address AND other.index IN (r.index - 1, r.index + 1)
-      WHERE (other.position < r.position) <> (other.index < r.index)`,
+      WHERE (other.position <= r.position) <> (other.index < r.index)`,
     },
   },
   {

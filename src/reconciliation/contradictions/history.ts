@@ -3,34 +3,41 @@
  */
 import type { Contradiction } from './contradiction.ts';
 
-/** The row that each operation with a key creates. The key is written in the transaction of its effect. */
-const EFFECTS = `(SELECT id, 'createProject' AS operation FROM projects
-    UNION ALL SELECT id, 'purchase' FROM transfers WHERE kind = 'purchase'
-    UNION ALL SELECT id, 'retire' FROM retirements
-    UNION ALL SELECT id, 'setProjectPrice' FROM project_prices WHERE id <> project_id
-    UNION ALL SELECT id, 'transferCredits' FROM credit_transfers
-    UNION ALL SELECT id, 'prepareRetirement' FROM holder_acts WHERE kind = 'retire'
-    UNION ALL SELECT id, 'createDeposit' FROM receipts
-    UNION ALL SELECT id, CASE WHEN depositor = 'CUSTODY' THEN 'cashOut' ELSE 'prepareCashOutDeposit' END FROM off_ramp_sessions
-    UNION ALL SELECT id, 'cancelCashOut' FROM off_ramp_sessions WHERE cancel_requested_at IS NOT NULL
-    UNION ALL SELECT id, 'pledgeReceipt' FROM receipt_pledges
-    UNION ALL SELECT id, 'releasePledge' FROM receipt_pledges WHERE released_at IS NOT NULL
-    UNION ALL SELECT id, 'createApiKey' FROM api_keys
-    UNION ALL SELECT id, 'deployRampSettlement' FROM settlement_deployments)`;
+/**
+ * The row that each operation with a key creates, and the caller that it names. The key is written in the transaction of its effect.
+ */
+const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS caller_id FROM projects
+    UNION ALL SELECT id, 'purchase', NULL FROM transfers WHERE kind = 'purchase'
+    UNION ALL SELECT id, 'retire', NULL FROM retirements
+    UNION ALL SELECT id, 'setProjectPrice', set_by FROM project_prices WHERE id <> project_id
+    UNION ALL SELECT id, 'transferCredits', NULL FROM credit_transfers
+    UNION ALL SELECT id, 'prepareRetirement', prepared_by FROM holder_acts WHERE kind = 'retire'
+    UNION ALL SELECT id, 'createDeposit', confirmed_by FROM receipts
+    UNION ALL SELECT id, CASE WHEN depositor = 'CUSTODY' THEN 'cashOut' ELSE 'prepareCashOutDeposit' END, requested_by FROM off_ramp_sessions
+    UNION ALL SELECT id, 'cancelCashOut', cancel_requested_by FROM off_ramp_sessions WHERE cancel_requested_at IS NOT NULL
+    UNION ALL SELECT id, 'pledgeReceipt', pledged_by FROM receipt_pledges
+    UNION ALL SELECT id, 'releasePledge', released_by FROM receipt_pledges WHERE released_at IS NOT NULL
+    UNION ALL SELECT id, 'createApiKey', created_by FROM api_keys
+    UNION ALL SELECT id, 'deployRampSettlement', requested_by FROM settlement_deployments)`;
+
+/** A request that is not approved has the key of what it would create, under the id that it would have. */
+const UNAPPROVED = `(SELECT id, operation::text AS operation FROM approval_requests WHERE state <> 'APPROVED')`;
 
 export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I14',
-    query: `SELECT format('%s made %s without an idempotency key', e.operation, e.id) AS message
+    query: `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_id || '"') AS message
       FROM ${EFFECTS} AS e
-      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = e.id AND k.operation = e.operation)`,
+      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = e.id AND k.operation = e.operation
+        AND k.caller_id = coalesce(e.caller_id, k.caller_id))`,
   },
   {
     invariant: 'I14',
     query: `SELECT format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_id,
         k.subject_id) AS message
       FROM idempotency_keys k
-      WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.subject_id AND e.operation = k.operation)`,
+      WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.subject_id AND e.operation = k.operation)
+        AND NOT EXISTS (SELECT 1 FROM ${UNAPPROVED} AS u WHERE u.id = k.subject_id AND u.operation = k.operation)`,
   },
   {
     invariant: 'I14',

@@ -47,7 +47,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
         c.id, c.receipt_id, c.token_address, c.farmer_id, c.depositor_address, r.token_address, r.farmer_id) AS message
       FROM off_ramp_sessions c LEFT JOIN receipts r ON r.id = c.receipt_id
       WHERE r.id IS NULL OR (c.token_address, c.farmer_id) IS DISTINCT FROM (r.token_address, r.farmer_id)
-        OR (c.depositor = 'CUSTODY' AND c.depositor_address IS DISTINCT FROM (SELECT custody_address FROM installation))`,
+        OR (c.depositor = 'CUSTODY' AND c.depositor_address IS DISTINCT FROM (SELECT custody_address FROM installation WHERE singleton))`,
   },
   {
     // A deposit or release may also be seen at the settlement contract, without its transaction.
@@ -78,6 +78,11 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
         OR (count(h.*) > 0 AND (min(h.position) <> 0 OR max(h.position) <> count(h.*) - 1))`,
   },
   {
+    invariant: 'I13',
+    query: strangeManualSessions('manual_ramp_sessions'),
+    incremental: { query: strangeManualSessions('changed_manual_ramp_sessions') },
+  },
+  {
     // The manual provider's quote as ramp/manual/quotes.ts computes it: in the currency's smallest unit.
     invariant: 'I13',
     query: `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
@@ -89,3 +94,11 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
         OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
   },
 ];
+
+/** The manual provider has sessions for the platform alone, and tells their ids. */
+function strangeManualSessions(from: string): string {
+  return `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
+      FROM ${from} m
+      WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = 'manual'
+        AND coalesce(c.provider_session_id, m.id) = m.id)`;
+}

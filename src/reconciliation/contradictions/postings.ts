@@ -76,16 +76,23 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   {
     // Which of the prices was in force is not told by the times, which are those of the instances' clocks.
     invariant: 'I11',
-    query: `SELECT format('purchase %s is at %s %s a tonne, which its project %s never cost', u.id, u.unit_price,
-        u.price_currency, u.project_id) AS message
-      FROM purchases u
-      WHERE u.unit_price IS NOT NULL AND NOT EXISTS (SELECT 1 FROM project_prices p WHERE p.project_id = u.project_id
-        AND (p.unit_price, p.price_currency) = (u.unit_price, u.price_currency))`,
+    query: boughtAtNoPrice('purchases u'),
+    // A price that changed contradicts purchases that did not.
+    incremental: {
+      query: `${boughtAtNoPrice('changed_transfers u')} UNION ${boughtAtNoPrice(
+        'purchases u JOIN (SELECT DISTINCT project_id FROM changed_project_prices) AS c USING (project_id)',
+      )}`,
+    },
   },
   {
     invariant: 'I11',
     query: `SELECT format('project %s has %s prices, the last of which is number %s', project_id, count(*), max(number)) AS message
       FROM project_prices GROUP BY project_id HAVING count(*) <> max(number) OR min(number) <> 1`,
+  },
+  {
+    invariant: 'I11',
+    query: `SELECT format('the first price of project %s was set by "%s", its developer is "%s"', p.id, f.set_by, p.developer_id) AS message
+      FROM project_prices f JOIN projects p ON p.id = f.id WHERE f.set_by <> p.developer_id`,
   },
   {
     invariant: 'I11',
@@ -96,3 +103,12 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE NOT EXISTS (SELECT 1 FROM projects p WHERE p.id = x.project_id)`,
   },
 ];
+
+/** Only purchases have a price. */
+function boughtAtNoPrice(from: string): string {
+  return `SELECT format('purchase %s is at %s %s a tonne, which its project %s never cost', u.id, u.unit_price,
+        u.price_currency, u.project_id) AS message
+      FROM ${from}
+      WHERE u.unit_price IS NOT NULL AND NOT EXISTS (SELECT 1 FROM project_prices p WHERE p.project_id = u.project_id
+        AND (p.unit_price, p.price_currency) = (u.unit_price, u.price_currency))`;
+}

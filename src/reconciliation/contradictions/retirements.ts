@@ -23,6 +23,13 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I5',
+    query: `SELECT format('retirement %s was settled at %s, its credits moved at %s', r.id, r.settled_at, t.created_at) AS message
+      FROM retirements r
+      LEFT JOIN transfers t ON t.reference_id = r.id AND t.kind IN ('retirement_settle', 'retirement_return')
+      WHERE r.settled_at IS DISTINCT FROM t.created_at`,
+  },
+  {
+    invariant: 'I5',
     query: `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
       FROM retirements r JOIN submissions s ON s.subject_id = r.id JOIN attempts a ON a.submission_id = s.id
       WHERE r.state = 'REFUSED' AND a.state IN ('OPEN', 'LANDED')`,

@@ -6,7 +6,7 @@ import {
   BEGUN_ENTRY_LEAF,
   ENDED_ENTRY_LEAF,
   hashOfLeaf,
-  OWNERS_OF_TRANSFER,
+  RELATED_TO_TRANSFER,
   RECORD_LEAF,
   TRANSFER_LEAF,
   type LogName,
@@ -45,14 +45,19 @@ function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_')
   };
 }
 
+/** The transfer t, or what it was asked for. */
+const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id FROM (
+    SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements UNION SELECT id FROM changed_credit_transfers) AS subject
+  JOIN transfers o ON o.reference_id = subject.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
+
 /** Those that the log can't have yet are beyond what it has, and were written by transactions of this cluster. */
-const LOGGED_TRANSFERS = (prefix: string) => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
-  FROM (SELECT t.* FROM ${prefix}transfers t CROSS JOIN transparency_heads h
-    WHERE h.log = 'transfers' AND h.cluster = (SELECT system_identifier::text FROM pg_control_system())
+const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
+  FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
+    WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.cluster = (SELECT system_identifier::text FROM pg_control_system())
       AND NOT ((t.written_by, t.id) > (h.written_by, h.row_id)
         AND t.written_by < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
         AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid)))) AS t
-  ${OWNERS_OF_TRANSFER}`;
+  ${RELATED_TO_TRANSFER}`;
 
 const LOGGED_ENTRIES = (prefix: string) => `SELECT e.id,
     CASE WHEN e.outcome IS NULL OR EXISTS (SELECT 1 FROM transparency_open_entries o WHERE o.entry_id = e.id)

@@ -32,9 +32,9 @@ export function feedCursor(record: Pick<FeedRecord, 'position'>): string {
   return record.position.toString();
 }
 
-/** The cursor of the latest event: following after it gives every later one. */
-export async function latestCursor({ db }: Needs<'db'>): Promise<string> {
-  return feedCursor({ position: await readHead(db) });
+/** A cursor after which a client follows that has read a list since: it misses nothing. */
+export async function latestCursor({ follower }: Needs<'follower'>): Promise<string> {
+  return feedCursor({ position: await follower.endForLists() });
 }
 
 async function parseCursor(deps: Needs<'db'>, after: string): Promise<bigint> {

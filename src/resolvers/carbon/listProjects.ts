@@ -42,16 +42,16 @@ const ORDERS = {
 export type ProjectOrder = keyof typeof ORDERS;
 
 export function listProjects(
-  deps: Needs<'db'>,
+  { publicReads }: Needs<'publicReads'>,
   filter: ProjectFilter,
   order: ProjectOrder,
   page: KeysetPage<KeysetCursor>,
 ): Promise<Project[]> {
-  return listRows(deps.db, projects, ORDERS[order], page, matching(filter));
+  return publicReads.run((db) => listRows(db, projects, ORDERS[order], page, matching(filter)));
 }
 
-export function countProjects(deps: Needs<'db'>, filter: ProjectFilter): Promise<number> {
-  return countRows(deps.db, projects, matching(filter));
+export function countProjects({ publicReads }: Needs<'publicReads'>, filter: ProjectFilter): Promise<number> {
+  return publicReads.run((db) => countRows(db, projects, matching(filter)));
 }
 
 function matching(filter: ProjectFilter): SQL | undefined {

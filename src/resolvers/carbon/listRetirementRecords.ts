@@ -11,15 +11,32 @@ import type { FeedRecord } from '../../feed/followFeed.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { matchingProjects, type RecordFilter } from './recordFilter.ts';
 
-type ListNeeds = Needs<'db' | 'network'>;
+type ListNeeds = Needs<'publicReads' | 'network'>;
+type SourceNeeds = Needs<'db' | 'network'>;
 
 /** Where a record stands in the list. */
 export type RecordCursor = Pick<FeedRecord, 'timestamp' | 'position'>;
 
 const { timestamp, position, beneficiary, projectId } = retirementRecords;
 
-export async function listRetirementRecords(
-  deps: ListNeeds,
+export function listRetirementRecords(
+  { publicReads, network }: ListNeeds,
+  filter: RecordFilter,
+  page: KeysetPage<RecordCursor>,
+): Promise<FeedRecord[]> {
+  return publicReads.run((db) => selectRecords({ db, network }, filter, page));
+}
+
+/** The number of records that match, MAX_COUNTED at most. */
+export function countRetirementRecords(
+  { publicReads, network }: ListNeeds,
+  filter: RecordFilter,
+): Promise<number> {
+  return publicReads.run((db) => countRecords({ db, network }, filter));
+}
+
+async function selectRecords(
+  deps: SourceNeeds,
   filter: RecordFilter,
   page: KeysetPage<RecordCursor>,
 ): Promise<FeedRecord[]> {
@@ -39,8 +56,7 @@ export async function listRetirementRecords(
     .orderBy(...order);
 }
 
-/** The number of records that match, MAX_COUNTED at most. */
-export async function countRetirementRecords(deps: ListNeeds, filter: RecordFilter): Promise<number> {
+async function countRecords(deps: SourceNeeds, filter: RecordFilter): Promise<number> {
   const some = (condition: SQL | undefined) => sql`(SELECT ${timestamp}, ${position} FROM ${retirementRecords}
     WHERE ${condition ?? sql`true`} LIMIT ${MAX_COUNTED})`;
   const [row] = await deps.db.execute<{ count: number }>(
@@ -53,7 +69,7 @@ export async function countRetirementRecords(deps: ListNeeds, filter: RecordFilt
  * What `read` gives of each beneficiary, or of each project, or of everything. The beneficiaries are constants of the
  * statement: a plan for any of them would sort all records of the one that has most.
  */
-function sources(deps: ListNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
+function sources(deps: SourceNeeds, filter: RecordFilter, read: (condition: SQL | undefined) => SQL): SQL {
   const { beneficiaries, from, until } = filter;
   const selection = matchingProjects(deps, filter);
   const range = and(

@@ -2,14 +2,20 @@
  * Reads one retirement record from its token, now: to compare with what this platform keeps of it.
  */
 import type { RetirementRecord } from '../../ledger/network/port.ts';
+import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** Null when the token has no such record. @throws NetworkUnavailable */
+/** The public may ask: its requests leave the node free for the platform's own. A page of a hundred records waits for itself. */
+const READS = { maxConcurrent: 4, maxWaiting: 400, waitMs: 10_000 };
+const reads = createConcurrencyLimit(READS);
+
+/** Null when the token has no such record. @throws NetworkUnavailable; DomainError OVERLOADED */
 export async function readRecordOnNetwork(
   { network }: Needs<'network'>,
   tokenAddress: string,
   index: number,
 ): Promise<RetirementRecord | null> {
-  const { records } = await network.retirementRecords(tokenAddress, index, 1);
+  const giveBack = await reads.take();
+  const { records } = await network.retirementRecords(tokenAddress, index, 1).finally(giveBack);
   return records.find((record) => record.index === index) ?? null;
 }

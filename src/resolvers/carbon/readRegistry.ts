@@ -3,6 +3,7 @@
  * is read from the network once and kept; the totals are read every time.
  */
 import { and, asc, desc, eq, gt, lt } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
 import type { KeysetPage } from '../../db/keyset.ts';
 import { retirementRecords } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -35,7 +36,10 @@ export async function readRegistry(
  * Every record that the registry's totals count, ascending by index.
  * @throws DomainError RESULT_TOO_LARGE
  */
-export async function readAllRecords(deps: Needs<'db'>, registry: Registry): Promise<FeedRecord[]> {
+export async function readAllRecords(
+  deps: Needs<'db' | 'publicReads'>,
+  registry: Registry,
+): Promise<FeedRecord[]> {
   const { totalRetirements } = registry.totals;
   if (totalRetirements > MAX_REGISTRY_RECORDS) {
     throw new DomainError(
@@ -50,12 +54,20 @@ export async function readAllRecords(deps: Needs<'db'>, registry: Registry): Pro
 
 /** A page of records; the cursor is the record's index. */
 export async function readRecords(
-  deps: Needs<'db'>,
+  { db, publicReads }: Needs<'db' | 'publicReads'>,
   registry: Registry,
   page: KeysetPage<number>,
 ): Promise<FeedRecord[]> {
+  const records = await publicReads.run((anyDb) => selectRecords(anyDb, registry, page));
+  const from = (page.after ?? -1) + 1;
+  const until = Math.min(page.before ?? Number.POSITIVE_INFINITY, registry.totals.totalRetirements);
+  // A replica may not have what the totals count already: indexes have no gaps, so their number tells.
+  return records.length >= Math.min(page.limit, until - from) ? records : selectRecords(db, registry, page);
+}
+
+async function selectRecords(db: Db, registry: Registry, page: KeysetPage<number>): Promise<FeedRecord[]> {
   const { index } = retirementRecords;
-  return deps.db
+  return db
     .select()
     .from(retirementRecords)
     .where(

@@ -37,7 +37,25 @@ type TotalsNeeds = Needs<'db' | 'network'>;
  * A page of totals above zero retirements, descending.
  * @throws DomainError BAD_USER_INPUT for times within a day, RESULT_TOO_LARGE for too many records of beneficiaries
  */
-export async function readRetirementTotals(
+export function readRetirementTotals(
+  { publicReads, network }: Needs<'publicReads' | 'network'>,
+  groupBy: RetirementGroup,
+  filter: RecordFilter,
+  page: KeysetPage<TotalsCursor>,
+): Promise<RetirementTotal[]> {
+  return publicReads.run((db) => selectTotals({ db, network }, groupBy, filter, page));
+}
+
+/** The number of groups. @throws like readRetirementTotals */
+export function countRetirementTotals(
+  { publicReads, network }: Needs<'publicReads' | 'network'>,
+  groupBy: RetirementGroup,
+  filter: RecordFilter,
+): Promise<number> {
+  return publicReads.run((db) => countGroups({ db, network }, groupBy, filter));
+}
+
+async function selectTotals(
   deps: TotalsNeeds,
   groupBy: RetirementGroup,
   filter: RecordFilter,
@@ -67,8 +85,7 @@ export async function readRetirementTotals(
   return rows.map(({ key, amount, retirements }) => ({ groupBy, key, amount: BigInt(amount), retirements }));
 }
 
-/** The number of groups. @throws like readRetirementTotals */
-export async function countRetirementTotals(
+async function countGroups(
   deps: TotalsNeeds,
   groupBy: RetirementGroup,
   filter: RecordFilter,

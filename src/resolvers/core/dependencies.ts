@@ -4,6 +4,7 @@
  */
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Db } from '../../db/connection.ts';
+import type { PublicReads } from '../../db/publicReads.ts';
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedFollower } from '../../feed/followFeed.ts';
@@ -25,6 +26,8 @@ import type { PayoutAccounts } from '../warehouse/offRamp/payoutAccount.ts';
 
 export interface Dependencies {
   db: Db;
+  /** For public lists that may be some seconds old; never for what a caller owns or a decision needs. */
+  publicReads: PublicReads;
   /** What is booked for requests, in batches. */
   books: Books;
   network: LedgerNetwork;

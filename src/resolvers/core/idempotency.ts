@@ -1,7 +1,7 @@
 /**
- * Idempotency keys: the same key with the same input returns the first answer; with another input it is an error. The key is reserved by a unique insert in the transaction of the effect, so a second request
- * waits for the first one's outcome in the database, on every instance. A request that failed leaves nothing
- * behind, not even its key: sending it again tries again.
+ * Idempotency keys: the same key with the same input returns the first answer; with another input it is an error. The key is
+ * reserved by a unique insert in the transaction of the effect, so a second request waits for the first one's outcome in the
+ * database, on every instance. A request that failed leaves nothing behind, not even its key: sending it again tries again.
  */
 import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';

@@ -6,6 +6,7 @@ import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import {
   feedHead,
+  OPEN_OFF_RAMP_STATES,
   offRampProviderStatuses,
   offRampSessions,
   retirementRecords,
@@ -14,7 +15,6 @@ import {
 } from '../../db/tables/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { OffRampState } from '../warehouse/offRamp/findOffRampSession.ts';
 
 /** Ethereum is final after a quarter of an hour: what waits longer waits for something else. */
 const STUCK_MINUTES = 20;
@@ -50,25 +50,13 @@ export const whereOverdue = sql`(
       WHERE ${offRampProviderStatuses.sessionId} = ${offRampSessions.id}
         AND ${offRampProviderStatuses.observedAt} >= ${anHourAgo}))`;
 
-/** Those that end by themselves or by a decision; the others are history. */
-const OPEN_SESSION_STATES = [
-  'OPENING',
-  'AWAITING_SIGNATURE',
-  'DEPOSITING',
-  'AWAITING_PAYOUT',
-  'CONFIRMING',
-  'REFUNDING',
-  'CLOSING',
-  'NEEDS_REVIEW',
-] as const satisfies readonly OffRampState[];
-
 export interface OpenWork {
   /** How many there are in each open state. */
   submissions: Readonly<Record<'PENDING' | 'NEEDS_REVIEW', number>>;
   stuckSubmissions: number;
   /** When the oldest that is stuck was committed. */
   stuckSince: Date | null;
-  offRampSessions: Readonly<Record<(typeof OPEN_SESSION_STATES)[number], number>>;
+  offRampSessions: Readonly<Record<(typeof OPEN_OFF_RAMP_STATES)[number], number>>;
   overdueSessions: number;
   /** When the oldest that is overdue was requested. */
   overdueSince: Date | null;
@@ -96,7 +84,7 @@ type Row = {
 /** One statement, along indexes of what is open: it takes as long as there is open work, not history. */
 export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
   const states = sql.join(
-    OPEN_SESSION_STATES.map((state) => sql`${state}`),
+    OPEN_OFF_RAMP_STATES.map((state) => sql`${state}`),
     sql`, `,
   );
   const [row] = await db.execute<Row>(sql`
@@ -117,7 +105,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       (SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts} WHERE ${signingAccounts.haltedBecause} IS NOT NULL
         ORDER BY ${signingAccounts.address} LIMIT 1) AS halted_because,
       (SELECT ${feedHead.position} FROM ${feedHead}) AS feed_position,
-      (SELECT extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp}
+      (SELECT greatest(0, extract(epoch FROM ${retirementRecords.appendedAt})::float8 - ${retirementRecords.timestamp})
         FROM ${retirementRecords} ORDER BY ${retirementRecords.position} DESC LIMIT 1) AS feed_delay_seconds
     FROM open_submissions`);
   if (row === undefined) throw new Error('a count has no row');
@@ -126,7 +114,7 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
 
 function openWorkOf(row: Row): OpenWork {
   const momentOf = (text: string | null) => (text === null ? null : new Date(text));
-  const sessions = OPEN_SESSION_STATES.map((state) => [state, row.sessions?.[state] ?? 0]);
+  const sessions = OPEN_OFF_RAMP_STATES.map((state) => [state, row.sessions?.[state] ?? 0]);
   return {
     submissions: { PENDING: row.pending, NEEDS_REVIEW: row.review },
     stuckSubmissions: row.stuck,

@@ -2,10 +2,26 @@
  * ledgerNetwork: the network of this platform, and its status.
  */
 import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
+import type { LedgerNetwork } from '../../ledger/network/port.ts';
+import { shareFreshRuns } from '../../lib/sharedRuns.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** @throws NetworkUnavailable */
-export async function readLedgerNetwork(deps: Needs<'db' | 'network' | 'treasuryAddress' | 'clockControl'>) {
+type LedgerNetworkNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'clockControl'>;
+
+const runs = new WeakMap<LedgerNetwork, () => Promise<LedgerNetworkFacts>>();
+
+/**
+ * The public may ask, also fifty times in one operation, and each reading takes requests to the node, which the platform's own
+ * writes need: all who ask at a time share one.
+ * @throws NetworkUnavailable
+ */
+export function readLedgerNetwork(deps: LedgerNetworkNeeds): Promise<LedgerNetworkFacts> {
+  const run = runs.get(deps.network) ?? shareFreshRuns(() => read(deps));
+  runs.set(deps.network, run);
+  return run();
+}
+
+async function read(deps: LedgerNetworkNeeds) {
   const { network, treasuryAddress, clockControl } = deps;
   const [status, settlement, signingHaltedBecause] = await Promise.all([
     network.status(),
@@ -24,4 +40,4 @@ export async function readLedgerNetwork(deps: Needs<'db' | 'network' | 'treasury
   };
 }
 
-export type LedgerNetworkFacts = Awaited<ReturnType<typeof readLedgerNetwork>>;
+export type LedgerNetworkFacts = Awaited<ReturnType<typeof read>>;

@@ -41,11 +41,13 @@ export async function replaceVanished(deps: WatchNeeds, vanishedId: string): Pro
   return webhookId;
 }
 
-/** Whether the platform has a live registration for the hook's present address. */
-export async function isWatching(deps: Needs<'db' | 'retirementsHookUrl'>): Promise<boolean> {
+/** The live registration, and whether it is for the hook's present address; null when there is none. */
+export async function findRegistration(deps: Needs<'db' | 'retirementsHookUrl'>) {
   const live = await findLiveRegistration(deps.db);
-  return live?.url === deps.retirementsHookUrl;
+  return live && { ...live, isCurrent: live.url === deps.retirementsHookUrl };
 }
+
+export type Registration = NonNullable<Awaited<ReturnType<typeof findRegistration>>>;
 
 /** The registration that the platform believes to be live. */
 export async function findLiveRegistration(db: Db) {

@@ -5,10 +5,10 @@
  * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
  * spite of it, but not cashed out here.
  */
-import { and, eq, notInArray, sum } from 'drizzle-orm';
+import { and, eq, inArray, sum } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { offRampSessions, receiptPledges, receipts } from '../../db/tables/index.ts';
+import { OPEN_OFF_RAMP_STATES, offRampSessions, receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
@@ -80,10 +80,7 @@ async function lockReceipt(tx: Tx, { id, tokenAddress }: TokenizedReceipt): Prom
 async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<void> {
   const { receiptId, state, tokenAmountKg } = offRampSessions;
   const ofReceipt = eq(receiptId, receipt.id);
-  const open = await tx.$count(
-    offRampSessions,
-    and(ofReceipt, notInArray(state, ['SETTLED', 'REFUNDED', 'REFUSED'])),
-  );
+  const open = await tx.$count(offRampSessions, and(ofReceipt, inArray(state, OPEN_OFF_RAMP_STATES)));
   if (open > 0)
     throw conflict(receipt, `${open} off-ramp session(s) of it are open: await or cancel them first`);
   const [settled] = await tx

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { FeedRecord } from '../../feed/followFeed.ts';
 import { BASE_UNITS_PER_WHOLE, TOKEN_DECIMALS } from '../../ledger/units.ts';
 import { findRecord } from '../../resolvers/carbon/findRecord.ts';
+import { leafIndexOf } from '../../resolvers/carbon/readInclusionProof.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { projectOf, ProjectRef } from './project.ts';
@@ -56,7 +57,7 @@ builder.node(RetirementRecordRef, {
       description:
         'Its leaf in the transparency log of retirements, from 0: what it is looked up by there. It is in the log a few seconds ' +
         'after it is here, see `transparencyLogs`.',
-      resolve: ({ position }) => Number(position) - 1,
+      resolve: leafIndexOf,
     }),
     project: t.field({
       type: ProjectRef,

@@ -2,7 +2,7 @@
  * The access scopes of fields, and the errors for callers who lack them.
  */
 import type { AuthFailure } from '@pothos/plugin-scope-auth';
-import { AuthScopeFailureType } from '@pothos/plugin-scope-auth';
+import { AuthScopeFailureType, RequestCache } from '@pothos/plugin-scope-auth';
 import { DomainError } from '../../lib/errors.ts';
 import type { Caller, Role } from '../../identity/roles.ts';
 
@@ -31,6 +31,14 @@ export function scopesOf(caller: Caller | null) {
     warehouse: (warehouseId: string) =>
       has(['warehouse']) && caller?.warehouseIds.includes(warehouseId) === true,
   };
+}
+
+/**
+ * Forgets what the plugin has decided for a request that has ended. It keeps that in a WeakMap, and V8 takes the values of
+ * one for reachable until its next full collection: each request's objects would outlive it until then.
+ */
+export function forgetScopes(context: object): void {
+  RequestCache.clearForContext(context);
 }
 
 /** UNAUTHENTICATED without a token, FORBIDDEN with one, with the roles that are needed and those that the caller has. */

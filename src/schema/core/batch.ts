@@ -13,6 +13,8 @@ export function createBatch<Context extends object, Key, Value>(
     const known = loaders.get(context);
     if (known) return known;
     const loadAll = async (keys: readonly Key[]) => {
+      // What is asked for later makes another one. Kept, it would keep the request's objects past its end (see auth.ts).
+      loaders.delete(context);
       const values = await load(context, [...new Set(keys)]);
       return keys.map((key) => values.get(key));
     };

@@ -80,11 +80,14 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
   /** The last of the plugins around a resolver: scopes and input have been checked. */
   override wrapResolve(
     resolve: GraphQLFieldResolver<unknown, Types['Context'], object>,
-    { kind }: PothosOutputFieldConfig<Types>,
+    config: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
-    if (kind !== 'Mutation') return resolve;
+    if (config.kind !== 'Mutation') return resolve;
+    // One that is missing is told by afterBuild, with the name of its mutation.
+    const declared: RecordedInput | undefined = config.pothosOptions.recordedInput;
+    const isEntryWithEffect = declared?.isEntryWithEffect ?? false;
     return async (parent, args, context, info) => {
-      await (context as Context<unknown>).startEntry?.();
+      await beginEntry(context as Context<unknown>, isEntryWithEffect);
       return resolve(parent, args, context, info);
     };
   }
@@ -96,6 +99,15 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     }
     return schema;
   }
+}
+
+/** @throws DomainError OVERLOADED when it can't be written */
+async function beginEntry(context: Context<unknown>, isEntryWithEffect: boolean): Promise<void> {
+  const { audited } = context;
+  if (audited === undefined) return;
+  audited.isAdmitted = true;
+  if (isEntryWithEffect) context.entry = audited.entry;
+  else await audited.entry.begin();
 }
 
 /** @throws Error */

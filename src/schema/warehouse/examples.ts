@@ -1,25 +1,38 @@
 /**
- * GraphiQL's ready-made operations for receipts: from a deposit to a payout.
+ * GraphiQL's ready-made operations for receipts: from a deposit to a pledge and a payout.
  */
-export const WAREHOUSE_EXAMPLES: readonly string[] = [
-  `# 8. A warehouse confirms a deposit: a receipt token for a farmer.
-# cashOut deposits what custody holds: query { ledgerNetwork { custodyAddress } }. A farmer with a wallet gives the
-# wallet's own address instead, and cashes out with prepareCashOutDeposit (13.)
-mutation CreateDeposit {
+import type { GraphiqlExample } from '../core/example.ts';
+
+export const WAREHOUSE_EXAMPLES: readonly GraphiqlExample[] = [
+  {
+    role: null,
+    document: `# 11. The network, and the address of custody on it: the
+# platform holds the tokens of farmers without a wallet.
+query LedgerNetwork {
+  ledgerNetwork {
+    name
+    custodyAddress
+  }
+}`,
+  },
+  {
+    role: 'warehouse',
+    document: `# 12. A warehouse confirms a deposit: a receipt token for a
+# farmer, kept in custody. A farmer with a wallet gives the
+# wallet's own address instead, and signs (docs/wallets.md).
+mutation CreateDeposit($custodyAddress: Address!) {
   createDeposit(
     input: {
-      farmerAddress: "PASTE-THE-CUSTODY-ADDRESS-HERE"
-      farmerId: "wanjiku"
+      farmerAddress: $custodyAddress
+      farmerId: "farmer-1"
       commodityType: "Maize"
       quantityKg: 5000
-      warehouseId: "NBO-7"
+      warehouseId: "warehouse-1"
       gradeClassification: "Grade 1"
       valuationUSD: 2000
       idempotencyKey: "deposit-1"
     }
   ) {
-    tokenAddress
-    txHash
     receipt {
       id
       state
@@ -27,18 +40,63 @@ mutation CreateDeposit {
       expiryDate
     }
   }
-}
-
-# No tokenAddress yet? The network takes longer than a mutation waits: ask again, by the id of the answer.
-query CreatedReceipt {
-  node(id: "paste the id of the receipt here") {
-    ... on Receipt {
-      state
-      tokenAddress
+}`,
+    variables: { custodyAddress: 'LedgerNetwork.ledgerNetwork.custodyAddress' },
+  },
+  {
+    role: 'warehouse',
+    document: `# 13. This shows the receipt as it changes, until it expires.
+# Stop it once the state is ACTIVE.
+subscription ReceiptUpdated($id: ID!) {
+  receiptUpdated(id: $id) {
+    state
+    tokenAddress
+    expiryDate
+  }
+}`,
+    variables: { id: 'CreateDeposit.createDeposit.receipt.id' },
+  },
+  {
+    role: 'farmer',
+    document: `# 14. The farmer pledges the receipt for a loan. Nothing of it
+# can be cashed out meanwhile.
+mutation PledgeReceipt($receiptTokenAddress: Address!) {
+  pledgeReceipt(
+    input: {
+      receiptTokenAddress: $receiptTokenAddress
+      lenderId: "lender-1"
+      lenderName: "Savings Cooperative"
+      reference: "loan-1"
+      idempotencyKey: "pledge-1"
+    }
+  ) {
+    receiptPledge {
+      lenderName
+      reference
+      pledgedAt
     }
   }
 }`,
-  `# 9. What would a cash-out pay?
+    variables: { receiptTokenAddress: 'ReceiptUpdated.receiptUpdated.tokenAddress' },
+  },
+  {
+    role: 'lender',
+    document: `# 15. The loan is paid back: the lender releases the pledge.
+mutation ReleasePledge($receiptTokenAddress: Address!) {
+  releasePledge(
+    input: { receiptTokenAddress: $receiptTokenAddress, reference: "loan-1", idempotencyKey: "release-1" }
+  ) {
+    receiptPledge {
+      reference
+      releasedAt
+    }
+  }
+}`,
+    variables: { receiptTokenAddress: 'ReceiptUpdated.receiptUpdated.tokenAddress' },
+  },
+  {
+    role: 'farmer',
+    document: `# 16. What would a cash-out pay?
 query Quote {
   offRampQuote(tokenAmount: 1000, fiatCurrency: "KES") {
     payout {
@@ -53,11 +111,15 @@ query Quote {
     expiresAt
   }
 }`,
-  `# 10. The farmer cashes out: the tokens go into custody, the provider pays.
-mutation OffRampSession {
+  },
+  {
+    role: 'farmer',
+    document: `# 17. The farmer cashes out: the tokens go into the settlement
+# contract, then the provider pays.
+mutation CashOut($receiptTokenAddress: Address!) {
   cashOut(
     input: {
-      receiptTokenAddress: "PASTE-THE-TOKEN-ADDRESS-OF-THE-RECEIPT-HERE"
+      receiptTokenAddress: $receiptTokenAddress
       tokenAmount: 1000
       fiatCurrency: "KES"
       countryCode: "KE"
@@ -65,8 +127,6 @@ mutation OffRampSession {
       idempotencyKey: "cash-out-1"
     }
   ) {
-    sessionId
-    txHash
     offRampSession {
       id
       state
@@ -76,25 +136,37 @@ mutation OffRampSession {
       }
     }
   }
-}
-
-# Pay when the state is AWAITING_PAYOUT: until then ask again, by the id of the answer.
-query OpenedSession {
-  node(id: "paste the id of the session here") {
-    ... on OffRampSession {
-      state
-      sessionId
-      depositTxHash
-    }
+}`,
+    variables: { receiptTokenAddress: 'ReceiptUpdated.receiptUpdated.tokenAddress' },
+  },
+  {
+    role: 'farmer',
+    document: `# 18. This shows the cash-out as it changes, until it is
+# settled. Stop it once the state is AWAITING_PAYOUT.
+subscription OffRampSessionUpdated($id: ID!) {
+  offRampSessionUpdated(id: $id) {
+    state
+    sessionId
+    depositTxHash
   }
 }`,
-  `# 11. The person who pays says that it is paid; the webhook does the rest.
-mutation Paid {
-  setManualSessionStatus(input: { sessionId: "paste the sessionId here", status: SETTLED }) {
+    variables: { id: 'CashOut.cashOut.offRampSession.id' },
+  },
+  {
+    role: 'operator',
+    document: `# 19. The person who pays, an operator here, says that it is
+# paid; the webhook does the rest.
+mutation Paid($sessionId: String!) {
+  setManualSessionStatus(input: { sessionId: $sessionId, status: SETTLED }) {
     status
   }
 }`,
-  `# 12. Every cash-out, with what the provider and the network said of it.
+    variables: { sessionId: 'OffRampSessionUpdated.offRampSessionUpdated.sessionId' },
+  },
+  {
+    role: 'farmer',
+    document: `# 20. The farmer's cash-outs, with what the provider and the
+# network said of them.
 query OffRampSessions {
   offRampSessions(first: 10) {
     edges {
@@ -117,4 +189,5 @@ query OffRampSessions {
     }
   }
 }`,
+  },
 ];

@@ -1,7 +1,6 @@
 /**
  * Receipt: a deposit of a commodity, issued as one receipt token.
  */
-import { ZERO_HASH } from '../../ledger/units.ts';
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Caller } from '../../identity/roles.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -21,6 +20,7 @@ import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
+import { receiptFields } from './receiptFields.ts';
 
 type PlatformContext = Context<Dependencies>;
 
@@ -38,18 +38,6 @@ export async function receiptOf(context: PlatformContext, receiptId: string): Pr
   if (receipt === undefined) throw new Error(`receipt ${receiptId} has vanished`);
   return receipt;
 }
-
-export const ReceiptStateEnum = builder.enumType('ReceiptState', {
-  description: 'State of a warehouse receipt.',
-  values: {
-    DEPLOYING: { description: 'Its token is being deployed.' },
-    MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
-    ACTIVE: { description: 'Minted in full; it can be cashed out.' },
-    EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
-    REFUSED: { description: 'The network refused the token; nothing was issued.' },
-    NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
-  },
-});
 
 export const ReceiptRef = builder.objectRef<Receipt>('Receipt');
 
@@ -86,40 +74,14 @@ builder.node(ReceiptRef, {
     return found !== null && (await mayLookAt(context, found)) ? found : null;
   },
   fields: (t) => ({
-    state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
+    ...receiptFields(t),
     assetId: t.exposeString('assetId', {
       description: 'Warehouse id and the millisecond of the deposit, joined by a hyphen; unique.',
-    }),
-    commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
-    quantityKg: t.expose('quantityKg', {
-      type: 'Kilograms',
-      description: 'The minted amount, in whole kilograms.',
-    }),
-    gradeClassification: t.exposeString('gradeClassification', { description: 'Its grade.' }),
-    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores it.' }),
-    warehouseLocation: t.string({
-      nullable: true,
-      description: "The warehouse's location as text; null when it was not given.",
-      resolve: ({ warehouseLocation }) => (warehouseLocation === '' ? null : warehouseLocation),
-    }),
-    harvestSeason: t.string({
-      nullable: true,
-      description: 'When it was harvested; null when it was not given.',
-      resolve: ({ harvestSeason }) => (harvestSeason === '' ? null : harvestSeason),
-    }),
-    inspectionReportHash: t.field({
-      type: 'Hash32',
-      nullable: true,
-      description:
-        'Hash of the inspection report; null when there is none, which the token records as all zero.',
-      resolve: ({ inspectionReportHash }) =>
-        inspectionReportHash === ZERO_HASH ? null : inspectionReportHash,
     }),
     valuationUSD: t.expose('valuationUsd', {
       type: 'UsDollars',
       description: 'Its value, in whole US dollars.',
     }),
-    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
     farmerAddress: t.expose('farmerAddress', {
       type: 'Address',
       description: 'The address that the kilograms were minted to.',
@@ -130,19 +92,6 @@ builder.node(ReceiptRef, {
     }),
     tokenName: t.exposeString('tokenName', { description: "The token's display name." }),
     tokenSymbol: t.exposeString('tokenSymbol', { description: "The token's symbol: WHR." }),
-    tokenAddress: t.expose('tokenAddress', {
-      type: 'Address',
-      nullable: true,
-      description: "The token's address on the ledger network; null until it is deployed.",
-    }),
-    depositDate: t.expose('depositDate', {
-      type: 'UnixTime',
-      description: "When it was deposited, by the network's clock, in Unix seconds.",
-    }),
-    expiryDate: t.expose('expiryDate', {
-      type: 'UnixTime',
-      description: 'When it expires, in Unix seconds: 180 days after the deposit.',
-    }),
     expiredAt: t.field({
       type: 'UnixTime',
       nullable: true,

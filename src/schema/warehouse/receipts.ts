@@ -17,7 +17,8 @@ import {
 } from '../core/filters.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
-import { ReceiptRef, ReceiptStateEnum } from './receipt.ts';
+import { ReceiptRef } from './receipt.ts';
+import { ReceiptStateEnum } from './receiptFields.ts';
 
 const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
   description: `A receipt ${FILTER_RULE}`,

@@ -14,6 +14,7 @@ import {
   submissions,
 } from '../../../src/db/tables/index.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
@@ -405,3 +406,21 @@ function inputOfDeposit(): Record<string, unknown> {
   const { quantityKg, valuationUSD, ...input } = depositInput(market.app);
   return { ...input, quantityKg: Number(quantityKg), valuationUSD: Number(valuationUSD) };
 }
+
+describe('reconciliation', () => {
+  it('takes a key of a request that awaits approval, or was withdrawn', async () => {
+    const { approval } = await largeProject();
+    const second = payloadOf(
+      await mutate<Decided>(
+        market,
+        PROJECT,
+        { ...projectInput({ quantityCO2e: 1_001 }), idempotencyKey: randomUUID() },
+        dev,
+      ),
+    ).approval;
+    await withdraw(second, dev);
+    const { findings } = await reconcileAll(market.app.dependencies);
+    expect(approval.state).toBe('AWAITING');
+    expect(findings.filter(({ invariant }) => invariant === 'I14')).toEqual([]);
+  });
+});

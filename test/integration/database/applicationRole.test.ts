@@ -18,7 +18,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { openConfiguredDatabase } from '../../../src/startup/openDatabase.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { memoryFolder } from '../../support/run/memoryFolder.ts';
+import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
 const id = randomUUID().replaceAll('-', '');
 const name = `test_${id}`;
@@ -117,6 +117,22 @@ describe('a start', () => {
       `REVOKE SET ON PARAMETER session_replication_role FROM ${application.name}`,
     ],
     [
+      'may become a superuser',
+      `GRANT postgres TO ${application.name}`,
+      `REVOKE postgres FROM ${application.name}`,
+    ],
+    [
+      'runs programs on the server',
+      `GRANT pg_execute_server_program TO ${application.name}`,
+      `REVOKE pg_execute_server_program FROM ${application.name}`,
+    ],
+    [
+      'may become one that empties tables',
+      `CREATE ROLE helper_${id}; GRANT TRUNCATE ON transfers TO helper_${id};
+       GRANT helper_${id} TO ${application.name} WITH INHERIT FALSE`,
+      `REVOKE ALL ON transfers FROM helper_${id}; DROP ROLE helper_${id}`,
+    ],
+    [
       'makes roles',
       `ALTER ROLE ${application.name} CREATEROLE`,
       `ALTER ROLE ${application.name} NOCREATEROLE`,
@@ -192,6 +208,21 @@ describe('the running platform', () => {
     'DELETE FROM accounts',
     'DELETE FROM drizzle.platform_migrations',
     `SET ROLE ${owner.name}`,
+    'SET ROLE postgres',
+    `ALTER ROLE ${application.name} SUPERUSER`,
+    `GRANT ${owner.name} TO ${application.name}`,
+    'CREATE EXTENSION dblink',
+    "COPY transfers TO PROGRAM 'cat'",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT lo_import('/etc/passwd')",
+    "UPDATE pg_trigger SET tgenabled = 'D'",
+    'CREATE FUNCTION mine() RETURNS int LANGUAGE sql SECURITY DEFINER AS $$ SELECT 1 $$',
+    'CREATE RULE mine AS ON INSERT TO transfers DO INSTEAD NOTHING',
+    'ALTER TABLE audit_entries ENABLE ROW LEVEL SECURITY',
+    'ALTER TABLE transfers INHERIT audit_entries',
+    'ALTER FUNCTION refuse_change() SET search_path = pg_temp',
+    'REINDEX TABLE transfers',
+    'COMMENT ON TABLE transfers IS NULL',
   ])('is refused: %s', async (statement) => {
     await expect(handle.sql.unsafe(statement)).rejects.toMatchObject({ code: '42501' });
   });

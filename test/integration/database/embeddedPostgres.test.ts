@@ -14,7 +14,7 @@ import { openEmbeddedPostgres, type EmbeddedPostgres } from '../../../src/db/emb
 import { migrate } from '../../../src/db/migrate.ts';
 import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
 import { pathOf } from '../../support/run/programs.ts';
-import { memoryFolder } from '../../support/run/memoryFolder.ts';
+import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
 const PASSWORD = 'p@ss/word of the tests';
 const HOLDER = pathOf('test/support/database/embeddedPostgresHolder.ts');

@@ -93,3 +93,19 @@ it('is claimed by one of several, and not twice by its holder', async () => {
   expect(await dueInMs(id)).toBeGreaterThan(0);
   for (const each of [...several, mine]) for (const one of [...ids, id]) each.release(one);
 });
+
+it('tells an idle worker when to look again', async () => {
+  const [mine, others] = [leases(), leases()];
+  expect(await mine.firstDueInMs()).toBeNull();
+  const [id, later] = [await addDue(), await addDue()];
+  expect(await mine.firstDueInMs()).toBeLessThanOrEqual(0);
+  await reschedule(database.handle.db, expiryRuns, { id: later }, { delayMs: 60_000 });
+  await mine.claim(5);
+  // Of an instance that dies now: the others look when its lease ends.
+  expect(await others.firstDueInMs()).toBeLessThanOrEqual(LEASE_MS);
+  mine.release(id);
+  await reschedule(database.handle.db, expiryRuns, { id }, { delayMs: 120_000 });
+  const firstMs = await others.firstDueInMs();
+  expect(firstMs).toBeGreaterThan(LEASE_MS);
+  expect(firstMs).toBeLessThanOrEqual(60_000);
+});

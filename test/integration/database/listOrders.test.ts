@@ -4,6 +4,7 @@
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { readPrimary } from '../../../src/db/publicReads.ts';
 import type { Db } from '../../../src/db/connection.ts';
 import type { KeysetPage } from '../../../src/db/keyset.ts';
 import { listRuns } from '../../../src/jobs/expiryRuns.ts';
@@ -74,7 +75,7 @@ it.each(LISTS)('%s', async (_name, list) => {
   const db = drizzle(client, { logger }) as unknown as Db;
   for (const inverted of [false, true]) {
     asked = [];
-    await list({ db } as Dependencies, { limit: 21, inverted });
+    await list({ db, publicReads: readPrimary(db) } as Dependencies, { limit: 21, inverted });
     expect(asked).toHaveLength(1);
     for (const { query, params } of asked) {
       const plan = await client.unsafe(`EXPLAIN ${query}`, params as never[]);

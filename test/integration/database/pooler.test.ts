@@ -23,7 +23,8 @@ import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { memoryFolder } from '../../support/run/memoryFolder.ts';
+import { memoryFolder } from '../../../devnet/memoryFolder.ts';
+import { retirement } from '../../support/holding.ts';
 
 const PGBOUNCER = process.env['PGBOUNCER'] ?? 'pgbouncer';
 const isInstalled = spawnSync(PGBOUNCER, ['--version']).status === 0;
@@ -173,14 +174,7 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
     await purchase(second.dependencies, 'acme', bought);
     const retirements = await Promise.all(
       Array.from({ length: 20 }, (_, i) =>
-        retire((i % 2 ? first : second).dependencies, 'acme', {
-          buyerId: 'acme',
-          buyerName: 'Acme Ltd',
-          tokenAddress,
-          amountCO2e: 1n,
-          note: '',
-          idempotencyKey: randomUUID(),
-        }),
+        retire((i % 2 ? first : second).dependencies, 'acme', retirement(tokenAddress, 1n)),
       ),
     );
     expect(new Set(retirements.map(({ state }) => state))).toEqual(new Set(['RETIRED']));

@@ -6,6 +6,7 @@ import { runCarbonDemo } from '../../../demo/carbon.ts';
 import { createApiClient, type ApiClient } from '../../../demo/client.ts';
 import type { Narrator } from '../../../demo/narrator.ts';
 import { runWarehouseDemo } from '../../../demo/warehouse.ts';
+import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 
@@ -38,8 +39,20 @@ it('waits by id, and runs the carbon demo to its end', async () => {
     expect(facts.get(fact), fact).toMatch(/^\w{20,}$/);
 });
 
-it('runs the warehouse demo to its end', async () => {
-  await runWarehouseDemo({ api, tell, tokenFor });
+it('leaves the network at its time unless expiry is asked for', async () => {
+  const before = (await marketplace.network.status()).closedAt;
+  await runWarehouseDemo({ api, tell, tokenFor, withExpiry: false });
+  expect(facts.get('at provider')).toContain('FAILED');
+  const passedSeconds = (await marketplace.network.status()).closedAt - before;
+  expect(passedSeconds).toBeLessThan(24n * 3600n);
+});
+
+it('runs the warehouse demo to its end, and measures no negative delay afterwards', async () => {
+  await runWarehouseDemo({ api, tell, tokenFor, withExpiry: true });
   expect(facts.get('at provider')).toContain('FAILED');
   expect(facts.get('receipt')).toMatch(/^EXPIRED, marked by \w{20,}$/);
+  // Its retirement is dated half a year ahead of the database.
+  await runCarbonDemo(api, tell, tokenFor);
+  const { feedDelaySeconds } = await readOpenWork(marketplace.app.dependencies.db);
+  expect(feedDelaySeconds).toBe(0);
 });

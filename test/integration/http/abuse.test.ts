@@ -89,6 +89,21 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'GRAPHQL_VALIDATION_FAILED',
   ],
   [
+    'a hundred fragments that spread each other',
+    {
+      query: `{ ${many(100, (i) => `...f${i}`)} } ${many(
+        100,
+        (i) => `fragment f${i} on Query { ledgerNetwork { name } ...f${(i + 1) % 100} ...f${(i + 2) % 100} }`,
+      )}`,
+    },
+    'GRAPHQL_VALIDATION_FAILED',
+  ],
+  [
+    'one field of an object, 240 times',
+    { query: `{ ${many(240, () => 'ledgerNetwork { name }')} }` },
+    'OPERATION_TOO_LARGE',
+  ],
+  [
     'introspection without end',
     { query: `{ __schema { types { ${'fields { type { '.repeat(6)} name ${'} } '.repeat(6)} } } }` },
     'GRAPHQL_VALIDATION_FAILED',
@@ -100,11 +115,7 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     },
     'OPERATION_TOO_LARGE',
   ],
-  [
-    'deep nonsense',
-    { query: `{ ${'a { '.repeat(600)} b ${'} '.repeat(600)} }` },
-    'GRAPHQL_VALIDATION_FAILED',
-  ],
+  ['deep nonsense', { query: `{ ${'a { '.repeat(600)} b ${'} '.repeat(600)} }` }, 'OPERATION_TOO_LARGE'],
   [
     'deep lists',
     { query: `{ projects(filter: ${'['.repeat(900)}${']'.repeat(900)}) { edges { cursor } } }` },
@@ -351,4 +362,23 @@ describe('what only a websocket can carry', () => {
     const code = await new Promise((resolve) => socket.once('close', resolve));
     expect([1006, 4406]).toContain(code);
   });
+});
+
+it('the network is read a few times, however often strangers ask at once', async () => {
+  const { network } = market;
+  const { status } = network;
+  let reads = 0;
+  network.status = () => {
+    reads += 1;
+    return status();
+  };
+  try {
+    const query = `{ ${many(48, (i) => `a${i}: ledgerNetwork { name }`)} }`;
+    const replies = await Promise.all([1, 2, 3].map(() => askOver('http', market.url, { query })));
+    expect(replies.flatMap(codesOf)).toEqual([]);
+    expect(reads).toBeGreaterThan(0);
+    expect(reads).toBeLessThan(10);
+  } finally {
+    network.status = status;
+  }
 });

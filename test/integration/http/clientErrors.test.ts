@@ -1,11 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer, token } from '../../support/http/httpServer.ts';
-import type { TestServer } from '../../support/http/httpServer.ts';
-
-interface Body {
-  data?: Record<string, unknown> | null;
-  errors?: { message: string; path?: string[]; extensions: Record<string, unknown> }[];
-}
+import { startServer, token, type AnswerBody, type TestServer } from '../../support/http/httpServer.ts';
 
 const RESPONSE_JSON = 'application/graphql-response+json';
 
@@ -17,16 +11,10 @@ beforeAll(async () => {
 
 afterAll(() => server.close(0));
 
-function post(body: unknown, headers: Record<string, string> = {}) {
-  return fetch(`${server.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: RESPONSE_JSON, ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-}
+const post: TestServer['post'] = (body, headers) => server.post(body, { accept: RESPONSE_JSON, ...headers });
 
-async function ask(query: string, variables?: unknown): Promise<Body> {
-  return (await (await post({ query, variables })).json()) as Body;
+async function ask(query: string, variables?: unknown): Promise<AnswerBody> {
+  return (await (await post({ query, variables })).json()) as AnswerBody;
 }
 
 describe('what a client sees of an error', () => {
@@ -39,7 +27,7 @@ describe('what a client sees of an error', () => {
   ])('%s', async (_what, query, variables, code) => {
     const response = await post({ query, variables });
     expect(response.status).toBe(400);
-    const body = (await response.json()) as Body;
+    const body = (await response.json()) as AnswerBody;
     expect(body.errors?.map((error) => error.extensions['code'])).toEqual([code]);
     expect('data' in body).toBe(false);
   });
@@ -101,7 +89,7 @@ describe('what a client sees of an error', () => {
       },
       { authorization },
     );
-    const { errors } = (await response.json()) as Body;
+    const { errors } = (await response.json()) as AnswerBody;
     expect(errors?.[0]?.extensions).toEqual({
       code: 'BAD_USER_INPUT',
       field: 'input.buyerName',
@@ -157,7 +145,7 @@ describe('what a client sees of an error', () => {
     const requestId = response.headers.get('x-request-id');
     expect(requestId).not.toBe('my-request');
     expect(text).not.toContain('hunter2');
-    expect((JSON.parse(text) as Body).errors?.[0]?.extensions).toEqual({
+    expect((JSON.parse(text) as AnswerBody).errors?.[0]?.extensions).toEqual({
       code: 'INTERNAL_SERVER_ERROR',
       requestId,
     });

@@ -1,13 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { serverAudits } from 'graphql-http';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startServer } from '../../support/http/httpServer.ts';
-import type { TestServer } from '../../support/http/httpServer.ts';
-
-interface Body {
-  data?: Record<string, unknown> | null;
-  errors?: { message: string; path?: string[]; extensions: Record<string, unknown> }[];
-}
+import { startServer, codeOf, type AnswerBody, type TestServer } from '../../support/http/httpServer.ts';
 
 const RESPONSE_JSON = 'application/graphql-response+json';
 
@@ -19,20 +13,10 @@ beforeAll(async () => {
 
 afterAll(() => server.close(0));
 
-function post(body: unknown, headers: Record<string, string> = {}) {
-  return fetch(`${server.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', accept: RESPONSE_JSON, ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-}
+const post: TestServer['post'] = (body, headers) => server.post(body, { accept: RESPONSE_JSON, ...headers });
 
-async function ask(query: string, variables?: unknown): Promise<Body> {
-  return (await (await post({ query, variables })).json()) as Body;
-}
-
-async function codeOf(response: Response): Promise<unknown> {
-  return ((await response.json()) as Body).errors?.[0]?.extensions['code'];
+async function ask(query: string, variables?: unknown): Promise<AnswerBody> {
+  return (await (await post({ query, variables })).json()) as AnswerBody;
 }
 
 describe('GraphQL over HTTP', () => {
@@ -108,7 +92,7 @@ describe('GraphQL over HTTP', () => {
   ])('answers a body over 100 kB, %s, with 413', async (_how, byteLength, headers) => {
     const { status, body } = await postSlowly(byteLength, headers);
     expect(status).toBe(413);
-    expect((JSON.parse(body) as Body).errors?.[0]?.extensions['code']).toBe('BAD_REQUEST');
+    expect((JSON.parse(body) as AnswerBody).errors?.[0]?.extensions['code']).toBe('BAD_REQUEST');
     expect(await ask('{ hello }')).toMatchObject({ data: { hello: 'world' } });
   });
 

@@ -1,17 +1,13 @@
+import { createHash } from 'node:crypto';
 import { request as httpRequest } from 'node:http';
 import { connect } from 'node:net';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createGraphiqlPage } from '../../../src/http/pages/graphiql.ts';
+import type { GraphiqlExample } from '../../../src/schema/core/example.ts';
 import type { HookDelivery } from '../../../src/http/server/hooks.ts';
 import type { Role } from '../../../src/identity/roles.ts';
-import { startServer, token } from '../../support/http/httpServer.ts';
-import type { TestServer } from '../../support/http/httpServer.ts';
-
-interface Body {
-  data?: Record<string, unknown> | null;
-  errors?: { message: string; path?: string[]; extensions: Record<string, unknown> }[];
-}
+import { startServer, codeOf, token, type TestServer } from '../../support/http/httpServer.ts';
 
 let server: TestServer;
 const deliveries: HookDelivery[] = [];
@@ -31,13 +27,7 @@ beforeAll(async () => {
 
 afterAll(() => server.close(0));
 
-function post(body: unknown, headers: Record<string, string> = {}) {
-  return fetch(`${server.url}/graphql`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json', ...headers },
-    body: typeof body === 'string' ? body : JSON.stringify(body),
-  });
-}
+const post: TestServer['post'] = (...request) => server.post(...request);
 
 async function idFor(given: string) {
   return (await post({ query: '{ hello }' }, { 'x-request-id': given })).headers.get('x-request-id');
@@ -46,10 +36,6 @@ async function idFor(given: string) {
 function deliver(path: string, body: string | Buffer, headers: Record<string, string> = {}) {
   const bytes = typeof body === 'string' ? body : new Uint8Array(body);
   return fetch(server.url + path, { method: 'POST', body: bytes, headers });
-}
-
-async function codeOf(response: Response): Promise<unknown> {
-  return ((await response.json()) as Body).errors?.[0]?.extensions['code'];
 }
 
 describe('the server', () => {
@@ -125,9 +111,21 @@ describe('metrics', () => {
     const forwarded = { 'x-forwarded-for': '203.0.113.7' };
     expect(await status(url, forwarded)).toBe(401);
     expect(await status(url, { forwarded: 'for=10.0.0.1' })).toBe(401);
+    expect(await status(url, { 'x-forwarded-proto': 'https' })).toBe(401);
     expect(await status(url, { ...forwarded, ...(await bearer('buyer')) })).toBe(403);
     expect(await status(url, { ...forwarded, ...(await bearer('operator')) })).toBe(200);
     expect((await fetch(`${url}/metrics`, { method: 'POST' })).status).toBe(405);
+    await close(0);
+  });
+
+  it('can be read with a token that is good for nothing else', async () => {
+    const secret = 'a token of the scraper, as long as it has to be';
+    const { url, close } = await startServer({ metrics: { ...page, access: 'token', token: secret } });
+    const own = { authorization: `Bearer ${secret}` };
+    expect(await status(url, own)).toBe(200);
+    expect(await status(url, { authorization: `Bearer ${secret}.` })).toBe(401);
+    expect(await status(url)).toBe(401);
+    expect((await fetch(`${url}/graphql?query=%7Bhello%7D`, { headers: own })).status).toBe(401);
     await close(0);
   });
 
@@ -187,11 +185,19 @@ it('refuses a request with two Host headers, of which a proxy may have believed 
 });
 
 describe('GraphiQL', () => {
-  const examples = ['# Who is there?\nquery Hello { hello }', '{ tonnes(amount: 5) }'];
+  const examples: GraphiqlExample[] = [
+    { role: null, document: '# Who is there?\nquery Hello { hello }' },
+    {
+      role: 'buyer',
+      document: 'query Who($name: String) { whoami(name: $name) }',
+      variables: { name: 'Hello.hello' },
+    },
+  ];
+  const tokens = { admin: 'the.admin.token', buyer: 'the.buyer.token' };
   let withPage: TestServer;
 
   beforeAll(async () => {
-    withPage = await startServer({ graphiql: createGraphiqlPage({ examples, token: 'the.dev.token' }) });
+    withPage = await startServer({ graphiql: createGraphiqlPage({ examples, tokens }) });
   });
 
   afterAll(() => withPage.close(0));
@@ -199,17 +205,35 @@ describe('GraphiQL', () => {
   const open = (headers: Record<string, string>) =>
     fetch(`${withPage.url}/graphql`, { headers: { accept: 'text/html', ...headers } });
 
-  it('shows the examples and the development token, and needs nothing from elsewhere', async () => {
+  it('has the examples and the development tokens, and needs nothing from elsewhere', async () => {
     const response = await open({ 'accept-encoding': 'identity' });
     const html = await response.text();
-    expect(response.headers.get('content-security-policy')).toBeNull();
-    for (const query of examples) expect(html).toContain(JSON.stringify(query));
-    expect(html).toContain(String.raw`{\n  \"authorization\": \"Bearer the.dev.token\"\n}`);
-    const pageAround = html.replaceAll(/<script>.*?<\/script>|<style>.*?<\/style>/gs, '');
+    for (const { document } of examples) expect(html).toContain(JSON.stringify(document));
+    expect(html).toContain('the.buyer.token');
+    const pageAround = html.replaceAll(/<script\b.*?<\/script>|<style>.*?<\/style>/gs, '');
     expect(pageAround).not.toMatch(/(src|href)="(https?:)?\/\//);
   });
 
-  it('keeps the token from a foreign host name that was made to point here', async () => {
+  it('allows its own scripts alone, by their hashes', async () => {
+    const response = await open({ 'accept-encoding': 'identity' });
+    const policy = response.headers.get('content-security-policy') ?? '';
+    const scripts = [...(await response.text()).matchAll(/<script>(.*?)<\/script>/gs)].map(
+      ([, text = '']) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`,
+    );
+    expect(scripts.length).toBeGreaterThan(1);
+    expect(policy.split('; ')).toContain(`script-src ${scripts.join(' ')}`);
+    expect(policy.split('; ')).toContain("default-src 'none'");
+  });
+
+  it('gives the administrator’s token to the page that asks for it, and never with the page', async () => {
+    expect(await (await open({})).text()).not.toContain('the.admin.token');
+    const asked = await open({ 'x-development-token': 'admin' });
+    expect(await asked.json()).toEqual({ token: 'the.admin.token' });
+    const behindProxy = await open({ 'x-development-token': 'admin', via: '1.1 proxy' });
+    expect(await behindProxy.json()).toEqual({ token: null });
+  });
+
+  it('keeps the tokens from a foreign host name that was made to point here', async () => {
     const html = await new Promise<string>((resolve, reject) => {
       const headers = { accept: 'text/html', host: 'evil.example:4000' };
       httpRequest(`${withPage.url}/graphql`, { headers }, (response) => {
@@ -221,15 +245,15 @@ describe('GraphiQL', () => {
         .end();
     });
     expect(html).toContain('GraphiQL');
-    expect(html).not.toContain('the.dev.token');
+    expect(html).not.toMatch(/the\.\w+\.token/);
   });
 
   it.each(['forwarded', 'via', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip'])(
-    'keeps the token from a proxy that rewrites Host and adds %s',
+    'keeps the tokens from a proxy that rewrites Host and adds %s',
     async (name) => {
       const html = await (await open({ 'accept-encoding': 'identity', [name]: '203.0.113.7' })).text();
       expect(html).toContain('GraphiQL');
-      expect(html).not.toContain('the.dev.token');
+      expect(html).not.toMatch(/the\.\w+\.token/);
     },
   );
 

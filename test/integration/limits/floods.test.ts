@@ -3,6 +3,8 @@
  * clients notice nothing.
  */
 import { describe, expect, it } from 'vitest';
+import { createDocumentTurns } from '../../../src/http/documents/documentTurns.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
@@ -112,6 +114,32 @@ describe('requests', () => {
     expect(await from('8.8.8.8, 203.0.113.5')).toBe(200);
     expect(await from('7.7.7.7, 203.0.113.5')).toBe(429);
     expect(await from('203.0.113.6')).toBe(200);
+  });
+});
+
+describe('documents that the server does not know', () => {
+  it('take turns by address, and are refused once their address has used up its computing time', async () => {
+    const order: string[] = [];
+    const spent = new Set<string>();
+    const takeDocument = createDocumentTurns({
+      source: { documentOf: ({ query }) => ({ text: String(query) }) },
+      isKnown: (text) => text.startsWith('known'),
+      requireCpu(address) {
+        if (spent.has(address)) throw new DomainError('RATE_LIMITED', 'too much');
+      },
+    });
+    const ask = async (query: string, address: string) => {
+      await takeDocument({ query }, address);
+      order.push(query);
+    };
+    const greedy = [1, 2, 3].map((i) => ask(`greedy ${i}`, '192.0.2.1'));
+    const refused = expect(greedy[2]).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+    const modest = ask('modest', '192.0.2.2').then(() => spent.add('192.0.2.1'));
+    await ask('known', '192.0.2.3');
+    // The others wait for the next turns of the event loop.
+    expect(order.toSorted()).toEqual(['greedy 1', 'known']);
+    await Promise.all([modest, refused]);
+    expect(order.slice(2)).toEqual(['greedy 2', 'modest']);
   });
 });
 

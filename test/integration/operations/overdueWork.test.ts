@@ -130,7 +130,6 @@ describe('a stuck submission', () => {
 
 describe('an overdue session', () => {
   it('is listed, counted and logged, in each state by its own deadline', async () => {
-    const { db } = market.app.dependencies;
     const { id } = await depositedCashOut(market.app);
     const listed = async (overdue: boolean) =>
       (
@@ -154,7 +153,7 @@ describe('an overdue session', () => {
     const overdueAs = async (values: string) => {
       const undo = new Error('undone');
       let count = -1;
-      await db
+      await market.database.handle.db
         .transaction(async (tx) => {
           await tx.execute(sql`SET LOCAL session_replication_role = replica`);
           await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);

@@ -1,20 +1,32 @@
 /**
  * `npm start` as a newcomer meets it at a terminal.
  */
-import { spawn } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, mkdtemp, readdir, rm } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { promisify } from 'node:util';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
-import { memoryFolder } from '../../support/run/memoryFolder.ts';
+import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
-const MAIN = fileURLToPath(new URL('../../../src/main.ts', import.meta.url));
+const BUILD = fileURLToPath(new URL('../../../scripts/build.mjs', import.meta.url));
+const run = promisify(execFile);
 /** A first cluster on a busy machine. */
 const START_TIMEOUT_MS = 120_000;
+
+/** Below the project, where the server finds its packages, and in its format. */
+const BUILD_FOLDER = fileURLToPath(new URL('../../../build/', import.meta.url));
+let built: string;
+beforeAll(async () => {
+  await mkdir(BUILD_FOLDER, { recursive: true });
+  built = await mkdtemp(join(BUILD_FOLDER, 'test-'));
+  await run(process.execPath, [BUILD, built]);
+}, START_TIMEOUT_MS);
+afterAll(() => rm(built, { recursive: true, force: true }));
 
 let folder: string;
 beforeEach(async () => {
@@ -25,7 +37,7 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true, force: true }));
 
 function start(environment: NodeJS.Dict<string>) {
-  const child = spawn(process.execPath, ['--import', 'tsx', MAIN], {
+  const child = spawn(process.execPath, [join(built, 'main.js')], {
     env: { PATH: process.env['PATH'], HOME: process.env['HOME'], DATA_DIR: folder, ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -36,6 +48,27 @@ function start(environment: NodeJS.Dict<string>) {
   const ended = once(child, 'close').then(([code]) => code as number | null);
   return { child, ended, output: () => output };
 }
+
+describe('the build', () => {
+  it('is made again when a source has changed, and only then', { timeout: START_TIMEOUT_MS }, async () => {
+    const madeAtMs = async () => (await stat(join(built, 'main.js'))).mtimeMs;
+    const build = () => run(process.execPath, [BUILD, built]);
+    const first = await madeAtMs();
+    await build();
+    expect(await madeAtMs()).toBe(first);
+
+    const record = join(built, 'main.inputs.json');
+    const inputs = JSON.parse(await readFile(record, 'utf8')) as Record<string, { mtimeMs: number }>;
+    expect(inputs).toHaveProperty(['src/main.ts']);
+    // A file that is added is seen by its folder.
+    expect(inputs).toHaveProperty(['src/schema/carbon']);
+    const source = inputs['src/main.ts'];
+    if (source) source.mtimeMs -= 1;
+    await writeFile(record, JSON.stringify(inputs));
+    await build();
+    expect(await madeAtMs()).toBeGreaterThan(first);
+  });
+});
 
 describe('the server', () => {
   it('says that its port is taken before it makes a database', { timeout: START_TIMEOUT_MS }, async () => {
@@ -64,6 +97,8 @@ describe('the server', () => {
       expect(server.output()).toMatch(
         /making a PostgreSQL[^]*starting PostgreSQL[^]*database's schema[^]*GraphiQL in a browser/,
       );
+      // Node warns of what packages do where it finds them outside of node_modules.
+      expect(server.output()).not.toContain('DeprecationWarning');
     } finally {
       server.child.kill('SIGTERM');
       expect(await server.ended, server.output()).toBe(0);

@@ -1,16 +1,27 @@
 /**
  * The public pages over HTTP and, where there is a Chromium, as readers see them.
  */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
 import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { testConsole } from './consoleCases.ts';
 
 const AXE = createRequire(import.meta.url).resolve('axe-core/axe.min.js');
+const VERIFY_CERTIFICATE = fileURLToPath(
+  new URL('../../../examples/verify-retirement/verifyCertificate.mjs', import.meta.url),
+);
 const HOSTILE = {
   script: '"><script>document.title = "owned"</script><img src=x onerror="document.title = \'owned\'">',
   bidi: '\u{202e}gnp.exe\u{2066}Acme',
@@ -20,6 +31,9 @@ const HOSTILE = {
 /** A browser that has to begin, on a machine that is busy. */
 const SLOW_MS = 120_000;
 
+/** The console's tests ask for a second person for a while. */
+const approvalPolicy = { ...NO_APPROVALS };
+
 let market: Marketplace;
 let origin: string;
 let tokenAddress: string;
@@ -27,7 +41,7 @@ let tokenAddress: string;
 let foreignToken: string;
 
 beforeAll(async () => {
-  market = await startMarketplace({ withIndexer: false });
+  market = await startMarketplace({ withIndexer: false, approvalPolicy });
   origin = new URL(market.url).origin;
   const now = Math.floor(Date.now() / 1000);
   const [seeded] = await seedRecords(market.database.handle, {
@@ -83,6 +97,7 @@ describe('pages', () => {
       certificate(),
       `/verify?q=${tokenAddress}-0`,
       '/beneficiaries/Acme%20Shipping',
+      '/console',
     ];
     for (const path of paths) {
       const { response, status, text } = await get(path);
@@ -96,6 +111,12 @@ describe('pages', () => {
         expect(link.startsWith('/') || link.startsWith('#') || link.startsWith(origin)).toBe(true);
       }
     }
+  });
+
+  it('let readers choose among the types of all projects, not only of those that are shown', async () => {
+    const { text } = await get('/projects?country=FR');
+    expect(text).toContain('No projects here.');
+    expect([...text.matchAll(/<option value="([^"]*)"/g)].map(([, value]) => value)).toContain('REDD+');
   });
 
   it('keep assets for a year, under names of their content', async () => {
@@ -147,6 +168,7 @@ describe('pages', () => {
   });
 
   it('verify a file, and name the fact in it that was changed', async () => {
+    await market.app.dependencies.logs.catchUp();
     const { text: file } = await get(`${certificate()}.json`);
     const check = (text: string) =>
       get('/verify', { method: 'POST', body: new URLSearchParams({ certificate: text }) });
@@ -161,6 +183,53 @@ describe('pages', () => {
       'This certificate holds',
     );
     expect((await check('Acme Shipping')).text).toContain('This certificate does not hold');
+  });
+
+  it('prove by their file that a retirement is in the public log, to a program that asks no server', async () => {
+    await market.app.dependencies.logs.catchUp();
+    const { text: file } = await get(`${certificate()}.json`);
+    const { inclusionProof } = JSON.parse(file) as { inclusionProof: { entry: string; leafCount: number } };
+    expect(JSON.parse(inclusionProof.entry)).toMatchObject({
+      tokenAddress,
+      index: 0,
+      beneficiary: 'Acme Shipping',
+    });
+    expect((await get(certificate())).text).toContain('In the public log');
+    const key = (await get('/logs/retirements/key')).text;
+    const folder = await mkdtemp(join(tmpdir(), 'certificate-'));
+    const verify = async (text: string) => {
+      const path = join(folder, 'certificate.json');
+      await writeFile(path, text);
+      return promisify(execFile)(process.execPath, [VERIFY_CERTIFICATE, path, key]);
+    };
+    const { stdout } = await verify(file);
+    expect(JSON.parse(stdout)).toMatchObject({ size: inclusionProof.leafCount, retirement: { index: 0 } });
+    const check = async (text: string) =>
+      (await get('/verify', { method: 'POST', body: new URLSearchParams({ certificate: text }) })).text;
+    expect(await check(file)).toMatch(/The proof leads from leaf \d+ to the root of \d+ leaves/);
+
+    const forge = (change: (proof: Record<string, unknown>) => object) => {
+      const parsed = JSON.parse(file) as { inclusionProof: Record<string, unknown> };
+      return JSON.stringify({
+        ...parsed,
+        inclusionProof: { ...parsed.inclusionProof, ...change(parsed.inclusionProof) },
+      });
+    };
+    const [otherLeaf, otherEntry, otherHead] = [
+      forge(({ leafIndex }) => ({ leafIndex: Number(leafIndex) - 1 })),
+      forge(({ entry }) => ({ entry: String(entry).replace('Acme Shipping', 'Evil Shipping') })),
+      forge(({ checkpoint }) => ({ checkpoint: String(checkpoint).replace(/\n(\d+)\n/, '\n1$1\n') })),
+    ];
+    await expect(verify(otherLeaf)).rejects.toThrow('Error: the proof');
+    expect(await check(otherLeaf)).toContain('do not lead from this retirement to the signed root');
+    await expect(verify(otherEntry)).rejects.toThrow('does not lead to the signed root');
+    expect(await check(otherEntry)).toContain('The proof is of another entry: it differs in beneficiary');
+    await expect(verify(otherHead)).rejects.toThrow('not signed with this key');
+    expect(await check(otherHead)).toContain('is not signed with the key of this registry');
+    await expect(
+      verify(file.replace('"beneficiary": "Acme Shipping"', '"beneficiary": "Evil"')),
+    ).rejects.toThrow('another beneficiary than the log');
+    await rm(folder, { recursive: true });
   });
 
   it('make a PDF/A-3b with the data attached, and a badge', async () => {
@@ -205,6 +274,7 @@ describe('pages', () => {
     const { tokenAddress: token } = payloadOf(made) as unknown as { tokenAddress: string };
     const { status, text } = await get(`/receipts/${token}`);
     expect([status, text.includes('Maize'), text.includes('not pledged')]).toEqual([200, true, true]);
+    expect(text).toContain(`QR code of this receipt&#39;s address, ${origin}/receipts/${token}`);
     expect(text).not.toContain('farmer-mary');
     expect(text).not.toContain(market.network.custodyAddress);
   });
@@ -220,13 +290,14 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
   async function withPage(
     options: Parameters<Browser['newContext']>[0],
     work: (page: Page, context: BrowserContext) => Promise<void>,
+    allowed = /^$/,
   ): Promise<void> {
     const context = await browser.newContext({ baseURL: origin, ...options });
     const page = await context.newPage();
     const problems: string[] = [];
     page.on('pageerror', ({ message }) => problems.push(message));
     page.on('console', (message) => {
-      if (message.type() === 'error') problems.push(message.text());
+      if (message.type() === 'error' && !allowed.test(message.text())) problems.push(message.text());
     });
     await work(page, context);
     await context.close();
@@ -252,6 +323,8 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
           (await page.getByText('PDF for the archive').getAttribute('href')) ?? '',
         );
         expect((await pdf.body()).subarray(0, 5).toString()).toBe('%PDF-');
+        // The log is a second behind.
+        await market.app.dependencies.logs.catchUp();
         await page.getByText('Check it step by step').click();
         await page.getByText('This certificate holds').waitFor();
       });
@@ -287,7 +360,7 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
         await withPage(options, async (page) => {
           for (const path of paths) {
             await page.goto(path);
-            await page.addScriptTag({ path: AXE });
+            await addAxe(page);
             const found = await violations(page, '{}');
             // Only colours differ in the other scheme.
             await page.emulateMedia({ colorScheme: other });
@@ -319,7 +392,13 @@ describe.skipIf(chromiumPath === undefined)('pages in a browser', () => {
     },
     SLOW_MS,
   );
+
+  describe('the console', () => {
+    testConsole({ market: () => market, withPage, violations, addAxe, approvalPolicy, slowMs: SLOW_MS });
+  });
 });
+
+const addAxe = (page: Page) => page.addScriptTag({ path: AXE });
 
 async function violations(page: Page, options: string): Promise<string[]> {
   const found = await page.evaluate<{ violations: { id: string; nodes: { html: string }[] }[] }>(

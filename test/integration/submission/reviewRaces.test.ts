@@ -9,7 +9,7 @@ import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/failedSettlement.ts';
-import { createStepBatches } from '../../../src/ledger/submission/stepBatches.ts';
+import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { resumeSigning, reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
 import { adoptOutcome, giveUpSubmission } from '../../../src/ledger/submission/review.ts';
 import { settle, type ReviewCause } from '../../../src/ledger/submission/settle.ts';
@@ -299,9 +299,9 @@ describe('a settlement that fails while the database is away', () => {
       attemptHash: '0x1',
       landed: { ledger: 1n, result: { kind: 'retired', retirementIndex: 0 } },
     } as const;
-    const batches = createStepBatches(broken);
+    const store = createStepStore(broken);
     for (let i = 0; i < 7; i++) {
-      await expect(settleOrReview(broken, batches, submission, verdict)).rejects.toThrow();
+      await expect(settleOrReview(broken, store, submission, verdict)).rejects.toThrow();
     }
     const [after] = await database.handle.db
       .select()

@@ -14,6 +14,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { retirement } from '../../support/holding.ts';
 
 const COUNT = 12;
 const PATIENCE = { timeout: 60_000 };
@@ -42,14 +43,7 @@ async function holdMany(): Promise<string[]> {
   await platform.submissionWorker.stop();
   const held = await Promise.all(
     Array.from({ length: COUNT }, () =>
-      retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', {
-        buyerId: 'acme',
-        buyerName: 'Acme Ltd',
-        tokenAddress,
-        amountCO2e: 1n,
-        note: '',
-        idempotencyKey: randomUUID(),
-      }),
+      retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', retirement(tokenAddress, 1n)),
     ),
   );
   return held.map(({ id }) => id);

@@ -9,7 +9,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { offRampSessions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { isOver } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import { hasEnded } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import {
   findOffRampSession,
   readProviderStatuses,
@@ -80,7 +80,7 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
   await network.advanceClock(3600);
   const now = async ({ id }: OffRampSession) =>
     (await findOffRampSession(platform.dependencies, id)) as OffRampSession;
-  const isAtRest = (current: OffRampSession) => isOver(current.state) || current.state === 'NEEDS_REVIEW';
+  const isAtRest = (current: OffRampSession) => hasEnded(current) || current.state === 'NEEDS_REVIEW';
   for (const session of sessions) {
     await expect
       .poll(async () => {

@@ -9,7 +9,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { receipts, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
-import { createStepBatches } from '../../../src/ledger/submission/stepBatches.ts';
+import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import type { Checkpoint } from '../../../src/ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../../src/ledger/units.ts';
 import { createDeposit, STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
@@ -142,7 +142,7 @@ describe('createDeposit', () => {
       },
     };
     if (!deploy) throw new Error('no intent to deploy');
-    await expect(step(dying, createStepBatches(dying), deploy)).rejects.toThrow('ends here');
+    await expect(step(dying, createStepStore(dying), deploy)).rejects.toThrow('ends here');
     const state = async () => {
       const [row] = await database.handle.db.select().from(receipts).where(eq(receipts.id, id));
       return row;

@@ -153,7 +153,8 @@ describe('the database', () => {
   });
 
   it('refuses a second open pledge, a changed or deleted one, and a session of a pledged receipt', async () => {
-    const { db } = platform.dependencies;
+    // As the owner, whom the rules bind as well.
+    const { db } = market.database.handle;
     const receipt = await activeReceipt(platform);
     const { id } = await pledge(receipt);
     const refused = { cause: { code: expect.stringMatching(/^23/) } };

@@ -19,6 +19,7 @@ import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld, type EvmWorldOptions } from '../../../devnet/evm/evmWorld.ts';
+import { retirement } from '../../support/holding.ts';
 
 const PATIENCE_MS = 40_000;
 
@@ -57,14 +58,7 @@ async function startRun(options: EvmWorldOptions = {}): Promise<Run> {
 }
 
 function begin({ platform, tokenAddress }: Run, amountCO2e: bigint): Promise<Retirement> {
-  return retire(platform.dependencies, 'acme', {
-    buyerId: 'acme',
-    buyerName: 'Acme Ltd',
-    tokenAddress,
-    amountCO2e,
-    note: '',
-    idempotencyKey: randomUUID(),
-  });
+  return retire(platform.dependencies, 'acme', retirement(tokenAddress, amountCO2e));
 }
 
 async function attemptsOf({ database }: Run, retirement: Retirement) {

@@ -7,13 +7,12 @@ import { eq, isNotNull, lte, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { type DatabaseHandle } from '../../../src/db/connection.ts';
 import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { connectLedger } from '../../../devnet/ledgers.ts';
-import { platformOn } from '../../support/platform.ts';
+import { instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 
@@ -27,36 +26,10 @@ beforeAll(async () => {
 });
 afterAll(() => world.close());
 
-const MUTATION_WAIT_MS = 15_000;
 /** Equal calls with equal fees in one slot are equal bytes, and land once in any case. */
 const OTHER_FEES: Partial<EvmLedger> = { maxFeePerGasCap: 9n * 10n ** 8n };
 
-/** Runs an instance on a database for as long as `work` takes. */
-async function onInstance<T>(
-  url: string,
-  work: (platform: Platform, handle: DatabaseHandle) => Promise<T>,
-  ledger: Partial<EvmLedger> = {},
-  { tellsWaiting = true } = {},
-) {
-  const handle = openDatabase({ url, poolSize: 5, applicationName: 'halted signing' });
-  const network = await connectLedger({ ...world.ledger, ...ledger }, handle);
-  const nextSequences: typeof network.nextSequences = (by) =>
-    network.nextSequences(by === 'waiting' && !tellsWaiting ? 'latest' : by);
-  const platform = await platformOn(
-    handle,
-    { ...network, nextSequences },
-    {
-      mutationWaitMs: MUTATION_WAIT_MS,
-    },
-  );
-  await platform.start();
-  try {
-    return await work(platform, handle);
-  } finally {
-    await platform.stop();
-    await handle.close();
-  }
-}
+const onInstance = instancesOn(() => world);
 
 /** The one open attempt was given to the node; which may have a dearer one in the same slot. */
 async function untilSent({ db }: DatabaseHandle): Promise<void> {
@@ -96,7 +69,7 @@ describe('a database restored from a copy', () => {
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
     });
     // The client never saw the answer, and asks the restored platform again.
-    await onInstance(copy.url, async ({ dependencies }, handle) => {
+    await onInstance(copy.url, async ({ dependencies, handle }) => {
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
       expect(await haltedBecause(handle)).toMatch(/the database is an old copy/);
       // Nor does it sign anything else.
@@ -126,13 +99,15 @@ describe('a slot that was taken by bytes unknown to this database', () => {
       platform.dependencies.mutationWaitMs = 0;
       return retire(platform.dependencies, 'acme', input);
     };
-    await onInstance(original.url, async (platform, handle) => {
+    await onInstance(original.url, async (platform) => {
+      const { handle } = platform;
       await begin(platform);
       await untilSent(handle);
     });
     await onInstance(
       copy.url,
-      async (platform, handle) => {
+      async (platform) => {
+        const { handle } = platform;
         await begin(platform);
         await untilSent(handle);
         await world.node.rpc('evm_setIntervalMining', [1]);
@@ -144,9 +119,14 @@ describe('a slot that was taken by bytes unknown to this database', () => {
         expect(await network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
         expect(await haltedBecause(handle)).not.toBeNull();
       },
-      OTHER_FEES,
-      // A node that does not tell what waits: it is noticed when it has landed.
-      { tellsWaiting: false },
+      {
+        ledger: OTHER_FEES,
+        // A node that does not tell what waits: it is noticed when it has landed.
+        adapt: (network) => ({
+          ...network,
+          nextSequences: (by) => network.nextSequences(by === 'waiting' ? 'latest' : by),
+        }),
+      },
     );
     await Promise.all([original, copy].map((database) => database.drop()));
   });
@@ -156,8 +136,8 @@ describe('a key that was used elsewhere', () => {
   it('goes on by itself when books and network agree', async () => {
     const database: TestDatabase = await createTestDatabase();
     await database.handle.close();
-    await onInstance(database.url, async (platform, handle) => {
-      const { dependencies } = platform;
+    await onInstance(database.url, async (platform) => {
+      const { dependencies, handle } = platform;
       const tokenAddress = await holding(platform, 100n);
       await world.setPaused(tokenAddress, true);
       await world.setPaused(tokenAddress, false);

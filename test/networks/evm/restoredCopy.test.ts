@@ -5,18 +5,15 @@
 import { eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import type { Platform } from '../../../src/startup/compose.ts';
-import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
-import { retirements, submissions } from '../../../src/db/tables/index.ts';
+import { retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
-import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts';
+import { parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject } from '../../../devnet/platform.ts';
-import { platformOn } from '../../support/platform.ts';
+import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 
@@ -37,28 +34,7 @@ afterEach(async () => {
   await copy.drop();
 });
 
-interface Instance extends Platform {
-  handle: DatabaseHandle;
-}
-
-/** Runs an instance on a database for as long as `work` takes; one that is not started signs nothing. */
-async function onInstance<T>(
-  url: string,
-  work: (instance: Instance) => Promise<T>,
-  { starts = true } = {},
-): Promise<T> {
-  const handle = openDatabase({ url, poolSize: 5, applicationName: 'restored copy' });
-  const platform = await platformOn(handle, await connectLedger(world.ledger, handle), {
-    mutationWaitMs: starts ? 10_000 : 0,
-  });
-  if (starts) await platform.start();
-  try {
-    return await work({ ...platform, handle });
-  } finally {
-    await platform.stop();
-    await handle.close();
-  }
-}
+const onInstance = instancesOn(() => world);
 
 const requestOn = (url: string, input: ReturnType<typeof retirement>, options?: { starts: boolean }) =>
   onInstance(url, ({ dependencies }) => retire(dependencies, 'acme', input), options);
@@ -75,15 +51,6 @@ async function burnAllAfterCopy(): Promise<ReturnType<typeof retirement>> {
 
 async function underReview({ handle }: Instance) {
   return handle.db.select().from(submissions).where(eq(submissions.state, 'NEEDS_REVIEW'));
-}
-
-async function decide({ dependencies, handle }: Instance, decision: ReviewDecision, recordIndex?: number) {
-  const [submission] = await handle.db
-    .select()
-    .from(submissions)
-    .where(eq(submissions.state, 'NEEDS_REVIEW'));
-  const input = { submissionId: submission?.id ?? '', decision, recordIndex, reason: 'looked at it' };
-  return resolveReview(dependencies, 'operator', input);
 }
 
 /** Credits are still held, nothing was burned twice, and signing stands still. */
@@ -157,10 +124,10 @@ describe('the way out of a halt', () => {
       const { dependencies, handle } = instance;
       await retire(dependencies, 'acme', input);
       await expectHeld(instance, input.tokenAddress, 100n);
-      await expect(decide(instance, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
-      await expect(decide(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
-      await expect(decide(instance, 'ADOPT', 7)).rejects.toMatchObject({ code: 'CONFLICT' });
-      await decide(instance, 'ADOPT', 0);
+      await expect(decideReview(instance, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(decideReview(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await expect(decideReview(instance, 'ADOPT', 7)).rejects.toMatchObject({ code: 'CONFLICT' });
+      await decideReview(instance, 'ADOPT', 0);
       expect(await handle.db.select().from(retirements)).toMatchObject([
         { state: 'RETIRED', recordIndex: 0 },
       ]);
@@ -181,8 +148,8 @@ describe('the way out of a halt', () => {
       // Another project's business goes on at once.
       const next = await holding(instance, 10n);
       expect(await retire(dependencies, 'acme', retirement(next, 4n))).toMatchObject({ state: 'RETIRED' });
-      await expect(decide(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
-      await decide(instance, 'ADOPT');
+      await expect(decideReview(instance, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
+      await decideReview(instance, 'ADOPT');
       expect(await dependencies.network.carbonTotals(input.tokenAddress)).toMatchObject({
         totalRetirements: 1,
       });
@@ -199,11 +166,55 @@ describe('the way out of a halt', () => {
       expect(other).toBeInstanceOf(Error);
       await expect.poll(() => readHalt(instance.handle.db), { timeout: 10_000 }).not.toBeNull();
       await resumeSigning(dependencies, 'operator', { reason: 'all is examined' });
-      await decide(instance, 'RESUME');
-      expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'NEEDS_REVIEW' });
-      expect(await underReview(instance)).toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);
-      await decide(instance, 'ADOPT', 0);
+      await decideReview(instance, 'RESUME');
+      await retire(dependencies, 'acme', input);
+      await expect
+        .poll(() => underReview(instance), { timeout: 20_000 })
+        .toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);
+      await decideReview(instance, 'ADOPT', 0);
       expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
     });
+  });
+
+  it('begins logs of another name, which contradict no checkpoint that was published', async () => {
+    const heads = async ({ dependencies, handle }: Instance) => {
+      await dependencies.logs.catchUp();
+      const rows = await handle.db.select().from(transparencyHeads);
+      return rows.flatMap(({ checkpoint }) => parseCheckpoint(checkpoint) ?? []);
+    };
+    const contradictions = async ({ dependencies }: Instance, keptCheckpoints: SignedNote[]) => {
+      const { findings } = await reconcileAll({ ...dependencies, keptCheckpoints });
+      return findings.filter(({ invariant }) => invariant === 'I15').map(({ message }) => message);
+    };
+    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
+    const before = await onInstance(original.url, heads, { starts: false });
+    copy = await createTestDatabase({ copyOf: original });
+    await copy.handle.close();
+    const input = retirement(tokenAddress, 100n);
+    await requestOn(original.url, input);
+    const lost = await onInstance(original.url, heads, { starts: false });
+
+    // As docs/operations.md says: the name first, then one instance.
+    const logOrigin = 'api.example/logs-2';
+    await onInstance(
+      copy.url,
+      async (instance) => {
+        await retire(instance.dependencies, 'acme', input);
+        await expectHeld(instance, tokenAddress, 100n);
+        // What was published since the backup shows how much is missing.
+        expect(await contradictions(instance, lost)).toContainEqual(
+          expect.stringMatching(/transfers has 4 leaves, and the log 3/),
+        );
+        await decideReview(instance, 'ADOPT', 0);
+        const now = await heads(instance);
+        expect(now.map(({ origin }) => origin).toSorted()).toEqual(
+          ['audit', 'retirements', 'transfers'].map((log) => `${logOrigin}/${log}`),
+        );
+        // The past up to the backup is the same, under either name, and everything agrees.
+        expect(await contradictions(instance, [...before, ...now])).toEqual([]);
+        expect((await reconcileAll({ ...instance.dependencies, isStill: true })).findings).toEqual([]);
+      },
+      { logOrigin },
+    );
   });
 });

@@ -12,6 +12,7 @@ import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { startStellarWorld, type StellarWorld } from '../../../devnet/stellar/stellarWorld.ts';
+import { retirement } from '../../support/holding.ts';
 
 let world: StellarWorld;
 let marketplace: Marketplace;
@@ -44,14 +45,7 @@ const aboutIt = () => warnings.filter((message) => message.includes(late.publicK
 async function retireTogether(tokenAddress: string, count: number): Promise<string[]> {
   const done = await Promise.all(
     Array.from({ length: count }, () =>
-      retire(marketplace.app.dependencies, 'acme', {
-        buyerId: 'acme',
-        buyerName: 'Acme Ltd',
-        tokenAddress,
-        amountCO2e: 1n,
-        note: '',
-        idempotencyKey: randomUUID(),
-      }),
+      retire(marketplace.app.dependencies, 'acme', retirement(tokenAddress, 1n)),
     ),
   );
   return done.map(({ state }) => state);

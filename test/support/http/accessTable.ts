@@ -55,7 +55,9 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: '{ offRampSessions(first: 1) { edges { node { id } } } }',
   },
   expiryRuns: { who: ['operator'], query: '{ expiryRuns(first: 1) { edges { node { id } } } }' },
+  indexerRegistration: { who: ['operator'], query: '{ indexerRegistration { url current } }' },
   invariants: { who: ['operator'], query: '{ invariants { verdict } }' },
+  openWork: { who: ['operator'], query: '{ openWork { reviewSubmissionCount feedDelaySeconds } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
   transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
@@ -73,6 +75,7 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: 'query ($token: Address!) { project(tokenAddress: $token) { id } }',
     variables: ({ tokenAddress: token }) => ({ token }),
   },
+  projectTypes: { who: null, query: '{ projectTypes }' },
   projects: { who: null, query: '{ projects(first: 1) { edges { node { id } } } }' },
   receipt: {
     who: ['farmer', 'warehouse', 'lender', 'operator'],

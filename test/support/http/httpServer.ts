@@ -105,10 +105,26 @@ export async function startServer(overrides: Partial<HttpServerOptions> = {}) {
     /** The log's lines about operations. */
     operations,
     sources,
+    post: (body: unknown, headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${port}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body: typeof body === 'string' ? body : JSON.stringify(body),
+      }),
   };
 }
 
 export type TestServer = Awaited<ReturnType<typeof startServer>>;
+
+export interface AnswerBody {
+  data?: Record<string, unknown> | null;
+  errors?: { message: string; path?: string[]; extensions: Record<string, unknown> }[];
+}
+
+/** The code of the first error in an answer. */
+export async function codeOf(response: Response): Promise<unknown> {
+  return ((await response.json()) as AnswerBody).errors?.[0]?.extensions['code'];
+}
 
 /** Waits for a condition that other code will bring about; the test's own time-out ends it otherwise. */
 export async function until(condition: () => boolean): Promise<void> {

@@ -15,13 +15,13 @@ import type { Role } from '../../../src/identity/roles.ts';
 import { signToken } from '../../../src/identity/tokens.ts';
 import { startEmbeddedIndexer } from '../../../src/indexer/embedded/startEmbeddedIndexer.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import { createTestDatabase, type TestDatabase } from '../database/database.ts';
+import { createTestDatabase, openAsApplication, type TestDatabase } from '../database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn } from '../platform.ts';
 import { warehouseOptions } from '../../../devnet/platform.ts';
 import { testLimits } from './httpServer.ts';
 
-const auth = {
+export const auth = {
   secret: 'a bearer secret for tests, of more than 32 bytes',
   issuer: 'tests',
   audience: 'tests',
@@ -73,7 +73,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     ...overrides
   } = options;
   const database = shared ?? (await createTestDatabase({ poolSize: 20 }));
-  const { handle } = database;
+  const handle = shared?.handle ?? openAsApplication(database);
   const network = await embeddedNetworkOn(handle);
   const onError = () => {};
   const indexer = withIndexer
@@ -127,7 +127,10 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
       for (const socket of sockets) await socket.dispose();
       await app.stop();
       await indexer?.stop();
-      if (shared === undefined) await database.drop();
+      if (shared === undefined) {
+        await handle.close();
+        await database.drop();
+      }
       await rm(spoolFolder, { recursive: true, force: true });
     },
   };

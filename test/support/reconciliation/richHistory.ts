@@ -1,6 +1,6 @@
 /**
  * A database with a bit of everything: two projects and buyers, retirements in each state, holders who retire by
- * themselves and through the platform, receipts, cash-outs of each end, and an audit log. Quiet when it is handed over.
+ * themselves and through the platform, receipts, a pledge, cash-outs of each end, an API key, and an audit log. Quiet when it is handed over.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -8,8 +8,12 @@ import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createAuditLog } from '../../../src/identity/auditLog.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { createApiKey } from '../../../src/resolvers/access/createApiKey.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
+import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareRetirement } from '../../../src/resolvers/wallets/prepareRetirement.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { setProjectPrice } from '../../../src/resolvers/carbon/setProjectPrice.ts';
@@ -77,6 +81,7 @@ export async function createRichHistory(): Promise<TestDatabase> {
     },
   );
   await writeAuditLog(database);
+  await createKey(platform);
 
   faults = (method, _n, call) => (method === 'draft' && call?.kind === 'retire' ? 'refused' : null);
   await burn(platform, first, 'acme', 4n, 'refused').catch(() => undefined);
@@ -134,6 +139,7 @@ async function createCashOuts(
 ): Promise<void> {
   const { dependencies } = platform;
   const receipts = [await activeReceipt(platform), await activeReceipt(platform)] as const;
+  await pledgeAndRelease(platform, receipts[0]);
   for (const [status, end] of [
     ['settled', 'SETTLED'],
     ['failed', 'REFUNDED'],
@@ -165,6 +171,32 @@ async function createCashOuts(
   });
   await reaches(platform, id, 'REFUSED');
   onRamp(() => null);
+}
+
+async function pledgeAndRelease(
+  { dependencies }: Platform,
+  { tokenAddress }: TokenizedReceipt,
+): Promise<void> {
+  const input = { receiptTokenAddress: tokenAddress, reference: 'loan 1' };
+  const pledge = { ...input, lenderName: 'Bank', idempotencyKey: randomUUID() };
+  await pledgeReceipt(dependencies, farmer, pledge);
+  const operator = { subject: 'operator', isOperator: true };
+  await releasePledge(dependencies, operator, { ...input, idempotencyKey: randomUUID() });
+}
+
+async function createKey({ dependencies }: Platform): Promise<void> {
+  const expiresAt = BigInt(Math.ceil(Date.now() / 1000) + 86_400);
+  const input = { name: 'reports', subject: 'acme', roles: ['buyer' as const], expiresAt };
+  const administrator = {
+    subject: 'administrator',
+    roles: ['admin' as const],
+    warehouseIds: [],
+    expiresAt: Number(expiresAt),
+    apiKeyId: null,
+    jti: null,
+    issuedAt: null,
+  };
+  await createApiKey(dependencies, administrator, { ...input, idempotencyKey: randomUUID() });
 }
 
 /** Two processes, of which the first wrote five entries. */

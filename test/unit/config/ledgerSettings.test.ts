@@ -49,7 +49,7 @@ const evm = (more: Environment = {}): Environment => ({
 
 const inProduction = (environment: Environment): Environment => ({
   NODE_ENV: 'production',
-  DATABASE_URL: 'postgres://user:word@db.example/app',
+  DATABASE_URL: 'postgres://user:V7kq2Lm9Xz4c@db.example/app?sslmode=require',
   PUBLIC_URL: 'https://api.example',
   APP_SECRET: randomBytes(32).toString('base64'),
   AUTH_SECRET: randomBytes(32).toString('base64'),
@@ -256,6 +256,11 @@ describe('contradictions', () => {
       'the mainnet in clear text',
       inProduction(stellar({ LEDGER_NETWORK: 'stellar-mainnet', LEDGER_RPC_URL: 'http://rpc.example' })),
       ['rpc.example', 'https'],
+    ],
+    [
+      'a node where machines keep their credentials',
+      inProduction(evm({ LEDGER_RPC_URL: 'http://[fe80::1]:8545' })),
+      ['LEDGER_RPC_URL leads to fe80::1, a link-local address'],
     ],
     [
       'a publicly known key in production',

@@ -72,11 +72,12 @@ describe('loadConfig', () => {
     );
   });
 
+  const DATABASE = 'postgres://app:V7kq2Lm9Xz4c@db.example/app';
   const strong = () => randomBytes(32).toString('base64');
   const production = (overrides: Record<string, string> = {}) => ({
     DATA_DIR: join(DATA_DIR, 'production'),
     NODE_ENV: 'production',
-    DATABASE_URL: 'postgres://user:word@db.example/app',
+    DATABASE_URL: `postgres://user:${encodeURIComponent(strong())}@db.example/app?sslmode=verify-full`,
     LEDGER_NETWORK: 'embedded',
     LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
     PUBLIC_URL: 'https://api.example',
@@ -92,6 +93,20 @@ describe('loadConfig', () => {
     expect(config).toMatchObject({ GRAPHIQL: false, INTROSPECTION: false, hasDevelopmentTokens: false });
     const asked = await loadConfig(production({ GRAPHIQL: 'true' }));
     expect(asked).toMatchObject({ GRAPHIQL: true, INTROSPECTION: true });
+  });
+
+  it('takes a database of several servers, and looks into its password as into others', async () => {
+    const of = (credentials: string) =>
+      `postgres://${credentials}@a.example,b.example:5433/app?sslmode=require`;
+    expect(await loadConfig(production({ DATABASE_URL: of('user:V7kq2Lm9Xz4c') }))).toMatchObject({
+      DATABASE_URL: of('user:V7kq2Lm9Xz4c'),
+    });
+    await expect(loadConfig(production({ DATABASE_URL: of('user:default') }))).rejects.toThrow('made up');
+    for (const wrong of ['postgres://a.example,,b.example/app', 'mysql://a.example/app', 'a.example:5432']) {
+      await expect(loadConfig(production({ DATABASE_URL: wrong }))).rejects.toThrow(
+        'must be an address like',
+      );
+    }
   });
 
   it.each([
@@ -113,6 +128,11 @@ describe('loadConfig', () => {
     ['AUTH_SECRET', 'please-change-me-before-production-0123'],
     ['AUTH_SECRET', 'correct horse battery Password staple'],
     ['AUTH_SECRET', 'too short'],
+    ['AUTH_SECRET', 'abcdefghijklmnopqrstuvwxyz0123456789'],
+    ['AUTH_SECRET', 'k3Xq9ZpL0vTb7WnRk3Xq9ZpL0vTb7WnRk3Xq9'],
+    ['METRICS_TOKEN', 'a'.repeat(40)],
+    ['DATABASE_URL', 'postgres://app:app@127.0.0.1/app'],
+    ['DATABASE_DIRECT_URL', 'postgres://app:default@127.0.0.1/app'],
   ])('refuses a made-up %s in production', async (name, value) => {
     const refusal = loadConfig(production({ [name]: value }));
     await expect(refusal).rejects.toThrow(name);
@@ -142,6 +162,21 @@ describe('loadConfig', () => {
     ['AUTH_JWKS_URL', 'https://169.254.169.254/keys', 'link-local'],
     ['AUTH_JWKS_URL', 'https://[fe80::1]/keys', 'link-local'],
     ['AUTH_JWKS_URL', 'https://[::ffff:169.254.169.254]/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'http://2852039166/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://0xa9.0xfe.43518/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://[::169.254.169.254]/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://[64:ff9b::169.254.169.254]/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://[fd00:ec2::254]/keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'https://metadata.google.internal./keys', 'link-local'],
+    ['AUTH_JWKS_URL', 'http://0.0.0.0/keys', 'clear text'],
+    ['AUTH_JWKS_URL', 'https://me:hunter2@login.example/keys', 'no user and password'],
+    ['PUBLIC_URL', 'https://me@api.example', 'no user and password'],
+    ['DATABASE_URL', DATABASE, 'clear text'],
+    ['DATABASE_URL', `${DATABASE}?sslmode=prefer`, 'clear text'],
+    ['DATABASE_URL', 'postgres://app:%zz@db.example/app', '%25'],
+    ['DATABASE_MIGRATION_URL', DATABASE.replace('db.example', '127.0.0.1,db.example'), 'clear text'],
+    ['DATABASE_DIRECT_URL', `${DATABASE.replace('db.example', '169.254.0.7')}?sslmode=require`, 'link-local'],
+    ['ALLOWED_ORIGINS', 'http://app.example', 'clear text'],
     ['RAMP_URL', 'http://ramp.example', 'clear text'],
     ['INDEXER_URL', 'http://indexer.internal', 'clear text'],
     ['PUBLIC_URL', 'http://api.example', 'clear text'],
@@ -160,13 +195,16 @@ describe('loadConfig', () => {
     await expect(refusal).rejects.toThrow(new RegExp(`^  ${name} .*${reason}`, 'm'));
   });
 
-  it('takes plain http in production on this machine, and at hosts that are named', async () => {
+  it('takes clear text in production on this machine, and at hosts that are named', async () => {
     const settings = production({
+      DATABASE_URL: DATABASE.replace('db.example', 'api.internal'),
+      DATABASE_DIRECT_URL: DATABASE.replace('db.example', '127.0.0.1'),
+      ALLOWED_ORIGINS: 'http://localhost:3000',
       INDEXER_URL: 'http://127.0.0.1:9000',
       PUBLIC_URL: 'http://api.internal',
-      PLAIN_HTTP_HOSTS: 'api.internal',
+      PLAIN_TEXT_HOSTS: 'api.internal',
     });
-    await expect(loadConfig(settings)).resolves.toMatchObject({ PLAIN_HTTP_HOSTS: ['api.internal'] });
+    await expect(loadConfig(settings)).resolves.toMatchObject({ PLAIN_TEXT_HOSTS: ['api.internal'] });
   });
 
   it.each([
@@ -178,7 +216,9 @@ describe('loadConfig', () => {
   ])('refuses one secret for %s and %s in production', async (one, other) => {
     const secret = strong();
     const value = (name: string) =>
-      name.startsWith('DATABASE_') ? `postgres://user:${encodeURIComponent(secret)}@db.example/app` : secret;
+      name.startsWith('DATABASE_')
+        ? `postgres://user:${encodeURIComponent(secret)}@db.example/app?sslmode=require`
+        : secret;
     const refusal = loadConfig({
       ...production(),
       RAMP_PROVIDER: 'http',
@@ -201,6 +241,13 @@ describe('loadConfig', () => {
       RAMP_CALLBACK_SECRETS: `${secret},${secret}`,
     });
     await expect(loadConfig(settings)).rejects.toThrow('RAMP_CALLBACK_SECRETS holds the same secret twice');
+  });
+
+  it('shows no metrics without a token in production, unless asked to', async () => {
+    expect(await loadConfig(production())).toMatchObject({ METRICS_ACCESS: 'token' });
+    const open = production({ METRICS_ACCESS: 'private' });
+    expect(await loadConfig(open)).toMatchObject({ METRICS_ACCESS: 'private' });
+    expect(await loadConfig({ DATA_DIR })).toMatchObject({ METRICS_ACCESS: 'private' });
   });
 
   it('names what is missing in production together with what is wrong', async () => {

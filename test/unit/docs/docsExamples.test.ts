@@ -13,6 +13,7 @@ import {
   TypeInfo,
 } from 'graphql';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { nameOf } from '../../../src/http/pages/graphiql.ts';
 import { GRAPHIQL_EXAMPLES } from '../../../src/schema/examples.ts';
 import { schema } from '../../../src/schema/index.ts';
 
@@ -42,7 +43,7 @@ beforeAll(async () => {
     texts.flatMap(({ where, text }) =>
       [...text.matchAll(pattern)].map(([, code = '']): Example => ({ where, text: code })),
     );
-  blocks = matchesIn(/^ *```graphql\n([^]*?)^ *```/gm);
+  blocks = matchesIn(/^ *```graphql[^\n]*\n([^]*?)^ *```/gm);
   inline = matchesIn(/(?<!`)`([^`\n]+)`(?!`)/g);
 });
 
@@ -121,6 +122,22 @@ describe('README and docs', () => {
   });
 });
 
-it.each(GRAPHIQL_EXAMPLES)('GraphiQL shows what the API takes: %s', (example) => {
-  expect(problemsOf(example)).toEqual([]);
+describe('GraphiQL', () => {
+  it.each(GRAPHIQL_EXAMPLES.map(({ document }) => [nameOf(document), document]))(
+    'shows what the API takes: %s',
+    (_name, document) => {
+      expect(problemsOf(document)).toEqual([]);
+    },
+  );
+
+  it('gives each operation a name of its own, and its variables from operations before it', () => {
+    const earlier = new Set<string>();
+    for (const { document, variables = {} } of GRAPHIQL_EXAMPLES) {
+      const name = nameOf(document);
+      expect(name).toMatch(/^\w+$/);
+      expect(earlier).not.toContain(name);
+      for (const source of Object.values(variables)) expect(earlier).toContain(source.split('.')[0]);
+      earlier.add(name);
+    }
+  });
 });

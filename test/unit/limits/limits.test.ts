@@ -68,6 +68,27 @@ describe('slots', () => {
     (await next)();
   });
 
+  it('go to callers with different keys in turn, and the longest queue makes room for a short one', async () => {
+    const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 4, waitMs: 60_000 });
+    const order: string[] = [];
+    const giveBack = await slots.take('greedy');
+    const queue = async (key: string, name: string) => {
+      const giveOnesBack = await slots.take(key);
+      order.push(name);
+      giveOnesBack();
+    };
+    const greedy = [1, 2, 3, 4].map((i) => queue('greedy', `greedy ${i}`));
+    const refused = expect(greedy[3]).rejects.toMatchObject({ code: 'OVERLOADED' });
+    const modest = queue('modest', 'modest 1');
+    await refused;
+    await expect(slots.take('greedy')).rejects.toMatchObject({ code: 'OVERLOADED' });
+    expect(slots.load()).toEqual({ waiting: 4, waited: 5, refused: 2 });
+    giveBack();
+    await Promise.all([...greedy.slice(0, 3), modest]);
+    expect(order).toEqual(['greedy 1', 'modest 1', 'greedy 2', 'greedy 3']);
+    expect(slots.load().waiting).toBe(0);
+  });
+
   it('are not waited for longer than the deadline', async () => {
     const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 1, waitMs: 20 });
     const giveBack = await slots.take();

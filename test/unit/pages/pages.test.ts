@@ -1,20 +1,22 @@
 /**
  * What pages make of strangers' texts, of a network that does not answer, and of the network's kind.
  */
-import { GraphQLError } from 'graphql';
+import { GraphQLError, parse, validate } from 'graphql';
 import { describe, expect, it } from 'vitest';
+import { schema } from '../../../src/schema/index.ts';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
-import { grouped, isoOf, shown, sumOf } from '../../../src/pages/text.ts';
+import { grouped, isoOf, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
 const site = (networkId: string, name = 'mainnet') => ({
   publicUrl: 'https://registry.test',
   network: { name, networkId },
   recordCommands: null,
+  checkInclusion: () => null,
   clock: systemClock,
 });
 
@@ -43,6 +45,21 @@ describe('text of strangers', () => {
     expect(beneficiaryPath('\u{d800}')).toBeNull();
     expect(beneficiaryPath('W'.repeat(257))).toBeNull();
   });
+});
+
+it('asks in the console only for what the contract has', async () => {
+  const address = new URL('../../../src/pages/assets/scripts/console/documents.js', import.meta.url).href;
+  const documents = Object.entries((await import(address)) as Record<string, string>);
+  expect(documents.length).toBeGreaterThan(5);
+  for (const [name, text] of documents) expect([name, validate(schema, parse(text))]).toEqual([name, []]);
+});
+
+it('names a country once', () => {
+  const place = (projectLocation: string, countryCode = 'KE') =>
+    placeOf({ projectLocation, countryCode }).country;
+  expect([place('Kasigau, Kenya'), place('KENYA'), place('Kasigau')]).toEqual([null, null, 'Kenya']);
+  // A part of another word is no name.
+  expect([place('Nigeria', 'NE'), place('Guinea-Bissau', 'GW')]).toEqual(['Niger', null]);
 });
 
 it('reads as public ids what it makes, and nothing else', () => {

@@ -12,6 +12,7 @@ import {
   inclusionProof,
   leafHash,
   rootOf,
+  rootOfProof,
   tilesFor,
   type Tile,
 } from '../../../src/transparency/merkle.ts';
@@ -128,5 +129,30 @@ describe('a tree in tiles', () => {
     expect(compute(hashesOf(few))).toEqual(hex([definedRoot(leaves)]));
     expect(tiles.every(({ hashes }) => hashes.length % HASH_BYTES === 0)).toBe(true);
     expect(() => compute(hashesOf(few.slice(1)))).toThrow(/lacks hash/);
+  });
+});
+
+describe('a proof of inclusion', () => {
+  it('leads from each leaf of each tree to its root, and from nothing else', () => {
+    const leaves = Array.from({ length: 40 }, (_, i) => leafHash(Buffer.of(i)));
+    const at = hashesOf(treeOf(leaves, 7));
+    for (let size = 1; size <= leaves.length; size += 1) {
+      const root = Buffer.from(rootOf(at, size));
+      for (let index = 0; index < size; index += 1) {
+        const path = inclusionProof(at, index, size);
+        const leads = (leaf: Buffer | undefined, place: number, hashes: readonly Uint8Array[]) =>
+          leaf !== undefined && root.equals(rootOfProof(leaf, place, size, hashes) ?? Buffer.alloc(0));
+        expect([size, index, leads(leaves[index], index, path)]).toEqual([size, index, true]);
+        const wrong = [
+          leads(leaves[(index + 1) % 40], index, path),
+          size > 1 && leads(leaves[index], (index + 1) % size, path),
+          leads(leaves[index], index, [...path, root]),
+          size > 1 && leads(leaves[index], index, path.slice(1)),
+          leads(leaves[index], -1, path),
+          leads(leaves[index], size, path),
+        ];
+        expect([size, index, wrong.includes(true)]).toEqual([size, index, false]);
+      }
+    }
   });
 });

@@ -4,7 +4,12 @@
  */
 import { and, asc, eq } from 'drizzle-orm';
 import { findByIds } from '../../../db/findByIds.ts';
-import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
+import {
+  ENDED_OFF_RAMP_STATES,
+  offRampProviderStatuses,
+  offRampReviews,
+  offRampSessions,
+} from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
@@ -22,10 +27,14 @@ export async function findOffRampSession(deps: Finder, id: string): Promise<OffR
   return session ?? null;
 }
 
+export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
+  return ENDED_OFF_RAMP_STATES.some((ended) => ended === state);
+}
+
 /** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
 export const FOLLOWED_SESSIONS: SubjectKind<OffRampSession> = {
   readMany: (db, ids) => findByIds(db, offRampSessions, ids),
-  isFinal: ({ state }) => state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED',
+  isFinal: hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };
 

@@ -10,7 +10,7 @@ import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
-import { type OffRampSession, type OffRampState } from './findOffRampSession.ts';
+import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 
 /** The subjects change signal's key for "an off-ramp session is due". */
 export const OFF_RAMP_SESSIONS = 'cash-outs';
@@ -42,10 +42,6 @@ export function opened(session: OffRampSession): OpenedOffRampSession {
   if (providerSessionId === null)
     throw new Error(`off-ramp session ${session.id} is not open at its provider`);
   return { ...session, providerSessionId };
-}
-
-export function isOver(state: OffRampState): boolean {
-  return state === 'SETTLED' || state === 'REFUNDED' || state === 'REFUSED';
 }
 
 /**

@@ -22,7 +22,6 @@ import { applyEvent } from './applyEvent.ts';
 import {
   contradiction,
   isEnd,
-  isOver,
   lockOffRampSession,
   opened,
   recordStatus,
@@ -32,7 +31,7 @@ import { checkCashOut } from './checkCashOut.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import { isAsAgreed, isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
+import { hasEnded, isAsAgreed, isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
 import { stepUnreleasedReview } from './pausedReleases.ts';
 import { isReviewedAsForeign, isToBeGivenBack, reviewPaid, stepHolderDeposit } from './stepHolderDeposit.ts';
 
@@ -231,7 +230,7 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
       return;
     }
     // An operator who accepted a contradiction is not asked about it again.
-    const conflict = isNew && isOver(current.state) ? contradiction(current.state, status) : null;
+    const conflict = isNew && hasEnded(current) ? contradiction(current.state, status) : null;
     if (conflict !== null)
       await applyEvent(tx, deps.submission, current, 'contradicted', { reason: conflict });
   });

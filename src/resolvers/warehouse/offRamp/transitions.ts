@@ -208,7 +208,9 @@ function whoIn(state: OffRampState): Transition['depositor'] {
   return state === 'AWAITING_SIGNATURE' ? 'HOLDER' : 'ANY';
 }
 
-export function factsOf(session: OffRampSession, isUnderWay = false): Facts {
+type FactFields = 'refusalMessage' | 'providerStatus' | 'depositedAt' | 'cancelRequestedAt' | 'resolution';
+
+export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay = false): Facts {
   const { providerStatus, resolution } = session;
   return {
     isRefused: session.refusalMessage !== null,

@@ -20,7 +20,7 @@ describe('dev:evm', () => {
     'is where the demo tells its whole story, and every invariant holds afterwards',
     { timeout: DEV_TIMEOUT_MS },
     async () => {
-      const demo = dev.run('demo/main.ts');
+      const demo = dev.run('demo/main.ts', ['--expiry']);
       expect(await demo.exitCode, demo.output() + dev.output()).toBe(0);
       expect(demo.output()).toContain('books and network agree');
       expect(demo.output()).toContain('EXPIRED');

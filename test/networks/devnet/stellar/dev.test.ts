@@ -27,7 +27,7 @@ describe('dev:stellar', () => {
     async () => {
       const settings = await dev.settings();
       expect(settings['LEDGER_CHANNEL_SECRET_KEYS']?.split(',')).toHaveLength(20);
-      const demo = dev.run('demo/main.ts');
+      const demo = dev.run('demo/main.ts', ['--expiry']);
       expect(await demo.exitCode, demo.output() + dev.output()).toBe(0);
       expect(demo.output()).toContain('books and network agree');
       expect(demo.output()).toContain('EXPIRED');

@@ -2,6 +2,8 @@
  * Shows each retirement as it happens, by the protocol graphql-transport-ws. After a broken connection it goes on after the
  * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out.
  */
+import { grouped, isoOf, shown, timeOf } from './text.js';
+
 (() => {
   const MAX_SHOWN = 100;
   /** Of a wait before the next connection; the first is a second. */
@@ -21,18 +23,6 @@
   let waitMs = 1000;
   let arrived = 0;
 
-  // As src/pages/text.ts does for the first page.
-  const DISTURBING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-  const shown = (text) => {
-    const clean = text.slice(0, 121).replace(DISTURBING, '\ufffd');
-    return clean.length <= 120 ? clean : `${clean.slice(0, 119)}…`;
-  };
-  const grouped = (tonnes) => {
-    const [whole, fraction] = tonnes.split('.');
-    const parted = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
-    return fraction === undefined ? parted : `${parted}.${fraction}`;
-  };
-
   const show = ({ index, tokenAddress, beneficiary, tonnes, timestamp, project }) => {
     const path = `/retirements/${tokenAddress}-${index}`;
     for (const link of list.querySelectorAll('a.certificate')) {
@@ -46,10 +36,8 @@
     find('a.project').setAttribute('href', `/projects/${encodeURIComponent(project.assetId)}`);
     find('a.project bdi').textContent = shown(project.assetId);
     find('.origin').textContent = `${project.countryCode} · ${project.vintageYear}`;
-    const moment = new Date(timestamp * 1000);
-    const iso = Number.isNaN(moment.getTime()) ? '1970-01-01T00:00:00.000Z' : moment.toISOString();
-    find('time').setAttribute('datetime', iso);
-    find('time').textContent = `${iso.slice(0, 19).replace('T', ' ')} UTC`;
+    find('time').setAttribute('datetime', isoOf(timestamp));
+    find('time').textContent = timeOf(timestamp);
     item.classList.add('fresh');
     list.prepend(item);
     if (list.children.length > MAX_SHOWN) list.lastElementChild.remove();

@@ -1,0 +1,106 @@
+/**
+ * How the laboratory's clients ask: any server, with a time-out, and again under the same key until there is an answer.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Role } from '../src/identity/roles.ts';
+import type { Lab } from './lab.ts';
+import type { Random } from './schedule.ts';
+
+export interface Caller {
+  role: Role;
+  subject: string;
+}
+
+export type Reply<T> = { data: T } | { refused: string };
+
+export interface Api {
+  /** One try. @throws when nothing is known of what became of it */
+  once<T>(query: string, variables: Record<string, unknown>, caller: Caller | null): Promise<Reply<T>>;
+  /** The same until it is answered; null when it was not before `isOver`. */
+  untilAnswered<T>(
+    query: string,
+    variables: Record<string, unknown>,
+    caller: Caller | null,
+    isOver: () => boolean,
+  ): Promise<Reply<T> | null>;
+  /** How often a try came to nothing. */
+  readonly failedTries: number;
+  /** Errors that the product calls its own defects: codes and messages. */
+  defects: Set<string>;
+}
+
+/** "Try again", in the words of docs/errors.md; everything else is an answer. */
+const PASSING: readonly string[] = [
+  'OVERLOADED',
+  'LEDGER_UNAVAILABLE',
+  'RAMP_UNAVAILABLE',
+  'INDEXER_UNAVAILABLE',
+  'RATE_LIMITED',
+  'INTERNAL_SERVER_ERROR',
+];
+const TIMEOUT_MS = 15_000;
+const RETRY_MS = 150;
+
+interface Answer<T> {
+  data?: T | null;
+  errors?: { message: string; extensions?: { code?: string } }[];
+}
+
+export function createApi(lab: Lab, random: Random): Api {
+  const tokens = new Map<string, Promise<string>>();
+  let failedTries = 0;
+  const defects = new Set<string>();
+
+  const tokenOf = ({ role, subject }: Caller) => {
+    const key = `${role} ${subject}`;
+    const token = tokens.get(key) ?? lab.bearer(role, subject);
+    tokens.set(key, token);
+    return token;
+  };
+
+  const api: Api = {
+    defects,
+    get failedTries() {
+      return failedTries;
+    },
+    async once<T>(
+      query: string,
+      variables: Record<string, unknown>,
+      caller: Caller | null,
+    ): Promise<Reply<T>> {
+      const response = await fetch(`${random.pick(lab.slots).url}/graphql`, {
+        method: 'POST',
+        headers: {
+          'content-type': 'application/json',
+          ...(caller && { authorization: `Bearer ${await tokenOf(caller)}` }),
+        },
+        body: JSON.stringify({ query, variables }),
+        signal: AbortSignal.timeout(TIMEOUT_MS),
+      });
+      const { data, errors } = (await response.json()) as Answer<T>;
+      const [error] = errors ?? [];
+      if (error === undefined && data != null) return { data };
+      const code = error?.extensions?.code ?? String(response.status);
+      if (code === 'INTERNAL_SERVER_ERROR') defects.add(error?.message ?? code);
+      if (PASSING.includes(code)) throw new Error(code);
+      return { refused: `${code}: ${error?.message ?? 'no data'}` };
+    },
+    async untilAnswered<T>(
+      query: string,
+      variables: Record<string, unknown>,
+      caller: Caller | null,
+      isOver: () => boolean,
+    ) {
+      for (;;) {
+        try {
+          return await api.once<T>(query, variables, caller);
+        } catch {
+          failedTries++;
+          if (isOver()) return null;
+          await delay(RETRY_MS);
+        }
+      }
+    },
+  };
+  return api;
+}

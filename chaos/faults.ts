@@ -1,0 +1,210 @@
+/**
+ * The faults that a schedule is made of. Each ends what it began; what it leaves behind (a silent connection, a half-done
+ * submission) is the platform's to deal with.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { CHECKPOINTS } from '../src/ledger/submission/submission.ts';
+import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
+import type { Lab } from './lab.ts';
+import type { ScheduledFault } from './schedule.ts';
+import type { ServerSlot } from './servers.ts';
+
+interface Fault {
+  /** How often it comes, next to the others. */
+  weight: number;
+  /** The only network that knows it; all by default. */
+  on?: 'embedded' | 'evm';
+  /** @returns what exactly was done */
+  run(lab: Lab, scheduled: ScheduledFault): Promise<string>;
+}
+
+/** Which passing of a checkpoint is the last: after a few, there is work of several kinds under way. */
+const OCCURRENCES = 4;
+/** What a checkpoint is waited for: with nothing to do, a server passes none. */
+const CHECKPOINT_PATIENCE_MS = 6_000;
+/** Below the size of every file of the write-ahead log. */
+const FULL_AT_BYTES = 64 * 1024;
+const DATABASE_LINKS_LOST_COMMITS = 3;
+
+const faults = {
+  'killed at a checkpoint': {
+    weight: 4,
+    async run(lab, { choice }) {
+      const slot = slotOf(lab, choice);
+      const point = `${CHECKPOINTS[choice % CHECKPOINTS.length]}:${1 + (choice % OCCURRENCES)}`;
+      await slot.end('SIGKILL');
+      const before = slot.starts;
+      slot.start(point);
+      const giveUpAt = Date.now() + CHECKPOINT_PATIENCE_MS;
+      // The start after this one is the supervisor's, once it has died.
+      while (slot.starts < before + 2 && Date.now() < giveUpAt && !lab.isOver()) await delay(50);
+      return `${slot.name} at ${point}${slot.starts < before + 2 ? ' (not passed yet)' : ''}`;
+    },
+  },
+  'killed when the provider answers': {
+    weight: 2,
+    async run(lab) {
+      // Whichever asked is among them.
+      lab.rampLink.atNextAnswer(() => lab.slots.forEach((slot) => slot.signal('SIGKILL')));
+      return `${lab.slots.length} servers`;
+    },
+  },
+  'killed when the database answers': {
+    weight: 1,
+    async run(lab, { choice }) {
+      const slot = slotOf(lab, choice);
+      slot.links.database.atNextAnswer(() => slot.signal('SIGKILL'));
+      return slot.name;
+    },
+  },
+  'killed when the node answers': {
+    weight: 2,
+    on: 'evm',
+    async run(lab, { choice }) {
+      const slot = slotOf(lab, choice);
+      slot.links.node?.atNextAnswer(() => slot.signal('SIGKILL'));
+      return slot.name;
+    },
+  },
+  frozen: {
+    weight: 2,
+    async run(lab, { choice, forMs }) {
+      const slot = slotOf(lab, choice);
+      slot.signal('SIGSTOP');
+      await delay(forMs);
+      slot.signal('SIGCONT');
+      return `${slot.name} for ${forMs} ms`;
+    },
+  },
+  'stopped in order': {
+    weight: 1,
+    async run(lab, { choice, forMs }) {
+      const slot = slotOf(lab, choice);
+      await slot.end('SIGTERM');
+      await delay(forMs);
+      slot.start();
+      return `${slot.name}, down for ${forMs} ms`;
+    },
+  },
+  'all killed': {
+    weight: 1,
+    async run(lab) {
+      for (const slot of lab.slots) slot.signal('SIGKILL');
+      return `${lab.slots.length} servers`;
+    },
+  },
+  'database crashed': {
+    weight: 2,
+    async run(lab, { forMs }) {
+      await lab.postgres.crash();
+      await delay(forMs / 4);
+      await lab.postgres.start();
+      return `down for ${Math.round(forMs / 4)} ms`;
+    },
+  },
+  'database full': {
+    weight: 1,
+    async run(lab, { forMs }) {
+      try {
+        await lab.postgres.limitFiles(FULL_AT_BYTES);
+        await lab.endDatabaseSessions();
+        await delay(forMs);
+      } finally {
+        await lab.postgres.crash();
+        await lab.postgres.start();
+      }
+      return `for ${forMs} ms`;
+    },
+  },
+  'database read-only': {
+    weight: 1,
+    async run(lab, { forMs }) {
+      try {
+        await lab.setReadOnly(true);
+        await delay(forMs);
+      } finally {
+        await lab.setReadOnly(false);
+      }
+      return `for ${forMs} ms`;
+    },
+  },
+  'answers of commits lost': {
+    weight: 3,
+    async run(lab, { choice, forMs }) {
+      const slot = slotOf(lab, choice);
+      let left = DATABASE_LINKS_LOST_COMMITS;
+      slot.commits.loseCommitsWhen((statements) => statements.some(isWriting) && left-- > 0);
+      await delay(forMs);
+      slot.commits.loseCommitsWhen(() => false);
+      return `${slot.name}, ${DATABASE_LINKS_LOST_COMMITS - Math.max(left, 0)} of them`;
+    },
+  },
+  'older copy restored': {
+    weight: 1,
+    // A public ledger goes on without the copy: what follows then is an operator's (docs/operations.md).
+    on: 'embedded',
+    run: (lab) => lab.restoreOlderCopy(),
+  },
+  'connection to the database': link((slot) => slot.links.database, 3),
+  'connection to the clients': link((slot) => slot.links.client, 2),
+  'connection to the provider': link((_, lab) => lab.rampLink, 2),
+  'connection to the node': { ...link((slot) => slot.links.node, 3), on: 'evm' },
+  'connection to the indexer': { ...link((slot) => slot.links.indexer, 1), on: 'evm' },
+  'node frozen': {
+    weight: 1,
+    on: 'evm',
+    async run(lab, { forMs }) {
+      await lab.node?.pause();
+      await delay(forMs);
+      await lab.node?.resume();
+      return `for ${forMs} ms`;
+    },
+  },
+  'transactions dropped by the node': {
+    weight: 2,
+    on: 'evm',
+    async run(lab) {
+      await lab.node?.rpc('anvil_dropAllTransactions');
+      return 'all that waited';
+    },
+  },
+  'network ahead of the clocks': {
+    weight: 1,
+    on: 'evm',
+    async run(lab, { choice }) {
+      await lab.node?.advanceTime(choice);
+      return `by ${choice} s`;
+    },
+  },
+} satisfies Record<string, Fault>;
+export type FaultName = keyof typeof faults;
+export const FAULTS: Readonly<Record<FaultName, Fault>> = faults;
+
+export async function runFault(lab: Lab, scheduled: ScheduledFault): Promise<string> {
+  return FAULTS[scheduled.name].run(lab, scheduled);
+}
+
+function slotOf({ slots }: Lab, choice: number): ServerSlot {
+  const slot = slots[choice % slots.length];
+  if (!slot) throw new Error('the laboratory has no server');
+  return slot;
+}
+
+function link(of: (slot: ServerSlot, lab: Lab) => TcpProxy | null, weight: number): Fault {
+  return {
+    weight,
+    async run(lab, { choice, forMs }) {
+      const slot = slotOf(lab, choice);
+      const fault = LINK_FAULTS[Math.floor(choice / lab.slots.length) % LINK_FAULTS.length] as LinkFault;
+      const proxy = of(slot, lab);
+      proxy?.suffer(fault);
+      await delay(forMs);
+      proxy?.heal();
+      return `${slot.name}: ${fault} for ${forMs} ms`;
+    },
+  };
+}
+
+function isWriting(statement: string): boolean {
+  return /^\s*(insert|update|delete|with|select .*post_transfers)/i.test(statement);
+}

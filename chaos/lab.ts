@@ -1,0 +1,257 @@
+/**
+ * The laboratory: PostgreSQL, a ledger network, a ramp provider and servers, each a process or a program of its own, with a proxy
+ * on every connection between them.
+ *
+ *   clients ─▶ proxy ─▶ server ─▶ proxy ─▶ (loses commits) ─▶ PostgreSQL
+ *                         ├────▶ proxy ─▶ ramp provider    (one for all servers)
+ *                         ├────▶ proxy ─▶ node       (EVM)
+ *                         └────▶ proxy ─▶ indexer    (EVM)
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import postgres from 'postgres';
+import type { Anvil } from '../devnet/evm/anvil.ts';
+import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
+import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
+import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
+import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
+import type { TcpProxy } from '../devnet/tcpProxy.ts';
+import type { Role } from '../src/identity/roles.ts';
+import { signToken } from '../src/identity/tokens.ts';
+import { systemClock } from '../src/lib/clock.ts';
+import { generateSecretKey } from '../src/lib/strkey.ts';
+import type { Random } from './schedule.ts';
+import { openServerSlot, proxyTo, through, type ServerSlot } from './servers.ts';
+
+export type LabNetwork = 'embedded' | 'evm';
+
+export interface Lab {
+  network: LabNetwork;
+  slots: readonly ServerSlot[];
+  postgres: PrivatePostgres;
+  /** Null on the embedded network. */
+  node: Anvil | null;
+  ramp: RampServer;
+  rampLink: TcpProxy;
+  callbackSecret: string;
+  /** How often an older copy was restored: what was answered before, and after the copy, is gone. */
+  readonly epoch: number;
+  /** When the copy was made that the last restore went back to. */
+  readonly restoredTo: number;
+  isOver(): boolean;
+  bearer(role: Role, subject: string): Promise<string>;
+  endDatabaseSessions(): Promise<void>;
+  setReadOnly(isReadOnly: boolean): Promise<void>;
+  /** @returns what was done: the first time, a copy is made */
+  restoreOlderCopy(): Promise<string>;
+  sql(): postgres.Sql;
+  reconcile(): Promise<{ exitCode: number; output: string }>;
+  close(options: { keepLogs: boolean }): Promise<void>;
+  folder: string;
+}
+
+const SERVER = 'chaos/server.ts';
+const RECONCILE = 'src/cli/reconcile.ts';
+const ISSUER = 'asset-token-marketplace';
+const TOKEN_SECONDS = 24 * 3600;
+const BLOCK_SECONDS = 1;
+const BEYOND_ONE_MACHINE = '1000000000';
+/** Longer than a recovery of the database. */
+const MAX_TRIES = 60;
+const RETRY_MS = 500;
+const RECONCILE_TIMEOUT_MS = 180_000;
+
+interface LabOptions {
+  network: LabNetwork;
+  servers: number;
+  random: Random;
+  isOver: () => boolean;
+}
+
+export async function openLab({ network, servers, random, isOver }: LabOptions): Promise<Lab> {
+  const folder = await mkdtemp(join(tmpdir(), 'chaos-'));
+  const database = await startPrivatePostgres(
+    network === 'embedded' ? ['platform', 'embedded-network'] : ['platform'],
+  );
+  const programs = programsFolderOf(`chaos-${process.pid}`);
+  await compilePrograms(programs, [SERVER, RECONCILE]);
+  const ramp = await startRampServer({ tellsAmounts: true });
+  const rampLink = await proxyTo(ramp.url);
+  const rampUrl = through(rampLink, ramp.url);
+  const world = network === 'evm' ? await startEvmWorld({ mining: { everySeconds: BLOCK_SECONDS } }) : null;
+  const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
+  const secret = () => Buffer.from(randomBytes(32)).toString('base64');
+  const callbackSecret = secret();
+  const authSecret = secret();
+  let epoch = 0;
+  let copiedAt: number | null = null;
+  let restoredTo = 0;
+
+  const settings = {
+    APP_SECRET: secret(),
+    AUTH_SECRET: authSecret,
+    RAMP_PROVIDER: 'http',
+    RAMP_API_KEY,
+    RAMP_CALLBACK_SECRETS: callbackSecret,
+    // Faults are long beside these, so that what a mutation has not seen by then is asked for by id.
+    MUTATION_WAIT_MS: '3000',
+    HEAL_INTERVAL_MS: '2000',
+    RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,
+    RATE_LIMIT_CALLER_PER_MINUTE: BEYOND_ONE_MACHINE,
+    RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND_ONE_MACHINE,
+    MAX_CPU_PERCENT_PER_ADDRESS: '1000000',
+    LOG_LEVEL: 'warn',
+    ...(world
+      ? {
+          LEDGER_NETWORK: 'evm',
+          LEDGER_RPC_URL: world.node.url,
+          LEDGER_CHAIN_ID: String(world.ledger.chainId),
+          LEDGER_SECRET_KEY: world.ledger.secretKey,
+          LEDGER_FACTORY_ADDRESS: world.ledger.factoryAddress,
+          LEDGER_SETTLEMENT_FACTORY_ADDRESS: world.ledger.settlementFactoryAddress ?? '',
+          RAMP_SETTLEMENT_ADDRESS: world.ledger.settlementAddress ?? '',
+          LEDGER_FINALITY: '1',
+          LEDGER_TIMEOUT_MS: '3000',
+          INDEXER_URL: world.indexerUrl ?? '',
+        }
+      : { LEDGER_NETWORK: 'embedded', LEDGER_SECRET_KEY: generateSecretKey(randomBytes) }),
+  };
+  const environment = (name: string) => ({
+    ...settings,
+    DATA_DIR: join(folder, name),
+    // The logs of a restored copy go on from another place than those that were published.
+    LOG_ORIGIN: `laboratory-${epoch}`,
+  });
+  const slots: ServerSlot[] = [];
+  for (let i = 0; i < servers; i++) {
+    const name = `server ${i + 1}`;
+    slots.push(
+      await openServerSlot({
+        name,
+        outside: {
+          databaseUrl: database.url,
+          rampUrl,
+          nodeUrl: world?.node.url ?? null,
+          indexerUrl: world?.indexerUrl ?? null,
+        },
+        environment: () => environment(name),
+        logFile: join(folder, `${name}.log`),
+        program: compiledPath(programs, SERVER),
+      }),
+    );
+  }
+
+  /** Again until it succeeds: the database may be recovering, and must not stay as a fault has left it. */
+  const asOwner = async (work: (sql: postgres.Sql) => Promise<unknown>): Promise<void> => {
+    for (let tries = 1; ; tries++) {
+      const sql = postgres(database.url, { max: 1, onnotice: () => {}, connect_timeout: 5 });
+      try {
+        return void (await work(sql));
+      } catch (error) {
+        if (tries === MAX_TRIES) throw error;
+        await delay(RETRY_MS);
+      } finally {
+        await sql.end({ timeout: 1 });
+      }
+    }
+  };
+  const endSessions = (sql: postgres.Sql) => sql`SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid()`;
+
+  return {
+    network,
+    slots,
+    postgres: database,
+    node: world?.node ?? null,
+    ramp,
+    rampLink,
+    callbackSecret,
+    folder,
+    get epoch() {
+      return epoch;
+    },
+    get restoredTo() {
+      return restoredTo;
+    },
+    isOver,
+    bearer: (role, subject) =>
+      signToken({
+        secret: authSecret,
+        issuer: ISSUER,
+        audience: ISSUER,
+        subject,
+        roles: [role],
+        expiresInSeconds: TOKEN_SECONDS,
+        now: systemClock.now,
+      }),
+    endDatabaseSessions: () => asOwner(endSessions),
+    setReadOnly: (isReadOnly) =>
+      asOwner(async (sql) => {
+        const name = new URL(database.url).pathname.slice(1);
+        const value = isReadOnly ? 'on' : 'off';
+        // This session itself may be a read-only one.
+        await sql.unsafe(
+          `BEGIN READ WRITE; ALTER DATABASE ${name} SET default_transaction_read_only = ${value}; COMMIT`,
+        );
+        await endSessions(sql);
+      }),
+    async restoreOlderCopy() {
+      if (copiedAt === null) {
+        const at = Date.now();
+        await database.crash();
+        await database.saveCopy();
+        await database.start();
+        copiedAt = at;
+        return 'copy made';
+      }
+      await Promise.all(slots.map((slot) => slot.end('SIGKILL')));
+      await database.crash();
+      await database.restore();
+      await database.start();
+      const agoMs = Date.now() - copiedAt;
+      restoredTo = copiedAt;
+      copiedAt = null;
+      epoch++;
+      for (const slot of slots) slot.start();
+      return `${agoMs} ms old`;
+    },
+    sql: () => postgres(database.url, { max: 1, onnotice: () => {} }),
+    reconcile: () =>
+      runReconcile(compiledPath(programs, RECONCILE), {
+        ...environment('reconcile'),
+        DATABASE_URL: database.url,
+        RAMP_URL: rampUrl,
+        PUBLIC_URL: slots[0]?.url ?? '',
+      }),
+    async close({ keepLogs }) {
+      await Promise.all(slots.map((slot) => slot.close()));
+      await world?.close();
+      await rampLink.close();
+      await ramp.close();
+      await rm(programs, { recursive: true, force: true });
+      await database.stop();
+      if (!keepLogs) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function runReconcile(
+  program: string,
+  environment: Readonly<Record<string, string>>,
+): Promise<{ exitCode: number; output: string }> {
+  const env = { PATH: process.env['PATH'] ?? '', HOME: process.env['HOME'] ?? '', ...environment };
+  return new Promise((resolve) => {
+    execFile(
+      process.execPath,
+      [program],
+      { env, timeout: RECONCILE_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 },
+      (error, stdout, stderr) => {
+        const exitCode = error === null ? 0 : typeof error.code === 'number' ? error.code : 1;
+        resolve({ exitCode, output: `${stdout}${stderr}` });
+      },
+    );
+  });
+}

@@ -1,0 +1,64 @@
+/**
+ * The ramp provider's own life: it pays or fails what was opened, and tells of it by callbacks that are forged, late, out of
+ * order, sent twice, or never.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { HOOK_PATHS } from '../src/lib/hookUrls.ts';
+import type { Lab } from './lab.ts';
+import type { Random } from './schedule.ts';
+
+export interface Payouts {
+  callbacks: Record<string, number>;
+  /** Sends the callback of every payout once more, as providers do after an incident. */
+  repeatAll(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const LOOK_MS = 150;
+const MAX_DELAY_MS = 2_000;
+const FAILED_OF_TEN = 3;
+
+export function startPayouts(lab: Lab, random: Random): Payouts {
+  let isStopped = false;
+  const under = new Set<Promise<void>>();
+  const callbacks: Record<string, number> = {};
+
+  async function send(sessionId: string, kind: string, secret = lab.callbackSecret): Promise<void> {
+    callbacks[kind] = (callbacks[kind] ?? 0) + 1;
+    const url = `${random.pick(lab.slots).url}${HOOK_PATHS.payoutSettled}`;
+    await lab.ramp.callBack(url, sessionId, secret).catch(() => {});
+  }
+
+  async function tell(sessionId: string): Promise<void> {
+    const kind = random.below(10);
+    if (kind === 0) return void (callbacks['never sent'] = (callbacks['never sent'] ?? 0) + 1);
+    if (kind === 1) await send(sessionId, 'forged', 'a secret that the platform does not know');
+    if (kind === 2) await delay(random.below(MAX_DELAY_MS));
+    await send(sessionId, kind === 2 ? 'late' : 'sent');
+    if (kind === 3) await send(sessionId, 'sent twice');
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopped) {
+      for (const payout of lab.ramp.payouts.values()) {
+        if (payout.status !== 'pending' || random.below(4) !== 0) continue;
+        payout.status = random.below(10) < FAILED_OF_TEN ? 'failed' : 'settled';
+        const telling = tell(payout.id).finally(() => under.delete(telling));
+        under.add(telling);
+      }
+      await delay(LOOK_MS);
+    }
+  }
+  const running = run();
+  return {
+    callbacks,
+    async repeatAll() {
+      for (const { id } of lab.ramp.payouts.values()) await send(id, 'repeated');
+    },
+    async stop() {
+      isStopped = true;
+      await running;
+      await Promise.all(under);
+    },
+  };
+}

@@ -1,0 +1,204 @@
+/**
+ * One run: load and faults until the time is over, then rest, then the verdict.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import { createApi } from './api.ts';
+import { runFault } from './faults.ts';
+import { followFeed } from './followers.ts';
+import { openLab, type Lab, type LabNetwork } from './lab.ts';
+import { startLoad } from './load.ts';
+import { startPayouts } from './payouts.ts';
+import { createRandom, createSchedule, type ScheduledFault } from './schedule.ts';
+import { comeToRest, findViolations, type Rest } from './verdict.ts';
+
+export interface RunOptions {
+  seed: number;
+  lengthMs: number;
+  network: LabNetwork;
+  servers: number;
+  say: (line: string) => void;
+  /** Fewer faults than the seed's, to find the one that matters. */
+  schedule?: readonly ScheduledFault[];
+}
+
+export interface RunResult {
+  seed: number;
+  network: LabNetwork;
+  servers: number;
+  lengthMs: number;
+  operations: Record<string, number>;
+  refusals: Record<string, number>;
+  /** Tries without an answer, which clients made again. */
+  failedTries: number;
+  facts: number;
+  faults: Record<string, number>;
+  /** What was done, and when. */
+  log: string[];
+  callbacks: Record<string, number>;
+  starts: number;
+  reconnects: number;
+  rest: Rest;
+  /** What servers called their own defects while faults went on. */
+  defects: string[];
+  violations: string[];
+  /** Where the servers' logs are, when something is violated. */
+  folder: string | null;
+}
+
+const FOLLOWERS = 2;
+const PROGRESS_MS = 1_000;
+/** In a short run a lost callback is told again, instead of waiting for the next poll of the payout. */
+const SHORT_RUN_MS = 60_000;
+/** Each kind of client has its own numbers, so that none takes another's. */
+const STREAMS = { lab: 1, load: 2, api: 3, payouts: 4, followers: 5 };
+
+export async function runChaos(options: RunOptions): Promise<RunResult> {
+  const { seed, lengthMs, network, servers, say } = options;
+  const random = (stream: keyof typeof STREAMS) => createRandom(seed * 10 + STREAMS[stream]);
+  let isOver = false;
+  say('starting PostgreSQL, the network, the provider and the servers');
+  const lab = await openLab({ network, servers, random: random('lab'), isOver: () => isOver });
+  let violations: string[] = ['the run did not come to its end'];
+  try {
+    for (const slot of lab.slots) {
+      slot.start();
+      await slot.ready();
+    }
+    const api = createApi(lab, random('api'));
+    const custodyAddress = await prepare(lab, api);
+    const load = startLoad(lab, api, random('load'), custodyAddress);
+    const payouts = startPayouts(lab, random('payouts'));
+    const followRandom = random('followers');
+    const followers = Array.from({ length: FOLLOWERS }, () => followFeed(lab, followRandom));
+    await load.hasBegun();
+    const beganAt = Date.now();
+    const schedule = options.schedule ?? createSchedule(seed, lengthMs, network);
+    const done = {
+      faults: {} as Record<string, number>,
+      log: [] as string[],
+      running: new Map<string, number>(),
+    };
+    const progress = setInterval(() => {
+      const answered = Object.values(load.operations).reduce((sum, count) => sum + count, 0);
+      const now = [...done.running.keys()].join(', ') || 'no fault';
+      const up = lab.slots.filter((slot) => slot.isRunning()).length;
+      say(
+        `${secondsSince(beganAt)} s: ${answered} answered, ${api.failedTries} tries lost, ${up} of ${servers} up, ` +
+          `${lab.ramp.payouts.size} payouts, ${done.log.length} faults; ${now}`,
+      );
+    }, PROGRESS_MS);
+    try {
+      await injectAll(lab, schedule, { beganAt, done, say });
+      await delay(Math.max(beganAt + lengthMs - Date.now(), 0));
+      isOver = true;
+      await healAll(lab);
+      const healedAt = Date.now();
+      await load.ended;
+      for (const slot of lab.slots) await slot.ready();
+      say('left alone');
+      if (lengthMs < SHORT_RUN_MS) await payouts.repeatAll();
+      const rest = await comeToRest(lab, healedAt);
+      await payouts.stop();
+      say(`at rest after ${rest.afterMs} ms; reading what was promised, and reconciling`);
+      violations = await findViolations({ lab, api, load, followers, rest });
+      await Promise.all(followers.map((follower) => follower.stop()));
+      return {
+        seed,
+        network,
+        servers,
+        lengthMs,
+        operations: load.operations,
+        refusals: load.refusals,
+        failedTries: api.failedTries,
+        facts: load.facts.length,
+        faults: done.faults,
+        log: done.log,
+        callbacks: payouts.callbacks,
+        starts: lab.slots.reduce((sum, slot) => sum + slot.starts, 0),
+        reconnects: followers.reduce((sum, follower) => sum + follower.reconnects, 0),
+        rest,
+        defects: [...api.defects],
+        violations,
+        folder: violations.length > 0 ? lab.folder : null,
+      };
+    } finally {
+      clearInterval(progress);
+    }
+  } finally {
+    isOver = true;
+    await lab.close({ keepLogs: violations.length > 0 });
+  }
+}
+
+/** @returns custody's address */
+async function prepare(lab: Lab, api: ReturnType<typeof createApi>): Promise<string> {
+  const operator = { role: 'operator', subject: 'operator-1' } as const;
+  if (lab.network === 'evm') {
+    await api.untilAnswered('mutation { watchRetirements { webhookId } }', {}, operator, () => false);
+  }
+  const reply = await api.untilAnswered<{ ledgerNetwork: { custodyAddress: string } }>(
+    '{ ledgerNetwork { custodyAddress } }',
+    {},
+    null,
+    () => false,
+  );
+  if (!reply || !('data' in reply)) throw new Error(`no custody address: ${JSON.stringify(reply)}`);
+  return reply.data.ledgerNetwork.custodyAddress;
+}
+
+interface Injecting {
+  beganAt: number;
+  done: { faults: Record<string, number>; log: string[]; running: Map<string, number> };
+  say: (line: string) => void;
+}
+
+/** Faults overlap; those of one lane (the database, the processes) follow each other, or one would undo another. */
+async function injectAll(
+  lab: Lab,
+  schedule: readonly ScheduledFault[],
+  { beganAt, done, say }: Injecting,
+): Promise<void> {
+  const lanes = new Map<string, Promise<void>>();
+  const all: Promise<void>[] = [];
+  for (const scheduled of schedule) {
+    await delay(Math.max(beganAt + scheduled.atMs - Date.now(), 0));
+    const lane = laneOf(scheduled.name);
+    const run = async () => {
+      done.running.set(scheduled.name, Date.now());
+      const what = await runFault(lab, scheduled).catch((error: unknown) => `failed: ${String(error)}`);
+      done.running.delete(scheduled.name);
+      done.faults[scheduled.name] = (done.faults[scheduled.name] ?? 0) + 1;
+      const line = `${(scheduled.atMs / 1000).toFixed(1)} s: ${scheduled.name}: ${what}`;
+      done.log.push(line);
+      say(line);
+    };
+    const before = lane === null ? Promise.resolve() : (lanes.get(lane) ?? Promise.resolve());
+    const running = before.then(run);
+    if (lane !== null) lanes.set(lane, running);
+    all.push(running);
+  }
+  await Promise.all(all);
+}
+
+/** A restore ends the servers and the database, so both have one lane. */
+function laneOf(name: ScheduledFault['name']): string | null {
+  return name.startsWith('connection') || name.startsWith('killed when') || name === 'answers of commits lost'
+    ? null
+    : 'processes and database';
+}
+
+async function healAll(lab: Lab): Promise<void> {
+  lab.rampLink.heal();
+  for (const { links, commits } of lab.slots) {
+    for (const proxy of Object.values(links)) proxy?.heal();
+    commits.loseCommitsWhen(() => false);
+  }
+  for (const slot of lab.slots) {
+    slot.signal('SIGCONT');
+    slot.start();
+  }
+}
+
+function secondsSince(atMs: number): number {
+  return Math.round((Date.now() - atMs) / 1000);
+}

@@ -1,0 +1,65 @@
+/**
+ * What one run does, decided by its seed alone: which faults come when, on what, and for how long. What happens in between is the
+ * machine's: two runs of one seed meet the same faults at the same times, not the same interleaving.
+ */
+import { FAULTS, type FaultName } from './faults.ts';
+
+export interface ScheduledFault {
+  atMs: number;
+  name: FaultName;
+  /** How long it lasts, where it lasts. */
+  forMs: number;
+  /** Which server, connection or checkpoint: a fault takes it modulo what there is. */
+  choice: number;
+}
+
+export interface Random {
+  /** In [0, 1). */
+  next(): number;
+  below(limit: number): number;
+  pick<T>(items: readonly [T, ...T[]] | readonly T[]): T;
+}
+
+/** Faults follow each other closely enough that some meet what others have left, and seldom enough that work gets on. */
+const SHORTEST_GAP_MS = 500;
+const LONGEST_GAP_MS = 5_500;
+const SHORTEST_FAULT_MS = 300;
+const LONGEST_FAULT_MS = 5_000;
+/** In a short run a fault must not be all of it. */
+const SHARE_OF_RUN = 0.2;
+
+/** mulberry32: small, and the same on every machine. */
+export function createRandom(seed: number): Random {
+  let state = seed >>> 0;
+  const next = () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+  const below = (limit: number) => Math.floor(next() * limit);
+  return { next, below, pick: (items) => items[below(items.length)] as (typeof items)[number] };
+}
+
+export function createSchedule(
+  seed: number,
+  lengthMs: number,
+  network: 'embedded' | 'evm',
+): ScheduledFault[] {
+  const random = createRandom(seed);
+  const possible = Object.entries(FAULTS).filter(([, { on }]) => on === undefined || on === network);
+  const names = possible.flatMap(([name, { weight }]) =>
+    Array.from({ length: weight }, () => name as FaultName),
+  );
+  const longestMs = Math.min(LONGEST_FAULT_MS, lengthMs * SHARE_OF_RUN);
+  const faults: ScheduledFault[] = [];
+  for (let atMs = gap(random); atMs < lengthMs; atMs += gap(random)) {
+    const forMs = SHORTEST_FAULT_MS + random.below(Math.max(longestMs - SHORTEST_FAULT_MS, 1));
+    faults.push({ atMs, name: random.pick(names), forMs, choice: random.below(1_000) });
+  }
+  return faults;
+}
+
+function gap(random: Random): number {
+  return SHORTEST_GAP_MS + random.below(LONGEST_GAP_MS - SHORTEST_GAP_MS);
+}

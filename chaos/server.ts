@@ -1,0 +1,21 @@
+/**
+ * The product as it is served, which kills itself when it passes a named checkpoint: CRASH_AT=<checkpoint>:<occurrence>.
+ */
+import { loadConfig } from '../src/config/config.ts';
+import type { Checkpoint } from '../src/ledger/submission/submission.ts';
+import { createLogger } from '../src/lib/logger.ts';
+import { runProcess, runUntilStopped } from '../src/startup/runProcess.ts';
+import { serve } from '../src/startup/serve.ts';
+
+const [point, occurrence = '1'] = (process.env['CRASH_AT'] ?? '').split(':');
+let passed = 0;
+
+async function checkpoint(at: Checkpoint): Promise<void> {
+  if (at === point && ++passed === Number(occurrence)) process.kill(process.pid, 'SIGKILL');
+}
+
+await runProcess(async () => {
+  const config = await loadConfig();
+  const log = createLogger({ level: config.LOG_LEVEL, pretty: false });
+  await runUntilStopped(log, (stops) => serve({ config, log, stops, checkpoint }));
+});

@@ -1,0 +1,169 @@
+/**
+ * The servers under test: each a process behind its own proxies, started again when it ends, as a supervisor does it.
+ */
+import { spawn, type ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { open } from 'node:fs/promises';
+import { setTimeout as delay } from 'node:timers/promises';
+import { startDatabaseProxy, type DatabaseProxy } from '../devnet/databaseProxy.ts';
+import { startTcpProxy, type TcpProxy } from '../devnet/tcpProxy.ts';
+import { freePort } from '../src/db/embedded/freePort.ts';
+
+const RESTART_AFTER_MS = 200;
+const LOOK_INTERVAL_MS = 50;
+/** A server that is not ready by then, without any fault, is broken. */
+const READY_TIMEOUT_MS = 5 * 60_000;
+
+export interface Outside {
+  databaseUrl: string;
+  /** Of the proxy that all servers share: the provider's address is its name, so it is the same for all. */
+  rampUrl: string;
+  /** Null on the embedded network. */
+  nodeUrl: string | null;
+  indexerUrl: string | null;
+}
+
+/** The connections of one server that faults happen on. */
+export interface Links {
+  client: TcpProxy;
+  database: TcpProxy;
+  node: TcpProxy | null;
+  indexer: TcpProxy | null;
+}
+
+export interface ServerSlot {
+  name: string;
+  links: Links;
+  /** Loses answers of commits. */
+  commits: DatabaseProxy;
+  /** As clients reach it: through the proxy. */
+  url: string;
+  readonly starts: number;
+  isRunning(): boolean;
+  signal(name: NodeJS.Signals): void;
+  /** Ends it by this signal, and keeps it down until `start`. */
+  end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
+  /** @param crashAt the checkpoint that this one process dies at */
+  start(crashAt?: string): void;
+  ready(): Promise<void>;
+  close(): Promise<void>;
+}
+
+interface SlotOptions {
+  name: string;
+  outside: Outside;
+  /** All settings but those of its connections. */
+  environment: () => Readonly<Record<string, string>>;
+  logFile: string;
+  /** Compiled. */
+  program: string;
+}
+
+export async function openServerSlot({
+  name,
+  outside,
+  environment,
+  logFile,
+  program,
+}: SlotOptions): Promise<ServerSlot> {
+  const port = await freePort();
+  const commits = await startDatabaseProxy(outside.databaseUrl);
+  const client = await startTcpProxy({ host: '127.0.0.1', port });
+  const database = await proxyTo(commits.url);
+  const node = outside.nodeUrl === null ? null : await proxyTo(outside.nodeUrl);
+  const indexer = outside.indexerUrl === null ? null : await proxyTo(outside.indexerUrl);
+  const url = `http://127.0.0.1:${client.port}`;
+  let child: ChildProcess | null = null;
+  let isWanted = false;
+  let starts = 0;
+
+  const settings = () => ({
+    ...environment(),
+    PORT: String(port),
+    PUBLIC_URL: url,
+    DATABASE_URL: through(database, outside.databaseUrl),
+    RAMP_URL: outside.rampUrl,
+    ...(node && outside.nodeUrl !== null && { LEDGER_RPC_URL: through(node, outside.nodeUrl) }),
+    ...(indexer && outside.indexerUrl !== null && { INDEXER_URL: through(indexer, outside.indexerUrl) }),
+  });
+
+  async function launch(crashAt: string | undefined): Promise<void> {
+    const log = await open(logFile, 'a');
+    if (isWanted && child === null) {
+      starts++;
+      const started = spawn(process.execPath, [program], {
+        // Nothing of what runs this: npm's variables would make the product watch its parent.
+        env: {
+          PATH: process.env['PATH'] ?? '',
+          HOME: process.env['HOME'] ?? '',
+          ...settings(),
+          ...(crashAt !== undefined && { CRASH_AT: crashAt }),
+        },
+        stdio: ['ignore', log.fd, log.fd],
+      });
+      child = started;
+      started.once('exit', () => {
+        child = null;
+        if (isWanted) setTimeout(() => void launch(undefined), RESTART_AFTER_MS);
+      });
+    }
+    await log.close();
+  }
+
+  const slot: ServerSlot = {
+    name,
+    links: { client, database, node, indexer },
+    commits,
+    url,
+    get starts() {
+      return starts;
+    },
+    isRunning: () => child !== null,
+    signal: (signal) => void child?.kill(signal),
+    async end(signal) {
+      isWanted = false;
+      const ending = child;
+      if (ending === null) return;
+      const ended = once(ending, 'exit');
+      // One that is stopped hears of no SIGTERM.
+      ending.kill('SIGCONT');
+      ending.kill(signal);
+      await ended;
+    },
+    start(crashAt) {
+      isWanted = true;
+      if (child === null) void launch(crashAt);
+    },
+    async ready() {
+      const giveUpAt = Date.now() + READY_TIMEOUT_MS;
+      for (;;) {
+        const isReady = await fetch(`http://127.0.0.1:${port}/readyz`, {
+          signal: AbortSignal.timeout(5_000),
+        }).then(
+          (answer) => answer.ok,
+          () => false,
+        );
+        if (isReady) return;
+        if (Date.now() > giveUpAt) throw new Error(`${name} is not ready: ${logFile}`);
+        await delay(LOOK_INTERVAL_MS);
+      }
+    },
+    async close() {
+      await slot.end('SIGKILL');
+      for (const proxy of [client, database, node, indexer, commits]) await proxy?.close();
+    },
+  };
+  return slot;
+}
+
+export function proxyTo(address: string): Promise<TcpProxy> {
+  const { hostname: host, port } = new URL(address);
+  return startTcpProxy({ host, port: Number(port) });
+}
+
+export function through({ port }: TcpProxy, address: string): string {
+  const url = new URL(address);
+  url.hostname = '127.0.0.1';
+  url.port = String(port);
+  return url.href;
+}

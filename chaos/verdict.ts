@@ -1,0 +1,215 @@
+/**
+ * What must hold once the platform was left alone: nothing is stuck, every answered success is there, each retirement was burned
+ * once, each follower saw each record once and in order, provider and network agree about each payout, and `reconcile` holds.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Api, Caller } from './api.ts';
+import type { Follower } from './followers.ts';
+import type { Lab } from './lab.ts';
+import type { Fact, Load } from './load.ts';
+
+/** Final, or flagged for an operator, within this time after the last fault. */
+const REST_WITHIN_MS = 5 * 60_000;
+const LOOK_MS = 250;
+/** Feed and logs are moments behind what they are made of. */
+const CATCH_UP_WITHIN_MS = 60_000;
+const OPERATOR: Caller = { role: 'operator', subject: 'operator-1' };
+/** Before that nothing is known; a read is repeated until it is answered. */
+const never = () => false;
+
+export interface Rest {
+  /** Null when it did not come to rest in time. */
+  afterMs: number | null;
+  stuck: Record<string, number>;
+  flagged: Record<string, number>;
+}
+
+/** @param sinceMs when the last fault ended */
+export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
+  const sql = lab.sql();
+  const countBy = async (where: string) => {
+    const rows = await sql.unsafe<{ what: string; count: number }[]>(`
+      SELECT 'submission ' || kind || ' ' || state AS what, count(*)::int FROM submissions
+        WHERE state ${where} GROUP BY 1
+      UNION ALL
+      SELECT 'off-ramp session ' || state, count(*)::int FROM off_ramp_sessions WHERE state ${where} GROUP BY 1
+      UNION ALL
+      SELECT 'retirement ' || state, count(*)::int FROM retirements WHERE state ${where} GROUP BY 1`);
+    return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
+  };
+  const flagged = () => countBy(`::text = 'NEEDS_REVIEW'`);
+  try {
+    for (;;) {
+      const stuck = await countBy(
+        `::text NOT IN ('SUCCEEDED', 'REFUSED', 'SETTLED', 'REFUNDED', 'RETIRED', 'NEEDS_REVIEW')`,
+      );
+      const afterMs = Date.now() - sinceMs;
+      if (Object.keys(stuck).length === 0) return { afterMs, stuck, flagged: await flagged() };
+      if (afterMs > REST_WITHIN_MS) return { afterMs: null, stuck, flagged: await flagged() };
+      await delay(LOOK_MS);
+    }
+  } finally {
+    await sql.end();
+  }
+}
+
+export interface Observed {
+  lab: Lab;
+  api: Api;
+  load: Load;
+  followers: readonly Follower[];
+  rest: Rest;
+}
+
+/** @returns what is violated, for people; nothing when all holds */
+export async function findViolations({ lab, api, load, followers, rest }: Observed): Promise<string[]> {
+  const stuck = Object.entries(rest.stuck).map(
+    ([what, count]) => `stuck for five minutes: ${count} × ${what}`,
+  );
+  const records = await readRecords(api, load);
+  return [
+    ...stuck,
+    ...(await findLostFacts(lab, api, load.facts, records)),
+    ...(await findFeedGaps(followers, records)),
+    ...(await findReconcileFindings(lab)),
+  ];
+}
+
+interface Recorded {
+  index: number;
+  note: string;
+}
+
+/** Of each token, from the network. */
+async function readRecords(api: Api, { facts }: Load): Promise<Map<string, Recorded[]>> {
+  const tokens = new Set(
+    facts.flatMap((fact) =>
+      fact.kind === 'Project' && fact.tokenAddress !== null ? [fact.tokenAddress] : [],
+    ),
+  );
+  const records = new Map<string, Recorded[]>();
+  for (const tokenAddress of tokens) {
+    const reply = await api.untilAnswered<{ registry: { records: Recorded[] } }>(
+      'query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) { records { index note } } }',
+      { tokenAddress },
+      null,
+      never,
+    );
+    records.set(tokenAddress, reply && 'data' in reply ? reply.data.registry.records : []);
+  }
+  return records;
+}
+
+interface Subject {
+  state?: string;
+  tonnes?: string;
+  tokenAddress?: string | null;
+  sessionId?: string | null;
+}
+
+const FIELDS: Record<Fact['kind'], string> = {
+  Project: 'state tokenAddress',
+  Purchase: 'tonnes',
+  CreditTransfer: 'tonnes',
+  Retirement: 'state',
+  Receipt: 'state tokenAddress',
+  OffRampSession: 'state sessionId',
+};
+/** States that a client may rely on for ever, apart from what an operator is to look at. */
+const FINAL = ['OPEN', 'ACTIVE', 'RETIRED', 'SETTLED', 'REFUNDED', 'REFUSED'];
+
+async function findLostFacts(
+  lab: Lab,
+  api: Api,
+  facts: readonly Fact[],
+  records: ReadonlyMap<string, readonly Recorded[]>,
+): Promise<string[]> {
+  const burns = new Map<string, number>();
+  for (const { note } of [...records.values()].flat()) burns.set(note, (burns.get(note) ?? 0) + 1);
+  const violations = [...burns].flatMap(([note, count]) =>
+    count > 1 ? [`"${note}" was burned ${count} times`] : [],
+  );
+  for (const fact of facts) {
+    const reply = await api.untilAnswered<{ node: Subject | null }>(
+      `query ($id: ID!) { node(id: $id) { ... on ${fact.kind} { ${FIELDS[fact.kind]} } } }`,
+      { id: fact.id },
+      fact.kind === 'Receipt' ? OPERATOR : fact.caller,
+      never,
+    );
+    const subject = reply && 'data' in reply ? reply.data.node : null;
+    const told = JSON.stringify(fact);
+    if (subject === null) violations.push(`lost: ${told}`);
+    else violations.push(...contradictions(lab, fact, subject, burns).map((what) => `${what}: ${told}`));
+  }
+  return violations;
+}
+
+function contradictions(
+  lab: Lab,
+  fact: Fact,
+  subject: Subject,
+  burns: ReadonlyMap<string, number>,
+): string[] {
+  const found: string[] = [];
+  const { state } = subject;
+  if ('tonnes' in fact && fact.tonnes !== subject.tonnes) found.push(`is of ${subject.tonnes} tonnes`);
+  if ('tokenAddress' in fact && fact.tokenAddress !== null && fact.tokenAddress !== subject.tokenAddress) {
+    found.push(`has the token ${subject.tokenAddress}`);
+  }
+  if ('state' in fact && FINAL.includes(fact.state) && state !== fact.state && state !== 'NEEDS_REVIEW') {
+    found.push(`was told as ${fact.state}, is ${state}`);
+  }
+  if (fact.kind === 'Retirement') {
+    const count = burns.get(fact.note) ?? 0;
+    if (state === 'RETIRED' && count !== 1) found.push(`is RETIRED, burned ${count} times`);
+    if (state === 'REFUSED' && count !== 0) found.push(`is REFUSED, burned ${count} times`);
+  }
+  if (fact.kind === 'OffRampSession' && state !== 'NEEDS_REVIEW') {
+    const paid = lab.ramp.payouts.get(subject.sessionId ?? '')?.status;
+    if ((paid === 'settled') !== (state === 'SETTLED')) found.push(`is ${state}, the provider says ${paid}`);
+  }
+  return found;
+}
+
+/** The followers get the time to catch up: they may be reconnecting. */
+async function findFeedGaps(
+  followers: readonly Follower[],
+  records: ReadonlyMap<string, readonly Recorded[]>,
+): Promise<string[]> {
+  const giveUpAt = Date.now() + CATCH_UP_WITHIN_MS;
+  for (;;) {
+    const gaps = followers.flatMap((follower, i) =>
+      gapsOf(follower, records).map((gap) => `follower ${i + 1}: ${gap}`),
+    );
+    if (gaps.length === 0 || Date.now() > giveUpAt) return gaps;
+    await delay(LOOK_MS);
+  }
+}
+
+function gapsOf({ seen }: Follower, records: ReadonlyMap<string, readonly Recorded[]>): string[] {
+  const gaps: string[] = [];
+  for (const [tokenAddress, all] of records) {
+    const indexes = seen.filter((record) => record.tokenAddress === tokenAddress).map(({ index }) => index);
+    const isInOrder = indexes.every((index, place) => index === place);
+    if (!isInOrder || indexes.length !== all.length) {
+      gaps.push(`of the ${all.length} records of ${tokenAddress}, saw ${indexes.join(' ')}`);
+    }
+  }
+  return gaps;
+}
+
+const NOT_PROVED = 2;
+
+async function findReconcileFindings(lab: Lab): Promise<string[]> {
+  const giveUpAt = Date.now() + CATCH_UP_WITHIN_MS;
+  for (;;) {
+    const { exitCode, output } = await lab.reconcile();
+    if (exitCode === 0) return [];
+    // The transparency logs have everything a moment later; what stays unproved is a violation as well.
+    if (exitCode === NOT_PROVED && Date.now() < giveUpAt) {
+      await delay(LOOK_MS);
+      continue;
+    }
+    return [`reconcile ended with ${exitCode}:\n${output}`];
+  }
+}

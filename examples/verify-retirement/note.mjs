@@ -1,0 +1,26 @@
+/**
+ * What both programs need: the hashes of the tree (RFC 9162), and signed notes (C2SP) with Ed25519 keys.
+ */
+import { createHash, createPublicKey, verify } from 'node:crypto';
+
+export const sha256 = (...parts) => createHash('sha256').update(Buffer.concat(parts)).digest();
+export const leafHash = (entry) => sha256(Buffer.of(0), entry);
+export const nodeHash = (left, right) => sha256(Buffer.of(1), left, right);
+
+/** @returns size and root of a checkpoint that is signed with the key */
+export function open(note, verifierKey) {
+  const [, name, id, key] = /^([^+]+)\+([0-9a-f]{8})\+(.+)$/.exec(verifierKey.trim());
+  const text = note.slice(0, note.indexOf('\n\n') + 1);
+  const line = note.split('\n').find((each) => each.startsWith(`— ${name} `)) ?? '';
+  const signature = Buffer.from(line.split(' ')[2] ?? '', 'base64');
+  const publicKey = createPublicKey({
+    key: { kty: 'OKP', crv: 'Ed25519', x: Buffer.from(key, 'base64').subarray(1).toString('base64url') },
+    format: 'jwk',
+  });
+  const isSigned = verify(null, Buffer.from(text), publicKey, signature.subarray(4));
+  const [origin, size, root] = text.split('\n');
+  if (signature.subarray(0, 4).toString('hex') !== id || !isSigned || origin !== name) {
+    throw new Error('the checkpoint is not signed with this key');
+  }
+  return { size: Number(size), root: Buffer.from(root, 'base64') };
+}

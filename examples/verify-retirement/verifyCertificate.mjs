@@ -1,0 +1,50 @@
+/**
+ * Verifies, without any server, that the retirement of a certificate's file is in the log that the key signs for.
+ *
+ *   node verifyCertificate.mjs certificate.json <verifier key>
+ *
+ * The file is a certificate's .json, or the attachment of its PDF. Keep the key where the operator of the server can't change it.
+ * Prints the retirement as JSON. That the token on the network says the same is to be asked of a node of the network.
+ */
+import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { leafHash, nodeHash, open } from './note.mjs';
+
+const [file, verifierKey] = process.argv.slice(2);
+const { record, inclusionProof: proof } = JSON.parse(readFileSync(file, 'utf8'));
+if (!proof) throw new Error('the file has no proof: get it again, a few seconds after the retirement');
+
+/** RFC 9162, section 2.1.3.2. */
+function rootFrom(leaf, index, size, path) {
+  if (index >= size) throw new Error('the log has fewer leaves than the proof says');
+  let hash = leaf;
+  let [node, last] = [index, size - 1];
+  for (const sibling of path) {
+    if (last === 0) throw new Error('the proof is too long');
+    if (node % 2 === 1 || node === last) {
+      hash = nodeHash(sibling, hash);
+      while (node % 2 === 0 && node !== 0) [node, last] = [node / 2, Math.floor(last / 2)];
+    } else {
+      hash = nodeHash(hash, sibling);
+    }
+    [node, last] = [Math.floor(node / 2), Math.floor(last / 2)];
+  }
+  if (last !== 0) throw new Error('the proof is too short');
+  return hash;
+}
+
+const { size, root } = open(proof.checkpoint, verifierKey);
+const path = proof.hashes.map((hash) => Buffer.from(hash, 'hex'));
+if (!rootFrom(leafHash(Buffer.from(proof.entry)), proof.leafIndex, size, path).equals(root)) {
+  throw new Error('the proof does not lead to the signed root');
+}
+
+// The time is the first one: a record that was dated anew, after its chain was rolled back, keeps it in the log.
+const logged = JSON.parse(proof.entry);
+for (const name of ['amount', 'index', 'retiredBy', 'tokenAddress', 'beneficiary', 'note']) {
+  const digest = createHash('sha256').update(String(record[name])).digest('hex');
+  if (logged[name] !== record[name] && logged[`${name}Sha256`] !== digest) {
+    throw new Error(`the certificate has another ${name} than the log`);
+  }
+}
+process.stdout.write(`${JSON.stringify({ leaf: proof.leafIndex, size, retirement: logged })}\n`);

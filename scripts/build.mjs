@@ -1,0 +1,84 @@
+/**
+ * Makes build/main.js and build/reconcile.js, and a few files that they share: `npm start` and `npm run reconcile` run them.
+ * Loading some two thousand modules one by one, each compiled on its way, takes longer than everything else that a start does.
+ *
+ * Does nothing when no source file and no dependency has changed since. Each file is exchanged in one step and its name changes
+ * with its content, except those two's: so a server that starts or runs at this moment finds what belongs together.
+ *
+ *   node scripts/build.mjs [folder]     build unless given
+ */
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { build } from 'esbuild';
+import { bundled } from './bundle.mjs';
+
+const ROOT = fileURLToPath(new URL('../', import.meta.url));
+const FOLDER = resolve(process.argv[2] ?? join(ROOT, 'build'));
+const PROGRAMS = ['main.js', 'reconcile.js'].map((name) => join(FOLDER, name));
+/** What they were made from. */
+const RECORD = join(FOLDER, 'main.inputs.json');
+/** The dependencies change with the first. */
+const ALWAYS = ['package-lock.json', 'scripts/build.mjs', 'scripts/bundle.mjs'];
+
+/** A file that no build has written for this long. */
+const KEPT_MS = 7 * 24 * 3600 * 1000;
+
+if (!(await isNewest())) await make();
+
+async function isNewest() {
+  try {
+    await Promise.all(PROGRAMS.map((path) => stat(path)));
+    const inputs = Object.entries(JSON.parse(await readFile(RECORD, 'utf8')));
+    const states = await Promise.all(inputs.map(([name]) => stateOf(name)));
+    return inputs.every(([, was], i) => was.mtimeMs === states[i].mtimeMs && was.size === states[i].size);
+  } catch {
+    return false;
+  }
+}
+
+async function make() {
+  const startedMs = Date.now();
+  const { metafile, outputFiles: files } = await build({
+    ...bundled(FOLDER),
+    absWorkingDir: ROOT,
+    entryPoints: ['src/main.ts', 'src/cli/reconcile.ts'],
+    write: false,
+    metafile: true,
+    legalComments: 'none',
+  });
+  const sources = Object.keys(metafile.inputs).filter((path) => !path.includes('node_modules'));
+  // A folder changes when a file is added to it: the files of the schema are not named anywhere.
+  const folders = new Set(sources.map(dirname));
+  const names = [...ALWAYS, ...sources, ...folders];
+  const states = await Promise.all(names.map(stateOf));
+  await mkdir(FOLDER, { recursive: true });
+  await removeOld();
+  // Without its record the program is made again by the next run: so it is when a source has changed meanwhile.
+  await rm(RECORD, { force: true });
+  const isProgram = ({ path }) => PROGRAMS.includes(path);
+  for (const { path, contents } of files.filter((file) => !isProgram(file))) await exchange(path, contents);
+  for (const { path, contents } of files.filter(isProgram)) await exchange(path, contents);
+  if (states.some(({ mtimeMs }) => mtimeMs >= startedMs)) return;
+  await exchange(RECORD, JSON.stringify(Object.fromEntries(names.map((name, i) => [name, states[i]]))));
+}
+
+/** A server that was started before may still load from the last files; hardly from those of days ago. */
+async function removeOld() {
+  for (const name of await readdir(FOLDER)) {
+    const path = join(FOLDER, name);
+    if (!PROGRAMS.includes(path) && Date.now() - (await stat(path)).mtimeMs > KEPT_MS)
+      await rm(path, { recursive: true });
+  }
+}
+
+async function stateOf(name) {
+  const { mtimeMs, size } = await stat(join(ROOT, name));
+  return { mtimeMs, size };
+}
+
+async function exchange(path, contents) {
+  const fresh = `${path}.${process.pid}`;
+  await writeFile(fresh, contents);
+  await rename(fresh, path);
+}

@@ -1,0 +1,45 @@
+/**
+ * Turns for documents that the server does not know. Parsing, validating and first running one may take tens of milliseconds, in
+ * which the process does nothing else. So one is admitted in each turn of the event loop, of each address in turn: requests with
+ * known documents come between them, and a client that sends hundreds at once has used up its computing time after
+ * some of them, before the others cost anything.
+ */
+import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { addressKey } from '../../limits/addressKey.ts';
+import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';
+
+/** Each holds its request, of 100 kB at most. */
+const MAX_WAITING = 500;
+/** A client that waits for longer may have given up. */
+const WAIT_MS = 10_000;
+
+/**
+ * The document of a request, once it may be parsed.
+ * @throws DomainError RATE_LIMITED, OVERLOADED, and what the source throws
+ */
+export type TakeDocument = (params: DocumentParams, remoteAddress: string) => Promise<NamedDocument | null>;
+
+export function createDocumentTurns(options: {
+  source: Pick<DocumentSource, 'documentOf'>;
+  /** Whether it needs no parsing. */
+  isKnown: (text: string) => boolean;
+  /** @throws DomainError RATE_LIMITED, where an address has used up its computing time */
+  requireCpu: (remoteAddress: string) => void;
+}): TakeDocument {
+  const { source, isKnown, requireCpu } = options;
+  const turns = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
+  const awaitTurn = async (text: string, remoteAddress: string) => {
+    if (isKnown(text)) return;
+    const giveBack = await turns.take(addressKey(remoteAddress));
+    setImmediate(giveBack);
+    requireCpu(remoteAddress);
+  };
+  return async (params, remoteAddress) => {
+    const { query: sent } = params;
+    // The source itself may have to parse it, to compare it with what is trusted.
+    if (typeof sent === 'string') await awaitTurn(sent, remoteAddress);
+    const document = source.documentOf(params);
+    if (document !== null && document.text !== sent) await awaitTurn(document.text, remoteAddress);
+    return document;
+  };
+}

@@ -1,0 +1,30 @@
+/**
+ * The rules that are decided under a submission's row lock: whether a verdict still holds, and whether a call may be signed.
+ * Without I/O.
+ */
+import type { Submission, Verdict } from './settle.ts';
+
+export function isSettled(state: Submission['state']): boolean {
+  return state === 'SUCCEEDED' || state === 'REFUSED';
+}
+
+/**
+ * A finding says nothing about bytes that another instance has signed since: those may still land, so returning what
+ * is reserved would give it away twice; their outcome decides. An outcome of bytes that landed holds whatever else is
+ * open.
+ * @param open hashes of the attempts that may still land
+ */
+export function isOutdated(state: Submission['state'], open: readonly string[], verdict: Verdict): boolean {
+  if (isSettled(state)) return true;
+  const isByOperator = verdict.kind === 'givenUp' || verdict.kind === 'adopted';
+  if (!isByOperator && verdict.attemptHash !== null && verdict.kind !== 'needsReview') return false;
+  if (isByOperator) return state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.dead.includes(hash));
+  // What was found before it went to review decides nothing any more: an operator does.
+  if (verdict.attemptHash === null) return state !== 'PENDING' || open.length > 0;
+  return !open.includes(verdict.attemptHash);
+}
+
+/** What can still land is sent, never signed a second time; what is settled or under review is not signed at all. */
+export function maySign(state: Submission['state'], open: readonly unknown[]): boolean {
+  return state === 'PENDING' && open.length === 0;
+}

@@ -1,0 +1,44 @@
+/**
+ * What a step reads and writes in the database. The rest of a step is the network's, so the rules of step.ts run on any
+ * store that keeps the promises made here: PostgreSQL, or a test's own memory.
+ */
+import { eq } from 'drizzle-orm';
+import { attempts } from '../../db/tables/index.ts';
+import type { Outcome } from '../network/port.ts';
+import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
+import { haltSigning } from './knownHistory.ts';
+import type { Submission } from './settle.ts';
+import { createStepBatches, type StepBatches } from './stepBatches.ts';
+import type { SubmissionDependencies } from './submission.ts';
+
+export interface StepStore extends StepBatches {
+  countSigned(submissionId: string, since: number): Promise<number>;
+  findRepeatedCause(submissionId: string, since: number, count: number): Promise<string | null>;
+  /**
+   * Dead bytes may be signed again, unless a transaction that this database does not know took their slot: it may have
+   * been the same call, signed for a newer copy of the database. Then nothing is signed before the network was checked.
+   */
+  endAttempts(
+    submission: Submission,
+    open: readonly Attempt[],
+    outcome: Extract<Outcome, { status: 'dead' }>,
+  ): Promise<void>;
+}
+
+export function createStepStore(deps: SubmissionDependencies): StepStore {
+  return {
+    ...createStepBatches(deps),
+    countSigned: (submissionId, since) => countSigned(deps.db, submissionId, since),
+    findRepeatedCause: (submissionId, since, count) => findRepeatedCause(deps.db, submissionId, since, count),
+    async endAttempts(submission, open, { proof, usedBy, cause }) {
+      const hashes = open.map((attempt) => attempt.hash);
+      const [address] = open.map((attempt) => attempt.source);
+      await deps.db.transaction(async (tx) => {
+        await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
+        if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
+        if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
+        await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });
+      });
+    },
+  };
+}

@@ -1,0 +1,37 @@
+/**
+ * The address of a database, which may name several servers: postgres://user:password@first:5432,second:5432/name.
+ */
+
+/** The scheme with the credentials, the servers, and the rest. */
+const PARTS = /^(postgres(?:ql)?:\/\/(?:[^/?#]*@)?)([^/?#@]*)(.*)$/s;
+/** What it asks for is decided by the program. postgres.js would try another server, which client.ts refuses. */
+const OWN_PARAMETERS = ['target_session_attrs'];
+
+/** One address for each server, in their order; empty when one of them is no address. */
+export function serverUrlsOf(url: string): string[] {
+  const [, before = '', servers = '', rest = ''] = PARTS.exec(url) ?? [];
+  if (before === '') return [];
+  const urls = servers.split(',').map((server) => `${before}${server}${rest}`);
+  const areNamed = urls.length === 1 || servers.split(',').every((server) => server !== '');
+  return areNamed && urls.every((one) => URL.canParse(one)) ? urls.map(withoutOwnParameters) : [];
+}
+
+/** `host:port` of each server, separated by commas, for people. */
+export function serversOf(url: string): string {
+  return serverUrlsOf(url)
+    .map((one) => new URL(one).host)
+    .join(', ');
+}
+
+/** What all servers of the address have in common. @throws TypeError when it is no address */
+export function partsOf(url: string): { database: string; password: string } {
+  const { pathname, password } = new URL(serverUrlsOf(url)[0] ?? url);
+  return { database: pathname.slice(1), password: decodeURIComponent(password) };
+}
+
+function withoutOwnParameters(url: string): string {
+  if (!OWN_PARAMETERS.some((name) => url.includes(`${name}=`))) return url;
+  const parsed = new URL(url);
+  for (const name of OWN_PARAMETERS) parsed.searchParams.delete(name);
+  return parsed.href;
+}

@@ -1,0 +1,101 @@
+/**
+ * The operations of the console. What others' data would be shown by, and leaves an entry in the audit log, is in operations
+ * of its own, which the operator asks for: a page that asks every few seconds would fill the log.
+ */
+
+export const VIEWER = 'query ConsoleViewer { viewer { subject roles } }';
+
+const SUBMISSION = `fragment ConsoleListedSubmission on Submission {
+  id call signer state stateReason reviewCause createdAt dueAt
+}`;
+
+/** What changes from one moment to the next. */
+export const WORK = `query ConsoleWork($isOperator: Boolean!) {
+  ledgerNetwork { name latestLedger latestLedgerClosedAt signingHaltedBecause }
+  openWork @include(if: $isOperator) {
+    pendingSubmissionCount reviewSubmissionCount stuckSubmissionCount oldestStuckAt
+    pendingOffRampSessionCount reviewOffRampSessionCount overdueOffRampSessionCount oldestOverdueAt
+    signingHaltedBecause feedDelaySeconds
+  }
+  review: submissions(first: 20, filter: { states: [NEEDS_REVIEW] }) @include(if: $isOperator) {
+    nodes { ...ConsoleListedSubmission }
+  }
+  stuck: submissions(first: 20, filter: { stuck: true }) @include(if: $isOperator) {
+    nodes { ...ConsoleListedSubmission }
+  }
+  pending: submissions(first: 20, filter: { states: [PENDING] }) @include(if: $isOperator) {
+    nodes { ...ConsoleListedSubmission }
+  }
+  stranded: offRampSessions(filter: { stranded: true }) @include(if: $isOperator) { totalCount }
+  approvalRequests(first: 20, filter: { states: [AWAITING] }) @include(if: $isOperator) {
+    nodes { id operation requestedBy requestedAt expiresAt input { name value } }
+    totalCount
+  }
+}
+${SUBMISSION}`;
+
+/** What changes in minutes. */
+export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boolean!) {
+  transparencyLogs { name leafCount rootHash madeAt }
+  invariants @include(if: $isOperator) {
+    invariant promise verdict findings obstacles agreedAt comparedAt fullyComparedAt
+  }
+  indexerRegistration @include(if: $isOperator) { webhookId url current createdAt }
+  issuanceCaps(first: 100) @include(if: $seesCaps) {
+    nodes { id warehouseId commodityType limitKg outstandingKg setAt setBy }
+    totalCount
+  }
+}`;
+
+/** Of one submission, also whose it is and what the network shows of it: leaves an entry in the audit log. */
+export const SUBMISSION_DETAILS = `query ConsoleSubmission($id: ID!) {
+  submission(id: $id) {
+    foundOnNetwork { evidence adoptable recordIndex txHash }
+    transactions { call state txHash signedAt }
+    subject {
+      __typename
+      ... on Retirement { buyerId beneficiary tonnes }
+      ... on Project { assetId tokenName quantityCO2e }
+      ... on Receipt { assetId commodityType quantityKg }
+      ... on OffRampSession { sessionId farmerId tokenAmount }
+      ... on HolderAct { kind holderAddress }
+    }
+  }
+}`;
+
+/** Leaves entries in the audit log, unless the sessions are the caller's own. */
+export const SESSIONS = `query ConsoleSessions {
+  review: offRampSessions(first: 20, filter: { states: [NEEDS_REVIEW] }) { nodes { ...ConsoleSession } }
+  overdue: offRampSessions(first: 20, filter: { overdue: true }) { nodes { ...ConsoleSession } }
+  stranded: offRampSessions(first: 20, filter: { stranded: true }) { nodes { ...ConsoleSession } }
+}
+fragment ConsoleSession on OffRampSession {
+  id state stateReason provider sessionId providerStatus exposed tokenAmount farmerId createdAt
+  payout { amount currency }
+  reviews { cause stateBefore openedAt closedAt }
+}`;
+
+/** In the place of what was asked for, when another person has to approve it. */
+const APPROVAL = 'approvalRequest { expiresAt }';
+
+export const RESOLVE_REVIEW = `mutation ConsoleResolveReview($input: ResolveReviewInput!) {
+  resolveReview(input: $input) { submission { state } ${APPROVAL} }
+}`;
+
+export const RESOLVE_SESSION_REVIEW = `mutation ConsoleResolveSessionReview($input: ResolveSessionReviewInput!) {
+  resolveSessionReview(input: $input) { offRampSession { state } ${APPROVAL} }
+}`;
+
+export const RESUME_SIGNING = `mutation ConsoleResumeSigning($input: ResumeSigningInput!) {
+  resumeSigning(input: $input) { haltedBecause ${APPROVAL} }
+}`;
+
+export const GRANT_APPROVAL = `mutation ConsoleGrantApproval($input: GrantApprovalInput!) {
+  grantApproval(input: $input) { approvalRequest { state } }
+}`;
+
+export const WITHDRAW_APPROVAL = `mutation ConsoleWithdrawApproval($input: WithdrawApprovalInput!) {
+  withdrawApproval(input: $input) { approvalRequest { state } }
+}`;
+
+export const WATCH_RETIREMENTS = 'mutation ConsoleWatchRetirements { watchRetirements { webhookId } }';

@@ -1,0 +1,103 @@
+/**
+ * What is asked and shown for one token, until it is ended.
+ */
+import { createApprovals } from './approvals.js';
+import { errorText } from './decision.js';
+import { STATE, WORK } from './documents.js';
+import { element, showAges } from './dom.js';
+import { createOverview } from './overview.js';
+import { createPoller } from './poller.js';
+import { createSessions } from './sessions.js';
+import { createSigning } from './signing.js';
+import { createState } from './state.js';
+import { createSubmissions } from './submissions.js';
+
+const WORK_EVERY_MS = 5_000;
+const STATE_EVERY_MS = 30_000;
+
+/**
+ * @param page part(id) and decide(asked) of the page
+ * @param refuse is told when the token is no longer accepted
+ */
+export function beginSession({ api, subject, access, page, refuse }) {
+  const { isOperator, seesCaps } = access;
+  const { part } = page;
+  let shownAt = null;
+  const refresh = () => {
+    void work.run();
+    void state.run();
+  };
+  const parts = createParts({ ...page, api, subject, refresh });
+
+  async function lookAtWork() {
+    const { data, errors } = await api.ask(WORK, { isOperator });
+    // Another caller's answer that comes late is not shown.
+    if (api.signal.aborted) return;
+    parts.overview.show(data);
+    parts.signing.show(data, errors, isOperator);
+    parts.submissions.show(data);
+    parts.approvals.show(data);
+    const ofOthers = errors.filter(({ rootField }) => rootField !== 'ledgerNetwork');
+    showErrors(part('work-problems'), ofOthers);
+    shownAt = api.nowSeconds();
+  }
+
+  async function lookAtState() {
+    const { data, errors } = await api.ask(STATE, { isOperator, seesCaps });
+    if (api.signal.aborted) return;
+    parts.state.show(data, isOperator);
+    showErrors(part('state-problems'), errors);
+    if (isOperator) await parts.state.readDeliveries();
+  }
+
+  function tell(error, waitMs) {
+    if (api.signal.aborted) return;
+    if (error?.code === 'UNAUTHENTICATED') refuse(`The token is no longer accepted. ${errorText(error)}`);
+    else showConnection(part, error, waitMs);
+  }
+
+  const work = createPoller({ everyMs: WORK_EVERY_MS, work: lookAtWork, tell });
+  // A connection that is lost is told by the other one.
+  const state = createPoller({ everyMs: STATE_EVERY_MS, work: lookAtState, tell: () => {} });
+  const ticking = setInterval(() => {
+    const now = api.nowSeconds();
+    showAges(document, now);
+    part('shown-at').textContent =
+      shownAt === null ? 'Reading …' : `Read ${Math.max(0, now - shownAt)} s ago.`;
+  }, 1_000);
+  parts.sessions.begin(isOperator);
+  refresh();
+  return {
+    end() {
+      work.stop();
+      state.stop();
+      clearInterval(ticking);
+      api.close();
+    },
+  };
+}
+
+function createParts(services) {
+  return {
+    overview: createOverview(services),
+    signing: createSigning(services),
+    submissions: createSubmissions(services),
+    sessions: createSessions(services),
+    approvals: createApprovals(services),
+    state: createState(services),
+  };
+}
+
+function showConnection(part, error, waitMs) {
+  part('connection').classList.toggle('lost', error !== null);
+  const seconds = Math.ceil(waitMs / 1000);
+  const text = error === null ? '' : `${errorText(error)} What is shown is old. Next try in ${seconds} s.`;
+  part('connection-problem').textContent = text;
+}
+
+/** Left alone when they are the same, so that they are read aloud once. */
+function showErrors(list, errors) {
+  const texts = errors.map((error) => `${error.rootField ?? 'The operation'}: ${errorText(error)}`);
+  if (texts.join('\n') === [...list.children].map(({ textContent }) => textContent).join('\n')) return;
+  list.replaceChildren(...texts.map((text) => element('li', {}, text)));
+}

@@ -1,0 +1,28 @@
+/**
+ * How scripts show texts, amounts and times: as src/pages/text.ts does on the server.
+ */
+
+/** Control characters, and those that change the direction of what stands around them. */
+const DISTURBING = /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+export function shown(text, max = 120) {
+  const clean = text.slice(0, max + 1).replace(DISTURBING, '\ufffd');
+  return clean.length <= max ? clean : `${clean.slice(0, max - 1)}…`;
+}
+
+/** `1234567.5` with spaces that do not break lines. */
+export function grouped(decimal) {
+  const [whole, fraction] = decimal.split('.');
+  const parted = whole.replace(/\B(?=(\d{3})+$)/g, '\u202f');
+  return fraction === undefined ? parted : `${parted}.${fraction}`;
+}
+
+/** A token's clock may say anything: times that no calendar has are shown as the first day. */
+export function isoOf(unixSeconds) {
+  const moment = new Date(unixSeconds * 1000);
+  return Number.isNaN(moment.getTime()) ? '1970-01-01T00:00:00.000Z' : moment.toISOString();
+}
+
+export function timeOf(unixSeconds) {
+  return `${isoOf(unixSeconds).slice(0, 19).replace('T', ' ')} UTC`;
+}

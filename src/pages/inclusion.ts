@@ -1,0 +1,93 @@
+/**
+ * That a retirement is in the transparency log: the proof as the API gives it, and whether it is about a given record.
+ */
+import { createHash } from 'node:crypto';
+import { DomainError } from '../lib/errors.ts';
+import { askFor, type Ask } from './ask.ts';
+import type { CertificateRecord } from './certificateRecord.ts';
+
+export interface InclusionProof {
+  leafIndex: number;
+  /** What the leaf is a hash of: canonical JSON. */
+  entry: string;
+  /** Hexadecimal, from the leaf to the root. */
+  hashes: string[];
+  leafCount: number;
+  rootHash: string;
+  checkpoint: string;
+}
+
+export type Inclusion =
+  | { outcome: 'PROVED'; proof: InclusionProof }
+  /** It is read from the network, and not logged yet. */
+  | { outcome: 'NOT_YET' }
+  | { outcome: 'NO_ANSWER' };
+
+const QUERY = `query CertificateInclusion($tokenAddress: Address!, $index: Int!) {
+  retirementRecord(tokenAddress: $tokenAddress, index: $index) {
+    inclusionProof { leafIndex entry hashes leafCount rootHash checkpoint }
+  }
+}`;
+
+/** A log that is damaged or can't be read takes no certificate away. */
+export async function readInclusion(
+  ask: Ask,
+  { tokenAddress, index }: Pick<CertificateRecord, 'tokenAddress' | 'index'>,
+): Promise<Inclusion> {
+  try {
+    const answer = await askFor<{ retirementRecord: { inclusionProof: InclusionProof | null } | null }>(
+      ask,
+      QUERY,
+      { tokenAddress, index },
+    );
+    const proof = answer.retirementRecord?.inclusionProof ?? null;
+    return proof === null ? { outcome: 'NOT_YET' } : { outcome: 'PROVED', proof };
+  } catch (error) {
+    if (error instanceof DomainError) return { outcome: 'NO_ANSWER' };
+    throw error;
+  }
+}
+
+/** A proof in a file, which may be anything. */
+export function readProof(value: unknown): InclusionProof | null {
+  if (typeof value !== 'object' || value === null) return null;
+  const { leafIndex, entry, hashes, leafCount, rootHash, checkpoint } = value as Partial<InclusionProof>;
+  const isWhole =
+    typeof leafIndex === 'number' &&
+    typeof leafCount === 'number' &&
+    [entry, rootHash, checkpoint].every((text) => typeof text === 'string') &&
+    Array.isArray(hashes) &&
+    hashes.every((hash) => typeof hash === 'string');
+  return isWhole ? (value as InclusionProof) : null;
+}
+
+/**
+ * Which facts an entry has otherwise than the record. The time is not among them: a record that was dated anew, after its chain was
+ * rolled back, keeps its first date in the log.
+ */
+export function differencesOf(entry: string, record: CertificateRecord): string[] {
+  let logged: Record<string, unknown>;
+  try {
+    logged = JSON.parse(entry) as Record<string, unknown>;
+  } catch {
+    return ['all of it'];
+  }
+  const { amount, index, retiredBy, tokenAddress, beneficiary, note } = record;
+  const texts = Object.entries({ beneficiary, note }).filter(
+    ([name, text]) => logged[name] !== text && logged[`${name}Sha256`] !== sha256(text),
+  );
+  const others = Object.entries({ amount, index, retiredBy, tokenAddress }).filter(
+    ([name, value]) => logged[name] !== value,
+  );
+  return [...texts, ...others].map(([name]) => name);
+}
+
+/** Of texts that are longer than an entry may be. */
+function sha256(text: string): string {
+  return createHash('sha256').update(text).digest('hex');
+}
+
+/** The log's name, the first line of its head. */
+export function originOf({ checkpoint }: Pick<InclusionProof, 'checkpoint'>): string {
+  return checkpoint.split('\n', 1)[0] ?? '';
+}

@@ -1,0 +1,30 @@
+/**
+ * Rows that break a rule of their own table, as it is declared in db/tables: PostgreSQL has refused them, unless the rule was
+ * switched off or dropped.
+ */
+import { is } from 'drizzle-orm';
+import { getTableConfig, PgDialect, PgTable } from 'drizzle-orm/pg-core';
+import * as tables from '../../db/tables/index.ts';
+import { CHANGING_TABLES } from '../excerpt.ts';
+import type { Contradiction } from './contradiction.ts';
+
+const CHANGING: ReadonlySet<string> = new Set(CHANGING_TABLES);
+const dialect = new PgDialect();
+
+export const ROW_CONTRADICTIONS: readonly Contradiction[] = Object.values<unknown>(tables)
+  .filter((value): value is PgTable => is(value, PgTable))
+  .flatMap(ofTable);
+
+function ofTable(table: PgTable): Contradiction[] {
+  const { name, checks, columns, primaryKeys } = getTableConfig(table);
+  if (checks.length === 0) return [];
+  const rules = checks.map((rule) => ({ name: rule.name, sql: dialect.sqlToQuery(rule.value).sql }));
+  const key = [...columns.filter(({ primary }) => primary), ...primaryKeys.flatMap((of) => of.columns)];
+  // As in a check, a rule holds when it is null.
+  const broken = rules.map((rule) => `WHEN (${rule.sql}) IS FALSE THEN '${rule.name}'`).join(' ');
+  const query = (from: string) => `SELECT format('row %s of ${name} breaks its rule %s', key, rule) AS message
+      FROM (SELECT concat_ws(' ', ${key.map((column) => `"${column.name}"`).join(', ')}) AS key, CASE ${broken} END AS rule FROM ${from}) AS row
+      WHERE rule IS NOT NULL`;
+  const incremental = CHANGING.has(name) ? { query: query(`changed_${name}`) } : 'WHOLE';
+  return [{ invariant: 'I16', query: query(name), incremental }];
+}

@@ -1,0 +1,42 @@
+/**
+ * RetirementRecord.inclusionProof: that the record is in the transparency log of retirements.
+ */
+import { readInclusionProof } from '../../resolvers/carbon/readInclusionProof.ts';
+import type { InclusionProof } from '../../transparency/inclusion.ts';
+import { builder } from '../core/builder.ts';
+import { RetirementRecordRef } from './retirementRecord.ts';
+
+const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').implement({
+  description:
+    'That an entry is in the transparency log of retirements (RFC 9162, section 2.1.3): its hash and those of the proof lead to ' +
+    'the root that the checkpoint has signed. docs/transparency.md tells how to check it without this server.',
+  fields: (t) => ({
+    leafIndex: t.exposeInt('leafIndex', { description: 'The leaf of the entry, from 0.' }),
+    entry: t.exposeString('entry', {
+      description: 'What the leaf is a hash of: canonical JSON (RFC 8785) of what the token has.',
+    }),
+    hashes: t.stringList({
+      description: 'The hashes that lead from the leaf to the root, each as 64 hexadecimal digits.',
+      resolve: ({ hashes }) => hashes.map((hash) => hash.toString('hex')),
+    }),
+    leafCount: t.exposeInt('leafCount', { description: 'The number of leaves under the root.' }),
+    rootHash: t.string({
+      description: 'The root, as 64 hexadecimal digits.',
+      resolve: ({ rootHash }) => rootHash.toString('hex'),
+    }),
+    checkpoint: t.exposeString('checkpoint', {
+      description: 'The signed note (C2SP tlog-checkpoint) with the root and the number of leaves.',
+    }),
+  }),
+});
+
+builder.objectFields(RetirementRecordRef, (t) => ({
+  inclusionProof: t.field({
+    type: InclusionProofRef,
+    nullable: true,
+    description:
+      'That it is in the transparency log; null while it is not, for some seconds after it is here. Against the newest head, so another ' +
+      'one as the log grows.',
+    resolve: (record, _args, { dependencies }) => readInclusionProof(dependencies, record),
+  }),
+}));

@@ -1,0 +1,40 @@
+/**
+ * indexerRegistration: where the indexer delivers retirements to, as this platform knows it.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import { findRegistration, type Registration } from '../../resolvers/operations/watchRetirements.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistration').implement({
+  description: 'The registration of the retirements hook with the indexer.',
+  fields: (t) => ({
+    webhookId: t.string({
+      description: "The indexer's id of it.",
+      resolve: ({ webhookId }) => webhookId ?? '',
+    }),
+    url: t.exposeString('url', { description: 'The address that the indexer delivers to.' }),
+    current: t.exposeBoolean('isCurrent', {
+      description:
+        "Whether that is the hook's present address. When it is not, `watchRetirements` registers the present one.",
+    }),
+    createdAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was made, in Unix seconds.',
+      resolve: ({ createdAt }) => unixSeconds(createdAt),
+    }),
+  }),
+});
+
+builder.queryField('indexerRegistration', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'The live registration with the indexer, which `watchRetirements` makes; null when there is none. When the indexer loses it, the ' +
+        'server registers again within minutes; without deliveries the feed is slower, not incomplete.',
+    ),
+    type: IndexerRegistrationRef,
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => findRegistration(dependencies),
+  }),
+);

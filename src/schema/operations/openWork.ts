@@ -1,0 +1,82 @@
+/**
+ * openWork: what is under way, late, under review or halted, in numbers, for operators.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import {
+  readOpenWork,
+  STUCK_RULE,
+  OVERDUE_RULE,
+  type OpenWork,
+} from '../../resolvers/operations/overdueWork.ts';
+import { forRoles } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
+  description: 'Work that has not ended, in numbers. It shows nothing of whose work it is.',
+  fields: (t) => ({
+    pendingSubmissionCount: t.int({
+      description: 'The number of submissions in progress.',
+      resolve: ({ submissions }) => submissions.PENDING,
+    }),
+    reviewSubmissionCount: t.int({
+      description: 'The number of submissions that an operator must decide.',
+      resolve: ({ submissions }) => submissions.NEEDS_REVIEW,
+    }),
+    stuckSubmissionCount: t.exposeInt('stuckSubmissions', {
+      description: `The number of submissions that are stuck: ${STUCK_RULE}.`,
+    }),
+    oldestStuckAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When the oldest one that is stuck was committed, in Unix seconds; null when none is.',
+      resolve: ({ stuckSince }) => momentOf(stuckSince),
+    }),
+    pendingOffRampSessionCount: t.int({
+      description:
+        'The number of off-ramp sessions that go on by themselves, or wait for a holder or a payout.',
+      resolve: ({ offRampSessions: { NEEDS_REVIEW: _review, ...pending } }) =>
+        Object.values(pending).reduce((sum, count) => sum + count, 0),
+    }),
+    reviewOffRampSessionCount: t.int({
+      description: 'The number of off-ramp sessions that an operator must decide.',
+      resolve: ({ offRampSessions }) => offRampSessions.NEEDS_REVIEW,
+    }),
+    overdueOffRampSessionCount: t.exposeInt('overdueSessions', {
+      description: `The number of off-ramp sessions that are overdue: ${OVERDUE_RULE}.`,
+    }),
+    oldestOverdueAt: t.field({
+      type: 'UnixTime',
+      nullable: true,
+      description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
+      resolve: ({ overdueSince }) => momentOf(overdueSince),
+    }),
+    signingHaltedBecause: t.exposeString('haltedBecause', {
+      nullable: true,
+      description:
+        'Why signing is halted; null while it works. Read from the database alone, so it is there when the network does not answer.',
+    }),
+    feedDelaySeconds: t.int({
+      nullable: true,
+      description:
+        'How long the newest retirement record was on the network before the feed had it, in whole seconds; null while there is none.',
+      resolve: ({ feedDelaySeconds }) => (feedDelaySeconds === null ? null : Math.round(feedDelaySeconds)),
+    }),
+  }),
+});
+
+function momentOf(at: Date | null): bigint | null {
+  return at === null ? null : unixSeconds(at);
+}
+
+builder.queryField('openWork', (t) =>
+  t.field({
+    ...forRoles(
+      ['operator'],
+      'Work that has not ended, in numbers: one cheap look for those who watch the platform. `submissions`, `offRampSessions` and ' +
+        '`approvalRequests` list it.',
+    ),
+    type: OpenWorkRef,
+    nullable: true,
+    resolve: (_root, _args, { dependencies }) => readOpenWork(dependencies.db),
+  }),
+);

@@ -1,0 +1,66 @@
+/**
+ * What a receipt stands for, and its state: the fields of Receipt and of PublicReceipt.
+ */
+import type { ObjectFieldBuilder } from '@pothos/core';
+import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
+import { ZERO_HASH } from '../../ledger/units.ts';
+import { builder } from '../core/builder.ts';
+
+type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
+
+export const ReceiptStateEnum = builder.enumType('ReceiptState', {
+  description: 'State of a warehouse receipt.',
+  values: {
+    DEPLOYING: { description: 'Its token is being deployed.' },
+    MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
+    ACTIVE: { description: 'Minted in full; it can be cashed out.' },
+    EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
+    REFUSED: { description: 'The network refused the token; nothing was issued.' },
+    NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
+  },
+});
+
+export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
+  return {
+    tokenAddress: t.expose('tokenAddress', {
+      type: 'Address',
+      nullable: true,
+      description: "The token's address on the ledger network; null until it is deployed.",
+    }),
+    state: t.expose('state', { type: ReceiptStateEnum, description: 'Its state.' }),
+    commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
+    quantityKg: t.expose('quantityKg', {
+      type: 'Kilograms',
+      description: 'The minted amount, in whole kilograms.',
+    }),
+    gradeClassification: t.exposeString('gradeClassification', { description: 'Its grade.' }),
+    warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores it.' }),
+    warehouseLocation: t.string({
+      nullable: true,
+      description: "The warehouse's location as text; null when it was not given.",
+      resolve: ({ warehouseLocation }) => (warehouseLocation === '' ? null : warehouseLocation),
+    }),
+    countryCode: t.expose('countryCode', { type: 'CountryCode', description: 'ISO 3166-1 alpha-2.' }),
+    harvestSeason: t.string({
+      nullable: true,
+      description: 'When it was harvested; null when it was not given.',
+      resolve: ({ harvestSeason }) => (harvestSeason === '' ? null : harvestSeason),
+    }),
+    inspectionReportHash: t.field({
+      type: 'Hash32',
+      nullable: true,
+      description:
+        'Hash of the inspection report; null when there is none, which the token records as all zero.',
+      resolve: ({ inspectionReportHash }) =>
+        inspectionReportHash === ZERO_HASH ? null : inspectionReportHash,
+    }),
+    depositDate: t.expose('depositDate', {
+      type: 'UnixTime',
+      description: "When it was deposited, by the network's clock, in Unix seconds.",
+    }),
+    expiryDate: t.expose('expiryDate', {
+      type: 'UnixTime',
+      description: 'When it expires, in Unix seconds: 180 days after the deposit.',
+    }),
+  };
+}

@@ -1,0 +1,73 @@
+/**
+ * That a retirement record is in the log: made from the stored tiles, and checked from what a certificate has.
+ */
+import { eq, sql } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
+import { transparencyHeads } from '../db/tables/index.ts';
+import { parseCheckpoint, type LogKey } from './checkpoint.ts';
+import { RECORD_LEAF, type LogName } from './leaves.ts';
+import { HASH_BYTES, inclusionProof, leafHash, rootOfProof } from './merkle.ts';
+import { computeFrom } from './tiles.ts';
+
+export interface InclusionProof {
+  leafIndex: number;
+  /** What the leaf is a hash of. */
+  entry: string;
+  /** From the leaf to the root. */
+  hashes: Buffer[];
+  leafCount: number;
+  rootHash: Buffer;
+  /** The signed head that says so. */
+  checkpoint: string;
+}
+
+export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
+  const [head] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
+  return head ?? null;
+}
+
+/** Null while the log does not have the leaf yet. */
+export async function proveInclusion(db: Db, leafIndex: number): Promise<InclusionProof | null> {
+  const head = await readHead(db, 'retirements');
+  if (head === null || leafIndex >= head.size) return null;
+  const { size, root, checkpoint } = head;
+  const hashes = await computeFrom(db, 'retirements', (at) => inclusionProof(at, leafIndex, size));
+  const [entry] = await readEntries(db, leafIndex, 1);
+  if (entry === undefined) return null;
+  return {
+    leafIndex,
+    entry,
+    hashes: hashes.map((hash) => Buffer.from(hash)),
+    leafCount: size,
+    rootHash: Buffer.from(root),
+    checkpoint,
+  };
+}
+
+/** The entries of leaves that follow each other. */
+export async function readEntries(db: Db, first: number, count: number): Promise<string[]> {
+  const rows = await db.execute<{ data: string }>(sql`
+    SELECT ${sql.raw(RECORD_LEAF)} AS data FROM retirement_records r
+    WHERE r.position > ${first} AND r.position <= ${first + count} ORDER BY r.position`);
+  return rows.map(({ data }) => data);
+}
+
+/** What is wrong with a proof; null when the entry is in the log whose head this installation has signed. */
+export type CheckInclusion = (
+  proof: Pick<InclusionProof, 'leafIndex' | 'entry' | 'checkpoint'> & { hashes: readonly string[] },
+) => 'NO_CHECKPOINT' | 'NOT_SIGNED' | 'NOT_INCLUDED' | null;
+
+/** A tree of as many leaves as a number counts exactly is no higher. */
+const MAX_HASHES = 53;
+
+export function createInclusionCheck(key: LogKey): CheckInclusion {
+  return ({ leafIndex, entry, hashes, checkpoint }) => {
+    const note = parseCheckpoint(checkpoint);
+    if (note === null) return 'NO_CHECKPOINT';
+    if (!key.isSigned(note)) return 'NOT_SIGNED';
+    const path = hashes.slice(0, MAX_HASHES + 1).map((hash) => Buffer.from(hash, 'hex'));
+    const isWhole = path.length <= MAX_HASHES && path.every(({ length }) => length === HASH_BYTES);
+    const root = isWhole ? rootOfProof(leafHash(Buffer.from(entry)), leafIndex, note.size, path) : null;
+    return root !== null && note.root.equals(root) ? null : 'NOT_INCLUDED';
+  };
+}

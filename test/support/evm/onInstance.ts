@@ -1,0 +1,69 @@
+/**
+ * An instance of the platform on an EVM chain and a database, for as long as a piece of work takes: what was on it before and after is
+ * another instance.
+ */
+import { eq } from 'drizzle-orm';
+import { connectLedger } from '../../../devnet/ledgers.ts';
+import type { EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { submissions } from '../../../src/db/tables/index.ts';
+import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { platformOn } from '../platform.ts';
+
+export interface Instance extends Platform {
+  handle: DatabaseHandle;
+}
+
+export interface InstanceOptions {
+  /** One that is not started signs nothing. */
+  starts?: boolean;
+  mutationWaitMs?: number;
+  ledger?: Partial<EvmLedger>;
+  /** What the platform is given in place of the network. */
+  adapt?: (network: LedgerNetwork) => LedgerNetwork;
+  /** Of its transparency logs. */
+  logOrigin?: string;
+}
+
+/** @param worldOf is asked at each use: the world is made in a hook */
+export function instancesOn(worldOf: () => EvmWorld) {
+  return async function onInstance<T>(
+    url: string,
+    work: (instance: Instance) => Promise<T>,
+    {
+      starts = true,
+      mutationWaitMs = starts ? 15_000 : 0,
+      ledger,
+      adapt = (network) => network,
+      logOrigin,
+    }: InstanceOptions = {},
+  ): Promise<T> {
+    const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance on EVM' });
+    const network = await connectLedger({ ...worldOf().ledger, ...ledger }, handle);
+    const platform = await platformOn(handle, adapt(network), { mutationWaitMs, logOrigin });
+    if (starts) await platform.start();
+    try {
+      return await work({ ...platform, handle });
+    } finally {
+      await platform.stop();
+      await handle.close();
+    }
+  };
+}
+
+/** An operator decides the one submission that is under review. */
+export async function decideReview(
+  { dependencies, handle }: Instance,
+  decision: ReviewDecision,
+  recordIndex?: number,
+) {
+  const [submission] = await handle.db
+    .select()
+    .from(submissions)
+    .where(eq(submissions.state, 'NEEDS_REVIEW'));
+  const input = { submissionId: submission?.id ?? '', decision, recordIndex, reason: 'looked at it' };
+  return resolveReview(dependencies, 'operator', input);
+}

@@ -1,0 +1,133 @@
+/**
+ * The outside world of the exactly-once model: a ledger network and a ramp provider, which keep what they are told, decide
+ * when they like, and never forget. Everything is synchronous; what is lost on the way is simulatedInstance.ts's matter.
+ */
+import {
+  NetworkRefusal,
+  type NetworkCall,
+  type Outcome,
+  type Refusal,
+} from '../../../src/ledger/network/port.ts';
+import type { RampStatus } from '../../../src/ramp/port.ts';
+
+/** What a signed transaction does, told apart from the same call signed again by its hash alone. */
+export interface SimulatedTransaction {
+  hash: string;
+  call: NetworkCall;
+  validUntil: number;
+}
+
+export interface SimulatedNetwork {
+  now: number;
+  /** The contracts refuse everything meanwhile. */
+  isPaused: boolean;
+  /** Burns that took effect, by the note that names their intent. */
+  burns: Map<string, number>;
+  deposits: Map<string, 'PENDING' | 'SETTLED' | 'REFUNDED'>;
+  receive(transaction: SimulatedTransaction): void;
+  /** Includes one of those that wait, unless it came too late; paused contracts refuse it. */
+  include(choice: number): void;
+  /** Forgets those that wait, as a node does that is restarted. */
+  dropWaiting(): void;
+  /** @throws NetworkRefusal */
+  simulate(call: NetworkCall): void;
+  outcome(transaction: SimulatedTransaction): Outcome;
+  canStillLand(transaction: SimulatedTransaction): boolean;
+}
+
+export function createNetwork(): SimulatedNetwork {
+  const waiting = new Map<string, SimulatedTransaction>();
+  const included = new Map<string, Outcome>();
+  const network: SimulatedNetwork = {
+    now: 0,
+    isPaused: false,
+    burns: new Map(),
+    deposits: new Map(),
+    receive(transaction) {
+      if (!included.has(transaction.hash)) waiting.set(transaction.hash, transaction);
+    },
+    include(choice) {
+      const transaction = [...waiting.values()][choice % Math.max(waiting.size, 1)];
+      if (!transaction) return;
+      waiting.delete(transaction.hash);
+      if (network.now > transaction.validUntil) return;
+      included.set(transaction.hash, execute(transaction.call));
+    },
+    dropWaiting: () => waiting.clear(),
+    simulate(call) {
+      const refusal = objectionTo(call);
+      if (refusal) throw new NetworkRefusal(refusal);
+    },
+    outcome(transaction) {
+      const known = included.get(transaction.hash);
+      if (known) return known;
+      return network.canStillLand(transaction)
+        ? { status: 'pending' }
+        : { status: 'dead', proof: `its time ended at ${transaction.validUntil}` };
+    },
+    canStillLand: ({ hash, validUntil }) => !included.has(hash) && network.now <= validUntil,
+  };
+
+  function objectionTo(call: NetworkCall): Refusal | null {
+    if (network.isPaused) return { reason: 'PAUSED', message: 'paused' };
+    const deposit = 'sessionId' in call ? network.deposits.get(call.sessionId) : undefined;
+    if (call.kind === 'initiateOffRamp' && deposit !== undefined) {
+      return { reason: 'REFERENCE_ALREADY_USED', message: 'deposited before' };
+    }
+    const isRelease = call.kind === 'confirmOffRampSettlement' || call.kind === 'refundOffRamp';
+    return isRelease && deposit !== 'PENDING' ? { reason: 'WRONG_STATUS', message: `is ${deposit}` } : null;
+  }
+
+  function execute(call: NetworkCall): Outcome {
+    const refusal = objectionTo(call);
+    const ledger = BigInt(network.now);
+    if (refusal) return { status: 'refused', ledger, refusal };
+    const landed = { status: 'succeeded', ledger, closedAt: ledger } as const;
+    if (call.kind === 'retire') {
+      network.burns.set(call.note, (network.burns.get(call.note) ?? 0) + 1);
+      return { ...landed, result: { kind: 'retired', retirementIndex: 0 } };
+    }
+    if (!('sessionId' in call)) throw new Error(`the model has no ${call.kind}`);
+    const next = {
+      initiateOffRamp: 'PENDING',
+      confirmOffRampSettlement: 'SETTLED',
+      refundOffRamp: 'REFUNDED',
+    } as const;
+    network.deposits.set(call.sessionId, next[call.kind]);
+    return { ...landed, result: { kind: 'done' } };
+  }
+
+  return network;
+}
+
+export interface SimulatedProvider {
+  /** By our reference, which is the provider's name of a session here as well. */
+  payouts: Map<string, RampStatus>;
+  open(reference: string): RampStatus;
+  close(reference: string): RampStatus;
+  /** Goes on with one payout by itself. */
+  moveOn(choice: number, to: 'processing' | 'settled' | 'failed' | 'refunded'): void;
+}
+
+export function createProvider(): SimulatedProvider {
+  const payouts = new Map<string, RampStatus>();
+  const statusOf = (reference: string): RampStatus => payouts.get(reference) ?? 'failed';
+  return {
+    payouts,
+    open(reference) {
+      if (!payouts.has(reference)) payouts.set(reference, 'pending');
+      return statusOf(reference);
+    },
+    close(reference) {
+      if (statusOf(reference) === 'pending') payouts.set(reference, 'failed');
+      return statusOf(reference);
+    },
+    moveOn(choice, to) {
+      const [reference, status] = [...payouts][choice % Math.max(payouts.size, 1)] ?? [];
+      if (reference === undefined || status === undefined) return;
+      const next = { pending: ['processing', 'settled', 'failed'], processing: ['settled', 'failed'] };
+      const isTakenBack = status === 'settled' && to === 'refunded';
+      if (isTakenBack || next[status as keyof typeof next]?.includes(to)) payouts.set(reference, to);
+    },
+  };
+}

@@ -1,0 +1,197 @@
+/**
+ * The platform's database in the exactly-once model, in memory. Each function is one transaction. What decides is the
+ * product's: the rules under a submission's lock (rules.ts) and the table of a session's states (transitions.ts).
+ */
+import type { Attempt } from '../../../src/ledger/submission/attempts.ts';
+import { encodeCall } from '../../../src/ledger/submission/callCodec.ts';
+import { isOutdated, maySign } from '../../../src/ledger/submission/rules.ts';
+import type { Submission, Verdict } from '../../../src/ledger/submission/settle.ts';
+import type { NetworkCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import type { RampStatus } from '../../../src/ramp/port.ts';
+import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { contradiction, isEnd } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import {
+  factsOf,
+  matchingTransitions,
+  type OffRampEvent,
+} from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
+
+type SessionFields =
+  'state' | 'providerStatus' | 'providerAskedAt' | 'providerSessionId' | 'resolution' | 'depositedAt';
+export type SimulatedSession = Pick<OffRampSession, SessionFields | 'refusalMessage' | 'cancelRequestedAt'>;
+
+export interface SimulatedRow {
+  submission: Submission;
+  attempts: Attempt[];
+}
+
+export interface SimulatedPlatform {
+  submissions: Map<string, SimulatedRow>;
+  /** Where the credits of each retirement are. */
+  credits: Map<string, 'HELD' | 'BURNED' | 'RETURNED'>;
+  sessions: Map<string, SimulatedSession>;
+  beginRetirement(): void;
+  beginSession(): void;
+  openAttempts(submissionId: string): Attempt[];
+  sign(submissionId: string, prepared: PreparedTransaction): Attempt[];
+  endAttempts(hashes: readonly string[]): void;
+  settle(submissionId: string, verdict: Verdict): boolean;
+  /** As recordStatus in offRampMoves.ts. @returns whether it is news */
+  record(sessionId: string, status: RampStatus): boolean;
+  apply(sessionId: string, event: OffRampEvent, isUnderWay?: boolean): void;
+}
+
+const AT = new Date(0);
+const AMOUNT = 1n;
+
+export function createPlatform(): SimulatedPlatform {
+  const submissions = new Map<string, SimulatedRow>();
+  const credits: SimulatedPlatform['credits'] = new Map();
+  const sessions: SimulatedPlatform['sessions'] = new Map();
+
+  const rowOf = (id: string) => found(submissions.get(id), `submission ${id}`);
+  const openOf = (id: string) => rowOf(id).attempts.filter(({ state }) => state === 'OPEN');
+
+  function enqueue(subjectType: Submission['subjectType'], subjectId: string, call: NetworkCall): void {
+    const id = `submission ${submissions.size}`;
+    const submission = {
+      id,
+      subjectType,
+      subjectId,
+      signer: 'CUSTODY',
+      kind: call.kind,
+      call: encodeCall(call),
+      state: 'PENDING',
+      attemptsBeforeResume: 0,
+      failedSettlements: 0,
+      fruitlessSteps: 0,
+    } as Partial<Submission> as Submission;
+    submissions.set(id, { submission, attempts: [] });
+  }
+
+  /** As applyEvent.ts, in memory. */
+  function apply(sessionId: string, event: OffRampEvent, isUnderWay = false): void {
+    const session = found(sessions.get(sessionId), sessionId);
+    const [row, another] = matchingTransitions('CUSTODY', session.state, event, factsOf(session, isUnderWay));
+    if (!row || another)
+      throw new Error(`${row ? 'several rows say' : 'no row says'} what ${event} does in ${session.state}`);
+    session.state = row.next;
+    if (row.effect === 'deposit') {
+      enqueue('OFF_RAMP_SESSION', sessionId, {
+        kind: 'initiateOffRamp',
+        sessionId,
+        tokenAddress: 'receipt',
+        amount: AMOUNT,
+      });
+    } else if (row.effect === 'release') {
+      session.resolution = row.next === 'CONFIRMING' ? 'SETTLE' : 'REFUND';
+      const kind = session.resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
+      enqueue('OFF_RAMP_SESSION', sessionId, { kind, sessionId });
+    }
+  }
+
+  function takeEffect({ subjectType, subjectId, kind }: Submission, verdict: Verdict): void {
+    if (subjectType === 'RETIREMENT') {
+      if (verdict.kind === 'succeeded') credits.set(subjectId, 'BURNED');
+      if (verdict.kind === 'refused') credits.set(subjectId, 'RETURNED');
+      return;
+    }
+    const session = found(sessions.get(subjectId), subjectId);
+    if (verdict.kind === 'needsReview') apply(subjectId, 'undecidable');
+    else if (kind === 'initiateOffRamp') {
+      // As settlementEffects.ts: what was found by a look before needs no second move.
+      if (session.depositedAt !== null) return;
+      if (verdict.kind === 'refused') {
+        if (session.state === 'DEPOSITING' || session.state === 'NEEDS_REVIEW')
+          apply(subjectId, 'depositRefused');
+        return;
+      }
+      apply(subjectId, 'deposited');
+      session.depositedAt = AT;
+      session.refusalMessage = null;
+    } else if (verdict.kind === 'refused') apply(subjectId, 'releaseRefused');
+    else {
+      const end = session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
+      apply(subjectId, contradiction(end, session.providerStatus) ? 'releaseContradicted' : 'released');
+    }
+  }
+
+  return {
+    submissions,
+    credits,
+    sessions,
+    beginRetirement() {
+      const id = `retirement ${credits.size}`;
+      credits.set(id, 'HELD');
+      const call = {
+        kind: 'retire',
+        tokenAddress: 'carbon',
+        amount: AMOUNT,
+        beneficiary: '',
+        note: id,
+      } as const;
+      enqueue('RETIREMENT', id, call);
+    },
+    beginSession() {
+      sessions.set(`session ${sessions.size}`, {
+        state: 'OPENING',
+        providerStatus: null,
+        providerAskedAt: null,
+        providerSessionId: null,
+        resolution: null,
+        depositedAt: null,
+        refusalMessage: null,
+        cancelRequestedAt: null,
+      });
+    },
+    openAttempts: openOf,
+    sign(submissionId, prepared) {
+      const { submission, attempts } = rowOf(submissionId);
+      if (!maySign(submission.state, openOf(submissionId))) {
+        return submission.state === 'PENDING' ? openOf(submissionId) : [];
+      }
+      const number = attempts.length + 1;
+      const attempt = { ...prepared, submissionId, number, state: 'OPEN' } as Partial<Attempt> as Attempt;
+      attempts.push(attempt);
+      return [attempt];
+    },
+    endAttempts(hashes) {
+      for (const { attempts } of submissions.values()) {
+        for (const attempt of attempts) {
+          if (hashes.includes(attempt.hash) && attempt.state === 'OPEN') attempt.state = 'DEAD';
+        }
+      }
+    },
+    settle(submissionId, verdict) {
+      const { submission, attempts } = rowOf(submissionId);
+      const open = openOf(submissionId).map(({ hash }) => hash);
+      if (isOutdated(submission.state, open, verdict)) return false;
+      if (verdict.kind === 'succeeded' || verdict.kind === 'refused') {
+        const decided = verdict.kind === 'succeeded' ? 'LANDED' : 'REFUSED';
+        for (const attempt of attempts) {
+          if (attempt.hash === verdict.attemptHash) attempt.state = decided;
+          else if (attempt.state === 'OPEN') attempt.state = 'DEAD';
+        }
+      }
+      const states = { succeeded: 'SUCCEEDED', refused: 'REFUSED', needsReview: 'NEEDS_REVIEW' } as const;
+      if (verdict.kind === 'givenUp' || verdict.kind === 'adopted')
+        throw new Error('the model has no operator');
+      submission.state = states[verdict.kind];
+      takeEffect(submission, verdict);
+      return true;
+    },
+    record(sessionId, status) {
+      const session = found(sessions.get(sessionId), sessionId);
+      if (session.providerStatus === status || (isEnd(session.providerStatus) && !isEnd(status)))
+        return false;
+      session.providerStatus = status;
+      return true;
+    },
+    apply,
+  };
+}
+
+export function found<T>(value: T | undefined, name: string): T {
+  if (value === undefined) throw new Error(`there is no ${name}`);
+  return value;
+}

@@ -1,0 +1,288 @@
+/**
+ * What a reconciliation makes of a change of each column, of a deleted row and of a forged one: the invariant that it finds broken, or
+ * why it finds nothing. docs/invariants.md lists the latter.
+ */
+import type { Invariant } from '../../../src/reconciliation/verdicts.ts';
+
+/** Names of columns, with spaces between; `DELETED` and `FORGED` stand for whole rows, `*` for everything of a table. */
+export type Subjects = string;
+
+/** Rows of different kinds are found by one of several invariants, or some are not found. */
+interface Partly {
+  by: readonly Invariant[];
+  subjects: Subjects;
+  /** Names of corruptions (generatedCorruptions.ts) that are not found, and why. */
+  except?: RegExp;
+  because?: string;
+}
+
+export type TableVerdicts = Partial<Record<Invariant, Subjects>> & {
+  partly?: readonly Partly[];
+  notFound?: readonly (readonly [because: string, subjects: Subjects])[];
+};
+
+const TIME = 'times of which no other row tells; the order of what happened is held by other columns';
+const WORK = 'when a step is due and how often it was tried: they decide when work is done, not what is done';
+const WORDS = 'texts for people: why something was refused, how the network said so';
+const SIGNED =
+  'how an attempt was signed: the network tells of its hash alone, and of nothing that did not land';
+const REFUSED = 'network calls that ended without an effect';
+const ACCESS = 'who may call: the audit log has who called, with which key';
+const KEYS = 'keys, and hashes of inputs, of which no other row tells';
+const PAYOUT =
+  'where a payout goes, which only the provider knows: the account is sealed, and compared by nothing';
+const PLEDGES = 'what a farmer and a lender agreed on, which no other row tells';
+const BOOKKEEPING =
+  'from where on a log or a job goes on: a wrong one makes it stop, or look at the same rows again';
+const INSTALLATION = 'the network that the database belongs to: the server refuses to start with another one';
+const OTHERS = 'transactions of records that others made: the token does not tell them';
+const UNCOMPARED = 'tables that nothing is held against';
+const INDEXER = 'hints, and limits of use: losing them costs time alone';
+
+/** Cash-outs that ended before the provider knew of them. */
+const NOT_AT_PROVIDER = /REFUSED CUSTODY MOBILE_MONEY \w+$/;
+
+export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
+  accounts: { I1: 'id kind balance version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
+  api_keys: {
+    I14: 'id created_by DELETED FORGED',
+    I16: 'revoked_by revoked_at',
+    notFound: [[ACCESS, 'name key_hash subject roles warehouse_ids created_at expires_at last_used_at']],
+  },
+  approval_requests: { notFound: [[UNCOMPARED, '*']] },
+  attempts: {
+    I12: 'submission_id number state replaces FORGED',
+    partly: [
+      { by: ['I12'], subjects: 'hash', except: /OPEN/, because: SIGNED },
+      { by: ['I12'], subjects: 'decided_at verdict', except: /LANDED changed/, because: TIME },
+      { by: ['I12'], subjects: 'ledger', except: /^(?!.* retire CUSTODY)|OPEN/, because: SIGNED },
+      { by: ['I12'], subjects: 'DELETED', except: /OPEN/, because: SIGNED },
+      { by: ['I7'], subjects: 'source', except: /CUSTODY/, because: SIGNED },
+    ],
+    notFound: [
+      [SIGNED, 'sequence signed_bytes valid_until prepared_at_ledger'],
+      [TIME, 'created_at'],
+      [WORDS, 'cause'],
+    ],
+  },
+  audit_entries: {
+    I15: `id writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
+      subject_ids DELETED FORGED`,
+  },
+  audit_prunings: { notFound: [[UNCOMPARED, '*']] },
+  audit_writers: { I14: 'id entries pruned DELETED FORGED' },
+  credit_transfers: {
+    I11: 'id project_id from_buyer_id to_buyer_id amount_tonnes DELETED FORGED',
+    I15: 'memo created_at',
+  },
+  early_deliveries: { notFound: [[INDEXER, '*']] },
+  expiry_items: { notFound: [[UNCOMPARED, '*']] },
+  expiry_runs: {
+    I16: 'due_at',
+    partly: [{ by: ['I16'], subjects: 'night swept_at', except: /changed/, because: TIME }],
+    notFound: [
+      [UNCOMPARED, 'id trigger requested_by started_at finished_at fruitless_steps problem DELETED FORGED'],
+    ],
+  },
+  feed_head: { I10: 'position DELETED', I16: 'singleton FORGED' },
+  final_ledger: { notFound: [[INSTALLATION, '*']] },
+  holder_acts: {
+    I4: 'holder',
+    I5: 'kind call submission_id',
+    I14: 'id prepared_by DELETED FORGED',
+    I16: 'off_ramp_session_id',
+    partly: [
+      { by: ['I4'], subjects: 'project_id', except: /emptied/, because: SIGNED },
+      { by: ['I10', 'I16'], subjects: 'record_index record_tx_hash' },
+    ],
+    notFound: [
+      [SIGNED, 'format payload valid_until prepared_at_ledger'],
+      [TIME, 'created_at'],
+    ],
+  },
+  idempotency_keys: {
+    I14: 'operation subject_id DELETED',
+    partly: [
+      { by: ['I14'], subjects: 'caller_id', except: /of (purchase|retire|transferCredits) /, because: KEYS },
+      { by: ['I11'], subjects: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
+    ],
+    notFound: [
+      [KEYS, 'key FORGED'],
+      [TIME, 'created_at'],
+    ],
+  },
+  indexer_events: { notFound: [[INDEXER, '*']] },
+  indexer_registrations: { notFound: [[INDEXER, '*']] },
+  installation: {
+    I12: 'custody_address DELETED',
+    I16: 'singleton FORGED',
+    notFound: [[INSTALLATION, 'network_name network_id created_at']],
+  },
+  issuance_caps: { notFound: [[UNCOMPARED, '*']] },
+  manual_ramp_sessions: {
+    I13: 'id reference fiat_currency fiat_amount DELETED FORGED',
+    partly: [
+      { by: ['I8'], subjects: 'status', except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED) /, because: PAYOUT },
+    ],
+    notFound: [[TIME, 'created_at changed_at']],
+  },
+  off_ramp_provider_statuses: {
+    I13: 'session_id position DELETED FORGED',
+    partly: [
+      { by: ['I13'], subjects: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
+    ],
+    notFound: [[TIME, 'observed_at']],
+  },
+  off_ramp_reviews: { notFound: [[UNCOMPARED, '*']] },
+  off_ramp_sessions: {
+    I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate
+      provider_status deposit_tx_hash resolution_tx_hash`,
+    I14: 'id requested_by depositor cancel_requested_at DELETED FORGED',
+    I16: 'signature_due_at cancel_requested_by',
+    partly: [
+      { by: ['I13', 'I16', 'I12'], subjects: 'provider_session_id' },
+      { by: ['I16'], subjects: 'closed_at', except: /changed|filled/, because: TIME },
+      { by: ['I16'], subjects: 'deposited_at released_at', except: /changed/, because: TIME },
+      {
+        by: ['I16'],
+        subjects: 'provider_asked_at',
+        except: /changed$|REFUSED CUSTODY MOBILE_MONEY emptied$/,
+        because: TIME,
+      },
+      { by: ['I16'], subjects: 'refusal_message', except: /changed|filled/, because: WORDS },
+      {
+        by: ['I13', 'I16'],
+        subjects: 'resolution',
+        except: /filled$|of REFUNDED .* emptied$/,
+        because: REFUSED,
+      },
+      { by: ['I16', 'I5', 'I13'], subjects: 'state', except: /of REFUSED/, because: REFUSED },
+      {
+        by: ['I13', 'I16', 'I12'],
+        subjects: 'provider_name fiat_currency settlement_address',
+        except: NOT_AT_PROVIDER,
+        because: REFUSED,
+      },
+    ],
+    notFound: [
+      [PAYOUT, 'country_code payout_account_type sealed_payout_account masked_account_number'],
+      [TIME, 'created_at quote_expires_at'],
+      [WORK, 'due_at fruitless_steps hints'],
+      [WORDS, 'refusal_code'],
+    ],
+  },
+  project_prices: {
+    I11: 'project_id number unit_price price_currency DELETED FORGED',
+    I14: 'id set_by',
+    notFound: [[TIME, 'created_at']],
+  },
+  projects: {
+    I12: `id state asset_id credit_type verification_body_ref vintage_year quantity_tonnes project_location project_type country_code
+      token_name token_symbol deploy_salt token_address created_at DELETED FORGED`,
+    I15: 'asset_key developer_id',
+    notFound: [
+      [TIME, 'opened_at'],
+      [WORDS, 'refusal_message'],
+    ],
+  },
+  rate_limits: { notFound: [[INDEXER, '*']] },
+  receipt_pledges: {
+    I14: 'id pledged_by DELETED FORGED',
+    partly: [
+      { by: ['I14', 'I16'], subjects: 'released_by' },
+      { by: ['I14'], subjects: 'released_at', except: /changed/, because: TIME },
+    ],
+    notFound: [
+      [PLEDGES, 'receipt_id lender_name lender_id reference'],
+      [TIME, 'pledged_at'],
+    ],
+  },
+  receipts: {
+    I12: `id state asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash
+      valuation_usd country_code token_name token_symbol farmer_address deposit_date expiry_date deploy_salt token_address deploy_tx_hash
+      mint_tx_hash expired_tx_hash warehouse_id DELETED FORGED`,
+    I14: 'confirmed_by',
+    I13: 'farmer_id',
+    I16: 'asset_millis expired_at',
+    partly: [{ by: ['I16'], subjects: 'activated_at', except: /changed/, because: TIME }],
+    notFound: [
+      [TIME, 'created_at'],
+      [WORDS, 'refusal_message'],
+    ],
+  },
+  reconciled_invariants: { notFound: [[BOOKKEEPING, '*']] },
+  reconciliation_schedule: {
+    I16: 'singleton FORGED',
+    notFound: [[BOOKKEEPING, 'due_at full_due_at DELETED']],
+  },
+  retirement_records: {
+    I10: 'position project_id token_address index amount DELETED FORGED',
+    I15: 'retired_by timestamp first_timestamp beneficiary note',
+    partly: [{ by: ['I10'], subjects: 'tx_hash', except: /emptied|foreign/, because: OTHERS }],
+    notFound: [[TIME, 'appended_at']],
+  },
+  retirement_totals: { I10: 'project_id country_code vintage_year day amount retirements DELETED FORGED' },
+  retirements: {
+    I5: 'id state settled_at FORGED',
+    I11: 'project_id buyer_id amount_tonnes DELETED',
+    I12: 'beneficiary note',
+    I15: 'beneficiary_id jurisdiction reason period_from period_until requested_at',
+    partly: [
+      { by: ['I12', 'I16'], subjects: 'tx_hash record_index' },
+      { by: ['I12'], subjects: 'ledger', except: /filled/, because: WORDS },
+    ],
+    notFound: [[WORDS, 'refusal_message']],
+  },
+  settlement_deployments: { notFound: [[UNCOMPARED, '*']] },
+  signing_accounts: { notFound: [[SIGNED, '*']] },
+  submissions: {
+    I12: 'kind subject_type subject_id',
+    partly: [
+      { by: ['I12', 'I5'], subjects: 'id', except: /REFUSED/, because: REFUSED },
+      { by: ['I12', 'I5'], subjects: 'call' },
+      { by: ['I12', 'I5'], subjects: 'signer', except: / HOLDER /, because: SIGNED },
+      { by: ['I12', 'I13', 'I16'], subjects: 'tx_hash result', except: /filled/, because: WORDS },
+      {
+        by: ['I12', 'I13', 'I6', 'I5', 'I16'],
+        subjects: 'state DELETED',
+        except: /initiateOffRamp .*REFUSED/,
+        because: REFUSED,
+      },
+      {
+        by: ['I12', 'I5', 'I6', 'I8'],
+        subjects: 'FORGED',
+        except: /REFUSED|PENDING|NEEDS_REVIEW/,
+        because: REFUSED,
+      },
+      { by: ['I16'], subjects: 'review_cause', except: /changed/, because: WORDS },
+    ],
+    notFound: [
+      [WORK, 'due_at attempts_before_resume fruitless_steps failed_settlements'],
+      [WORDS, 'refusal_reason message'],
+      [TIME, 'created_at settled_at'],
+      [REFUSED, 'adopted'],
+    ],
+  },
+  token_revocations: { notFound: [[ACCESS, '*']] },
+  transfers: {
+    I1: 'debit_version debit_balance credit_version credit_balance amount',
+    I15: `id project_id kind reference_id debit_account_id credit_account_id unit_price price_currency created_at DELETED FORGED`,
+    notFound: [[BOOKKEEPING, 'written_by']],
+  },
+  transparency_audit_writers: { notFound: [[BOOKKEEPING, '*']] },
+  transparency_checkpoints: {
+    I15: 'size checkpoint FORGED',
+    I16: 'log',
+    notFound: [[BOOKKEEPING, 'made_at DELETED']],
+  },
+  transparency_heads: {
+    I15: 'size root checkpoint DELETED',
+    I16: 'log FORGED',
+    notFound: [[BOOKKEEPING, 'made_at written_by row_id cluster restored_before']],
+  },
+  transparency_open_entries: { notFound: [[BOOKKEEPING, '*']] },
+  transparency_tiles: {
+    I15: 'log level index hashes DELETED FORGED',
+    partly: [{ by: ['I15', 'I16'], subjects: 'row_ids' }],
+  },
+};

@@ -1,0 +1,194 @@
+/**
+ * Makes generated corruptions, one at a time, and tells what a reconciliation finds: in the database, in a transaction that is rolled
+ * back; and outside of it, by the comparison that is about an invariant.
+ */
+import { sql as drizzleSql } from 'drizzle-orm';
+import postgres from 'postgres';
+import type { Db, Tx } from '../../../src/db/connection.ts';
+import type { Contradiction } from '../../../src/reconciliation/contradictions/contradiction.ts';
+import { readPosition } from '../../../src/reconciliation/excerpt.ts';
+import {
+  CONTRADICTIONS,
+  findChangedContradictions,
+  type ChangedContradictions,
+} from '../../../src/reconciliation/findContradictions.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { reconcileAttempts } from '../../../src/reconciliation/reconcileAttempts.ts';
+import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits.ts';
+import { reconcileLogs } from '../../../src/reconciliation/reconcileLogs.ts';
+import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
+import {
+  add,
+  nothingCompared,
+  type Comparison,
+  type Invariant,
+  type NotProved,
+} from '../../../src/reconciliation/verdicts.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase, type TestDatabase } from '../database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../platform.ts';
+import { makeRestorable } from '../restorable.ts';
+import { generateCorruptions, type GeneratedCorruption } from './generatedCorruptions.ts';
+import { logAll } from './logAll.ts';
+
+interface Answer {
+  /** Of the contradiction. */
+  number: number;
+  message: string;
+}
+
+export interface Walk {
+  corruptions: readonly GeneratedCorruption[];
+  /** By one of the invariants. */
+  isFound(corruption: GeneratedCorruption, by: readonly Invariant[]): Promise<boolean>;
+  /** The queries that found a change, and of these those that find none of the same changes in an incremental run. */
+  findBlind(): Promise<{ contradictions: number; blind: string[] }>;
+  /** What a reconciliation tells of the corruptions, made together. */
+  findAll(statements: readonly string[]): Promise<string[]>;
+  close(): Promise<void>;
+}
+
+const obstacleOf = ({ invariant, obstacle }: NotProved) => `${invariant} ${obstacle}`;
+
+/** On a copy of the database, without its rules. */
+export async function openWalk(history: TestDatabase): Promise<Walk> {
+  const database = await createTestDatabase({ copyOf: history });
+  const platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await logAll(platform.dependencies.logs);
+  const sql = postgres(database.url, { max: 1, onnotice: () => {} });
+  await switchRulesOff(sql);
+  const restorable = await makeRestorable(database);
+  const askedBefore = new Map<string, Set<string>>();
+  const foundBy = new Map<number, GeneratedCorruption[]>();
+
+  /** Prepared, so that it is planned once. */
+  const ask = async (by: readonly Invariant[]): Promise<Answer[]> => {
+    const queries = [...CONTRADICTIONS.entries()].filter(([, { invariant }]) => by.includes(invariant));
+    const text = queries.map(
+      ([number, { query }]) => `(SELECT ${number} AS number, message FROM (${query}) AS found)`,
+    );
+    const nothing = 'SELECT 0 AS number, NULL AS message WHERE false';
+    return sql.unsafe<Answer[]>([nothing, ...text].join(' UNION ALL '), [], { prepare: true });
+  };
+
+  const findInDatabase = async (
+    corruption: GeneratedCorruption,
+    by: readonly Invariant[],
+  ): Promise<boolean> => {
+    const before = askedBefore.get(by.join()) ?? new Set((await ask(by)).map(({ message }) => message));
+    askedBefore.set(by.join(), before);
+    await sql.unsafe('BEGIN');
+    try {
+      await changeOne(sql, corruption.sql);
+      const answers = (await ask(by)).filter(({ message }) => !before.has(message));
+      for (const { number } of answers) {
+        const found = foundBy.get(number) ?? [];
+        const isOfOtherColumn = found.every(({ subject }) => subject !== corruption.subject);
+        if (corruption.leavesChangedRow && isOfOtherColumn) foundBy.set(number, [...found, corruption]);
+      }
+      return answers.length > 0;
+    } finally {
+      await sql.unsafe('ROLLBACK');
+    }
+  };
+
+  const untouched = await reconcileAll(platform.dependencies);
+  const known = new Set(untouched.findings.map(({ message }) => message));
+  const obstacles = new Set(untouched.notProved.map(obstacleOf));
+  /** An obstacle tells how many calls are under way, and so is told by its kind. */
+  const whatIsNew = ({ findings, notProved }: Comparison) => [
+    ...findings.filter(({ message }) => !known.has(message)),
+    ...notProved.filter((one) => !obstacles.has(obstacleOf(one))),
+  ];
+
+  const findOutside = async (statement: string, by: readonly Invariant[]): Promise<boolean> => {
+    await changeOne(sql, statement);
+    const compared = nothingCompared();
+    for (const invariant of by) add(compared, await compareOutside(platform, invariant));
+    await restorable.restore();
+    return whatIsNew(compared).some(({ invariant }) => by.includes(invariant));
+  };
+
+  const { db } = platform.dependencies;
+  const findIncrementally = async (contradiction: Contradiction, statement: string): Promise<boolean> => {
+    const position = await readPosition(db);
+    const undone = new Error('it is undone');
+    let found: ChangedContradictions | null = null;
+    const attempt = db.transaction(async (tx) => {
+      await tx.execute(drizzleSql`SET LOCAL session_replication_role = replica`);
+      await tx.execute(drizzleSql.raw(statement));
+      const nested = { transaction: (work: (inner: Tx) => Promise<unknown>) => tx.transaction(work) } as Db;
+      found = await findChangedContradictions(nested, position, [contradiction]);
+      throw undone;
+    });
+    await attempt.catch((error: unknown) => {
+      if (error !== undone) throw error;
+    });
+    const { findings } = found ?? { findings: [] };
+    return whatIsNew({ findings, notProved: [] }).length > 0;
+  };
+
+  return {
+    corruptions: await generateCorruptions(sql),
+    isFound: async (corruption, by) =>
+      (await findInDatabase(corruption, by)) || findOutside(corruption.sql, by),
+    async findBlind() {
+      const blind: string[] = [];
+      for (const [number, corruptions] of foundBy) {
+        const contradiction = CONTRADICTIONS[number];
+        if (contradiction === undefined) throw new Error(`there is no contradiction ${number}`);
+        if (isAskedInFullAlone(contradiction)) continue;
+        let isSeen = false;
+        for (const { sql: statement } of corruptions) {
+          isSeen ||= await findIncrementally(contradiction, statement);
+        }
+        if (!isSeen) blind.push(contradiction.query);
+      }
+      return { contradictions: foundBy.size, blind };
+    },
+    async findAll(statements) {
+      for (const statement of statements) await changeOne(sql, statement);
+      const found = whatIsNew(await reconcileAll(platform.dependencies));
+      await restorable.restore();
+      return found.map(({ message }) => message);
+    },
+    async close() {
+      await Promise.all([restorable.close(), sql.end(), platform.stop()]);
+      await database.drop();
+    },
+  };
+}
+
+const isAskedInFullAlone = ({ incremental }: Contradiction) =>
+  typeof incremental === 'object' && incremental.query.endsWith('WHERE false');
+
+/** Triggers, foreign keys, checks and unique keys; not primary keys, by which rows are told apart. */
+async function switchRulesOff(sql: postgres.Sql): Promise<void> {
+  await sql`SET session_replication_role = replica`;
+  await sql`SET jit = off`;
+  const dropped = await sql<{ statement: string }[]>`
+    SELECT format('ALTER TABLE %s DROP CONSTRAINT %I', conrelid::regclass, conname) AS statement
+    FROM pg_constraint WHERE contype IN ('c', 'u') AND connamespace = 'public'::regnamespace
+    UNION ALL
+    SELECT format('DROP INDEX %s', indexrelid::regclass) FROM pg_index i JOIN pg_class c ON c.oid = i.indexrelid
+    WHERE indisunique AND c.relnamespace = 'public'::regnamespace
+      AND NOT EXISTS (SELECT 1 FROM pg_constraint k WHERE k.conindid = i.indexrelid)
+    UNION ALL SELECT 'ALTER TABLE accounts ALTER COLUMN id DROP IDENTITY'`;
+  await sql.unsafe(dropped.map(({ statement }) => statement).join('; '));
+  await sql`ANALYZE`;
+}
+
+async function changeOne(sql: postgres.Sql, statement: string): Promise<void> {
+  const { count } = await sql.unsafe(statement);
+  if (count !== 1) throw new Error(`it changed ${count} rows: ${statement}`);
+}
+
+/** What a reconciliation compares for an invariant beyond the database. */
+async function compareOutside({ dependencies }: Platform, invariant: Invariant): Promise<Comparison> {
+  if (invariant === 'I12') return reconcileAttempts(dependencies);
+  if (invariant === 'I15') return reconcileLogs(dependencies);
+  if (invariant !== 'I8' && invariant !== 'I13') return reconcileAll(dependencies);
+  const compared = await reconcileDeposits(dependencies);
+  add(compared, await reconcilePayouts(dependencies));
+  return compared;
+}

@@ -1,0 +1,19 @@
+/**
+ * The programs that tests start as processes.
+ */
+
+/** By their paths from the root of the project. */
+export const PROGRAMS = [
+  'src/main.ts',
+  'src/cli/ledgerChannels.ts',
+  'src/cli/ledgerCheck.ts',
+  'src/cli/reconcile.ts',
+  'src/cli/sealingRotate.ts',
+  'src/cli/wallet.ts',
+  'test/crash/instance.ts',
+  'test/support/database/embeddedPostgresHolder.ts',
+  'test/support/database/reaper.ts',
+  'test/support/evm/anvilHolder.ts',
+] as const;
+
+export type Program = (typeof PROGRAMS)[number];

@@ -1,0 +1,188 @@
+/**
+ * The exactly-once core as a model: two instances that crash, lose calls and answers, and come between each other at every
+ * read, write and call. The steps, rules and states are the product's own (test/support/exactlyOnce/); database, network
+ * and provider are in memory, so thousands of schedules run in a minute.
+ */
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import {
+  cancelSession,
+  createInstance,
+  type Fate,
+  type SimulatedInstance,
+  type World,
+} from '../../../support/exactlyOnce/instance.ts';
+import {
+  createNetwork,
+  createProvider,
+  type SimulatedTransaction,
+} from '../../../support/exactlyOnce/outside.ts';
+import { createPlatform } from '../../../support/exactlyOnce/platform.ts';
+
+/** A second or two; more by hand: EXACTLY_ONCE_SCHEDULES=10000 */
+const SCHEDULES = Number(process.env['EXACTLY_ONCE_SCHEDULES'] ?? 150);
+const MAX_COMMANDS = 120;
+/** Rounds of undisturbed work: far more than all steps of all that a schedule can begin. */
+const MAX_ROUNDS = 10_000;
+
+interface System {
+  world: World;
+  instances: readonly SimulatedInstance[];
+}
+
+type Act = (system: System) => Promise<void> | void;
+type Command = fc.AsyncCommand<object, System>;
+
+function command(name: string, act: Act): Command {
+  return {
+    check: () => true,
+    async run(_, system) {
+      await act(system);
+      neverTwice(system.world);
+    },
+    toString: () => name,
+  };
+}
+
+const ORDERLY = Array.from({ length: 5 }, () => 'happens' as const);
+const choice = fc.nat({ max: 60 });
+const anInstance = fc.nat({ max: 1 });
+const fates = fc.constantFrom<Fate>(...ORDERLY, 'never-arrives', 'answer-is-lost', 'is-refused');
+const payoutMoves = fc.constantFrom('processing', 'settled', 'failed', 'refunded');
+const work = fc
+  .tuple(anInstance, fates, choice)
+  .map(([i, fate, which]) =>
+    command(`instance ${i} goes on with ${which}: ${fate}`, ({ instances }) =>
+      instances[i]?.goOn(fate, which),
+    ),
+  );
+
+const COMMANDS: fc.Arbitrary<Command>[] = [
+  work,
+  work,
+  work,
+  work,
+  work,
+  work,
+  anInstance.map((i) => command(`instance ${i} crashes`, ({ instances }) => instances[i]?.crash())),
+  fc.constant(command('a retirement is asked for', ({ world }) => world.platform.beginRetirement())),
+  fc.constant(command('a cash-out is asked for', ({ world }) => world.platform.beginSession())),
+  choice.map((which) => command(`cash-out ${which} is cancelled`, ({ world }) => cancel(world, which))),
+  choice.map((which) =>
+    command(`the network includes ${which}`, ({ world }) => world.network.include(which)),
+  ),
+  choice.map((which) => command(`the network refuses ${which}`, ({ world }) => refuse(world, which))),
+  fc.constant(command('the node forgets what waits', ({ world }) => world.network.dropWaiting())),
+  fc.nat({ max: 15 }).map((by) => command(`${by} pass`, ({ world }) => void (world.network.now += by))),
+  fc
+    .tuple(choice, payoutMoves)
+    .map(([which, to]) => command(`payout ${which}: ${to}`, ({ world }) => world.provider.moveOn(which, to))),
+];
+
+function refuse({ network }: World, which: number): void {
+  network.isPaused = true;
+  network.include(which);
+  network.isPaused = false;
+}
+
+function cancel(world: World, which: number): void {
+  const [id] = [...world.platform.sessions.keys()].slice(which % Math.max(world.platform.sessions.size, 1));
+  if (id !== undefined) cancelSession(world, id);
+}
+
+it(
+  'burns once, gives back what was not burned, and never both settles and refunds, whatever fails and when',
+  { timeout: 600_000 },
+  async () => {
+    await fc.assert(
+      fc.asyncProperty(
+        fc.commands(COMMANDS, { maxCommands: MAX_COMMANDS, size: 'max' }),
+        async (schedule) => {
+          let system: System | null = null;
+          await fc.asyncModelRun(() => ({ model: {}, real: (system = createSystem()) }), schedule);
+          if (system) await comesToRest(system);
+        },
+      ),
+      { numRuns: SCHEDULES },
+    );
+  },
+);
+
+function createSystem(): System {
+  const world = {
+    platform: createPlatform(),
+    network: createNetwork(),
+    provider: createProvider(),
+    signatures: 0,
+  };
+  return { world, instances: [createInstance(world), createInstance(world)] };
+}
+
+/** Holds at every moment. */
+function neverTwice({ platform, network, provider }: World): void {
+  for (const [retirement, credits] of platform.credits) {
+    const burns = network.burns.get(retirement) ?? 0;
+    expect(burns, `burns of ${retirement}`).toBeLessThanOrEqual(1);
+    if (credits === 'BURNED') expect(burns, `${retirement} is burned`).toBe(1);
+    if (credits === 'RETURNED') {
+      expect(burns, `${retirement} was given back`).toBe(0);
+      expect(transactionsOf(platform, retirement).some(network.canStillLand), `${retirement} can land`).toBe(
+        false,
+      );
+    }
+  }
+  for (const [id, session] of platform.sessions) {
+    const isPaid = provider.payouts.get(id) === 'settled';
+    if (isPaid && network.deposits.get(id) === 'REFUNDED') expect(session.state).toBe('NEEDS_REVIEW');
+  }
+}
+
+function transactionsOf(platform: World['platform'], subjectId: string): SimulatedTransaction[] {
+  const rows = [...platform.submissions.values()].filter(
+    ({ submission }) => submission.subjectId === subjectId,
+  );
+  return rows.flatMap(({ attempts }) =>
+    attempts.map(({ signedBytes }) => JSON.parse(String(signedBytes)) as SimulatedTransaction),
+  );
+}
+
+/** The faults stop, the network includes what it gets, and the provider ends what it began. */
+async function comesToRest({ world, instances }: System): Promise<void> {
+  const { platform, network, provider } = world;
+  network.isPaused = false;
+  const next = choices();
+  for (let round = 0; !isAtRest(world); round++) {
+    expect(round, `rounds until ${JSON.stringify([...platform.sessions])} rest`).toBeLessThan(MAX_ROUNDS);
+    for (const instance of instances) await instance.goOn('happens', next());
+    network.include(next());
+    if (round % 10 === 0) network.now++;
+    if (round % 5 === 0) provider.moveOn(next(), next() % 2 === 0 ? 'settled' : 'failed');
+    neverTwice(world);
+  }
+  for (const [retirement, credits] of platform.credits) {
+    expect(credits, retirement).toBe(network.burns.get(retirement) === 1 ? 'BURNED' : 'RETURNED');
+  }
+  for (const [id, { state }] of platform.sessions) {
+    const ends = { SETTLED: 'SETTLED', REFUNDED: 'REFUNDED', REFUSED: undefined };
+    if (state in ends) expect(network.deposits.get(id), id).toBe(ends[state as keyof typeof ends]);
+    if (state === 'REFUSED') expect(provider.payouts.get(id) ?? 'failed', id).toBe('failed');
+  }
+}
+
+/** The same choices in each run, in step with nothing (Lehmer's generator). */
+function choices(): () => number {
+  let last = 1;
+  return () => (last = (last * 48_271) % 2_147_483_647);
+}
+
+function isAtRest({ platform, provider }: World): boolean {
+  const isOver = ({ submission: { state } }: { submission: { state: string } }) => state !== 'PENDING';
+  return (
+    [...platform.submissions.values()].every(isOver) &&
+    [...platform.sessions].every(([id, { state, providerStatus }]) =>
+      state === 'NEEDS_REVIEW' || state === 'SETTLED' || state === 'REFUNDED'
+        ? true
+        : state === 'REFUSED' && (provider.payouts.get(id) ?? 'failed') === (providerStatus ?? 'failed'),
+    )
+  );
+}
