@@ -22,9 +22,12 @@ export async function makeRestorable({ url }: Pick<TestDatabase, 'url'>): Promis
     { name: string }[]
   >`SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'`;
   const tables = rows.map(({ name }) => name);
-  await sql`CREATE SCHEMA kept`;
-  for (const table of tables)
-    await sql`CREATE TABLE ${sql(`kept.${table}`)} AS TABLE ${sql(`public.${table}`)}`;
+  // One snapshot: the platform's jobs write beside it, and tables of two moments contradict each other.
+  await sql.begin('ISOLATION LEVEL REPEATABLE READ', async (tx) => {
+    await tx`CREATE SCHEMA kept`;
+    for (const table of tables)
+      await tx`CREATE TABLE ${tx(`kept.${table}`)} AS TABLE ${tx(`public.${table}`)}`;
+  });
   return {
     async corrupt(statements) {
       for (const statement of statements.split(';').filter((text) => text.trim() !== '')) {

@@ -34,8 +34,9 @@ import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.t
 import { withRampFaults } from '../../support/faults/faultyRamp.ts';
 import { startMarketplace } from '../../support/http/marketplace.ts';
 import { custodySecretKey, openProject } from '../../../devnet/platform.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { makeRestorable } from '../../support/restorable.ts';
+import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { depositedCashOut } from '../../support/warehouse.ts';
 import { pathOf } from '../../support/run/programs.ts';
 
@@ -77,6 +78,12 @@ async function burn({ tokenAddress }: TokenizedProject, note: string) {
   return retire(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }
 
+/** Once the transparency logs are complete: their job would log a corrupted row, or write while it is restored. */
+async function restorableDatabase(): Promise<Restorable> {
+  await logAll(platform.dependencies.logs);
+  return makeRestorable(database);
+}
+
 const COUNT = Object.keys(INVARIANTS).length;
 
 const auditOn = (over: Partial<LedgerNetwork>) =>
@@ -104,7 +111,7 @@ describe('an incremental run', () => {
     expect(again.since).toBeInstanceOf(Date);
     expect([again.projects, those(again.verdicts, 'HOLDS').length]).toEqual([1, COUNT]);
 
-    const restorable = await makeRestorable(database);
+    const restorable = await restorableDatabase();
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE owner_id = 'acme'`);
     expect(those((await run(false)).verdicts, 'BROKEN')).toContain('I11');
     const readiness = createReadiness({
@@ -192,7 +199,7 @@ describe('a history that is too long for one query', () => {
 
 describe('a token that is missing', () => {
   it('is a finding of its project, and of no other', async () => {
-    const restorable = await makeRestorable(database);
+    const restorable = await restorableDatabase();
     await restorable.corrupt(
       `UPDATE projects SET token_address = '${network.custodyAddress}' WHERE id = '${quiet.id}'`,
     );
@@ -305,7 +312,7 @@ describe('a burn that landed and waits for review', () => {
     const unproved = await reconcileByCommand(database.url);
     expect(unproved.code).toBe(2);
     expect(unproved.out).toContain('UNDER_REVIEW');
-    const restorable = await makeRestorable(database);
+    const restorable = await restorableDatabase();
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE kind = 'buyer'`);
     const corrupted = await reconcileByCommand(database.url);
     await restorable.restore();
