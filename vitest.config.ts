@@ -35,8 +35,6 @@ export default defineConfig({
     // Real servers and processes start inside tests: slow machines need room, hangs still end.
     testTimeout: 60_000,
     hookTimeout: 60_000,
-    // A busy machine must not throw away a day's work. What passes only when repeated is listed at the end, as a defect.
-    retry: 1,
     // What is polled for comes when it comes: the limit is for hangs alone, as above.
     expect: { poll: { timeout: 30_000, interval: 50 } },
     reporters: [process.stdout.isTTY ? 'default' : './test/support/run/progress.ts'],

@@ -29,17 +29,6 @@ export default class Progress extends DefaultReporter {
   override onTestRunEnd(...[modules, errors, reason]: Parameters<DefaultReporter['onTestRunEnd']>): void {
     super.onTestRunEnd(modules, errors, reason);
     if (modules.length > 1) this.#tellSlowest(modules);
-    this.#tellRepeated(modules);
-  }
-
-  /** Each is a defect of the test or of the product: a race that was lost once. */
-  #tellRepeated(modules: readonly TestModule[]): void {
-    const repeated = modules.flatMap((module) =>
-      [...module.children.allTests()]
-        .filter((test) => test.diagnostic()?.flaky === true)
-        .map((test) => `${module.relativeModuleId} > ${test.fullName}`),
-    );
-    if (repeated.length > 0) this.log(`Passed only when repeated:\n  ${repeated.join('\n  ')}`);
   }
 
   #tellSlowest(modules: readonly TestModule[]): void {

@@ -1,0 +1,37 @@
+/**
+ * `npm test`: runs the tests, and once more the files in which one failed, by themselves. A busy machine must not throw away a day's
+ * work; what passes only then is listed at the end, as a defect of the test or of the product.
+ *
+ * A whole file: its tests share what the one before them left behind, so that a single test repeated in place meets the same state again.
+ */
+import { relative } from 'node:path';
+import { parseCLI, startVitest, type Vitest } from 'vitest/node';
+
+/** More than this is a broken tree, and no race that was lost. */
+const MAX_REPEATED_FILES = 5;
+
+const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
+
+const first = await startVitest('test', filter, options);
+const failed = first.state.getFailedFilepaths();
+const isRace = failed.length > 0 && failed.length <= MAX_REPEATED_FILES;
+if (isRace && first.state.getUnhandledErrors().length === 0) {
+  process.stdout.write(
+    `\nOnce more, by themselves: ${failed.map((path) => relative('', path)).join(', ')}\n`,
+  );
+  process.exitCode = 0;
+  await startVitest('test', failed, options);
+  if (process.exitCode === 0)
+    process.stdout.write(`Passed only when repeated:\n  ${failures(first).join('\n  ')}\n`);
+}
+// What a failed test has left open would keep the process alive.
+process.exit();
+
+function failures({ state }: Vitest): string[] {
+  return state.getTestModules().flatMap((module) => {
+    const tests = [...module.children.allTests('failed')].map(
+      ({ fullName }) => `${module.relativeModuleId} > ${fullName}`,
+    );
+    return tests.length > 0 || module.state() !== 'failed' ? tests : [module.relativeModuleId];
+  });
+}
