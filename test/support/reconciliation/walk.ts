@@ -83,7 +83,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
       const answers = (await ask(by)).filter(({ message }) => !before.has(message));
       for (const { number } of answers) {
         const found = foundBy.get(number) ?? [];
-        const isOfOtherColumn = found.every(({ subject }) => subject !== corruption.subject);
+        const isOfOtherColumn = found.every(({ place }) => place !== corruption.place);
         if (corruption.leavesChangedRow && isOfOtherColumn) foundBy.set(number, [...found, corruption]);
       }
       return answers.length > 0;
