@@ -127,7 +127,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [[TIME, 'created_at changed_at']],
   },
   off_ramp_provider_statuses: {
-    I13: 'session_id position DELETED FORGED',
+    I13: 'session_id number DELETED FORGED',
     partly: [
       { by: ['I13'], places: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
     ],
