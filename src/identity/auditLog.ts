@@ -44,11 +44,11 @@ export interface OpenEntry {
   /** Writes it, without an outcome, before its field runs. @throws DomainError OVERLOADED when it can't be written */
   begin(): Promise<void>;
   /**
-   * The row, for a transaction that does what the field asks for. Without an outcome, `end` adds it. Say `noteWritten` when
+   * The row, for a transaction that does what the field asks for. Without an outcome, `end` adds it. Say `markWritten` when
    * it is committed.
    */
   row(outcome?: AuditedOutcome): AuditRow;
-  noteWritten(): void;
+  markWritten(): void;
   /**
    * Adds the outcome in the background when the row is written, and else writes the whole row. Says whether the log has it,
    * or will.
@@ -71,7 +71,7 @@ export const noAuditLog: AuditLog = {
     row: () => {
       throw new Error('without a database there is no transaction to write it in');
     },
-    noteWritten: () => undefined,
+    markWritten: () => undefined,
     end: async () => true,
   }),
   countRefused: () => undefined,
@@ -105,8 +105,8 @@ export function createAuditLog(deps: {
   const { db, clock, ids, log } = deps;
   const writerId = ids.next();
   const refused = createCountedLog(log, 'mutations were refused: their callers have no right to them');
-  const starts = startBatches(db, writerId, log);
-  const ends = endBatches(db, log);
+  const starts = batchStarts(db, writerId, log);
+  const ends = batchEnds(db, log);
   const entries: Entries = {
     clock,
     write: (row) => new Promise<void>((written, failed) => starts.add({ row, written, failed })),
@@ -146,14 +146,14 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
       } catch (cause) {
         // If only the answer was lost, the row already has its outcome.
         addOutcome(start.id, { outcome: 'OVERLOADED', targetIds: [] });
-        throw notWritten(cause);
+        throw auditUnavailable(cause);
       }
     },
     row(outcome) {
       given = outcome ? withOutcome(outcome) : start;
       return given;
     },
-    noteWritten() {
+    markWritten() {
       isWritten = true;
     },
     async end(outcome) {
@@ -171,7 +171,7 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
 
 type ErrorLog = Pick<Logger, 'error'>;
 
-function startBatches(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
+function batchStarts(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
   return createBatches(async (batch) => {
     try {
       await writeStarts(
@@ -191,7 +191,7 @@ function startBatches(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
 }
 
 /** Bounded by the mutations that were under way when the database failed: no new one starts without it. */
-function endBatches(db: Db, log: ErrorLog): Batches<EndRow> {
+function batchEnds(db: Db, log: ErrorLog): Batches<EndRow> {
   const ends = createBatches<EndRow>(async (batch) => {
     try {
       await writeOutcomes(db, batch);
@@ -270,7 +270,7 @@ function createBatches<Item>(write: (batch: Item[]) => Promise<void>): Batches<I
   };
 }
 
-export function notWritten(cause?: unknown): DomainError {
+export function auditUnavailable(cause?: unknown): DomainError {
   return new DomainError(
     'OVERLOADED',
     'What you asked for could not be written to the audit log, so nothing was done. Try again shortly.',

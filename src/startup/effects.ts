@@ -21,7 +21,7 @@ import {
   approvalEffects,
   depositEffects,
   releaseEffects,
-} from '../resolvers/warehouse/offRamp/settlementEffects.ts';
+} from '../resolvers/warehouse/offRamp/offRampEffects.ts';
 import { receiptToken } from '../resolvers/warehouse/receiptToken.ts';
 
 type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {

@@ -5,7 +5,7 @@
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import { addressKey } from '../../limits/addressKey.ts';
-import { measureAnswer } from '../../limits/answerBytes.ts';
+import { measureAnswer } from '../../limits/measureAnswer.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { ChargeCpu } from './chargeCpu.ts';
 import type { TransportContext } from './transportContext.ts';

@@ -4,7 +4,7 @@
  */
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';
-import { notWritten } from '../../identity/auditLog.ts';
+import { auditUnavailable } from '../../identity/auditLog.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
@@ -47,11 +47,11 @@ function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolve
         throw error;
       }
       const isKept = await entry.end({ outcome: codeOf(error), targetIds: [] });
-      throw isKept || mayHaveChanged(error) ? error : notWritten(error);
+      throw isKept || mayHaveChanged(error) ? error : auditUnavailable(error);
     }
     // Without an effect of its own it repeated an earlier answer, and can do so again.
     const outcome = isDryRun(args) ? 'DRY_RUN' : 'OK';
-    if (!(await entry.end({ outcome, targetIds: targetsOfAnswer(result) }))) throw notWritten();
+    if (!(await entry.end({ outcome, targetIds: targetsOfAnswer(result) }))) throw auditUnavailable();
     return result;
   };
 }

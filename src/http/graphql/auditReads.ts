@@ -9,7 +9,7 @@
  */
 import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
-import { notWritten, type OpenEntry } from '../../identity/auditLog.ts';
+import { auditUnavailable, type OpenEntry } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Context } from '../../schema/core/context.ts';
@@ -78,7 +78,7 @@ export async function writeReads(context: ReadContext, { data }: ExecutionResult
       const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])]);
       return [endRead(entry, first), ...further.map((chunk) => endRead(open(), chunk))];
     });
-  if ((await Promise.all(written)).includes(false)) throw notWritten();
+  if ((await Promise.all(written)).includes(false)) throw auditUnavailable();
 }
 
 function beginBefore(field: GraphQLField<unknown, ReadContext>): void {
@@ -125,7 +125,7 @@ function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
     if (!isOperator(context.caller)) return source;
     if (await endRead(openRead(context, info.fieldName), namedBy(args, OBJECTS))) return source;
     await (source as AsyncIterator<unknown>).return?.();
-    throw notWritten();
+    throw auditUnavailable();
   };
 }
 

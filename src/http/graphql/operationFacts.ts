@@ -4,7 +4,7 @@
  */
 import type { DocumentNode, GraphQLSchema, OperationDefinitionNode } from 'graphql';
 import { BREAK, Kind, visit } from 'graphql';
-import { requireModestAnswer } from '../../limits/answerSize.ts';
+import { requireModestAnswer } from '../../limits/estimateAnswer.ts';
 import { requireModestIntrospection } from '../../limits/introspectionCost.ts';
 import {
   measure,

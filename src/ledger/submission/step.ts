@@ -23,7 +23,7 @@ import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
 import { confirmMismatch, haltSigning } from './knownHistory.ts';
 import { findOnNetwork, intentOf, type Submission, type Verdict } from './settle.ts';
-import { settleOrReview } from './failedSettlement.ts';
+import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';

@@ -53,12 +53,12 @@ export async function purchase(
   });
   switch (booked.outcome) {
     case 'POSTED': {
-      entry?.noteWritten();
+      entry?.markWritten();
       const { projectId, at: createdAt, unitPrice, priceCurrency } = booked;
       return { id, projectId, buyerId, amountTonnes: amount, unitPrice, priceCurrency, createdAt };
     }
     case 'REPLAYED': {
-      if (booked.targetId === id) entry?.noteWritten();
+      if (booked.targetId === id) entry?.markWritten();
       const first = await findPurchase(deps, booked.targetId);
       if (!first) throw new Error(`purchase ${booked.targetId} has vanished`);
       return first;

@@ -155,10 +155,10 @@ async function hold(
   );
   switch (booked.outcome) {
     case 'POSTED':
-      entry?.noteWritten();
+      entry?.markWritten();
       return id;
     case 'REPLAYED':
-      if (booked.targetId === id) entry?.noteWritten();
+      if (booked.targetId === id) entry?.markWritten();
       return booked.targetId;
     case 'CONFLICT':
       throw idempotencyConflict(request);

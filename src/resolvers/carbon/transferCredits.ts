@@ -73,10 +73,10 @@ export async function transferCredits(
   );
   switch (booked.outcome) {
     case 'POSTED':
-      entry?.noteWritten();
+      entry?.markWritten();
       return { ...sides, id, projectId: booked.projectId, amountTonnes: amount, memo, createdAt: booked.at };
     case 'REPLAYED': {
-      if (booked.targetId === id) entry?.noteWritten();
+      if (booked.targetId === id) entry?.markWritten();
       const first = await findCreditTransfer(deps, booked.targetId);
       if (!first) throw new Error(`credit transfer ${booked.targetId} has vanished`);
       return first;

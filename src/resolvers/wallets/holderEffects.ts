@@ -11,8 +11,8 @@ import { OFF_RAMP_SESSIONS, lockOffRampSession } from '../warehouse/offRamp/offR
 import {
   depositLanded,
   isToBeDeposited,
-  type SettlementEffectsDependencies,
-} from '../warehouse/offRamp/settlementEffects.ts';
+  type OffRampEffectsDependencies,
+} from '../warehouse/offRamp/offRampEffects.ts';
 
 /** For acts without effects on the platform's state. */
 const NO_EFFECTS = {
@@ -45,7 +45,7 @@ export function holderApprovalEffects(): Effects {
   return NO_EFFECTS;
 }
 
-export function holderDepositEffects(deps: SettlementEffectsDependencies): Effects {
+export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId }, { txHash }) {
       await depositLanded(tx, deps, await lockOffRampSession(tx, targetId), txHash);

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
-import { settleOrReview } from '../../../src/ledger/submission/failedSettlement.ts';
+import { settleOrReview } from '../../../src/ledger/submission/settleOrReview.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { resumeSigning, reviewHaltedSigning } from '../../../src/ledger/submission/haltedSigning.ts';
 import { adoptOutcome, giveUpSubmission } from '../../../src/ledger/submission/review.ts';

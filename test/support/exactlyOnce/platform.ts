@@ -99,7 +99,7 @@ export function createPlatform(): SimulatedPlatform {
     const session = found(sessions.get(targetId), targetId);
     if (verdict.kind === 'needsReview') apply(targetId, 'undecidable');
     else if (kind === 'initiateOffRamp') {
-      // As settlementEffects.ts: what was found by a look before needs no second move.
+      // As offRampEffects.ts: what was found by a look before needs no second move.
       if (session.depositedAt !== null) return;
       if (verdict.kind === 'refused') {
         if (session.state === 'DEPOSITING' || session.state === 'NEEDS_REVIEW')

@@ -11,7 +11,7 @@ import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 import {
   closeReview,
   opened,
-  type CashOutChanges,
+  type OffRampSessionChanges,
   type MoveDependencies,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -20,7 +20,7 @@ import { factsOf, matchingTransitions, type OffRampEvent, type Transition } from
 
 export interface EventDetails {
   /** What else is written with the new state; moments are the database's, as SQL. */
-  values?: CashOutChanges;
+  values?: OffRampSessionChanges;
   /** For operators; needed by every move to NEEDS_REVIEW. */
   reason?: string;
   /** Where the session would stand without the review. */
@@ -101,7 +101,7 @@ export async function giveBack(
   tx: Tx,
   deps: MoveDependencies,
   session: OffRampSession,
-  values: CashOutChanges = {},
+  values: OffRampSessionChanges = {},
 ): Promise<void> {
   const { providerStatus } = session;
   const deposited = { ...values, depositedAt: sql`now()` };

@@ -4,7 +4,7 @@
  *   checks ─▶ quote ─▶ session OPENING, its reference and quote stored (one transaction)
  *          ─▶ opened at the provider ─▶ deposited ─▶ the provider pays, or not ─▶ released, or refunded
  *
- * What follows the stored intent is in stepOffRampSession.ts (the provider) and settlementEffects.ts (the network), and
+ * What follows the stored intent is in stepOffRampSession.ts (the provider) and offRampEffects.ts (the network), and
  * goes on whether or not a client waits. Receipts at the farmer's own address: prepareCashOutDeposit.ts.
  */
 import { beginCashOut, type BeginCashOutNeeds, type CashOutInput } from './beginCashOut.ts';

@@ -13,7 +13,7 @@ import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 
 /** Key in the state signal for "an off-ramp session is due". */
-export const OFF_RAMP_SESSIONS = 'cash-outs';
+export const OFF_RAMP_SESSIONS = 'off-ramp sessions';
 
 export interface MoveDependencies {
   network: Pick<LedgerNetwork, 'depositsNeedApproval'>;
@@ -22,7 +22,7 @@ export interface MoveDependencies {
 }
 
 /** New values of a session's columns; moments are the database's, written as SQL. */
-export type CashOutChanges = PgUpdateSetSource<typeof offRampSessions>;
+export type OffRampSessionChanges = PgUpdateSetSource<typeof offRampSessions>;
 
 /** A session that the provider knows. */
 export type OpenedOffRampSession = OffRampSession & { providerSessionId: string };

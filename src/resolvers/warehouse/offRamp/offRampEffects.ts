@@ -25,7 +25,7 @@ import { passTurn } from './custodyDeposits.ts';
 import { findOffRampSession, type OffRampSession } from './findOffRampSession.ts';
 import { releaseRefused } from './pausedReleases.ts';
 
-export interface SettlementEffectsDependencies extends MoveDependencies {
+export interface OffRampEffectsDependencies extends MoveDependencies {
   db: Db;
   network: LedgerNetwork;
   stateSignal: Pick<ChangeSignal, 'notify'>;
@@ -38,7 +38,7 @@ export interface SettlementEffectsDependencies extends MoveDependencies {
 const MAX_APPROVALS = 10;
 
 /** Where a deposit needs one: the settlement contract may take exactly what the deposit will. */
-export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
+export function approvalEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId, submissionId }) {
       const session = opened(await lockOffRampSession(tx, targetId));
@@ -56,7 +56,7 @@ export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
   };
 }
 
-export function depositEffects(deps: SettlementEffectsDependencies): Effects {
+export function depositEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     reasonForReview: (intent) => foreignSettlement(deps, intent),
     async succeeded(tx, { targetId, submissionId }, { txHash }) {
@@ -114,7 +114,7 @@ async function goOn(tx: Tx, deps: MoveDependencies, session: OffRampSession): Pr
 
 async function depositRefused(
   tx: Tx,
-  deps: SettlementEffectsDependencies,
+  deps: OffRampEffectsDependencies,
   { targetId, submissionId }: Intent,
   refusal: Refusal,
 ): Promise<'REFUSED'> {
@@ -128,11 +128,7 @@ async function depositRefused(
   return 'REFUSED';
 }
 
-async function mayApproveAgain(
-  tx: Tx,
-  deps: SettlementEffectsDependencies,
-  targetId: string,
-): Promise<boolean> {
+async function mayApproveAgain(tx: Tx, deps: OffRampEffectsDependencies, targetId: string): Promise<boolean> {
   if (!deps.network.depositsNeedApproval) return false;
   const approvals = and(eq(submissions.targetId, targetId), eq(submissions.kind, 'approve'));
   return (await tx.$count(submissions, approvals)) < MAX_APPROVALS;
@@ -140,7 +136,7 @@ async function mayApproveAgain(
 
 /** For both ways out of custody: to the treasury (SETTLED) and back to the depositor (REFUNDED). */
 export function releaseEffects(
-  deps: SettlementEffectsDependencies,
+  deps: OffRampEffectsDependencies,
   goal: { state: 'SETTLED' | 'REFUNDED' },
 ): Effects {
   const { state } = goal;
@@ -167,7 +163,7 @@ export function releaseEffects(
 }
 
 function reviewEffects(
-  deps: SettlementEffectsDependencies,
+  deps: OffRampEffectsDependencies,
   resumed: 'depositGoesOn' | 'releaseGoesOn',
 ): Pick<Effects, 'needsReview' | 'resumed'> {
   return {
@@ -181,10 +177,7 @@ function reviewEffects(
   };
 }
 
-async function foreignSettlement(
-  deps: SettlementEffectsDependencies,
-  intent: Intent,
-): Promise<string | null> {
+async function foreignSettlement(deps: OffRampEffectsDependencies, intent: Intent): Promise<string | null> {
   const session = await findOffRampSession(deps, intent.targetId);
   return session && settlementMismatch(deps.network, session);
 }

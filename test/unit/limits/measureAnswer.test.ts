@@ -2,7 +2,7 @@
  * An answer is measured before its text is made.
  */
 import { expect, it } from 'vitest';
-import { MAX_WRITTEN_BYTES, measureAnswer } from '../../../src/limits/answerBytes.ts';
+import { MAX_WRITTEN_BYTES, measureAnswer } from '../../../src/limits/measureAnswer.ts';
 
 const record = {
   index: 17,

@@ -1,6 +1,6 @@
 /**
  * How many bytes an answer takes as text, counted before the text is made: what is over the limit takes no memory for
- * it. answerSize.ts estimates the same before anything runs, from what types allow.
+ * it. estimateAnswer.ts estimates the same before anything runs, from what types allow.
  */
 import { requireAtMost } from './tooLarge.ts';
 

@@ -3,7 +3,7 @@
  */
 import { getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { estimateAnswerBytes, LONG_LISTS, requireModestAnswer } from '../../../src/limits/answerSize.ts';
+import { estimateAnswerBytes, LONG_LISTS, requireModestAnswer } from '../../../src/limits/estimateAnswer.ts';
 import { MAX_REGISTRY_RECORDS } from '../../../src/resolvers/carbon/readRegistry.ts';
 import { schema } from '../../../src/schema/index.ts';
 
