@@ -86,7 +86,10 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(name, outcome);
     return [HOOK_PATHS[name], hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
   };
-  const readiness = keepAnswer(READINESS_KEPT_MS, options.clock, options.readiness);
+  const readiness = keepAnswer(
+    { keptMs: READINESS_KEPT_MS, clock: options.clock, keepsFailures: true },
+    options.readiness,
+  );
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
     if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, options);
