@@ -81,7 +81,7 @@ function schema() {
       retire: t.string({
         args: { input: t.arg({ type: input, required: true }) },
         authScopes: (_root, args) => ({ buyer: args.input.buyerId }),
-        recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName'] },
+        recordedInput: { targets: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName'] },
         safeWithoutKey: 'it does nothing',
         resolve: (_root, args) => `${args.input.amountCO2e} tonnes`,
       }),

@@ -38,12 +38,12 @@ export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, cou
         ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
     await tx`UPDATE accounts SET balance = balance - ${count}, version = version + ${count} WHERE id = ${inventory}`;
     await tx`
-      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
       SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
     await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
     await tx`
       INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
-        field, outcome, ended_at, subject_ids)
+        field, outcome, ended_at, target_ids)
       SELECT gen_random_uuid(), ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
         ARRAY[${buyer}, ${tokenAddress}, purchase_id::text] FROM seeded`;
   });

@@ -39,7 +39,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
       FROM receipts WHERE warehouse_id = ${warehouse}`;
     // Outcomes that were read from the network, so without attempts of their own.
     await tx`
-      INSERT INTO submissions (id, kind, subject_type, subject_id, call, state, due_at, result, adopted, created_at, settled_at)
+      INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, result, adopted, created_at, settled_at)
       SELECT gen_random_uuid(), done.call ->> 'kind', 'RECEIPT', r.id, done.call, 'SUCCEEDED', now(), done.result, 'seeded', now(), now()
       FROM receipts r CROSS JOIN LATERAL (VALUES
         (jsonb_build_object('kind', 'deployCommodityReceipt', 'salt', deploy_salt, 'name', token_name, 'symbol', token_symbol,
@@ -48,7 +48,7 @@ export async function seedReceipts(sql: postgres.Sql, count: number, due: number
           'amount', jsonb_build_object('$integer', (quantity_kg * 10::numeric ^ 18)::numeric(38)::text)), '{}'::jsonb)) AS done (call, result)
       WHERE r.warehouse_id = ${warehouse}`;
     await tx`
-      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
       SELECT ${warehouse}, 'createDeposit', asset_id, md5(asset_id) || md5(asset_id), id, now()
       FROM receipts WHERE warehouse_id = ${warehouse}`;
   });

@@ -20,12 +20,12 @@ CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD'
 CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
 CREATE TYPE "public"."submission_signer" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."submission_state" AS ENUM('PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
-CREATE TYPE "public"."submission_subject" AS ENUM('PROJECT', 'RETIREMENT', 'RECEIPT', 'OFF_RAMP_SESSION', 'HOLDER_ACT', 'SETTLEMENT_DEPLOYMENT');--> statement-breakpoint
+CREATE TYPE "public"."submission_target" AS ENUM('PROJECT', 'RETIREMENT', 'RECEIPT', 'OFF_RAMP_SESSION', 'HOLDER_ACT', 'SETTLEMENT_DEPLOYMENT');--> statement-breakpoint
 CREATE TABLE "approval_requests" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"operation" "approval_operation" NOT NULL,
 	"input" jsonb NOT NULL,
-	"subject_id" uuid,
+	"target_id" uuid,
 	"basis" text NOT NULL,
 	"state" "approval_state" DEFAULT 'AWAITING' NOT NULL,
 	"requested_by" text NOT NULL,
@@ -203,7 +203,7 @@ CREATE TABLE "audit_entries" (
 	"field" text NOT NULL,
 	"outcome" text,
 	"ended_at" timestamp with time zone,
-	"subject_ids" text[] NOT NULL,
+	"target_ids" text[] NOT NULL,
 	CONSTRAINT "audit_entries_number" UNIQUE("writer_id","number"),
 	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL))
 );
@@ -349,7 +349,7 @@ CREATE TABLE "idempotency_keys" (
 	"operation" text NOT NULL,
 	"key" text NOT NULL,
 	"input_hash" text NOT NULL,
-	"subject_id" uuid NOT NULL,
+	"target_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "idempotency_keys_caller_id_operation_key_pk" PRIMARY KEY("caller_id","operation","key")
 );
@@ -590,8 +590,8 @@ CREATE TABLE "signing_accounts" (
 CREATE TABLE "submissions" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"kind" text NOT NULL,
-	"subject_type" "submission_subject" NOT NULL,
-	"subject_id" uuid NOT NULL,
+	"target_type" "submission_target" NOT NULL,
+	"target_id" uuid NOT NULL,
 	"call" jsonb NOT NULL,
 	"signer" "submission_signer" DEFAULT 'CUSTODY' NOT NULL,
 	"state" "submission_state" NOT NULL,
@@ -680,7 +680,7 @@ ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREI
 ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
-CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","subject_id") WHERE state = 'AWAITING';--> statement-breakpoint
+CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","target_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
@@ -705,7 +705,7 @@ CREATE INDEX "api_keys_created" ON "api_keys" USING btree ("created_at","id");--
 CREATE INDEX "api_keys_subject" ON "api_keys" USING btree ("subject");--> statement-breakpoint
 CREATE INDEX "audit_entries_started" ON "audit_entries" USING btree ("started_at","id");--> statement-breakpoint
 CREATE INDEX "audit_entries_caller" ON "audit_entries" USING btree ("caller_subject","started_at","id");--> statement-breakpoint
-CREATE INDEX "audit_entries_subjects" ON "audit_entries" USING gin ("subject_ids");--> statement-breakpoint
+CREATE INDEX "audit_entries_targets" ON "audit_entries" USING gin ("target_ids");--> statement-breakpoint
 CREATE INDEX "rate_limits_expire" ON "rate_limits" USING btree ("expire");--> statement-breakpoint
 CREATE INDEX "token_revocations_revoked" ON "token_revocations" USING btree ("revoked_at","id");--> statement-breakpoint
 CREATE INDEX "indexer_events_record" ON "indexer_events" USING btree ("token_address","record_index");--> statement-breakpoint
@@ -747,8 +747,8 @@ CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequenc
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
 CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
-CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("subject_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
-CREATE INDEX "submissions_subject" ON "submissions" USING btree ("subject_id");--> statement-breakpoint
+CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
+CREATE INDEX "submissions_target" ON "submissions" USING btree ("target_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint

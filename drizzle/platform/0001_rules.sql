@@ -95,7 +95,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 --             last four are null without an idempotency key
 --   entries   [{posting, …}]                     rows of the audit log for those postings that are posted
 --
---   POSTED, SHORT (available is what the debited account holds), REPLAYED (subject is of the key's first use),
+--   POSTED, SHORT (available is what the debited account holds), REPLAYED (target_id is of the key's first use),
 --   CONFLICT (the key was used with another input), PRICE_CHANGED (a tonne costs something else than expected), NO_PROJECT
 --   (the token is unknown)
 --
@@ -103,7 +103,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- their last holders committed. Keys are inserted in their order, after the accounts. So batches that share accounts or keys
 -- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
 CREATE FUNCTION post_transfers(batch json, posted_at timestamptz, writer uuid)
-RETURNS TABLE (outcome text, project_id uuid, available bigint, subject_id uuid, unit_price numeric, price_currency text)
+RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, unit_price numeric, price_currency text)
 LANGUAGE plpgsql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
@@ -158,7 +158,7 @@ BEGIN
       LEFT JOIN LATERAL (SELECT p.unit_price, p.price_currency FROM project_prices p
         WHERE p.project_id = s.project ORDER BY p.number DESC LIMIT 1) p ON s.kind = 'inventory';
 
-    SELECT array_agg(k.subject_id ORDER BY place), array_agg(k.input_hash <> s.hash ORDER BY place)
+    SELECT array_agg(k.target_id ORDER BY place), array_agg(k.input_hash <> s.hash ORDER BY place)
       INTO first_uses, is_conflict
       FROM unnest(callers, operations, keys, hashes) WITH ORDINALITY AS s (caller, operation, key, hash, place)
       LEFT JOIN idempotency_keys k ON k.caller_id = s.caller AND k.operation = s.operation AND k.key = s.key;
@@ -210,7 +210,7 @@ BEGIN
       AS t (id, kind, reference, debit, credit, amount, outcome,
         debit_version, debit_balance, credit_version, credit_balance)
     WHERE t.outcome = 'POSTED';
-  INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+  INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
     SELECT k.caller, k.operation, k.key, k.hash, k.reference, posted_at
     FROM unnest(callers, operations, keys, hashes, reference_ids, outcomes) AS k (caller, operation, key, hash, reference, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
@@ -248,8 +248,8 @@ BEGIN
   IF OLD.state IN ('SUCCEEDED', 'REFUSED') THEN
     RAISE EXCEPTION 'submission % is settled', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  IF (NEW.id, NEW.kind, NEW.subject_type, NEW.subject_id, NEW.call, NEW.signer)
-     IS DISTINCT FROM (OLD.id, OLD.kind, OLD.subject_type, OLD.subject_id, OLD.call, OLD.signer) THEN
+  IF (NEW.id, NEW.kind, NEW.target_type, NEW.target_id, NEW.call, NEW.signer)
+     IS DISTINCT FROM (OLD.id, OLD.kind, OLD.target_type, OLD.target_id, OLD.call, OLD.signer) THEN
     RAISE EXCEPTION 'the intent of submission % is fixed', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NEW;
@@ -445,9 +445,9 @@ CREATE FUNCTION check_audit_entry_change() RETURNS trigger LANGUAGE plpgsql AS $
 BEGIN
   IF OLD.outcome IS NOT NULL
     OR NEW.outcome IS NULL
-    OR NOT NEW.subject_ids @> OLD.subject_ids
-    OR to_jsonb(NEW) - '{outcome,ended_at,subject_ids}'::text[]
-      IS DISTINCT FROM to_jsonb(OLD) - '{outcome,ended_at,subject_ids}'::text[]
+    OR NOT NEW.target_ids @> OLD.target_ids
+    OR to_jsonb(NEW) - '{outcome,ended_at,target_ids}'::text[]
+      IS DISTINCT FROM to_jsonb(OLD) - '{outcome,ended_at,target_ids}'::text[]
   THEN
     RAISE EXCEPTION 'audit entry % is append-only', OLD.id USING ERRCODE = 'integrity_constraint_violation';
   END IF;
@@ -477,9 +477,9 @@ BEGIN
   WITH listed AS MATERIALIZED (
     SELECT * FROM ROWS FROM (json_to_recordset(rows) AS (posting int, id uuid, started_at timestamptz, request_id text,
         caller_subject text, caller_roles text[], api_key_id uuid, remote_address text, field text, outcome text,
-        ended_at timestamptz, subject_ids text[])) WITH ORDINALITY
+        ended_at timestamptz, target_ids text[])) WITH ORDINALITY
       AS e (posting, id, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field, outcome,
-        ended_at, subject_ids, place)
+        ended_at, target_ids, place)
     WHERE CASE WHEN outcomes IS NULL THEN NOT EXISTS (SELECT 1 FROM audit_entries a WHERE a.id = e.id)
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
@@ -488,9 +488,9 @@ BEGIN
     RETURNING w.entries
   )
   INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, api_key_id,
-      remote_address, field, outcome, ended_at, subject_ids)
+      remote_address, field, outcome, ended_at, target_ids)
     SELECT l.id, writer, w.entries - c.entries + row_number() OVER (ORDER BY l.place), l.started_at, l.request_id,
-      l.caller_subject, l.caller_roles, l.api_key_id, l.remote_address, l.field, l.outcome, l.ended_at, l.subject_ids
+      l.caller_subject, l.caller_roles, l.api_key_id, l.remote_address, l.field, l.outcome, l.ended_at, l.target_ids
     FROM listed l, counted c, w;
 END $$;
 --> statement-breakpoint
@@ -498,8 +498,8 @@ END $$;
 CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
   UPDATE audit_entries AS entry
-    SET outcome = ended.outcome, ended_at = ended.ended_at, subject_ids = entry.subject_ids || ended.subject_ids
-    FROM json_to_recordset(rows) AS ended (id uuid, outcome text, ended_at timestamptz, subject_ids text[])
+    SET outcome = ended.outcome, ended_at = ended.ended_at, target_ids = entry.target_ids || ended.target_ids
+    FROM json_to_recordset(rows) AS ended (id uuid, outcome text, ended_at timestamptz, target_ids text[])
     WHERE entry.id = ended.id AND entry.outcome IS NULL
 $$;
 --> statement-breakpoint
@@ -629,8 +629,8 @@ CREATE TRIGGER holder_acts_no_delete BEFORE DELETE ON holder_acts FOR EACH ROW E
 CREATE FUNCTION check_depositor() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF EXISTS (SELECT 1 FROM off_ramp_sessions c
-      WHERE c.id = NEW.subject_id AND c.depositor::text <> NEW.signer::text) THEN
-    RAISE EXCEPTION 'the deposit of cash-out % is not to be signed by %', NEW.subject_id, NEW.signer
+      WHERE c.id = NEW.target_id AND c.depositor::text <> NEW.signer::text) THEN
+    RAISE EXCEPTION 'the deposit of cash-out % is not to be signed by %', NEW.target_id, NEW.signer
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NEW;
@@ -658,16 +658,16 @@ CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
 -- At commit, each is booked once: its amount, from the one buyer's account of its project to the other's.
 CREATE FUNCTION check_credit_transfer() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  subject uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'reference_id' ELSE to_jsonb(NEW) ->> 'id' END;
+  reference uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'reference_id' ELSE to_jsonb(NEW) ->> 'id' END;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM credit_transfers c
       JOIN transfers t ON t.reference_id = c.id AND t.kind = 'credit_transfer'
       JOIN accounts debit ON debit.id = t.debit_account_id
       JOIN accounts credit ON credit.id = t.credit_account_id
-      WHERE c.id = subject AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
+      WHERE c.id = reference AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
         AND (debit.kind, debit.owner_id, credit.kind, credit.owner_id)
           = ('buyer', c.from_buyer_id, 'buyer', c.to_buyer_id)) THEN
-    RAISE EXCEPTION 'credit transfer % is not booked as it says', subject USING ERRCODE = 'integrity_constraint_violation';
+    RAISE EXCEPTION 'credit transfer % is not booked as it says', reference USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NULL;
 END $$;

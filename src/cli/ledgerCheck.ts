@@ -12,7 +12,7 @@ import { WrongSettings } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 
 const MARKS = { right: pc.green('✓'), worse: pc.yellow('!'), wrong: pc.red('✗') };
-const SUBJECT_WIDTH = 18;
+const NAME_WIDTH = 18;
 
 const command = new Command('ledger:check')
   .description(
@@ -50,9 +50,9 @@ async function readConfig(): Promise<Config | WrongSettings> {
   }
 }
 
-function print({ verdict, subject, found, remedy }: Check): void {
-  process.stdout.write(`${MARKS[verdict]} ${subject.padEnd(SUBJECT_WIDTH)} ${found}\n`);
-  if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(SUBJECT_WIDTH)} → ${remedy}\n`);
+function print({ verdict, name, found, remedy }: Check): void {
+  process.stdout.write(`${MARKS[verdict]} ${name.padEnd(NAME_WIDTH)} ${found}\n`);
+  if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(NAME_WIDTH)} → ${remedy}\n`);
 }
 
 function verdictOn({ worse, wrong: wrongs }: Record<Check['verdict'], number>): string {

@@ -20,6 +20,6 @@ export function encodeAuditRow(row: AuditRow): object {
     field: row.field,
     outcome: row.outcome,
     ended_at: row.endedAt,
-    subject_ids: row.subjectIds,
+    target_ids: row.targetIds,
   };
 }

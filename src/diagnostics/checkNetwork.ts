@@ -55,7 +55,7 @@ async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
   const family = familyOf(ledger);
   const remedies = { ...SHARED_REMEDIES, ...family.remedies };
   for await (const check of family.check(ledger)) {
-    const hints = [check.remedy, check.verdict === 'right' ? undefined : remedies[check.subject]];
+    const hints = [check.remedy, check.verdict === 'right' ? undefined : remedies[check.name]];
     const remedy = hints.filter((hint) => hint !== undefined).join(' ');
     yield remedy === '' ? check : { ...check, remedy };
   }
@@ -80,7 +80,7 @@ async function checkLatestLedger(ledger: ConfiguredLedger, network: LedgerNetwor
     return worse('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
   }
   if (ageSeconds <= stale.afterSeconds) return right('latest ledger', found);
-  return { verdict: stale.verdict, subject: 'latest ledger', found, remedy: stale.remedy };
+  return { verdict: stale.verdict, name: 'latest ledger', found, remedy: stale.remedy };
 }
 
 async function checkHistory(network: LedgerNetwork): Promise<Check> {

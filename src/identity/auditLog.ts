@@ -29,14 +29,14 @@ interface AuditedField {
   caller: Caller | null;
   remoteAddress: string;
   field: string;
-  subjectIds: readonly string[];
+  targetIds: readonly string[];
 }
 
 interface AuditedOutcome {
   /** OK, DRY_RUN, READ, or the code of the error. */
   outcome: string;
   /** Subjects that the answer adds. */
-  subjectIds: readonly string[];
+  targetIds: readonly string[];
 }
 
 /** An entry on its way into the log. */
@@ -59,7 +59,7 @@ export interface OpenEntry {
 export interface AuditLog {
   open(field: AuditedField): OpenEntry;
   /** A field that the caller has no right to, so that nothing of it ran. */
-  countRefused(field: Omit<AuditedField, 'subjectIds'>, code: string): void;
+  countRefused(field: Omit<AuditedField, 'targetIds'>, code: string): void;
   /** Writes pending rows, for a few seconds at most. */
   stop(): Promise<void>;
 }
@@ -87,7 +87,7 @@ interface EndRow {
   id: string;
   outcome: string;
   endedAt: Date;
-  subjectIds: readonly string[];
+  targetIds: readonly string[];
 }
 
 interface Start {
@@ -110,7 +110,7 @@ export function createAuditLog(deps: {
   const entries: Entries = {
     clock,
     write: (row) => new Promise<void>((written, failed) => starts.add({ row, written, failed })),
-    addOutcome: (id, { outcome, subjectIds }) => ends.add({ id, outcome, endedAt: clock.now(), subjectIds }),
+    addOutcome: (id, { outcome, targetIds }) => ends.add({ id, outcome, endedAt: clock.now(), targetIds }),
   };
   return {
     open: (field) => openEntry(entries, startRow(ids.next(), field, clock.now())),
@@ -130,11 +130,11 @@ interface Entries {
 }
 
 function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): OpenEntry {
-  const withOutcome = ({ outcome, subjectIds }: AuditedOutcome): AuditRow => ({
+  const withOutcome = ({ outcome, targetIds }: AuditedOutcome): AuditRow => ({
     ...start,
     outcome,
     endedAt: clock.now(),
-    subjectIds: [...start.subjectIds, ...subjectIds],
+    targetIds: [...start.targetIds, ...targetIds],
   });
   let given = start;
   let isWritten = false;
@@ -145,7 +145,7 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
         isWritten = true;
       } catch (cause) {
         // If only the answer was lost, the row already has its outcome.
-        addOutcome(start.id, { outcome: 'OVERLOADED', subjectIds: [] });
+        addOutcome(start.id, { outcome: 'OVERLOADED', targetIds: [] });
         throw notWritten(cause);
       }
     },
@@ -214,7 +214,7 @@ function startRow(id: string, field: AuditedField, startedAt: Date): AuditRow {
     apiKeyId: field.caller?.apiKeyId ?? null,
     remoteAddress: field.remoteAddress,
     field: field.field,
-    subjectIds: [...field.subjectIds],
+    targetIds: [...field.targetIds],
   };
 }
 
@@ -227,11 +227,11 @@ async function writeStarts(db: Db, writerId: string, rows: readonly AuditRow[]):
 /** Idempotent: only rows without an outcome are updated. */
 async function writeOutcomes(db: Db, batch: readonly EndRow[]): Promise<void> {
   const listed = JSON.stringify(
-    batch.map(({ id, outcome, endedAt, subjectIds }) => ({
+    batch.map(({ id, outcome, endedAt, targetIds }) => ({
       id,
       outcome,
       ended_at: endedAt,
-      subject_ids: subjectIds,
+      target_ids: targetIds,
     })),
   );
   await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);

@@ -19,7 +19,7 @@ import { finishIfComplete } from './expiryEffects.ts';
 
 export type ExpiryRun = typeof expiryRuns.$inferSelect;
 
-export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'subjects' | 'log'>;
+export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal' | 'log'>;
 
 /** A receipt that is due by the database. */
 interface DueReceipt {
@@ -48,7 +48,7 @@ export async function sweep(
     await examine(deps, run.id, page, answers);
     examined += page.length;
     onProgress(examined);
-    deps.subjects.notify(NEW_SUBMISSION);
+    deps.stateSignal.notify(NEW_SUBMISSION);
   }
   await deps.db.transaction(async (tx) => {
     const sweptAt = deps.clock.now();
@@ -153,7 +153,7 @@ async function decide(
     }
     return adoptExpired(tx, deps, runId, of('EXPIRED'));
   });
-  for (const receiptId of adopted) deps.subjects.notify(receiptId);
+  for (const receiptId of adopted) deps.stateSignal.notify(receiptId);
 }
 
 function verdictOn(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): Verdict {
@@ -174,21 +174,21 @@ async function findUnderWay(
   deps: Needs<'db'>,
   page: readonly DueReceipt[],
 ): Promise<ReadonlyMap<string, UnderWay>> {
-  const { subjectId, kind, state } = submissions;
+  const { targetId, kind, state } = submissions;
   const found = await deps.db
-    .select({ subjectId, state: sql<UnderWay>`${state}` })
+    .select({ targetId, state: sql<UnderWay>`${state}` })
     .from(submissions)
     .where(
       and(
         inArray(
-          subjectId,
+          targetId,
           page.map(({ id }) => id),
         ),
         eq(kind, 'markExpired'),
         inArray(state, ['PENDING', 'NEEDS_REVIEW']),
       ),
     );
-  return new Map(found.map((submission) => [submission.subjectId, submission.state]));
+  return new Map(found.map((submission) => [submission.targetId, submission.state]));
 }
 
 interface Noted {
@@ -204,8 +204,8 @@ async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly 
     due
       .filter(({ receipt }) => taken.has(receipt.id))
       .map(({ receipt }) => ({
-        subjectType: 'RECEIPT',
-        subjectId: receipt.id,
+        targetType: 'RECEIPT',
+        targetId: receipt.id,
         call: { kind: 'markExpired', tokenAddress: receipt.tokenAddress },
       })),
   );

@@ -9,7 +9,7 @@ import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> }): Effects {
-  const tell = ({ intent: { subjectId: receiptId }, landed: { txHash } }: LandedIntent) =>
+  const tell = ({ intent: { targetId: receiptId }, landed: { txHash } }: LandedIntent) =>
     deps.log.info({ receiptId, txHash }, 'receipt marked expired');
   return {
     succeeded: (tx, intent, landed) => expire(tx, [{ intent, landed }]),
@@ -20,12 +20,12 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
       succeeded: expire,
       afterSucceeded: () => all.forEach(tell),
     }),
-    async refused(tx, { subjectId: receiptId }, refusal, at) {
+    async refused(tx, { targetId: receiptId }, refusal, at) {
       // The receipt stays active and due: the next run tries it again.
       await decideItem(tx, receiptId, { state: 'FAILED', reason: refusal.message, decidedAt: at });
       return 'REFUSED';
     },
-    async needsReview(tx, { subjectId: receiptId }, reason) {
+    async needsReview(tx, { targetId: receiptId }, reason) {
       await decideItem(tx, receiptId, {
         state: 'FAILED',
         reason: `waits for an operator: ${reason}`,
@@ -43,8 +43,8 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
   if (first === undefined) return;
   const landed = sql.join(
     all.map(
-      ({ intent: { subjectId }, landed: { txHash, at } }) =>
-        sql`(${subjectId}::uuid, ${txHash}::text, ${at.toISOString()}::timestamptz)`,
+      ({ intent: { targetId }, landed: { txHash, at } }) =>
+        sql`(${targetId}::uuid, ${txHash}::text, ${at.toISOString()}::timestamptz)`,
     ),
     sql`, `,
   );

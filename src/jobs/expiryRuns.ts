@@ -13,7 +13,7 @@ import { sweep, type ExpiryRun, type SweepNeeds } from './expireReceipts.ts';
 
 export type { ExpiryRun } from './expireReceipts.ts';
 
-export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'subjects'>;
+export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'stateSignal'>;
 type ExpiryWorkerNeeds = Needs<keyof SweepNeeds | 'submission'>;
 
 type ExpiryRequest =
@@ -34,7 +34,7 @@ export interface ExpiryFailure {
   reason: string;
 }
 
-/** Key in the subjects' change signal for "an expiry run is due". */
+/** Key in the state signal for "an expiry run is due". */
 const EXPIRY_RUNS = 'expiry-runs';
 /** A network that is down at 02:00 is asked again until it answers. */
 const BACKOFF = { firstMs: 1_000, longestMs: 5 * 60_000 };
@@ -62,7 +62,7 @@ export async function requestRun(
     .onConflictDoNothing()
     .returning();
   if (run && leases) leases.hold(run);
-  else if (run) deps.subjects.notify(EXPIRY_RUNS);
+  else if (run) deps.stateSignal.notify(EXPIRY_RUNS);
   return run ?? null;
 }
 
@@ -76,7 +76,7 @@ export function leaseRuns({ db, log }: Needs<'db' | 'log'>): Leases<ExpiryRun> {
 export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
   return createDueWorker({
     name: 'expiry runs',
-    changeSignal: deps.subjects,
+    changeSignal: deps.stateSignal,
     signalKey: EXPIRY_RUNS,
     // One sweep at a time is fast enough, and leaves the network to requests with waiting clients.
     maxConcurrent: 1,

@@ -135,8 +135,8 @@ export async function readBooks(db: Db, projectId: string): Promise<Books> {
         FROM projects p
         LEFT JOIN ((SELECT * FROM submissions WHERE state = 'PENDING'
             UNION ALL SELECT * FROM submissions WHERE state = 'NEEDS_REVIEW') AS s
-          LEFT JOIN retirements r ON r.id = s.subject_id)
-          ON s.subject_id = p.id OR r.project_id = p.id
+          LEFT JOIN retirements r ON r.id = s.target_id)
+          ON s.target_id = p.id OR r.project_id = p.id
         WHERE p.id = ${projectId} GROUP BY p.id`);
       if (!row) throw new Error(`project ${projectId} has vanished`);
       const { calls, tonnes, minting: isMinting, review } = row;

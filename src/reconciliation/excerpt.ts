@@ -1,6 +1,6 @@
 /**
  * The rows that an incremental reconciliation looks at: those that changed since a position, and all that belongs to the same
- * subjects (a retirement's transfers, submission, attempts, key, record and project, for example).
+ * rows (a retirement's transfers, submission, attempts, key, record and project, for example).
  *
  * A position is a transaction id. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
  * position, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.
@@ -20,9 +20,9 @@ export interface Position {
   transaction: string;
 }
 
-/** Subjects that changed, for what is compared outside of the database. */
-export interface ChangedSubjects {
-  subjects: number;
+/** Rows that changed, for what is compared outside of the database. */
+export interface ChangedRows {
+  rows: number;
   /** With the index of the first of their token's records to be read again; null when none has changed. */
   projects: ReadonlyMap<string, number | null>;
   receiptIds: readonly string[];
@@ -31,7 +31,7 @@ export interface ChangedSubjects {
 }
 
 /** More than these take about as long as everything. */
-const MAX_SUBJECTS = 200_000;
+const MAX_ROWS = 200_000;
 /** The network is asked about the newest of them alone (reconcileAttempts.ts). */
 const MAX_ATTEMPTS = 1_000;
 /** Transaction ids are compared in a circle of 2^32; a position half of it ago would be in the future. */
@@ -74,18 +74,15 @@ export async function collectChanges(tx: Tx, position: Position): Promise<boolea
  * Makes the excerpt of what has changed, and hides the real tables behind it.
  * @returns null when too much has changed: then everything is to be compared
  */
-export async function makeExcerpt(tx: Tx): Promise<ChangedSubjects | null> {
-  await run(tx, [
-    'CREATE TEMPORARY TABLE touched (id uuid NOT NULL) ON COMMIT DROP',
-    ...touch(CHANGED_SUBJECTS),
-  ]);
-  const [count] = await tx.execute<{ subjects: number }>(sql`SELECT count(*)::int AS subjects FROM touched`);
-  const subjects = count?.subjects ?? 0;
-  if (subjects > MAX_SUBJECTS) return null;
+export async function makeExcerpt(tx: Tx): Promise<ChangedRows | null> {
+  await run(tx, ['CREATE TEMPORARY TABLE touched (id uuid NOT NULL) ON COMMIT DROP', ...touch(CHANGED_ROWS)]);
+  const [count] = await tx.execute<{ rows: number }>(sql`SELECT count(*)::int AS rows FROM touched`);
+  const rows = count?.rows ?? 0;
+  if (rows > MAX_ROWS) return null;
   const views = await tx.execute<{ name: string; definition: string }>(sql`
     SELECT name, pg_get_viewdef(name::regclass) AS definition FROM unnest(ARRAY['entries', 'purchases']) AS name`);
   await run(tx, [
-    ...RELATED_SUBJECTS.flatMap(touch),
+    ...RELATED_ROWS.flatMap(touch),
     ...EXCERPTS.flatMap(([table, rows]) => [
       `CREATE TEMPORARY TABLE excerpt_${table} ON COMMIT DROP AS ${rows}`,
       // Queries that group by it name further columns, which depend on it.
@@ -99,7 +96,7 @@ export async function makeExcerpt(tx: Tx): Promise<ChangedSubjects | null> {
     // The real views would go on to show the real tables. They end with the tables that they show.
     ...views.map(({ name, definition }) => `CREATE TEMPORARY VIEW ${name} AS ${definition}`),
   ]);
-  return { subjects, ...changed };
+  return { rows, ...changed };
 }
 
 function touch(queries: readonly string[]): string[] {
@@ -115,7 +112,7 @@ function run(tx: Tx, statements: readonly string[]) {
   return tx.execute(sql.raw(statements.map((statement) => statement.replace(/;\s*$/, '')).join(';\n')));
 }
 
-/** Every table with rows of subjects, and those that count them. */
+/** Every table with such rows, and those that count them. */
 export const CHANGING_TABLES = [
   'accounts',
   'api_keys',
@@ -142,7 +139,7 @@ export const CHANGING_TABLES = [
 ] as const;
 
 /** Of rows that changed, and of calls under way: what they can still change is compared each time. */
-const CHANGED_SUBJECTS: readonly string[] = [
+const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_transfers',
   'SELECT reference_id FROM changed_transfers',
   'SELECT project_id FROM changed_transfers',
@@ -154,10 +151,10 @@ const CHANGED_SUBJECTS: readonly string[] = [
       SELECT reference_id FROM entries WHERE account_id = t.id ORDER BY version DESC LIMIT 1) AS e`,
   'SELECT id FROM changed_retirements',
   'SELECT id FROM changed_credit_transfers',
-  'SELECT subject_id FROM changed_submissions',
-  `SELECT subject_id FROM submissions WHERE state = 'PENDING' UNION ALL SELECT subject_id FROM submissions WHERE state = 'NEEDS_REVIEW'`,
-  `SELECT s.subject_id FROM changed_attempts t JOIN submissions s ON s.id = t.submission_id`,
-  'SELECT subject_id FROM changed_idempotency_keys',
+  'SELECT target_id FROM changed_submissions',
+  `SELECT target_id FROM submissions WHERE state = 'PENDING' UNION ALL SELECT target_id FROM submissions WHERE state = 'NEEDS_REVIEW'`,
+  `SELECT s.target_id FROM changed_attempts t JOIN submissions s ON s.id = t.submission_id`,
+  'SELECT target_id FROM changed_idempotency_keys',
   'SELECT id FROM changed_projects',
   'SELECT project_id FROM changed_project_prices',
   'SELECT id FROM changed_receipts',
@@ -172,8 +169,8 @@ const CHANGED_SUBJECTS: readonly string[] = [
   'SELECT id FROM changed_settlement_deployments',
 ];
 
-/** What the queries look up from those subjects, in the order in which one leads to the next. */
-const RELATED_SUBJECTS: readonly (readonly string[])[] = [
+/** What the queries look up from those rows, in the order in which one leads to the next. */
+const RELATED_ROWS: readonly (readonly string[])[] = [
   [
     `SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`,
     `SELECT id FROM off_ramp_sessions WHERE ${isTouched('receipt_id')}`,
@@ -192,7 +189,7 @@ const RELATED_SUBJECTS: readonly (readonly string[])[] = [
   [`SELECT id FROM project_prices WHERE ${isTouched('project_id')}`],
 ];
 
-const SUBJECT_TABLES = [
+const MAIN_TABLES = [
   'projects',
   'project_prices',
   'retirements',
@@ -204,14 +201,11 @@ const SUBJECT_TABLES = [
   'api_keys',
   'settlement_deployments',
 ];
-const HAVE_IDS: ReadonlySet<string> = new Set([...SUBJECT_TABLES, 'transfers', 'accounts', 'submissions']);
+const HAVE_IDS: ReadonlySet<string> = new Set([...MAIN_TABLES, 'transfers', 'accounts', 'submissions']);
 
 /** Each excerpt's rows, from the real tables and the excerpts before it. */
 const EXCERPTS: readonly [table: string, rows: string][] = [
-  ...SUBJECT_TABLES.map((table): [string, string] => [
-    table,
-    `SELECT * FROM ${table} WHERE ${isTouched('id')}`,
-  ]),
+  ...MAIN_TABLES.map((table): [string, string] => [table, `SELECT * FROM ${table} WHERE ${isTouched('id')}`]),
   [
     'transfers',
     `SELECT * FROM changed_transfers UNION SELECT * FROM transfers WHERE ${isTouched('id')}
@@ -222,7 +216,7 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
     `SELECT * FROM accounts WHERE id IN (SELECT id FROM changed_accounts
         UNION SELECT debit_account_id FROM excerpt_transfers UNION SELECT credit_account_id FROM excerpt_transfers)`,
   ],
-  ['submissions', `SELECT * FROM submissions WHERE ${isTouched('subject_id')}`],
+  ['submissions', `SELECT * FROM submissions WHERE ${isTouched('target_id')}`],
   [
     'attempts',
     `SELECT * FROM changed_attempts UNION
@@ -235,7 +229,7 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
         JOIN (SELECT project_id, record_index FROM excerpt_retirements
           UNION SELECT project_id, record_index FROM excerpt_holder_acts) AS c ON c.project_id = p.id AND c.record_index = r.index`,
   ],
-  ['idempotency_keys', `SELECT * FROM idempotency_keys WHERE ${isTouched('subject_id')}`],
+  ['idempotency_keys', `SELECT * FROM idempotency_keys WHERE ${isTouched('target_id')}`],
 ];
 
 /** Before the excerpt hides the real tables. */

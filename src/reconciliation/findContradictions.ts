@@ -16,7 +16,7 @@ import { RETIREMENT_CONTRADICTIONS } from './contradictions/retirements.ts';
 import { ROW_CONTRADICTIONS } from './contradictions/rows.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
-import { collectChanges, makeExcerpt, type ChangedSubjects, type Position } from './excerpt.ts';
+import { collectChanges, makeExcerpt, type ChangedRows, type Position } from './excerpt.ts';
 import type { Finding } from './verdicts.ts';
 
 /** Further findings of one query say nothing new. */
@@ -51,7 +51,7 @@ export async function findContradictions(
 
 export interface ChangedContradictions {
   findings: Finding[];
-  changed: ChangedSubjects;
+  changed: ChangedRows;
 }
 
 /**

@@ -8,7 +8,7 @@ import { projects } from '../db/tables/index.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { RampProvider } from '../ramp/port.ts';
 import { pagesById, type PageById } from './pagesById.ts';
-import type { ChangedSubjects, Position } from './excerpt.ts';
+import type { ChangedRows, Position } from './excerpt.ts';
 import { findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
@@ -68,7 +68,7 @@ export async function reconcileAll(
 
 /**
  * Compares what has changed since a position, and what belongs to it: all rows of the database that other rows contradict now, and of
- * network and provider the subjects of those rows. What has not changed is not looked at again.
+ * network and provider what those rows are about. What has not changed is not looked at again.
  * @returns null when the position does not tell what has changed: then everything is to be compared. @throws NetworkUnavailable
  */
 export async function reconcileChanged(
@@ -93,7 +93,7 @@ async function compareLogs(deps: ReconcileAllDependencies, position: Position | 
 /** With network and provider; of an incremental run, what has changed alone. */
 async function compareOutside(
   deps: ReconcileAllDependencies,
-  changed: Partial<ChangedSubjects>,
+  changed: Partial<ChangedRows>,
   onProgress: (done: number) => void = () => {},
 ) {
   const ofNetwork = nothingCompared();
@@ -113,7 +113,7 @@ async function compareOutside(
 
 async function reconcileProjects(
   deps: ReconcileAllDependencies,
-  changed: ChangedSubjects['projects'] | undefined,
+  changed: ChangedRows['projects'] | undefined,
   sum: Comparison,
   onProgress: (done: number) => void,
 ): Promise<Pick<ReconciliationReport, 'projects' | 'unsettledProjects'>> {
@@ -140,7 +140,7 @@ async function reconcileProjects(
   return counts;
 }
 
-/** Without an answer the subject is not proved; the rest is compared all the same. */
+/** Without an answer it is not proved; the rest is compared all the same. */
 async function orNotAnswered(
   invariants: readonly Invariant[],
   what: string,

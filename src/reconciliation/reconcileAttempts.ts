@@ -28,7 +28,7 @@ export async function reconcileAttempts({
     .select({ attempt: attempts, result: submissions.result, ledger: retirements.ledger })
     .from(attempts)
     .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .leftJoin(retirements, eq(retirements.id, submissions.subjectId))
+    .leftJoin(retirements, eq(retirements.id, submissions.targetId))
     .where(
       and(eq(attempts.state, 'LANDED'), submissionIds && inArray(attempts.submissionId, [...submissionIds])),
     )

@@ -20,7 +20,7 @@ const MAX_CONCURRENT_READS = 8;
 const MAX_READS = 3;
 
 const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
-  WHERE s.subject_id = ${offRampSessions.id} AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
+  WHERE s.target_id = ${offRampSessions.id} AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
 
 const ROW = {
   id: offRampSessions.id,

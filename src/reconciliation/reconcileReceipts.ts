@@ -146,7 +146,7 @@ async function readDeposits({ db, isStill }: Dependencies, receiptId: string): P
       coalesce(bool_or(c.state = 'NEEDS_REVIEW'), false) AS reviewed
     FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
         depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
-        EXISTS (SELECT 1 FROM submissions s WHERE s.subject_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
+        EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
       FROM off_ramp_sessions WHERE receipt_id = ${receiptId}) AS c`);
   if (!row) throw new Error('a sum without groups has no row');
   const { open, coming, leaving, reviewed: isReviewed } = row;

@@ -126,7 +126,7 @@ export async function buildApp(options: AppOptions): Promise<App> {
     async stop() {
       // Followers first: their streams would otherwise keep the server from closing.
       dependencies.follower.close();
-      dependencies.subjectFollower.close();
+      dependencies.changeFollower.close();
       await server.close(STOP_GRACE_MS);
       const stopWork = async () => {
         await access.stop();

@@ -35,7 +35,7 @@ import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSess
 import { createOverdueWatch } from '../resolvers/operations/overdueWork.ts';
 import { createStrandedWatch } from '../resolvers/operations/strandedSessions.ts';
 import { createPayoutAccounts } from '../resolvers/warehouse/offRamp/payoutAccount.ts';
-import { createSubjectFollower } from '../resolvers/core/subjectFollower.ts';
+import { createChangeFollower } from '../resolvers/core/changeFollower.ts';
 import { createTransparencyLogs, originOfUrl, type TransparencyLogs } from '../transparency/logs.ts';
 import { createSealer, deriveKey, type SealingSecrets } from '../lib/sealer.ts';
 import { createEffects } from './effects.ts';
@@ -112,7 +112,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     submissionWorker,
     async start() {
       await dependencies.follower.start();
-      dependencies.subjectFollower.start();
+      dependencies.changeFollower.start();
       dependencies.healer.start();
       submissionWorker.start();
       sessionPoller.start();
@@ -126,7 +126,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     },
     async stop() {
       dependencies.follower.close();
-      dependencies.subjectFollower.close();
+      dependencies.changeFollower.close();
       nightlyExpiry.stop();
       await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
@@ -135,7 +135,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
       await dependencies.healer.stop();
       await dependencies.feed.feedSignal.close();
-      await dependencies.subjects.close();
+      await dependencies.stateSignal.close();
       dependencies.tokenRevocations.stop();
       await dependencies.credentialSignal.close();
     },
@@ -157,7 +157,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, options.random);
-  const { subjects, feedSignal, credentialSignal } = await openSignals(handle, log);
+  const { stateSignal, feedSignal, credentialSignal } = await openSignals(handle, log);
   const tokenRevocations = await openTokenRevocations({
     db,
     credentialSignal,
@@ -178,9 +178,9 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const submission: SubmissionDependencies = {
     db,
     network,
-    effects: createEffects({ db, network, treasuryAddress, clock, ids, subjects, feed, healer, log }),
+    effects: createEffects({ db, network, treasuryAddress, clock, ids, stateSignal, feed, healer, log }),
     reconcile: () => findOwnContradictions({ db, network, treasuryAddress, feed }),
-    subjects,
+    stateSignal,
     clock,
     ids,
     random: () => Math.random(),
@@ -196,13 +196,13 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     treasuryAddress,
     logs: openLogs(options),
     submission,
-    subjects,
+    stateSignal,
     credentialSignal,
     tokenRevocations,
     feed,
     healer,
     follower: createFeedFollower({ db, publicReads, feedSignal, log }),
-    subjectFollower: createSubjectFollower({ db, subjects, log }),
+    changeFollower: createChangeFollower({ db, stateSignal, log }),
     indexer: openIndexer(options),
     retirementsHookUrl: hookUrlOf(options.publicUrl, 'retirements'),
     ramp: ramp.provider,
@@ -226,12 +226,12 @@ function openIndexer({ indexerUrl: url, indexerToken: token }: ComposeOptions) {
 
 async function openSignals(handle: DatabaseHandle, log: Logger) {
   const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
-  const [subjects, feedSignal, credentialSignal] = await Promise.all([
-    openChangeSignal(handle, 'subjects', { onError }),
+  const [stateSignal, feedSignal, credentialSignal] = await Promise.all([
+    openChangeSignal(handle, 'states', { onError }),
     openChangeSignal(handle, 'feed', { onError }),
     openChangeSignal(handle, 'credentials', { onError }),
   ]);
-  return { subjects, feedSignal, credentialSignal };
+  return { stateSignal, feedSignal, credentialSignal };
 }
 
 /** What keeps halted signing halted: contradictions that are the platform's own, and questions without an answer. */

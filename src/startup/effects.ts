@@ -1,5 +1,5 @@
 /**
- * What each kind of submission does when the network's final word settles it, by signer, subject and call.
+ * What each kind of submission does when the network's final word settles it, by signer, target and call.
  */
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
@@ -27,7 +27,7 @@ import { receiptToken } from '../resolvers/warehouse/receiptToken.ts';
 type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
   treasuryAddress: string;
   ids: IdSource;
-  subjects: ChangeSignal;
+  stateSignal: ChangeSignal;
   feed: FeedDependencies;
   healer: Healer;
   log: Logger;
@@ -39,7 +39,7 @@ export function createEffects({
   treasuryAddress,
   clock,
   ids,
-  subjects,
+  stateSignal,
   feed,
   healer,
   log,
@@ -48,7 +48,7 @@ export function createEffects({
   const ofTokens = { network, clock, ids };
   const projects = projectToken({ network, treasuryAddress, ids });
   const receipts = receiptToken({ network });
-  const ofOffRampSession = { db, network, clock, ids, subjects };
+  const ofOffRampSession = { db, network, clock, ids, stateSignal };
   return {
     CUSTODY: {
       PROJECT: {

@@ -44,7 +44,7 @@ export const RECORD_LEAF = `('{"amount":' || ${digits('r.amount')} || ',' || ${b
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
 /** What the transfer t was asked for: the facts of the project x that was issued, of the retirement r or of the credit transfer g. */
-const SUBJECT_OF_TRANSFER = `CASE t.kind
+const REFERENCE_OF_TRANSFER = `CASE t.kind
   WHEN 'issue' THEN ${jsonOf({
     assetId: text('x.asset_id'),
     assetKey: text('x.asset_key'),
@@ -73,7 +73,7 @@ const SUBJECT_OF_TRANSFER = `CASE t.kind
   ELSE 'null' END`;
 
 /**
- * The transfer t, with the owners of its accounts d and c, and its subject. Its random id keeps others from guessing what is behind a
+ * The transfer t, with the owners of its accounts d and c, and what it was asked for. Its random id keeps others from guessing what is behind a
  * hash.
  */
 export const TRANSFER_LEAF = jsonOf({
@@ -93,10 +93,10 @@ export const TRANSFER_LEAF = jsonOf({
   unitPrice: digits('t.unit_price'),
   priceCurrency: text('t.price_currency'),
   createdAt: micros('t.created_at'),
-  subject: SUBJECT_OF_TRANSFER,
+  reference: REFERENCE_OF_TRANSFER,
 });
 
-/** Left joins: a transfer of an account or for a subject that is missing has a leaf, which is another one. */
+/** Left joins: a transfer of an account or for something that is missing has a leaf, which is another one. */
 export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
   LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.reference_id
   LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.reference_id
@@ -123,7 +123,7 @@ export const ENDED_ENTRY_LEAF = jsonOf({
   ...BEGUN_ENTRY,
   outcome: text('e.outcome'),
   endedAt: micros('e.ended_at'),
-  subjectIds: texts('e.subject_ids'),
+  targetIds: texts('e.target_ids'),
 });
 
 /** SQL of a leaf's hash. @param data an expression of text */

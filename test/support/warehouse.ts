@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import type { Platform } from '../../src/startup/compose.ts';
 import { offRampSessions } from '../../src/db/tables/index.ts';
-import { awaitSubject } from '../../src/resolvers/core/awaitSubject.ts';
+import { awaitState } from '../../src/resolvers/core/awaitState.ts';
 import type { CashOutInput } from '../../src/resolvers/warehouse/offRamp/beginCashOut.ts';
 import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { createDeposit, type CreateDepositInput } from '../../src/resolvers/warehouse/createDeposit.ts';
@@ -100,7 +100,7 @@ export async function reaches(
   ...states: OffRampState[]
 ): Promise<OffRampSession> {
   const { dependencies } = platform;
-  const session = await awaitSubject(
+  const session = await awaitState(
     dependencies,
     offRampSessionId,
     () => findOffRampSession(dependencies, offRampSessionId),

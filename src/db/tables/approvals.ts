@@ -28,7 +28,7 @@ export const approvalRequests = pgTable(
     /** The operation's whole input, encoded by exactJson. */
     input: jsonb('input').notNull(),
     /** The project, receipt, submission or off-ramp session that it is about; null for the halt of signing. */
-    subjectId: uuid('subject_id'),
+    targetId: uuid('target_id'),
     /** What a decision is about, as it stood when it was asked for: a later review is not decided by it. */
     basis: text('basis').notNull(),
     state: approvalState('state').notNull().default('AWAITING'),
@@ -43,7 +43,7 @@ export const approvalRequests = pgTable(
   (t) => [
     index('approval_requests_requested').on(t.requestedAt, t.id),
     index('approval_requests_awaiting')
-      .on(t.operation, t.subjectId)
+      .on(t.operation, t.targetId)
       .where(sql`state = 'AWAITING'`),
     check('approval_requests_expiry', sql`expires_at > requested_at`),
     check(

@@ -129,13 +129,13 @@ export const auditEntries = pgTable(
     outcome: text('outcome'),
     endedAt: moment('ended_at'),
     /** Ids and addresses that the input or the answer names. */
-    subjectIds: text('subject_ids').array().notNull(),
+    targetIds: text('target_ids').array().notNull(),
   },
   (t) => [
     unique('audit_entries_number').on(t.writerId, t.number),
     index('audit_entries_started').on(t.startedAt, t.id),
     index('audit_entries_caller').on(t.callerSubject, t.startedAt, t.id),
-    index('audit_entries_subjects').using('gin', t.subjectIds),
+    index('audit_entries_targets').using('gin', t.targetIds),
     check('audit_entries_outcome', sql`(outcome IS NULL) = (ended_at IS NULL)`),
   ],
 );

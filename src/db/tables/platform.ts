@@ -41,7 +41,7 @@ export const idempotencyKeys = pgTable(
     /** SHA-256 of the canonical input: reusing the key with another input is an error. */
     inputHash: text('input_hash').notNull(),
     /** The project, purchase or retirement that the first use created. */
-    subjectId: uuid('subject_id').notNull(),
+    targetId: uuid('target_id').notNull(),
     createdAt: moment('created_at').notNull(),
   },
   (t) => [primaryKey({ columns: [t.callerId, t.operation, t.key] })],

@@ -46,8 +46,8 @@ export const reviewCause = pgEnum('review_cause', [
  */
 export const submissionSigner = pgEnum('submission_signer', ['CUSTODY', 'HOLDER']);
 
-/** The tables that a submission's subject can be in. */
-export const submissionSubject = pgEnum('submission_subject', [
+/** The tables that a submission's target can be in. */
+export const submissionTarget = pgEnum('submission_target', [
   'PROJECT',
   'RETIREMENT',
   'RECEIPT',
@@ -63,8 +63,8 @@ export const submissions = pgTable(
     /** The kind of network call. */
     kind: text('kind').notNull(),
     /** What the call is for. With kind and signer it says what the network's word means (effects.ts). */
-    subjectType: submissionSubject('subject_type').notNull(),
-    subjectId: uuid('subject_id').notNull(),
+    targetType: submissionTarget('target_type').notNull(),
+    targetId: uuid('target_id').notNull(),
     /** The call, encoded by callCodec. */
     call: jsonb('call').notNull(),
     signer: submissionSigner('signer').notNull().default('CUSTODY'),
@@ -93,12 +93,12 @@ export const submissions = pgTable(
     settledAt: moment('settled_at'),
   },
   (t) => [
-    // One per kind and subject. Exceptions: a refused call may be asked again, and so may an approval, which sets the
+    // One per kind and target. Exceptions: a refused call may be asked again, and so may an approval, which sets the
     // total allowance and so has no further effect when repeated.
     uniqueIndex('submissions_intent')
-      .on(t.subjectId, t.kind)
+      .on(t.targetId, t.kind)
       .where(sql`state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED')`),
-    index('submissions_subject').on(t.subjectId),
+    index('submissions_target').on(t.targetId),
     index('submissions_due')
       .on(t.dueAt)
       .where(sql`state = 'PENDING'`),

@@ -13,8 +13,8 @@ import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
 /** Ids and addresses; nothing that could hide or imitate something where the trail is read. */
-const SUBJECT = /^[\x21-\x7e]{1,128}$/;
-const MAX_SUBJECTS = 16;
+const TARGET = /^[\x21-\x7e]{1,128}$/;
+const MAX_TARGETS = 16;
 
 type Resolver = GraphQLFieldResolver<unknown, Context<unknown>, Record<string, unknown>>;
 
@@ -25,17 +25,17 @@ export function auditMutations(schema: GraphQLSchema): void {
   if (audited.has(schema)) return;
   audited.add(schema);
   for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
-    const { subjects = [] } = recordedInputOf(field);
+    const { targets = [] } = recordedInputOf(field);
     const resolve = (field.resolve ?? defaultFieldResolver) as Resolver;
-    field.resolve = withEntry(resolve, new Set(subjects));
+    field.resolve = withEntry(resolve, new Set(targets));
   }
 }
 
-function withEntry(resolve: Resolver, subjectNames: ReadonlySet<string>): Resolver {
+function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolver {
   return async (parent, args, context, info) => {
     const { requestId, caller, remoteAddress } = context;
     const about = { requestId, caller, remoteAddress, field: info.fieldName };
-    const entry = context.audit.open({ ...about, subjectIds: subjectsOfInput(args, subjectNames) });
+    const entry = context.audit.open({ ...about, targetIds: targetsOfInput(args, targetNames) });
     const audited = { entry, isAdmitted: false };
     context.audited = audited;
     let result: unknown;
@@ -46,12 +46,12 @@ function withEntry(resolve: Resolver, subjectNames: ReadonlySet<string>): Resolv
         context.audit.countRefused(about, codeOf(error));
         throw error;
       }
-      const isKept = await entry.end({ outcome: codeOf(error), subjectIds: [] });
+      const isKept = await entry.end({ outcome: codeOf(error), targetIds: [] });
       throw isKept || mayHaveChanged(error) ? error : notWritten(error);
     }
     // Without an effect of its own it repeated an earlier answer, and can do so again.
     const outcome = isDryRun(args) ? 'DRY_RUN' : 'OK';
-    if (!(await entry.end({ outcome, subjectIds: subjectsOfAnswer(result) }))) throw notWritten();
+    if (!(await entry.end({ outcome, targetIds: targetsOfAnswer(result) }))) throw notWritten();
     return result;
   };
 }
@@ -77,30 +77,30 @@ function isDryRun(args: Record<string, unknown>): boolean {
 }
 
 /** Ids as the audit log and the tables use them. */
-function subjectsOfInput(args: Record<string, unknown>, subjectNames: ReadonlySet<string>): string[] {
+function targetsOfInput(args: Record<string, unknown>, targetNames: ReadonlySet<string>): string[] {
   const input = inputOf(args);
   const found: string[] = [];
-  for (const name of subjectNames) {
+  for (const name of targetNames) {
     const value = input[name] ?? args[name];
     if (typeof value === 'string') found.push(localId(value));
   }
-  return subjects(found);
+  return safeTargets(found);
 }
 
 /** The answer itself, or the objects in it. */
-function subjectsOfAnswer(answer: unknown): string[] {
+function targetsOfAnswer(answer: unknown): string[] {
   if (typeof answer !== 'object' || answer === null) return [];
   const found: string[] = [];
   for (const part of [answer, ...(Object.values(answer) as unknown[])]) {
     const id: unknown = typeof part === 'object' && part !== null ? Reflect.get(part, 'id') : undefined;
     if (typeof id === 'string') found.push(id);
   }
-  return subjects(found);
+  return safeTargets(found);
 }
 
-function subjects(found: readonly string[]): string[] {
-  const safe = found.filter((id) => SUBJECT.test(id));
-  return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_SUBJECTS);
+function safeTargets(found: readonly string[]): string[] {
+  const safe = found.filter((id) => TARGET.test(id));
+  return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_TARGETS);
 }
 
 /** Global ids as the UUIDs that the audit log and the tables use. */

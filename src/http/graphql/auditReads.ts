@@ -1,6 +1,6 @@
 /**
  * What operators read of others is written to the audit log before it is answered: one entry for each field of the query,
- * with all whose data it showed, and one for each subscription to a subject.
+ * with all whose data it showed, and one for each subscription to an object.
  *
  *   a field of Query begins ─▶ objects of others are met below it ─▶ entries are written ─▶ the answer is sent
  *                                                                         └─can't be: OVERLOADED, without the data
@@ -19,13 +19,13 @@ import { ownersOf } from '../../schema/core/ownedBy.ts';
 /** The outcome of an entry about what was read. */
 const READ = 'READ';
 /** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
-const MAX_SUBJECTS = 256;
+const MAX_TARGETS = 256;
 /** Arguments, and members of filters, that say whose data is asked for: even a number of them is told then. */
 const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerIds', 'lenderIds', 'warehouseIds']);
 /** And those that say which object. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
 /** As in the entries of mutations: nothing that could imitate something where the trail is read. */
-const SUBJECT = /^[\x21-\x7e]{1,128}$/;
+const TARGET = /^[\x21-\x7e]{1,128}$/;
 
 type Path = { readonly prev: Path | undefined; readonly key: string | number };
 type ReadContext = Pick<Context<unknown>, 'audit' | 'caller' | 'requestId' | 'remoteAddress'>;
@@ -116,7 +116,7 @@ function meetBefore(
   };
 }
 
-/** What it shows later is of the same subject. */
+/** What it shows later is of the same object. */
 function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
   const { subscribe } = field;
   if (subscribe === undefined) return;
@@ -130,11 +130,11 @@ function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
 }
 
 function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): OpenEntry {
-  return audit.open({ requestId, caller, remoteAddress, field, subjectIds: [] });
+  return audit.open({ requestId, caller, remoteAddress, field, targetIds: [] });
 }
 
-function endRead(entry: OpenEntry, subjectIds: readonly string[]): Promise<boolean> {
-  return entry.end({ outcome: READ, subjectIds });
+function endRead(entry: OpenEntry, targetIds: readonly string[]): Promise<boolean> {
+  return entry.end({ outcome: READ, targetIds });
 }
 
 function isOf(caller: Caller | null, owner: string): boolean {
@@ -165,10 +165,10 @@ function namedBy(args: Readonly<Record<string, unknown>>, names: ReadonlySet<str
     .map((value) => (typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value))
     .filter((value) => typeof value === 'string')
     .map((value) => readGlobalId(value)?.id ?? value)
-    .filter((value) => SUBJECT.test(value));
+    .filter((value) => TARGET.test(value));
 }
 
-function chunksOf(subjects: readonly string[]): string[][] {
-  const count = Math.ceil(subjects.length / MAX_SUBJECTS);
-  return Array.from({ length: count }, (_, at) => subjects.slice(at * MAX_SUBJECTS, (at + 1) * MAX_SUBJECTS));
+function chunksOf(targets: readonly string[]): string[][] {
+  const count = Math.ceil(targets.length / MAX_TARGETS);
+  return Array.from({ length: count }, (_, at) => targets.slice(at * MAX_TARGETS, (at + 1) * MAX_TARGETS));
 }

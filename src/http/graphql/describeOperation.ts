@@ -58,8 +58,8 @@ export function shownNames(
   const [first = [], ...others] = rootFields.flatMap((name) => {
     const field = mutations[name];
     if (field === undefined) return [];
-    const { subjects = [], shown = [] } = recordedInputOf(field);
-    return [[...subjects, ...shown]];
+    const { targets = [], shown = [] } = recordedInputOf(field);
+    return [[...targets, ...shown]];
   });
   return new Set(first.filter((name) => others.every((names) => names.includes(name))));
 }

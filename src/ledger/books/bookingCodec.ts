@@ -27,7 +27,7 @@ export type BookingRow = {
   outcome: 'POSTED' | 'SHORT' | 'PRICE_CHANGED' | 'REPLAYED' | 'CONFLICT' | 'NO_PROJECT';
   project_id: string | null;
   available: string | null;
-  subject_id: string;
+  target_id: string;
   /** Of a purchase: what a tonne costs now. */
   unit_price: string | null;
   price_currency: string | null;

@@ -33,10 +33,10 @@ interface PriceOfTonne {
 type BookingOutcome =
   | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
   /**
-   * The key was used before with the same input, for this subject: the booking's own when it was posted by a commit whose
+   * The key was used before with the same input, for this target: the booking's own when it was posted by a commit whose
    * answer was lost, with its entry of the audit log.
    */
-  | { outcome: 'REPLAYED'; subjectId: string }
+  | { outcome: 'REPLAYED'; targetId: string }
   /** The key was used before with another input. */
   | { outcome: 'CONFLICT' }
   /** The debited account holds only `available` tonnes. */
@@ -136,7 +136,7 @@ function outcomeOf({ posting }: Booking, row: BookingRow | undefined, at: Date):
     case 'POSTED':
       return { outcome: 'POSTED', projectId: row.project_id ?? '', at, ...price };
     case 'REPLAYED':
-      return { outcome: 'REPLAYED', subjectId: row.subject_id };
+      return { outcome: 'REPLAYED', targetId: row.target_id };
     case 'SHORT':
       return { outcome: 'SHORT', available: BigInt(row.available ?? 0) };
     case 'PRICE_CHANGED':

@@ -8,31 +8,31 @@ export interface Check {
   /** `wrong`: the server can't work. `worse`: it works with limitations. */
   verdict: 'right' | 'worse' | 'wrong';
   /** What was checked, in a word or two. */
-  subject: string;
+  name: string;
   /** The result, with values and without secrets. */
   found: string;
   /** What to do, unless it is right. */
   remedy?: string;
 }
 
-export function right(subject: string, found: string): Check {
-  return { verdict: 'right', subject, found };
+export function right(name: string, found: string): Check {
+  return { verdict: 'right', name, found };
 }
 
-export function worse(subject: string, found: string, remedy: string): Check {
-  return { verdict: 'worse', subject, found, remedy };
+export function worse(name: string, found: string, remedy: string): Check {
+  return { verdict: 'worse', name, found, remedy };
 }
 
 /** `found` says what to do, unless `remedy` does. */
-export function wrong(subject: string, found: string, remedy?: string): Check {
-  return { verdict: 'wrong', subject, found, ...(remedy === undefined ? {} : { remedy }) };
+export function wrong(name: string, found: string, remedy?: string): Check {
+  return { verdict: 'wrong', name, found, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** Runs one check; a check that fails to run is wrong too. */
-export async function lookAt(subject: string, look: () => Promise<Check>): Promise<Check> {
+export async function lookAt(name: string, look: () => Promise<Check>): Promise<Check> {
   try {
     return await look();
   } catch (error) {
-    return wrong(subject, messageOf(error));
+    return wrong(name, messageOf(error));
   }
 }

@@ -100,7 +100,7 @@ export interface NetworkFamily<
   create(ledger: Ledger, deps: NetworkDeps): Promise<CreatedNetwork>;
   /** What `ledger:check` looks at beyond what the port can tell. */
   check(ledger: Ledger): AsyncGenerator<Check>;
-  /** What to do about what `check` finds, by its subject, where that depends on the family's settings. */
+  /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
   remedies: Readonly<Record<string, string>>;
   /** What it means that the latest final ledger is older; null on a network whose time is its own. */
   stale: { afterSeconds: number; verdict: 'worse' | 'wrong'; remedy: string } | null;

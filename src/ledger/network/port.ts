@@ -22,7 +22,7 @@
  * Where each account's transactions are numbered, the caller assigns the numbers:
  * each slot belongs to one call at a time, and is free again only when that call is proved dead.
  *
- * This file is the port's door: what the port speaks of lies in port/, by subject, and is imported from here.
+ * This file is the port's door: its types lie in port/, by topic, and is imported from here.
  */
 import type { HolderCall, NetworkCall } from './port/calls.ts';
 import type { Continuity, NetworkStatus } from './port/history.ts';

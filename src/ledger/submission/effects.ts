@@ -5,18 +5,18 @@
  * and run in the transaction that settles it.
  */
 import type { Tx } from '../../db/connection.ts';
-import type { submissionSigner, submissionSubject } from '../../db/tables/index.ts';
+import type { submissionSigner, submissionTarget } from '../../db/tables/index.ts';
 import type { CallResult, NetworkCall, NetworkCallKind, Refusal } from '../network/port.ts';
 
-export type SubjectType = (typeof submissionSubject.enumValues)[number];
+export type TargetType = (typeof submissionTarget.enumValues)[number];
 export type Signer = (typeof submissionSigner.enumValues)[number];
 
 /** A submission as its effects see it. */
 export interface Intent {
   submissionId: string;
   /** What the call is for. */
-  subjectType: SubjectType;
-  subjectId: string;
+  targetType: TargetType;
+  targetId: string;
   /** Whose key signs it. */
   signer: Signer;
   call: NetworkCall;
@@ -89,17 +89,17 @@ export interface Effects {
  * platform's, and a project's mint is not a receipt's. What no use case enqueues is left out.
  */
 export type EffectsTable = {
-  readonly [S in Signer]: { readonly [T in SubjectType]?: { readonly [K in NetworkCallKind]?: Effects } };
+  readonly [S in Signer]: { readonly [T in TargetType]?: { readonly [K in NetworkCallKind]?: Effects } };
 };
 
 /** @throws Error when no use case enqueues such a submission: enqueuing one is a defect. */
 export function effectsFor(
   deps: { effects: EffectsTable },
-  { signer, subjectType, call: { kind } }: Pick<Intent, 'signer' | 'subjectType' | 'call'>,
+  { signer, targetType, call: { kind } }: Pick<Intent, 'signer' | 'targetType' | 'call'>,
 ): Effects {
-  const effects = deps.effects[signer][subjectType]?.[kind];
+  const effects = deps.effects[signer][targetType]?.[kind];
   if (!effects) {
-    throw new Error(`no use case handles ${kind} of a ${subjectType}, signed by ${signer}`);
+    throw new Error(`no use case handles ${kind} of a ${targetType}, signed by ${signer}`);
   }
   return effects;
 }

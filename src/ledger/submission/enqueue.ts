@@ -7,17 +7,17 @@ import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
-import type { Signer, SubjectType } from './effects.ts';
+import type { Signer, TargetType } from './effects.ts';
 
 interface NewIntent {
-  subjectType: SubjectType;
-  subjectId: string;
+  targetType: TargetType;
+  targetId: string;
   call: NetworkCall;
   signer?: Signer;
 }
 
 /**
- * A subject has at most one submission of each kind beside refused ones; a second one violates a unique key, so a
+ * A target has at most one submission of each kind beside refused ones; a second one violates a unique key, so a
  * saga's step that runs twice can't send twice.
  * @returns the submission's id
  */
@@ -39,11 +39,11 @@ export async function enqueueSubmissions(
 ): Promise<string[]> {
   if (intents.length === 0) return [];
   const createdAt = deps.clock.now();
-  const rows = intents.map(({ call, subjectType, subjectId, signer = 'CUSTODY' }) => ({
+  const rows = intents.map(({ call, targetType, targetId, signer = 'CUSTODY' }) => ({
     id: deps.ids.next(),
     kind: call.kind,
-    subjectType,
-    subjectId,
+    targetType,
+    targetId,
     call: encodeCall(call),
     signer,
     state: 'PENDING' as const,

@@ -155,7 +155,7 @@ async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
     .set({ reviewDueAt: null })
     .where(and(isNull(signingAccounts.haltedBecause), isNotNull(signingAccounts.reviewDueAt)));
   deps.log.warn({ resumed }, 'what waited for the end of the halt goes on');
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
 async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number> {
@@ -187,7 +187,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   await deps.network.acceptHistory();
   await endHalt(deps.db, expected, { isProved: false, confirm });
   deps.log.warn({ because }, 'signing goes on by the word of an operator');
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
   return because;
 }
 

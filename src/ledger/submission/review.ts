@@ -32,12 +32,12 @@ export async function resumeSubmission(
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   if (open.length === 0 && submission.signer === 'CUSTODY') await requireSignable(deps, submission);
-  const subjectId = await deps.db.transaction(async (tx) => {
+  const targetId = await deps.db.transaction(async (tx) => {
     await confirm?.(tx);
     return resumeWithin(tx, deps, submissionId);
   });
-  deps.subjects.notify(subjectId);
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(targetId);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
 async function requireSignable(deps: SubmissionDependencies, submission: Submission): Promise<void> {
@@ -51,7 +51,7 @@ async function requireSignable(deps: SubmissionDependencies, submission: Submiss
 
 /**
  * Resumes within the caller's transaction; the caller notifies. The next step asks the network before it signs.
- * @returns the submission's subject
+ * @returns the submission's target
  * @throws DomainError NOT_FOUND, CONFLICT when it is not under review
  */
 export async function resumeWithin(
@@ -76,7 +76,7 @@ export async function resumeWithin(
   if (!resumed) throw await notUnderReview(tx, submissionId);
   const intent = intentOf(resumed);
   await effectsFor(deps, intent).resumed(tx, intent);
-  return resumed.subjectId;
+  return resumed.targetId;
 }
 
 /**
@@ -139,7 +139,7 @@ export async function adoptOutcome(
   }
 }
 
-/** What the network shows belongs to one subject: a unique key of the database holds it against a race. */
+/** What the network shows belongs to one target: a unique key of the database holds it against a race. */
 function isTaken(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION;

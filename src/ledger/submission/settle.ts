@@ -36,8 +36,8 @@ export type Confirm = (tx: Tx) => Promise<void>;
 export function intentOf(submission: Submission): Intent {
   return {
     submissionId: submission.id,
-    subjectType: submission.subjectType,
-    subjectId: submission.subjectId,
+    targetType: submission.targetType,
+    targetId: submission.targetId,
     signer: submission.signer,
     call: decodeCall(submission.call),
   };
@@ -79,9 +79,9 @@ export async function settle(
   });
   if (!settled) return false;
   await deps.checkpoint('settlement-committed');
-  deps.subjects.notify(settled.subjectId);
+  deps.stateSignal.notify(settled.targetId);
   // The effects of a success may have enqueued its successor.
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
   const landed = landedOf(verdict, at);
   if (landed) {
     const intent = intentOf(settled);
@@ -161,7 +161,7 @@ async function applyVerdict(
 }
 
 /**
- * Whatever prevented the outcome from being written may also prevent the subject from being flagged; the submission is
+ * Whatever prevented the outcome from being written may also prevent the target from being flagged; the submission is
  * flagged in any case.
  */
 async function flagIfPossible(
@@ -176,7 +176,7 @@ async function flagIfPossible(
   } catch (err) {
     deps.log.error(
       { submissionId: intent.submissionId, err },
-      'the subject of a failed settlement is not flagged',
+      'the target of a failed settlement is not flagged',
     );
   }
 }

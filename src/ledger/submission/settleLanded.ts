@@ -50,10 +50,10 @@ export async function settleLanded(
   if (!results.includes('settled')) return results;
   await deps.checkpoint('settlement-committed');
   results.forEach((result, i) => {
-    const subjectId = items[i]?.submission.subjectId;
-    if (result === 'settled' && subjectId !== undefined) deps.subjects.notify(subjectId);
+    const targetId = items[i]?.submission.targetId;
+    if (result === 'settled' && targetId !== undefined) deps.stateSignal.notify(targetId);
   });
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
   effects.afterSucceeded();
   return results;
 }

@@ -9,7 +9,7 @@ import { attempts, submissions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { HolderCall, PreparedTransaction, Refusal } from '../network/port.ts';
 import { findOpenAttempts } from './attempts.ts';
-import type { SubjectType } from './effects.ts';
+import type { TargetType } from './effects.ts';
 import { enqueueSubmission } from './enqueue.ts';
 import type { Submission } from './settle.ts';
 import { insertAttempt } from './signAttempt.ts';
@@ -43,14 +43,14 @@ interface Dependencies {
 }
 
 /**
- * Writes intent and attempt in the transaction of their subject.
+ * Writes intent and attempt in the transaction of their target.
  * @returns the submission's id
  * @throws DomainError CONFLICT when another submission has used the slot, or the same act is under way in another one
  */
 export async function enqueueSigned(
   tx: Tx,
   deps: Dependencies,
-  intent: { subjectType: SubjectType; subjectId: string; call: HolderCall },
+  intent: { targetType: TargetType; targetId: string; call: HolderCall },
   signed: PreparedTransaction,
 ): Promise<string> {
   await requireFirst(tx, intent);
@@ -100,10 +100,10 @@ export async function addReplacement(
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
 }
 
-/** Refuses a second act of the same kind for one subject. */
-async function requireFirst(tx: Tx, intent: { subjectId: string; call: HolderCall }): Promise<void> {
-  const { subjectId, call } = intent;
-  const ofKind = and(eq(submissions.subjectId, subjectId), eq(submissions.kind, call.kind));
+/** Refuses a second act of the same kind for one target. */
+async function requireFirst(tx: Tx, intent: { targetId: string; call: HolderCall }): Promise<void> {
+  const { targetId, call } = intent;
+  const ofKind = and(eq(submissions.targetId, targetId), eq(submissions.kind, call.kind));
   const [other] = await tx
     .select({ state: submissions.state })
     .from(submissions)

@@ -29,7 +29,7 @@ export const CHECKPOINTS = [
 ] as const;
 export type Checkpoint = (typeof CHECKPOINTS)[number];
 
-/** Key in the subjects' change signal for "there is a new submission". */
+/** Key in the state signal for "there is a new submission". */
 export const NEW_SUBMISSION = 'new';
 
 export interface SubmissionDependencies {
@@ -42,8 +42,8 @@ export interface SubmissionDependencies {
    * @throws NetworkUnavailable
    */
   reconcile: () => Promise<string[]>;
-  /** Notified with a subject's id when the state of its submission changed. */
-  subjects: ChangeSignal;
+  /** Notified with a target's id when the state of its submission changed. */
+  stateSignal: ChangeSignal;
   clock: Clock;
   ids: IdSource;
   random: () => number;

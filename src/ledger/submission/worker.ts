@@ -54,7 +54,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
   const store = createStepStore(deps);
   return createDueWorker({
     name: 'submissions',
-    changeSignal: deps.subjects,
+    changeSignal: deps.stateSignal,
     signalKey: NEW_SUBMISSION,
     maxConcurrent: concurrentSteps(deps.network),
     leases,

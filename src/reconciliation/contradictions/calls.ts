@@ -32,22 +32,22 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I12',
-    query: `SELECT format('submission %s is to %s for %s %s, which is missing', s.id, s.kind, s.subject_type,
-        s.subject_id) AS message
+    query: `SELECT format('submission %s is to %s for %s %s, which is missing', s.id, s.kind, s.target_type,
+        s.target_id) AS message
       FROM submissions s
-      WHERE NOT CASE s.subject_type
-        WHEN 'PROJECT' THEN EXISTS (SELECT 1 FROM projects x WHERE x.id = s.subject_id)
-        WHEN 'RETIREMENT' THEN EXISTS (SELECT 1 FROM retirements x WHERE x.id = s.subject_id)
-        WHEN 'RECEIPT' THEN EXISTS (SELECT 1 FROM receipts x WHERE x.id = s.subject_id)
-        WHEN 'OFF_RAMP_SESSION' THEN EXISTS (SELECT 1 FROM off_ramp_sessions x WHERE x.id = s.subject_id)
-        WHEN 'HOLDER_ACT' THEN EXISTS (SELECT 1 FROM holder_acts x WHERE x.id = s.subject_id)
+      WHERE NOT CASE s.target_type
+        WHEN 'PROJECT' THEN EXISTS (SELECT 1 FROM projects x WHERE x.id = s.target_id)
+        WHEN 'RETIREMENT' THEN EXISTS (SELECT 1 FROM retirements x WHERE x.id = s.target_id)
+        WHEN 'RECEIPT' THEN EXISTS (SELECT 1 FROM receipts x WHERE x.id = s.target_id)
+        WHEN 'OFF_RAMP_SESSION' THEN EXISTS (SELECT 1 FROM off_ramp_sessions x WHERE x.id = s.target_id)
+        WHEN 'HOLDER_ACT' THEN EXISTS (SELECT 1 FROM holder_acts x WHERE x.id = s.target_id)
         WHEN 'SETTLEMENT_DEPLOYMENT'
-          THEN EXISTS (SELECT 1 FROM settlement_deployments x WHERE x.id = s.subject_id) END`,
+          THEN EXISTS (SELECT 1 FROM settlement_deployments x WHERE x.id = s.target_id) END`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('submission %s burns otherwise than retirement %s says: %s', s.id, r.id, s.call) AS message
-      FROM submissions s JOIN retirements r ON r.id = s.subject_id LEFT JOIN projects p ON p.id = r.project_id
+      FROM submissions s JOIN retirements r ON r.id = s.target_id LEFT JOIN projects p ON p.id = r.project_id
       WHERE s.kind = 'retire' AND s.signer = 'CUSTODY'
         AND (s.call ->> 'tokenAddress', ${integer('amount')}, s.call ->> 'beneficiary', s.call ->> 'note')
           IS DISTINCT FROM (p.token_address, r.amount_tonnes * ${BASE_UNITS}, r.beneficiary, r.note)`,
@@ -56,20 +56,20 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I12',
     query: `SELECT format('retirement %s claims record %s in transaction %s, its submission landed in %s with %s', r.id,
         r.record_index, r.tx_hash, s.tx_hash, s.result) AS message
-      FROM retirements r JOIN submissions s ON s.subject_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
+      FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       WHERE (r.tx_hash, r.record_index::text) IS DISTINCT FROM (s.tx_hash, s.result ->> 'retirementIndex')`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('submission %s mints otherwise than project %s says: %s', s.id, p.id, s.call) AS message
-      FROM submissions s JOIN projects p ON p.id = s.subject_id
+      FROM submissions s JOIN projects p ON p.id = s.target_id
       WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${integer('amount')})
         IS DISTINCT FROM (p.token_address, ${CUSTODY}, p.quantity_tonnes * ${BASE_UNITS})`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('submission %s mints otherwise than receipt %s says: %s', s.id, r.id, s.call) AS message
-      FROM submissions s JOIN receipts r ON r.id = s.subject_id
+      FROM submissions s JOIN receipts r ON r.id = s.target_id
       WHERE s.kind = 'mint' AND (s.call ->> 'tokenAddress', s.call ->> 'to', ${integer('amount')})
         IS DISTINCT FROM (r.token_address, r.farmer_address, r.quantity_kg * ${BASE_UNITS})`,
   },
@@ -80,7 +80,7 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
       JOIN (SELECT 'project' AS what, id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address,
           ${PROJECT_METADATA} AS metadata FROM projects
         UNION ALL SELECT 'receipt', id, deploy_salt, token_name, token_symbol, asset_id, country_code, token_address,
-          ${RECEIPT_METADATA} FROM receipts) AS x ON x.id = s.subject_id
+          ${RECEIPT_METADATA} FROM receipts) AS x ON x.id = s.target_id
       WHERE s.kind IN ('deployCarbonCredit', 'deployCommodityReceipt')
         AND ((s.call ->> 'salt', s.call ->> 'name', s.call ->> 'symbol', s.call ->> 'assetId', s.call ->> 'countryCode',
               s.call -> 'metadata')
@@ -90,19 +90,19 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I12',
     query: `SELECT format('project %s is %s, its mint %s', p.id, p.state, coalesce(s.state::text, 'missing')) AS message
-      FROM projects p LEFT JOIN submissions s ON s.subject_id = p.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
+      FROM projects p LEFT JOIN submissions s ON s.target_id = p.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
       WHERE (p.state = 'OPEN') <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('receipt %s is %s, its mint %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
-      FROM receipts r LEFT JOIN submissions s ON s.subject_id = r.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
+      FROM receipts r LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
       WHERE (r.state IN ('ACTIVE', 'EXPIRED')) <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('retirement %s landed in ledger %s, its attempt in %s', r.id, r.ledger, a.ledger) AS message
-      FROM retirements r JOIN submissions s ON s.subject_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
+      FROM retirements r JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire' AND s.state = 'SUCCEEDED'
       JOIN attempts a ON a.submission_id = s.id AND a.state = 'LANDED'
       WHERE r.ledger IS DISTINCT FROM a.ledger`,
   },
@@ -112,14 +112,14 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
         concat_ws(', ', r.deploy_tx_hash, r.mint_tx_hash, r.expired_tx_hash)) AS message
       FROM receipts r
       JOIN (VALUES ('deployCommodityReceipt'), ('mint'), ('markExpired')) AS k (kind) ON true
-      LEFT JOIN submissions s ON s.subject_id = r.id AND s.kind = k.kind AND s.state = 'SUCCEEDED'
+      LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = k.kind AND s.state = 'SUCCEEDED'
       WHERE s.tx_hash IS DISTINCT FROM CASE k.kind
         WHEN 'mint' THEN r.mint_tx_hash WHEN 'markExpired' THEN r.expired_tx_hash ELSE r.deploy_tx_hash END`,
   },
   {
     invariant: 'I12',
     query: `SELECT format('submission %s moves otherwise than off-ramp session %s says: %s', s.id, c.id, s.call) AS message
-      FROM submissions s JOIN off_ramp_sessions c ON c.id = s.subject_id
+      FROM submissions s JOIN off_ramp_sessions c ON c.id = s.target_id
       WHERE CASE s.kind
         WHEN 'initiateOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${integer('amount')})
           IS DISTINCT FROM (c.provider_session_id, c.token_address, c.token_amount_kg * ${BASE_UNITS})
@@ -130,7 +130,7 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I12',
     query: `SELECT format('%s %s is to be sent to %s, its call says %s', s.kind, s.id, r.token_address, s.call) AS message
-      FROM submissions s JOIN receipts r ON r.id = s.subject_id
+      FROM submissions s JOIN receipts r ON r.id = s.target_id
       WHERE s.kind = 'markExpired' AND s.call ->> 'tokenAddress' IS DISTINCT FROM r.token_address`,
   },
 ];

@@ -28,16 +28,16 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I14',
     query: `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_id || '"') AS message
       FROM ${EFFECTS} AS e
-      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = e.id AND k.operation = e.operation
+      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = e.id AND k.operation = e.operation
         AND k.caller_id = coalesce(e.caller_id, k.caller_id))`,
   },
   {
     invariant: 'I14',
     query: `SELECT format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_id,
-        k.subject_id) AS message
+        k.target_id) AS message
       FROM idempotency_keys k
-      WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.subject_id AND e.operation = k.operation)
-        AND NOT EXISTS (SELECT 1 FROM ${UNAPPROVED} AS u WHERE u.id = k.subject_id AND u.operation = k.operation)`,
+      WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.target_id AND e.operation = k.operation)
+        AND NOT EXISTS (SELECT 1 FROM ${UNAPPROVED} AS u WHERE u.id = k.target_id AND u.operation = k.operation)`,
   },
   {
     invariant: 'I14',

@@ -17,7 +17,7 @@ export const HOLDER_CONTRADICTIONS: readonly Contradiction[] = [
       FROM submissions s
       WHERE s.signer = 'HOLDER' AND NOT EXISTS (SELECT 1 FROM holder_acts h JOIN submissions u ON u.id = h.submission_id
         WHERE h.kind = s.kind AND h.call = s.call
-          AND (u.id = s.id OR (s.refusal_reason = 'EXPIRED' AND u.subject_id = s.subject_id)))`,
+          AND (u.id = s.id OR (s.refusal_reason = 'EXPIRED' AND u.target_id = s.target_id)))`,
   },
   {
     invariant: 'I5',

@@ -21,9 +21,9 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I8',
-    query: `SELECT format('off-ramp session %s was both confirmed and refunded', s.subject_id) AS message
+    query: `SELECT format('off-ramp session %s was both confirmed and refunded', s.target_id) AS message
       FROM submissions s WHERE s.kind IN ('confirmOffRampSettlement', 'refundOffRamp') AND s.state <> 'REFUSED'
-      GROUP BY s.subject_id HAVING count(*) > 1`,
+      GROUP BY s.target_id HAVING count(*) > 1`,
   },
   {
     invariant: 'I5',
@@ -32,13 +32,13 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
       JOIN (VALUES ('DEPOSITING', 'initiateOffRamp', 'PENDING'), ('CONFIRMING', 'confirmOffRampSettlement', 'PENDING'),
         ('REFUNDING', 'refundOffRamp', 'PENDING')) AS wanted (state, kind, submission_state) ON wanted.state = c.state::text
       WHERE NOT EXISTS (SELECT 1 FROM submissions s
-        WHERE s.subject_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)`,
+        WHERE s.target_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)`,
   },
   {
     invariant: 'I6',
     query: `SELECT format('receipt %s is %s without its deploy and mint', r.id, r.state) AS message
       FROM receipts r WHERE r.state IN ('ACTIVE', 'EXPIRED')
-        AND (SELECT count(*) FROM submissions s WHERE s.subject_id = r.id AND s.state = 'SUCCEEDED'
+        AND (SELECT count(*) FROM submissions s WHERE s.target_id = r.id AND s.state = 'SUCCEEDED'
           AND s.kind IN ('deployCommodityReceipt', 'mint')) <> 2`,
   },
   {
@@ -58,7 +58,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
       CROSS JOIN LATERAL (VALUES ('initiateOffRamp', c.deposit_tx_hash),
         (CASE c.resolution WHEN 'SETTLE' THEN 'confirmOffRampSettlement' ELSE 'refundOffRamp' END, c.resolution_tx_hash))
         AS named (kind, tx_hash)
-      LEFT JOIN submissions s ON s.subject_id = c.id AND s.kind = named.kind AND s.state = 'SUCCEEDED'
+      LEFT JOIN submissions s ON s.target_id = c.id AND s.kind = named.kind AND s.state = 'SUCCEEDED'
       WHERE s.tx_hash IS DISTINCT FROM named.tx_hash`,
   },
   {

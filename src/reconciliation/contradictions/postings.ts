@@ -1,5 +1,5 @@
 /**
- * Contradictions between each posting and its subject (a project's mint, a purchase, a retirement, a credit transfer), in both
+ * Contradictions between each posting and its target (a project's mint, a purchase, a retirement, a credit transfer), in both
  * directions.
  */
 import type { Contradiction } from './contradiction.ts';
@@ -32,7 +32,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('purchase %s of %s t of project %s by "%s" is not what was asked for under the key "%s"',
         t.id, t.amount, t.project_id, a.owner_id, k.key) AS message
       FROM transfers t
-      JOIN idempotency_keys k ON k.subject_id = t.id AND k.operation = 'purchase'
+      JOIN idempotency_keys k ON k.target_id = t.id AND k.operation = 'purchase'
       LEFT JOIN accounts a ON a.id = t.credit_account_id
       LEFT JOIN projects p ON p.id = t.project_id
       WHERE t.kind = 'purchase'

@@ -17,7 +17,7 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I5',
     query: `SELECT format('retirement %s is %s, its submission %s', r.id, r.state, coalesce(s.state::text, 'missing')) AS message
-      FROM retirements r LEFT JOIN submissions s ON s.subject_id = r.id AND s.kind = 'retire'
+      FROM retirements r LEFT JOIN submissions s ON s.target_id = r.id AND s.kind = 'retire'
       WHERE coalesce(s.state::text, 'missing') <> CASE r.state
         WHEN 'RETIRED' THEN 'SUCCEEDED' WHEN 'REFUSED' THEN 'REFUSED' WHEN 'PENDING' THEN 'PENDING' ELSE 'NEEDS_REVIEW' END`,
   },
@@ -31,7 +31,7 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I5',
     query: `SELECT format('retirement %s is REFUSED while attempt %s is %s', r.id, a.hash, a.state) AS message
-      FROM retirements r JOIN submissions s ON s.subject_id = r.id JOIN attempts a ON a.submission_id = s.id
+      FROM retirements r JOIN submissions s ON s.target_id = r.id JOIN attempts a ON a.submission_id = s.id
       WHERE r.state = 'REFUSED' AND a.state IN ('OPEN', 'LANDED')`,
   },
   {

@@ -1,5 +1,5 @@
 /**
- * Contradictions between submissions and their attempts. calls.ts compares submissions with their subjects.
+ * Contradictions between submissions and their attempts. calls.ts compares submissions with their targets.
  */
 import type { Contradiction } from './contradiction.ts';
 

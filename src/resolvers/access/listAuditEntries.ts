@@ -35,7 +35,7 @@ interface AuditFilter {
   errorCodes?: readonly ErrorCode[] | null | undefined;
   /** Entries that have no outcome, or only those that have one. */
   isUnfinished?: boolean | null | undefined;
-  subjectIds?: readonly string[] | null | undefined;
+  targetIds?: readonly string[] | null | undefined;
   requestIds?: readonly string[] | null | undefined;
   /** Unix seconds; from is included, until is not. */
   from?: bigint | null | undefined;
@@ -60,7 +60,7 @@ export function countAuditEntries(deps: Needs<'db'>, filter: AuditFilter): Promi
 }
 
 function conditions(filter: AuditFilter) {
-  const { outcomes, isUnfinished, subjectIds } = filter;
+  const { outcomes, isUnfinished, targetIds } = filter;
   return [
     isAmong(auditEntries.callerSubject, filter.callerSubjects),
     isAmong(auditEntries.apiKeyId, filter.apiKeyIds),
@@ -68,14 +68,14 @@ function conditions(filter: AuditFilter) {
     outcomes == null ? undefined : or(sql`false`, ...outcomes.map(hasOutcome)),
     isAmong(auditEntries.outcome, filter.errorCodes),
     isUnfinished == null ? undefined : (isUnfinished ? isNull : isNotNull)(auditEntries.outcome),
-    subjectIds == null ? undefined : namesOneOf(subjectIds),
+    targetIds == null ? undefined : namesOneOf(targetIds),
     isAmong(auditEntries.requestId, filter.requestIds),
     isWithin(auditEntries.startedAt, filter.from, filter.until),
   ];
 }
 
-function namesOneOf(subjectIds: readonly string[]) {
-  return subjectIds.length === 0 ? sql`false` : arrayOverlaps(auditEntries.subjectIds, [...subjectIds]);
+function namesOneOf(targetIds: readonly string[]) {
+  return targetIds.length === 0 ? sql`false` : arrayOverlaps(auditEntries.targetIds, [...targetIds]);
 }
 
 function hasOutcome(outcome: AuditOutcome) {

@@ -19,12 +19,12 @@ import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 export interface Basis {
-  subjectId: string | null;
+  targetId: string | null;
   basis: string;
 }
 
 /** Of what does not exist before it is approved. */
-export const NEW_SUBJECT = 'new';
+export const NEW_TARGET = 'new';
 
 /**
  * Holds what it reads until the transaction ends, so that nothing else decides it meanwhile.
@@ -40,7 +40,7 @@ export async function readBasis(
   switch (asked.operation) {
     case 'createProject':
     case 'createDeposit':
-      return { subjectId: newId, basis: NEW_SUBJECT };
+      return { targetId: newId, basis: NEW_TARGET };
     case 'resolveReview':
       return basisOfReview(tx, asked.input.submissionId);
     case 'resolveSessionReview':
@@ -60,7 +60,7 @@ async function basisOfReview(tx: Tx, id: string): Promise<Basis> {
     throw new DomainError('CONFLICT', `Submission ${id} is ${state}, not NEEDS_REVIEW.`);
   }
   return {
-    subjectId: id,
+    targetId: id,
     basis: `${reviewCause} after ${await readLastNumber(tx, id)} attempts: ${message}`,
   };
 }
@@ -76,8 +76,8 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
     .select({ id: offRampReviews.id })
     .from(offRampReviews)
     .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
-  if (review) return { subjectId: id, basis: `review ${review.id}` };
-  if (isStranded(deps, session)) return { subjectId: id, basis: `${session.state}, at another provider` };
+  if (review) return { targetId: id, basis: `review ${review.id}` };
+  if (isStranded(deps, session)) return { targetId: id, basis: `${session.state}, at another provider` };
   throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
 }
 
@@ -88,7 +88,7 @@ async function basisOfHalt(tx: Tx): Promise<Basis> {
     .where(isNotNull(signingAccounts.haltedBecause))
     .limit(1);
   if (!halted?.because) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  return { subjectId: null, basis: halted.because };
+  return { targetId: null, basis: halted.because };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
@@ -105,7 +105,7 @@ async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, 
     .for('update');
   if (!session) throw new DomainError('NOT_FOUND', `The manual provider has no session "${id}".`);
   return {
-    subjectId: session.reference,
+    targetId: session.reference,
     basis: `${session.status} since ${session.changedAt.toISOString()}`,
   };
 }

@@ -66,14 +66,14 @@ export async function findApprovalRequest(
   return found ? withState(found) : null;
 }
 
-/** The one that awaits approval of the same operation on the same subject. */
+/** The one that awaits approval of the same operation on the same target. */
 export async function findOpenRequest(
   tx: Tx,
-  { operation, subjectId }: Pick<StoredRequest, 'operation' | 'subjectId'>,
+  { operation, targetId }: Pick<StoredRequest, 'operation' | 'targetId'>,
 ): Promise<ApprovalRequest | null> {
   const isSame = and(
     eq(approvalRequests.operation, operation),
-    sql`${approvalRequests.subjectId} IS NOT DISTINCT FROM ${subjectId}::uuid`,
+    sql`${approvalRequests.targetId} IS NOT DISTINCT FROM ${targetId}::uuid`,
   );
   const [found] = await select(tx).where(and(isOpen, isSame));
   return found ? withState(found) : null;

@@ -78,14 +78,14 @@ async function insertOnce(
   const id = deps.ids.next();
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
   if (first) return required(await findApprovalRequest({ db: tx }, first), first);
-  const { subjectId, basis } = await readBasis(tx, deps, asked, id);
+  const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   const input = encodeExact(asked.input);
   // Two requests about the same thing at once: the second one sees the first.
   await tx.execute(
-    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`approval:${operation}:${subjectId}`}, 0))`,
+    sql`SELECT pg_advisory_xact_lock(hashtextextended(${`approval:${operation}:${targetId}`}, 0))`,
   );
-  const open = await findOpenRequest(tx, { operation, subjectId });
+  const open = await findOpenRequest(tx, { operation, targetId });
   if (open) {
     if (open.requestedBy === caller.subject && isDeepStrictEqual(open.input, input)) return open;
     throw new DomainError(
@@ -98,7 +98,7 @@ async function insertOnce(
     id,
     operation,
     input,
-    subjectId,
+    targetId,
     basis,
     requestedBy: caller.subject,
     requestedWithKey: caller.apiKeyId,

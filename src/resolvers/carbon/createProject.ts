@@ -14,14 +14,14 @@ import { DomainError } from '../../lib/errors.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
-import { awaitSubject } from '../core/awaitSubject.ts';
+import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from './findProject.ts';
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
-type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'subjects' | 'mutationWaitMs'>;
+type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'stateSignal' | 'mutationWaitMs'>;
 
 const CARBON_TOKEN_SYMBOL = 'CARB';
 
@@ -53,9 +53,9 @@ export async function createProject(
   const input = checkedProject(asked);
   const projectId =
     (await record(deps, developerId, input, grant)) ?? (await sameProject(deps, developerId, input, grant));
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 
-  const project = await awaitSubject(
+  const project = await awaitState(
     deps,
     projectId,
     () => requireProject(deps, projectId),
@@ -110,8 +110,8 @@ async function record(
         await appendPrice(tx, { id, projectId: id, price, setBy: developerId, at: now });
       }
       await enqueueSubmission(tx, deps, {
-        subjectType: 'PROJECT',
-        subjectId: id,
+        targetType: 'PROJECT',
+        targetId: id,
         call: {
           kind: 'deployCarbonCredit',
           salt: deploySalt,

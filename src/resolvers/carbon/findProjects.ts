@@ -4,11 +4,11 @@
 import { findByIds } from '../../db/findByIds.ts';
 import { projects } from '../../db/tables/index.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubjectKind } from '../core/subjectFollower.ts';
+import type { FollowedKind } from '../core/changeFollower.ts';
 import type { Project } from './findProject.ts';
 
 /** Projects, as they are followed. */
-export const FOLLOWED_PROJECTS: SubjectKind<Project> = {
+export const FOLLOWED_PROJECTS: FollowedKind<Project> = {
   readMany: (db, ids) => findByIds(db, projects, ids),
   isFinal: ({ state }) => state === 'OPEN' || state === 'REFUSED',
   hidden: [],

@@ -1,5 +1,5 @@
 /**
- * Finds retirements and the transactions of a subject.
+ * Finds retirements and the transactions of a submission's target.
  */
 import { and, asc, eq, or } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -7,7 +7,7 @@ import { findByIds } from '../../db/findByIds.ts';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubjectKind } from '../core/subjectFollower.ts';
+import type { FollowedKind } from '../core/changeFollower.ts';
 
 export type Retirement = typeof retirements.$inferSelect;
 
@@ -33,7 +33,7 @@ async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirem
 }
 
 /** Retirements, as they are followed. */
-export const FOLLOWED_RETIREMENTS: SubjectKind<Retirement> = {
+export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
   readMany: (db, ids) => findByIds(db, retirements, ids),
   isFinal: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
   hidden: [],
@@ -71,8 +71,8 @@ export async function findRetirementsOfRecords(
   );
 }
 
-/** One signed transaction of a subject's submission. */
-export interface SubjectTransaction {
+/** One signed transaction of a submission. */
+export interface SubmissionTransaction {
   txHash: string;
   kind: string;
   state: (typeof attempts.state.enumValues)[number];
@@ -80,8 +80,11 @@ export interface SubjectTransaction {
   decidedAt: Date | null;
 }
 
-/** Every transaction that was ever signed for a subject, oldest first; bounded by the attempts' own limit. */
-export async function readTransactions(deps: Needs<'db'>, subjectId: string): Promise<SubjectTransaction[]> {
+/** Every transaction that was ever signed for a target, oldest first; bounded by the attempts' own limit. */
+export async function readTransactions(
+  deps: Needs<'db'>,
+  targetId: string,
+): Promise<SubmissionTransaction[]> {
   return deps.db
     .select({
       txHash: attempts.hash,
@@ -92,6 +95,6 @@ export async function readTransactions(deps: Needs<'db'>, subjectId: string): Pr
     })
     .from(attempts)
     .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(eq(submissions.subjectId, subjectId))
+    .where(eq(submissions.targetId, targetId))
     .orderBy(asc(attempts.createdAt), asc(attempts.number));
 }

@@ -168,7 +168,7 @@ async function outcomesOfAlike(
   const open = await deps.db
     .select({ attempt: attempts })
     .from(retirements)
-    .innerJoin(submissions, and(eq(submissions.subjectId, retirements.id), eq(submissions.kind, 'retire')))
+    .innerJoin(submissions, and(eq(submissions.targetId, retirements.id), eq(submissions.kind, 'retire')))
     .innerJoin(attempts, and(eq(attempts.submissionId, submissions.id), eq(attempts.state, 'OPEN')))
     .where(
       and(

@@ -20,7 +20,7 @@ interface ProjectTokenDependencies {
 
 export function projectToken({ network, treasuryAddress, ids }: ProjectTokenDependencies): AssetToken {
   return {
-    subjectType: 'PROJECT',
+    targetType: 'PROJECT',
     async setState(tx, id, state, refusalMessage) {
       await update(tx, id, { state, refusalMessage });
     },

@@ -49,7 +49,7 @@ export async function purchase(
     posting: purchasePosting({ id, tokenAddress, amount, buyerId }),
     key: bookingKeyOf(request),
     expectedPrice,
-    entry: entry?.row({ outcome: 'OK', subjectIds: [id] }),
+    entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
   });
   switch (booked.outcome) {
     case 'POSTED': {
@@ -58,9 +58,9 @@ export async function purchase(
       return { id, projectId, buyerId, amountTonnes: amount, unitPrice, priceCurrency, createdAt };
     }
     case 'REPLAYED': {
-      if (booked.subjectId === id) entry?.noteWritten();
-      const first = await findPurchase(deps, booked.subjectId);
-      if (!first) throw new Error(`purchase ${booked.subjectId} has vanished`);
+      if (booked.targetId === id) entry?.noteWritten();
+      const first = await findPurchase(deps, booked.targetId);
+      if (!first) throw new Error(`purchase ${booked.targetId} has vanished`);
       return first;
     }
     case 'CONFLICT':

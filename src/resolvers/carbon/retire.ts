@@ -17,7 +17,7 @@ import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { enqueueSubmissions } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits } from '../../ledger/units.ts';
-import { awaitSubject } from '../core/awaitSubject.ts';
+import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
@@ -28,7 +28,7 @@ import { insufficientBalance } from './insufficientBalance.ts';
 import { checkPurpose, NO_PURPOSE, type RetirementPurpose } from './retirementPurpose.ts';
 
 type HoldNeeds = Needs<'books' | 'network' | 'ids'>;
-type RetireNeeds = Needs<keyof HoldNeeds | 'db' | 'subjects' | 'mutationWaitMs'>;
+type RetireNeeds = Needs<keyof HoldNeeds | 'db' | 'stateSignal' | 'mutationWaitMs'>;
 
 const TOKEN = 'input.tokenAddress';
 
@@ -58,9 +58,9 @@ export async function retire(
   entry?: OpenEntry,
 ): Promise<Retirement> {
   const retirementId = await hold(deps, callerId, input, entry);
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 
-  const retirement = await awaitSubject(
+  const retirement = await awaitState(
     deps,
     retirementId,
     async () => {
@@ -99,8 +99,8 @@ const HOLDS: Rider<HoldRow> = {
       })),
     );
     const intents = rows.map(({ retirement: { id, amountTonnes, beneficiary, note }, tokenAddress }) => ({
-      subjectType: 'RETIREMENT' as const,
-      subjectId: id,
+      targetType: 'RETIREMENT' as const,
+      targetId: id,
       call: { kind: 'retire' as const, tokenAddress, amount: toBaseUnits(amountTonnes), beneficiary, note },
     }));
     await enqueueSubmissions(tx, deps, intents);
@@ -158,8 +158,8 @@ async function hold(
       entry?.noteWritten();
       return id;
     case 'REPLAYED':
-      if (booked.subjectId === id) entry?.noteWritten();
-      return booked.subjectId;
+      if (booked.targetId === id) entry?.noteWritten();
+      return booked.targetId;
     case 'CONFLICT':
       throw idempotencyConflict(request);
     case 'SHORT':

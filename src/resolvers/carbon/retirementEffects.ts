@@ -22,7 +22,7 @@ export function retireEffects(deps: RetirementEffectsDependencies): Effects {
     async succeeded(tx, intent, { result, txHash, ledger, at }) {
       if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);
       const recordIndex = result.retirementIndex;
-      const retirement = await update(tx, intent.subjectId, {
+      const retirement = await update(tx, intent.targetId, {
         state: 'RETIRED',
         txHash,
         ledger,
@@ -58,7 +58,7 @@ export function retireEffects(deps: RetirementEffectsDependencies): Effects {
       );
     },
     async refused(tx, intent, refusal, at) {
-      const retirement = await update(tx, intent.subjectId, {
+      const retirement = await update(tx, intent.targetId, {
         state: 'REFUSED',
         refusalMessage: refusal.message,
         settledAt: at,
@@ -68,10 +68,10 @@ export function retireEffects(deps: RetirementEffectsDependencies): Effects {
       return 'REFUSED';
     },
     async needsReview(tx, intent, reason) {
-      await update(tx, intent.subjectId, { state: 'NEEDS_REVIEW', refusalMessage: reason });
+      await update(tx, intent.targetId, { state: 'NEEDS_REVIEW', refusalMessage: reason });
     },
     async resumed(tx, intent) {
-      await update(tx, intent.subjectId, { state: 'PENDING', refusalMessage: null });
+      await update(tx, intent.targetId, { state: 'PENDING', refusalMessage: null });
     },
   };
 }

@@ -59,13 +59,13 @@ export function retirementsTogether(deps: SettleDependencies): LandedTogether {
   };
 }
 
-function burnOf({ intent: { call, subjectId }, landed }: LandedIntent): LandedBurn {
+function burnOf({ intent: { call, targetId }, landed }: LandedIntent): LandedBurn {
   const { result, txHash, ledger } = landed;
   if (call.kind !== 'retire' || result.kind !== 'retired') {
     throw new Error(`a ${call.kind} for a retirement returned ${result.kind}`);
   }
   const { tokenAddress } = call;
-  return { retirementId: subjectId, tokenAddress, recordIndex: result.retirementIndex, txHash, ledger };
+  return { retirementId: targetId, tokenAddress, recordIndex: result.retirementIndex, txHash, ledger };
 }
 
 interface Retired {

@@ -67,7 +67,7 @@ export async function transferCredits(
         amount,
       }),
       key: bookingKeyOf(request),
-      entry: entry?.row({ outcome: 'OK', subjectIds: [id] }),
+      entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
     },
     { ...sides, id, amountTonnes: amount, memo },
   );
@@ -76,9 +76,9 @@ export async function transferCredits(
       entry?.noteWritten();
       return { ...sides, id, projectId: booked.projectId, amountTonnes: amount, memo, createdAt: booked.at };
     case 'REPLAYED': {
-      if (booked.subjectId === id) entry?.noteWritten();
-      const first = await findCreditTransfer(deps, booked.subjectId);
-      if (!first) throw new Error(`credit transfer ${booked.subjectId} has vanished`);
+      if (booked.targetId === id) entry?.noteWritten();
+      const first = await findCreditTransfer(deps, booked.targetId);
+      if (!first) throw new Error(`credit transfer ${booked.targetId} has vanished`);
       return first;
     }
     case 'CONFLICT':

@@ -19,7 +19,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
 import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
-import type { SubjectFollower } from './subjectFollower.ts';
+import type { ChangeFollower } from './changeFollower.ts';
 import type { TransparencyLogs } from '../../transparency/logs.ts';
 import type { Sealer } from '../../lib/sealer.ts';
 import type { PayoutAccounts } from '../warehouse/offRamp/payoutAccount.ts';
@@ -38,15 +38,15 @@ export interface Dependencies {
   /** What is proved to have happened, to everyone. */
   logs: TransparencyLogs;
   submission: SubmissionDependencies;
-  /** Notified with a subject's id when its state changed. */
-  subjects: ChangeSignal;
+  /** Notified with a row's id when its state changed. */
+  stateSignal: ChangeSignal;
   /** Notified with an API key's id when it was revoked, and when tokens were. */
   credentialSignal: ChangeSignal;
   tokenRevocations: TokenRevocations;
   feed: FeedDependencies;
   healer: Healer;
   follower: FeedFollower;
-  subjectFollower: SubjectFollower;
+  changeFollower: ChangeFollower;
   indexer: IndexerClient;
   /** The public address of POST /api/hooks/retirements, from configuration. */
   retirementsHookUrl: string;

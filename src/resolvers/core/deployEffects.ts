@@ -6,8 +6,8 @@ import type { Tx } from '../../db/connection.ts';
 import type { Refusal } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 
-/** How one kind of subject stores what became of its deploy. */
-export interface DeploySubject {
+/** How one kind of row stores what became of its deploy. */
+export interface DeployedRow {
   setState(
     tx: Tx,
     id: string,
@@ -18,19 +18,19 @@ export interface DeploySubject {
   deployed(tx: Tx, id: string, contract: { address: string; txHash: string | null }): Promise<void>;
 }
 
-export function deployEffects(subject: DeploySubject): Effects {
+export function deployEffects(row: DeployedRow): Effects {
   return {
-    async succeeded(tx, { subjectId }, { result, txHash }) {
+    async succeeded(tx, { targetId }, { result, txHash }) {
       if (result.kind !== 'deployed') throw new Error(`a deploy returned ${result.kind}`);
-      await subject.deployed(tx, subjectId, { address: result.contractAddress, txHash });
+      await row.deployed(tx, targetId, { address: result.contractAddress, txHash });
     },
-    async refused(tx, { subjectId }, refusal) {
+    async refused(tx, { targetId }, refusal) {
       const state = stateOfRefused(refusal);
-      await subject.setState(tx, subjectId, state, refusal.message);
+      await row.setState(tx, targetId, state, refusal.message);
       return state;
     },
-    needsReview: (tx, { subjectId }, reason) => subject.setState(tx, subjectId, 'NEEDS_REVIEW', reason),
-    resumed: (tx, { subjectId }) => subject.setState(tx, subjectId, 'DEPLOYING', null),
+    needsReview: (tx, { targetId }, reason) => row.setState(tx, targetId, 'NEEDS_REVIEW', reason),
+    resumed: (tx, { targetId }) => row.setState(tx, targetId, 'DEPLOYING', null),
   };
 }
 

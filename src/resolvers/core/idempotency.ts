@@ -19,19 +19,19 @@ export interface IdempotentRequest {
 }
 
 /**
- * @returns null when the key is new and now refers to `subjectId`, else the subject of its first use.
+ * @returns null when the key is new and now refers to `targetId`, else the target of its first use.
  * @throws DomainError IDEMPOTENCY_CONFLICT
  */
 export async function reserveKey(
   tx: Tx,
   request: IdempotentRequest,
-  subjectId: string,
+  targetId: string,
   at: Date,
 ): Promise<string | null> {
   const { callerId, operation, key } = request;
   const inserted = await tx
     .insert(idempotencyKeys)
-    .values({ callerId, operation, key, inputHash: hashInput(request.input), subjectId, createdAt: at })
+    .values({ callerId, operation, key, inputHash: hashInput(request.input), targetId, createdAt: at })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key });
   if (inserted.length > 0) return null;
@@ -42,7 +42,7 @@ export async function reserveKey(
 
 /**
  * For requests whose checks depend on state that their own first use has changed.
- * @returns the subject of the key's first use, or null.
+ * @returns the target of the key's first use, or null.
  * @throws DomainError IDEMPOTENCY_CONFLICT
  */
 export async function findFirstUse(
@@ -62,7 +62,7 @@ export async function findFirstUse(
     );
   if (!first) return null;
   if (first.inputHash !== hashInput(request.input)) throw idempotencyConflict(request);
-  return first.subjectId;
+  return first.targetId;
 }
 
 export function idempotencyConflict({ key, operation }: IdempotentRequest): DomainError {

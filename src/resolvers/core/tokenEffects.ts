@@ -11,7 +11,7 @@ import { deployEffects } from './deployEffects.ts';
 
 /** How one kind of asset stores what became of its token. */
 export interface AssetToken {
-  subjectType: 'PROJECT' | 'RECEIPT';
+  targetType: 'PROJECT' | 'RECEIPT';
   setState(
     tx: Tx,
     id: string,
@@ -36,14 +36,14 @@ interface TokenDependencies {
 }
 
 export function tokenDeployEffects(deps: TokenDependencies, asset: AssetToken): Effects {
-  const { subjectType } = asset;
+  const { targetType } = asset;
   return {
     ...deployEffects({
       setState: asset.setState,
-      async deployed(tx, subjectId, { address: tokenAddress, txHash }) {
-        const { to, amount } = await asset.deployed(tx, subjectId, { tokenAddress, txHash });
+      async deployed(tx, targetId, { address: tokenAddress, txHash }) {
+        const { to, amount } = await asset.deployed(tx, targetId, { tokenAddress, txHash });
         const call = { kind: 'mint', tokenAddress, to, amount } as const;
-        await enqueueSubmission(tx, deps, { subjectType, subjectId, call });
+        await enqueueSubmission(tx, deps, { targetType, targetId, call });
       },
     }),
     findOnNetwork: (intent) => findDeployed(deps.network, intent),
@@ -81,13 +81,13 @@ export function mintEffects(asset: AssetToken): Effects {
         result: minted === call.amount ? { kind: 'done' } : null,
       };
     },
-    succeeded: (tx, { subjectId }, { txHash, at }) => asset.minted(tx, subjectId, { txHash, at }),
-    async refused(tx, { subjectId }, refusal) {
+    succeeded: (tx, { targetId }, { txHash, at }) => asset.minted(tx, targetId, { txHash, at }),
+    async refused(tx, { targetId }, refusal) {
       // The token is deployed without its quantity: an operator must find out why the mint was refused.
-      await asset.setState(tx, subjectId, 'NEEDS_REVIEW', refusal.message);
+      await asset.setState(tx, targetId, 'NEEDS_REVIEW', refusal.message);
       return 'NEEDS_REVIEW';
     },
-    needsReview: (tx, { subjectId }, reason) => asset.setState(tx, subjectId, 'NEEDS_REVIEW', reason),
-    resumed: (tx, { subjectId }) => asset.setState(tx, subjectId, 'MINTING', null),
+    needsReview: (tx, { targetId }, reason) => asset.setState(tx, targetId, 'NEEDS_REVIEW', reason),
+    resumed: (tx, { targetId }) => asset.setState(tx, targetId, 'MINTING', null),
   };
 }

@@ -11,13 +11,13 @@ import type { Address } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
-import { awaitSubject } from '../core/awaitSubject.ts';
+import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey } from '../core/idempotency.ts';
 import { deployEffects } from '../core/deployEffects.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
-type DeployNeeds = Needs<keyof RecordNeeds | 'subjects' | 'mutationWaitMs'>;
+type DeployNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 
 export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
@@ -39,8 +39,8 @@ export async function deployRampSettlement(
   defaultTreasury: Address,
 ): Promise<SettlementDeployment> {
   const id = await record(deps, operatorId, input, defaultTreasury);
-  deps.subjects.notify(NEW_SUBMISSION);
-  const deployment = await awaitSubject(
+  deps.stateSignal.notify(NEW_SUBMISSION);
+  const deployment = await awaitState(
     deps,
     id,
     () => requireDeployment(deps, id),
@@ -97,8 +97,8 @@ async function record(
       .returning();
     if (!inserted) throw alreadyDeployed(await addressOfLive(tx));
     await enqueueSubmission(tx, deps, {
-      subjectType: 'SETTLEMENT_DEPLOYMENT',
-      subjectId: id,
+      targetType: 'SETTLEMENT_DEPLOYMENT',
+      targetId: id,
       call: { kind: 'deployRampSettlement', salt: deploySalt, treasury: treasuryAddress },
     });
     return id;

@@ -28,7 +28,7 @@ import {
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { isStranded, strandedReason } from './strandedSessions.ts';
 
-type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'subjects' | 'log'>;
+type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
 /** What a move to another state takes: it may enqueue a submission. */
 type MoveNeeds = Needs<'ramp' | 'submission'>;
 
@@ -90,7 +90,7 @@ export async function resolveSessionReview(
   });
 
   deps.log.info({ offRampSessionId, decision, operatorId, note }, 'off-ramp session review resolved');
-  for (const key of [offRampSessionId, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.subjects.notify(key);
+  for (const key of [offRampSessionId, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.stateSignal.notify(key);
   return (await findOffRampSession(deps, offRampSessionId)) ?? session;
 }
 
@@ -117,12 +117,12 @@ async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampRev
  * pending indefinitely, and a late deposit of a holder is refunded.
  */
 async function findUndecided(tx: Tx, offRampSessionId: string, lock?: 'lock'): Promise<Undecided | null> {
-  const { id, state, signer, subjectId } = submissions;
+  const { id, state, signer, targetId } = submissions;
   const isUndecided = or(eq(state, 'NEEDS_REVIEW'), and(eq(state, 'PENDING'), eq(signer, 'CUSTODY')));
   const found = tx
     .select({ id, state })
     .from(submissions)
-    .where(and(eq(subjectId, offRampSessionId), isUndecided))
+    .where(and(eq(targetId, offRampSessionId), isUndecided))
     .orderBy(id);
   const [undecided] = await (lock ? found.for('update') : found);
   return undecided ?? null;
@@ -196,7 +196,7 @@ async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<vo
 }
 
 async function isDepositUnderWay(tx: Tx, session: OffRampSession): Promise<boolean> {
-  const deposits = and(eq(submissions.subjectId, session.id), eq(submissions.kind, 'initiateOffRamp'));
+  const deposits = and(eq(submissions.targetId, session.id), eq(submissions.kind, 'initiateOffRamp'));
   return (await tx.$count(submissions, and(deposits, eq(submissions.state, 'PENDING')))) > 0;
 }
 

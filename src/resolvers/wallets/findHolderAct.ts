@@ -7,7 +7,7 @@ import type { HolderCall, UnsignedTransaction } from '../../ledger/network/port.
 import { decodeCall } from '../../ledger/submission/callCodec.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubjectTransaction } from '../carbon/findRetirement.ts';
+import type { SubmissionTransaction } from '../carbon/findRetirement.ts';
 
 type HolderActRow = typeof holderActs.$inferSelect;
 
@@ -48,11 +48,10 @@ export async function readHolderActs(deps: Finder, offRampSessionId: string): Pr
 export async function readActTransactions(
   deps: Finder,
   { id, submission }: HolderAct,
-): Promise<SubjectTransaction[]> {
+): Promise<SubmissionTransaction[]> {
   if (submission === null) return [];
-  // A deposit's subject is its session, which may have several acts.
-  const ofAct =
-    submission.subjectId === id ? eq(submissions.subjectId, id) : eq(submissions.id, submission.id);
+  // a deposit's target is its session, which may have several acts.
+  const ofAct = submission.targetId === id ? eq(submissions.targetId, id) : eq(submissions.id, submission.id);
   const { hash: txHash, state, createdAt: signedAt, decidedAt, number } = attempts;
   const rows = await deps.db
     .select({ txHash, state, signedAt, decidedAt })

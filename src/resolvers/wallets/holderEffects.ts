@@ -47,13 +47,13 @@ export function holderApprovalEffects(): Effects {
 
 export function holderDepositEffects(deps: SettlementEffectsDependencies): Effects {
   return {
-    async succeeded(tx, { subjectId }, { txHash }) {
-      await depositLanded(tx, deps, await lockOffRampSession(tx, subjectId), txHash);
+    async succeeded(tx, { targetId }, { txHash }) {
+      await depositLanded(tx, deps, await lockOffRampSession(tx, targetId), txHash);
     },
     // Acts on the provider's status, which may have changed in the meantime.
-    afterSucceeded: async () => deps.subjects.notify(OFF_RAMP_SESSIONS),
-    async refused(tx, { subjectId }, refusal) {
-      const session = await lockOffRampSession(tx, subjectId);
+    afterSucceeded: async () => deps.stateSignal.notify(OFF_RAMP_SESSIONS),
+    async refused(tx, { targetId }, refusal) {
+      const session = await lockOffRampSession(tx, targetId);
       const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };
       const isPaid = session.providerStatus === 'settled';
       // Under review because it is paid: the review stays, and its reason.
@@ -63,13 +63,13 @@ export function holderDepositEffects(deps: SettlementEffectsDependencies): Effec
       }
       return 'REFUSED';
     },
-    async needsReview(tx, { subjectId }, reason) {
-      const session = await lockOffRampSession(tx, subjectId);
+    async needsReview(tx, { targetId }, reason) {
+      const session = await lockOffRampSession(tx, targetId);
       // In other states nothing waits for it any more, and the settlement contract is read.
       if (session.state === 'DEPOSITING') await applyEvent(tx, deps, session, 'undecidable', { reason });
     },
-    async resumed(tx, { subjectId }) {
-      const session = await lockOffRampSession(tx, subjectId);
+    async resumed(tx, { targetId }) {
+      const session = await lockOffRampSession(tx, targetId);
       if (session.state === 'NEEDS_REVIEW' && session.depositedAt === null) {
         await applyEvent(tx, deps, session, 'depositGoesOn');
       }

@@ -16,7 +16,7 @@ import { NetworkRefusal, type PreparedTransaction } from '../../ledger/network/p
 import type { Submission } from '../../ledger/submission/settle.ts';
 import { addReplacement, enqueueSigned, NEVER_SIGNED_AGAIN } from '../../ledger/submission/signedByHolder.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
-import { awaitSubject } from '../core/awaitSubject.ts';
+import { awaitState } from '../core/awaitState.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
 import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
 import { requireSettlementOf } from '../warehouse/offRamp/checkCashOut.ts';
@@ -34,19 +34,19 @@ type CommitNeeds = Needs<'db' | 'network' | 'clock' | 'ids'>;
  * or too late: prepare another); NetworkUnavailable
  */
 export async function submitSigned(
-  deps: Needs<keyof CommitNeeds | 'submission' | 'subjects' | 'mutationWaitMs'>,
+  deps: Needs<keyof CommitNeeds | 'submission' | 'stateSignal' | 'mutationWaitMs'>,
   act: HolderAct,
   signed: string,
 ): Promise<HolderAct> {
   const opened = await openSigned(deps, act, signed);
   const isLanded = await hasLandedAlready(deps, act, opened);
-  const subjectId = await commit(deps, act, { opened, isLanded });
+  const targetId = await commit(deps, act, { opened, isLanded });
   await deps.submission.checkpoint('attempt-committed');
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 
-  const current = await awaitSubject(
+  const current = await awaitState(
     deps,
-    subjectId,
+    targetId,
     async () => {
       const read = await findHolderAct(deps, act.id);
       if (!read) throw new Error(`holder's act ${act.id} has vanished`);
@@ -139,30 +139,30 @@ interface Signed {
   isLanded: boolean;
 }
 
-type Subject = Pick<Submission, 'subjectType' | 'subjectId'>;
+type Target = Pick<Submission, 'targetType' | 'targetId'>;
 
-/** @returns the subject of the submission that carries it, for callers that wait. */
+/** @returns the target of the submission that carries it, for callers that wait. */
 async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promise<string> {
   const { offRampSessionId, call } = act;
   // An approval moves nothing of its session, and there may be several.
-  const subject: Subject =
+  const target: Target =
     call.kind === 'initiateOffRamp' && offRampSessionId !== null
-      ? { subjectType: 'OFF_RAMP_SESSION', subjectId: offRampSessionId }
-      : { subjectType: 'HOLDER_ACT', subjectId: act.id };
+      ? { targetType: 'OFF_RAMP_SESSION', targetId: offRampSessionId }
+      : { targetType: 'HOLDER_ACT', targetId: act.id };
   if (call.kind !== 'retire' && act.submission === null)
     await requireSettlementOf(deps.network, await sessionOf(deps, act));
   const isNew = act.submission === null || (act.state === 'EXPIRED' && signed.isLanded);
-  const known = isNew ? await commitNew(deps, act, subject, signed) : (act.submission?.id ?? null);
+  const known = isNew ? await commitNew(deps, act, target, signed) : (act.submission?.id ?? null);
   // Settling locks the submission before the session and the act, so what has a submission is left to it alone.
   if (known !== null) await deps.db.transaction((tx) => addReplacement(tx, deps, known, signed.opened));
-  return subject.subjectId;
+  return target.targetId;
 }
 
 /** @returns null, or the id of a submission that was committed first, and nothing was written. */
 async function commitNew(
   deps: CommitNeeds,
   act: HolderAct,
-  subject: Subject,
+  target: Target,
   { opened, isLanded }: Signed,
 ): Promise<string | null> {
   const { offRampSessionId, call } = act;
@@ -176,7 +176,7 @@ async function commitNew(
     if (session?.state === 'AWAITING_SIGNATURE' && call.kind === 'initiateOffRamp') {
       await applyEvent(tx, deps, session, 'signed');
     }
-    const created = await enqueueSigned(tx, deps, { ...subject, call }, opened);
+    const created = await enqueueSigned(tx, deps, { ...target, call }, opened);
     await tx.update(holderActs).set({ submissionId: created }).where(eq(holderActs.id, act.id));
     return null;
   });

@@ -16,7 +16,7 @@ import { NetworkUnavailable } from '../../ledger/network/port.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
-import { awaitSubject } from '../core/awaitSubject.ts';
+import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { findReceiptById, type Receipt } from './findReceipt.ts';
@@ -25,7 +25,7 @@ import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 
 type RecordNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'saltKey'>;
-type CreateDepositNeeds = Needs<keyof RecordNeeds | 'subjects' | 'mutationWaitMs'>;
+type CreateDepositNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 
 export const RECEIPT_TOKEN_SYMBOL = 'WHR';
 /** 180 days from the deposit to the expiry. */
@@ -64,8 +64,8 @@ export async function createDeposit(
   grant?: Grant,
 ): Promise<Receipt> {
   const receiptId = await record(deps, warehouseOperatorId, input, defaultCountryCode, grant);
-  deps.subjects.notify(NEW_SUBMISSION);
-  const receipt = await awaitSubject(
+  deps.stateSignal.notify(NEW_SUBMISSION);
+  const receipt = await awaitState(
     deps,
     receiptId,
     () => requireReceipt(deps, receiptId),
@@ -120,7 +120,7 @@ async function record(
       createdAt: now,
       confirmedBy: warehouseOperatorId,
     });
-    await enqueueSubmission(tx, deps, { subjectType: 'RECEIPT', subjectId: id, call: deployCallOf(receipt) });
+    await enqueueSubmission(tx, deps, { targetType: 'RECEIPT', targetId: id, call: deployCallOf(receipt) });
     return id;
   });
 }

@@ -3,13 +3,13 @@
  */
 import type { Db } from '../../db/connection.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { SubjectKind } from '../core/subjectFollower.ts';
+import type { FollowedKind } from '../core/changeFollower.ts';
 import { findLiens, type ReceiptPledge } from './findPledge.ts';
 import { findReceiptsByIds, type Receipt } from './findReceipt.ts';
 
 export type FollowedReceipt = Receipt & { lien: ReceiptPledge | null };
 
-export const FOLLOWED_RECEIPTS: SubjectKind<FollowedReceipt> = {
+export const FOLLOWED_RECEIPTS: FollowedKind<FollowedReceipt> = {
   readMany,
   isFinal: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
   hidden: [],

@@ -35,7 +35,7 @@ export interface PledgeReceiptInput {
  * IDEMPOTENCY_CONFLICT
  */
 export async function pledgeReceipt(
-  deps: Needs<'db' | 'network' | 'ids' | 'subjects'>,
+  deps: Needs<'db' | 'network' | 'ids' | 'stateSignal'>,
   caller: ReceiptCaller,
   { idempotencyKey: key, ...input }: PledgeReceiptInput,
 ): Promise<ReceiptPledge> {
@@ -66,7 +66,7 @@ export async function pledgeReceipt(
     });
     return id;
   });
-  deps.subjects.notify(receipt.id);
+  deps.stateSignal.notify(receipt.id);
   return requirePledge(deps, pledgeId);
 }
 

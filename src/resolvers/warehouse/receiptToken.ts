@@ -11,7 +11,7 @@ import type { Receipt } from './findReceipt.ts';
 
 export function receiptToken({ network }: { network: Pick<LedgerNetwork, 'totalSupply'> }): AssetToken {
   return {
-    subjectType: 'RECEIPT',
+    targetType: 'RECEIPT',
     async setState(tx, id, state, refusalMessage) {
       await update(tx, id, { state, refusalMessage });
     },

@@ -30,7 +30,7 @@ interface ReleasePledgeInput {
  * another reference), IDEMPOTENCY_CONFLICT
  */
 export async function releasePledge(
-  deps: Needs<'db' | 'network' | 'subjects'>,
+  deps: Needs<'db' | 'network' | 'stateSignal'>,
   caller: ReceiptCaller,
   { receiptTokenAddress, reference, idempotencyKey: key }: ReleasePledgeInput,
 ): Promise<ReceiptPledge> {
@@ -59,7 +59,7 @@ export async function releasePledge(
       .where(eq(receiptPledges.id, id));
     return id;
   });
-  deps.subjects.notify(receipt.id);
+  deps.stateSignal.notify(receipt.id);
   return requirePledge(deps, pledgeId);
 }
 

@@ -94,7 +94,7 @@ builder.node(AuditEntryRef, {
       description: 'The code of the error that it was answered with; null unless it FAILED.',
       resolve: (entry) => (outcomeOf(entry) === 'FAILED' ? (entry.outcome as ErrorCode) : null),
     }),
-    subjectIds: t.exposeStringList('subjectIds', {
+    targetIds: t.exposeStringList('targetIds', {
       description:
         'The ids and addresses that the input named or the answer had. Of a read, also whose data was shown: at most 256, and ' +
         'the others in further entries of the request.',
@@ -123,7 +123,7 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
     unfinished: t.boolean({
       description: 'true: only entries without an outcome; false: only those with one.',
     }),
-    subjectIds: t.stringList({
+    targetIds: t.stringList({
       validate: { schema: keywordList },
       description: `${oneOf('That name one of these UUIDs, addresses or buyerIds')} What a buyer did without naming a \`buyerId\` is found by the buyer's \`callerSubjects\`.`,
     }),

@@ -69,7 +69,7 @@ builder.mutationField('createApiKey', (t) =>
     nullable: true,
     args: { input: t.arg({ type: CreateApiKeyInput, required: true, description: 'The key.' }) },
     recordedInput: {
-      subjects: ['subject'],
+      targets: ['subject'],
       shown: ['idempotencyKey'],
       hidden: ['name', 'roles', 'warehouseIds', 'expiresAt'],
     },

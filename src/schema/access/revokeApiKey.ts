@@ -32,7 +32,7 @@ builder.mutationField('revokeApiKey', (t) =>
     type: RevokeApiKeyPayload,
     nullable: true,
     args: { input: t.arg({ type: RevokeApiKeyInput, required: true, description: 'The key.' }) },
-    recordedInput: { subjects: ['apiKeyId'] },
+    recordedInput: { targets: ['apiKeyId'] },
     safeWithoutKey: 'a revoked key stays revoked',
     resolve: (_root, { input }, { caller, dependencies }) =>
       revokeApiKey(dependencies, subjectOf(caller), input.apiKeyId.id),

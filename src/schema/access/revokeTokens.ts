@@ -50,7 +50,7 @@ builder.mutationField('revokeTokens', (t) =>
     type: RevokeTokensPayload,
     nullable: true,
     args: { input: t.arg({ type: RevokeTokensInput, required: true, description: 'The tokens.' }) },
-    recordedInput: { subjects: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
+    recordedInput: { targets: ['jti', 'subject'], shown: ['issuedUntil'], hidden: ['reason'] },
     safeWithoutKey: 'a revocation is never taken back',
     resolve: (_root, { input }, { caller, dependencies }) =>
       revokeTokens(dependencies, subjectOf(caller), input),

@@ -56,13 +56,13 @@ const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
   },
 });
 
-const ApprovalSubject = builder.unionType('ApprovalSubject', {
+const ApprovalTarget = builder.unionType('ApprovalTarget', {
   description: 'What a request for approval is about.',
   types: [ProjectRef, ReceiptRef, SubmissionRef, OffRampSessionRef],
-  resolveType: (subject) => {
-    if ('providerName' in subject) return OffRampSessionRef;
-    if ('warehouseId' in subject) return ReceiptRef;
-    return 'call' in subject ? SubmissionRef : ProjectRef;
+  resolveType: (target) => {
+    if ('providerName' in target) return OffRampSessionRef;
+    if ('warehouseId' in target) return ReceiptRef;
+    return 'call' in target ? SubmissionRef : ProjectRef;
   },
 });
 
@@ -100,11 +100,11 @@ builder.node(ApprovalRequestRef, {
       description: 'The whole input of the operation, as it will be done; what was left out is missing.',
       resolve: (request) => valuesOf(askedOf(request).input),
     }),
-    subject: t.field({
-      type: ApprovalSubject,
+    target: t.field({
+      type: ApprovalTarget,
       nullable: true,
       description: 'What it is about; null for RESUME_SIGNING, and for what exists only once it is approved.',
-      resolve: (request, _args, { dependencies }) => subjectOf(dependencies, request),
+      resolve: (request, _args, { dependencies }) => targetOf(dependencies, request),
     }),
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
     requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
@@ -139,18 +139,18 @@ function valuesOf(input: object, path = ''): { name: string; value: string }[] {
   });
 }
 
-function subjectOf(dependencies: Dependencies, { operation, subjectId }: ApprovalRequest) {
-  if (subjectId === null) return null;
+function targetOf(dependencies: Dependencies, { operation, targetId }: ApprovalRequest) {
+  if (targetId === null) return null;
   switch (operation) {
     case 'createProject':
-      return findProjectById(dependencies, subjectId);
+      return findProjectById(dependencies, targetId);
     case 'createDeposit':
-      return findReceiptById(dependencies, subjectId);
+      return findReceiptById(dependencies, targetId);
     case 'resolveReview':
-      return findSubmission(dependencies, subjectId);
+      return findSubmission(dependencies, targetId);
     case 'resolveSessionReview':
     case 'setManualSessionStatus':
-      return findOffRampSession(dependencies, subjectId);
+      return findOffRampSession(dependencies, targetId);
     case 'resumeSigning':
       return null;
   }

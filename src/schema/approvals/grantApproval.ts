@@ -23,7 +23,7 @@ const GrantApprovalInput = builder.inputType('GrantApprovalInput', {
 const GrantApprovalPayload = builder
   .objectRef<{ approval: ApprovalRequest }>('GrantApprovalPayload')
   .implement({
-    description: 'The request, approved. What was done is its `subject`, in the state reached.',
+    description: 'The request, approved. What was done is its `target`, in the state reached.',
     fields: (t) => ({
       approvalRequest: t.expose('approval', {
         ...APPROVAL,
@@ -45,7 +45,7 @@ builder.mutationField('grantApproval', (t) =>
     type: GrantApprovalPayload,
     nullable: true,
     args: { input: t.arg({ type: GrantApprovalInput, required: true, description: 'The request.' }) },
-    recordedInput: { subjects: ['approvalRequestId'] },
+    recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
       approval: await grantApproval(

@@ -42,7 +42,7 @@ builder.mutationField('withdrawApproval', (t) =>
     type: WithdrawApprovalPayload,
     nullable: true,
     args: { input: t.arg({ type: WithdrawApprovalInput, required: true, description: 'The request.' }) },
-    recordedInput: { subjects: ['approvalRequestId'] },
+    recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
       approval: await withdrawApproval(dependencies, requireCaller(caller), input.approvalRequestId.id, {

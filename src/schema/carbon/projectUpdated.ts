@@ -5,7 +5,7 @@ import { findProjectById, type Project } from '../../resolvers/carbon/findProjec
 import { FOLLOWED_PROJECTS } from '../../resolvers/carbon/findProjects.ts';
 import { forPublic } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
+import { UPDATES, updatesOf } from '../core/updates.ts';
 import { ProjectRef } from './project.ts';
 
 const followed = { kind: FOLLOWED_PROJECTS, find: findProjectById, maySee: () => true, noun: 'project' };

@@ -108,7 +108,7 @@ builder.mutationField('purchase', (t) =>
     nullable: true,
     args: { input: t.arg({ type: PurchaseInput, required: true, description: 'What is bought.' }) },
     recordedInput: {
-      subjects: ['buyerId', 'tokenAddress'],
+      targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'expectedPricePerTonne', 'dryRun', 'idempotencyKey'],
       isEntryWithEffect: true,
     },

@@ -98,7 +98,7 @@ builder.mutationField('retire', (t) =>
     nullable: true,
     args: { input: t.arg({ type: RetireInput, required: true, description: 'What is retired, for whom.' }) },
     recordedInput: {
-      subjects: ['buyerId', 'tokenAddress'],
+      targets: ['buyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'jurisdiction', 'reason', 'period', 'dryRun', 'idempotencyKey'],
       hidden: ['buyerName', 'note', 'beneficiaryId'],
       isEntryWithEffect: true,

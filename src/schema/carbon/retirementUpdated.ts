@@ -9,7 +9,7 @@ import {
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
+import { UPDATES, updatesOf } from '../core/updates.ts';
 import { RetirementRef } from './retirement.ts';
 
 const followed = {

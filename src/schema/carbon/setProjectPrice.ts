@@ -43,7 +43,7 @@ builder.mutationField('setProjectPrice', (t) =>
     type: SetProjectPricePayload,
     nullable: true,
     args: { input: t.arg({ type: SetProjectPriceInput, required: true, description: 'The price.' }) },
-    recordedInput: { subjects: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
+    recordedInput: { targets: ['projectId'], shown: ['pricePerTonne', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       setProjectPrice(
         dependencies,

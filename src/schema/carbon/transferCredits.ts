@@ -72,7 +72,7 @@ builder.mutationField('transferCredits', (t) =>
     nullable: true,
     args: { input: t.arg({ type: TransferCreditsInput, required: true, description: 'What moves.' }) },
     recordedInput: {
-      subjects: ['fromBuyerId', 'toBuyerId', 'tokenAddress'],
+      targets: ['fromBuyerId', 'toBuyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'dryRun', 'idempotencyKey'],
       hidden: ['memo'],
       isEntryWithEffect: true,

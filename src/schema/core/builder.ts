@@ -22,5 +22,5 @@ builder.mutationType({
 builder.subscriptionType({
   description:
     'Live updates over graphql-transport-ws, server-sent events or multipart, at the same URL. `retirementFeed` leaves nothing out ' +
-    'and goes on from a cursor; the others give one subject as it is now, and end with it.',
+    'and goes on from a cursor; the others give one object as it is now, and end with it.',
 });

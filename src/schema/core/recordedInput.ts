@@ -2,7 +2,7 @@
  * What of a mutation's input leaves it: for the audit log, and for the log. Each mutation declares it for each field of
  * its input; one that doesn't, or forgets a field, fails when the schema is built.
  *
- *   recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['note'] }
+ *   recordedInput: { targets: ['buyerId'], shown: ['amountCO2e'], hidden: ['note'] }
  *
  * A mutation whose input has no idempotency key says as well why a repeated request does no harm:
  *
@@ -28,7 +28,7 @@ import type { Context } from './context.ts';
 /** Names of arguments, and of the fields of arguments that are input objects. What these hold is not looked into. */
 export interface RecordedInput {
   /** Ids and addresses that say what the mutation is about: kept by the audit log, shown by the log. */
-  subjects?: readonly string[];
+  targets?: readonly string[];
   /** Sizes, kinds and other public facts: shown by the log. */
   shown?: readonly string[];
   /** Names, accounts, words and signatures of people: in neither. */
@@ -112,8 +112,8 @@ async function beginEntry(context: Context<unknown>, isEntryWithEffect: boolean)
 
 /** @throws Error */
 function requireDeclared(field: GraphQLField<unknown, unknown>): void {
-  const { subjects = [], shown = [], hidden = [] } = recordedInputOf(field);
-  const declared = [...subjects, ...shown, ...hidden];
+  const { targets = [], shown = [], hidden = [] } = recordedInputOf(field);
+  const declared = [...targets, ...shown, ...hidden];
   const input = inputNames(field);
   const undeclared = [...input].filter((name) => !declared.includes(name));
   const unknown = declared.filter((name, at) => !input.has(name) || declared.indexOf(name) !== at);

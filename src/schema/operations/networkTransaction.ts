@@ -2,7 +2,7 @@
  * NetworkTransaction: one signed transaction of a submission.
  */
 import { unixSeconds } from '../../lib/clock.ts';
-import type { SubjectTransaction } from '../../resolvers/carbon/findRetirement.ts';
+import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { builder } from '../core/builder.ts';
 import { callOf, ContractCallEnum } from './contractCall.ts';
 
@@ -16,36 +16,38 @@ const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
   },
 });
 
-export const NetworkTransactionRef = builder.objectRef<SubjectTransaction>('NetworkTransaction').implement({
-  description: 'One signed transaction on the ledger network.',
-  fields: (t) => ({
-    txHash: t.exposeString('txHash', { description: 'Its hash, stored before it was sent.' }),
-    call: t.field({
-      type: ContractCallEnum,
-      description: 'The contract call that it makes.',
-      resolve: callOf,
+export const NetworkTransactionRef = builder
+  .objectRef<SubmissionTransaction>('NetworkTransaction')
+  .implement({
+    description: 'One signed transaction on the ledger network.',
+    fields: (t) => ({
+      txHash: t.exposeString('txHash', { description: 'Its hash, stored before it was sent.' }),
+      call: t.field({
+        type: ContractCallEnum,
+        description: 'The contract call that it makes.',
+        resolve: callOf,
+      }),
+      state: t.expose('state', {
+        type: NetworkTransactionState,
+        description: 'Its state on the network.',
+      }),
+      signedAt: t.field({
+        type: 'UnixTime',
+        description: 'When it was signed and stored, in Unix seconds.',
+        resolve: ({ signedAt }) => unixSeconds(signedAt),
+      }),
+      decidedAt: t.field({
+        type: 'UnixTime',
+        nullable: true,
+        description:
+          'When its final outcome was read from the network, in Unix seconds; null while it is open.',
+        resolve: ({ decidedAt }) => (decidedAt === null ? null : unixSeconds(decidedAt)),
+      }),
     }),
-    state: t.expose('state', {
-      type: NetworkTransactionState,
-      description: 'Its state on the network.',
-    }),
-    signedAt: t.field({
-      type: 'UnixTime',
-      description: 'When it was signed and stored, in Unix seconds.',
-      resolve: ({ signedAt }) => unixSeconds(signedAt),
-    }),
-    decidedAt: t.field({
-      type: 'UnixTime',
-      nullable: true,
-      description:
-        'When its final outcome was read from the network, in Unix seconds; null while it is open.',
-      resolve: ({ decidedAt }) => (decidedAt === null ? null : unixSeconds(decidedAt)),
-    }),
-  }),
-});
+  });
 
 /** The hash of the transaction that landed, or else of the latest one signed. */
-export function hashOf(transactions: readonly SubjectTransaction[], kind: string): string | null {
+export function hashOf(transactions: readonly SubmissionTransaction[], kind: string): string | null {
   const ofKind = transactions.filter((transaction) => transaction.kind === kind);
   return (ofKind.find(({ state }) => state === 'LANDED') ?? ofKind.at(-1))?.txHash ?? null;
 }

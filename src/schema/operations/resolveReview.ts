@@ -77,7 +77,7 @@ builder.mutationField('resolveReview', (t) =>
     type: ResolveReviewPayload,
     nullable: true,
     args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
-    recordedInput: { subjects: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
+    recordedInput: { targets: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = { ...input, submissionId: input.submissionId.id };

@@ -57,7 +57,7 @@ builder.mutationField('resolveSessionReview', (t) =>
     args: {
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
-    recordedInput: { subjects: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    recordedInput: { targets: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = {

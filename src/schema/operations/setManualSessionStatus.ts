@@ -59,7 +59,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
     args: {
       input: t.arg({ type: SetManualSessionStatusInput, required: true, description: 'What to set.' }),
     },
-    recordedInput: { subjects: ['sessionId'], hidden: ['status'] },
+    recordedInput: { targets: ['sessionId'], hidden: ['status'] },
     safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'setManualSessionStatus', input } as const;

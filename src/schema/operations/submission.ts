@@ -145,8 +145,8 @@ builder.node(SubmissionRef, {
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],
-      description: 'Every signed transaction of its subject, oldest first.',
-      resolve: ({ subjectId }, _args, { dependencies }) => readTransactions(dependencies, subjectId),
+      description: 'Every signed transaction of its target, oldest first.',
+      resolve: ({ targetId }, _args, { dependencies }) => readTransactions(dependencies, targetId),
     }),
   }),
 });

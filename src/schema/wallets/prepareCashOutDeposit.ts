@@ -85,7 +85,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
       }),
     },
     recordedInput: {
-      subjects: ['receiptTokenAddress', 'holderAddress'],
+      targets: ['receiptTokenAddress', 'holderAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: ['payoutAccount'],
     },

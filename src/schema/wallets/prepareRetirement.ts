@@ -75,7 +75,7 @@ builder.mutationField('prepareRetirement', (t) =>
       }),
     },
     recordedInput: {
-      subjects: ['tokenAddress', 'holderAddress'],
+      targets: ['tokenAddress', 'holderAddress'],
       shown: ['amountCO2e', 'idempotencyKey'],
       hidden: ['beneficiary', 'note'],
     },

@@ -52,7 +52,7 @@ builder.mutationField('submitSigned', (t) =>
     type: SubmitSignedPayload,
     nullable: true,
     args: { input: t.arg({ type: SubmitSignedInput, required: true, description: 'The signed act.' }) },
-    recordedInput: { subjects: ['holderActId'], hidden: ['signed'] },
+    recordedInput: { targets: ['holderActId'], hidden: ['signed'] },
     safeWithoutKey: 'a signed transaction lands once',
     resolve: async (_root, { input }, context) => {
       const act = await findVisibleAct(context, input.holderActId.id);

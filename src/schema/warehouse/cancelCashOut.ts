@@ -48,7 +48,7 @@ builder.mutationField('cancelCashOut', (t) =>
     args: {
       input: t.arg({ type: CancelCashOutInput, required: true, description: 'Which session.' }),
     },
-    recordedInput: { subjects: ['offRampSessionId'], shown: ['idempotencyKey'] },
+    recordedInput: { targets: ['offRampSessionId'], shown: ['idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       cancelCashOut(
         dependencies,

@@ -77,7 +77,7 @@ builder.mutationField('cashOut', (t) =>
     nullable: true,
     args: { input: t.arg({ type: CashOutInput, required: true, description: 'What goes where.' }) },
     recordedInput: {
-      subjects: ['receiptTokenAddress'],
+      targets: ['receiptTokenAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: ['payoutAccount'],
     },

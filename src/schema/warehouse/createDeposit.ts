@@ -157,7 +157,7 @@ builder.mutationField('createDeposit', (t) =>
     nullable: true,
     args: { input: t.arg({ type: CreateDepositInput, required: true, description: 'The deposit.' }) },
     recordedInput: {
-      subjects: ['farmerId', 'warehouseId'],
+      targets: ['farmerId', 'warehouseId'],
       shown: ['commodityType', 'quantityKg', 'countryCode', 'dryRun', 'idempotencyKey'],
       hidden: [
         'farmerAddress',

@@ -8,7 +8,7 @@ import {
 } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
+import { UPDATES, updatesOf } from '../core/updates.ts';
 import { maySeeOffRampSession, OffRampSessionRef } from './offRampSession.ts';
 
 const followed = {

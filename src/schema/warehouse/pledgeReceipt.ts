@@ -83,7 +83,7 @@ builder.mutationField('pledgeReceipt', (t) =>
     nullable: true,
     args: { input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge.' }) },
     recordedInput: {
-      subjects: ['receiptTokenAddress', 'lenderId'],
+      targets: ['receiptTokenAddress', 'lenderId'],
       shown: ['reference', 'idempotencyKey'],
       hidden: ['lenderName'],
     },
@@ -103,7 +103,7 @@ builder.mutationField('releasePledge', (t) =>
     type: ReleasePledgePayload,
     nullable: true,
     args: { input: t.arg({ type: ReleasePledgeInput, required: true, description: 'Which pledge.' }) },
-    recordedInput: { subjects: ['receiptTokenAddress'], shown: ['reference', 'idempotencyKey'] },
+    recordedInput: { targets: ['receiptTokenAddress'], shown: ['reference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       releasePledge(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
   }),

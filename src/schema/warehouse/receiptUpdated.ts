@@ -8,7 +8,7 @@ import {
 } from '../../resolvers/warehouse/followReceipt.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { UPDATES, updatesOf } from '../core/subjectUpdates.ts';
+import { UPDATES, updatesOf } from '../core/updates.ts';
 import { maySeePledged, ReceiptRef } from './receipt.ts';
 
 const followed = {

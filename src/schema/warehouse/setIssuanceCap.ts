@@ -51,7 +51,7 @@ builder.mutationField('setIssuanceCap', (t) =>
     type: SetIssuanceCapPayload,
     nullable: true,
     args: { input: t.arg({ type: SetIssuanceCapInput, required: true, description: 'The cap.' }) },
-    recordedInput: { subjects: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
+    recordedInput: { targets: ['warehouseId'], shown: ['commodityType', 'limitKg'] },
     safeWithoutKey: 'the same cap again is the same cap',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
       cap: await setIssuanceCap(dependencies, subjectOf(caller), {

@@ -35,7 +35,7 @@ const third = { role: 'operator', subject: 'third' } as const;
 const dev = { role: 'developer', subject: 'dev' } as const;
 
 const APPROVAL =
-  'approval: approvalRequest { id state requestedBy decidedBy operation input { name value } subject { __typename } }';
+  'approval: approvalRequest { id state requestedBy decidedBy operation input { name value } target { __typename } }';
 interface Approval {
   id: string;
   state: string;
@@ -43,7 +43,7 @@ interface Approval {
   decidedBy: string | null;
   operation: string;
   input: { name: string; value: string }[];
-  subject: { __typename: string } | null;
+  target: { __typename: string } | null;
 }
 type Decided = { approval: Approval };
 
@@ -84,7 +84,7 @@ const errorsOf = async (answer: Promise<{ errors: { extensions: { code: string }
 describe('a large mint', () => {
   it('waits for another person, who sees its whole input, and is done as the requester asked', async () => {
     const { input, approval } = await largeProject();
-    expect(approval).toMatchObject({ operation: 'CREATE_PROJECT', requestedBy: 'dev', subject: null });
+    expect(approval).toMatchObject({ operation: 'CREATE_PROJECT', requestedBy: 'dev', target: null });
     expect(approval.input).toContainEqual({ name: 'quantityCO2e', value: '1001' });
     expect(await projectsOf(approval)).toBe(0);
     const repeated = payloadOf(await mutate<Decided>(market, PROJECT, input, dev));
@@ -94,7 +94,7 @@ describe('a large mint', () => {
     expect(granted).toMatchObject({
       state: 'APPROVED',
       decidedBy: 'second',
-      subject: { __typename: 'Project' },
+      target: { __typename: 'Project' },
     });
     const done = payloadOf(await mutate<Decided & { project: unknown }>(market, PROJECT, input, dev));
     expect(done).toMatchObject({ project: { state: 'OPEN' }, approval: null });
@@ -173,7 +173,7 @@ describe('a large mint', () => {
     await grant(approval, second);
     const entries = async () => {
       const { data } = await market.send<{ auditEntries: { nodes: Record<string, unknown>[] } }>(
-        'query ($ids: [String!]) { auditEntries(filter: { subjectIds: $ids }) { nodes { field callerSubject outcome } } }',
+        'query ($ids: [String!]) { auditEntries(filter: { targetIds: $ids }) { nodes { field callerSubject outcome } } }',
         { ids: [localId(approval)] },
         first,
       );
@@ -252,7 +252,7 @@ describe('a decision of a review', () => {
     const [submission] = await dependencies.db
       .select()
       .from(submissions)
-      .where(eq(submissions.subjectId, localId(retirement)));
+      .where(eq(submissions.targetId, localId(retirement)));
     const submissionId = submission?.id ?? '';
     return { submissionId, globalId: Buffer.from(`Submission:${submissionId}`).toString('base64url') };
   }
@@ -269,7 +269,7 @@ describe('a decision of a review', () => {
     const asked = payloadOf(await decide(globalId, 'ADOPT', first));
     expect(asked).toMatchObject({
       submission: { state: 'NEEDS_REVIEW' },
-      approval: { state: 'AWAITING', subject: { __typename: 'Submission' } },
+      approval: { state: 'AWAITING', target: { __typename: 'Submission' } },
     });
     expect(payloadOf(await decide(globalId, 'ADOPT', first)).approval.id).toBe(asked.approval.id);
     expect(await errorsOf(decide(globalId, 'GIVE_UP', second))).toEqual(['CONFLICT']);
@@ -333,7 +333,7 @@ describe('a payout', () => {
     const overtaken = payloadOf(await report(providerSessionId, 'SETTLED', first));
     expect(overtaken).toMatchObject({
       status: 'PROCESSING',
-      approval: { subject: { __typename: 'OffRampSession' } },
+      approval: { target: { __typename: 'OffRampSession' } },
     });
     await report(providerSessionId, 'PENDING', second);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);

@@ -38,7 +38,7 @@ async function write(writerId: string, startedAt: Date | undefined, outcome: str
     field: 'retire',
     outcome,
     ended_at: outcome === null ? null : startedAt,
-    subject_ids: [],
+    target_ids: [],
   };
   await database.handle.db.execute(
     sql`SELECT insert_audit_entries(${writerId}, ${JSON.stringify([row])}::text::json)`,

@@ -24,7 +24,7 @@ interface Entry {
   callerRoles: string[];
   remoteAddress: string;
   requestId: string;
-  subjectIds: string[];
+  targetIds: string[];
   finishedAt: number | null;
 }
 
@@ -32,7 +32,7 @@ const operator = { role: 'operator', subject: 'ops' } as const;
 const buyer = { role: 'buyer', subject: 'acme' } as const;
 
 const ENTRIES = `query ($filter: AuditEntryFilter) { auditEntries(first: 20, filter: $filter) { edges { node {
-  field outcome errorCode callerSubject callerRoles remoteAddress requestId subjectIds finishedAt } } } }`;
+  field outcome errorCode callerSubject callerRoles remoteAddress requestId targetIds finishedAt } } } }`;
 const PURCHASE = 'mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id } } }';
 
 async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
@@ -45,7 +45,7 @@ async function entries(filter: Record<string, unknown>): Promise<Entry[]> {
   return answer.data?.auditEntries.edges.map(({ node }) => node) ?? [];
 }
 
-/** The finished entries about a subject: outcomes are added a moment after the answer. */
+/** The finished entries about a target: outcomes are added a moment after the answer. */
 async function finished(filter: Record<string, unknown>, count = 1): Promise<Entry[]> {
   await expect.poll(async () => (await entries(filter)).filter((entry) => entry.outcome).length).toBe(count);
   return entries(filter);
@@ -84,7 +84,7 @@ describe('every mutation leaves an entry', () => {
       bearer: await tokenOf(buyer),
     });
     const { id } = (reply.data as { purchase: { purchase: { id: string } } }).purchase.purchase;
-    const [entry] = await finished({ subjectIds: [tokenAddress] });
+    const [entry] = await finished({ targetIds: [tokenAddress] });
     expect(entry).toMatchObject({
       field: 'purchase',
       outcome: 'OK',
@@ -95,7 +95,7 @@ describe('every mutation leaves an entry', () => {
       requestId: reply.headers?.get('x-request-id') ?? (expect.any(String) as string),
     });
     const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
-    expect(entry?.subjectIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
+    expect(entry?.targetIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
     expect(entry?.finishedAt).not.toBeNull();
   });
 
@@ -110,7 +110,7 @@ describe('every mutation leaves an entry', () => {
       const answer = await market.send(PURCHASE, { input }, buyer);
       expect(answer.errors[0]?.extensions.code).toBe(code);
     }
-    const left = await finished({ subjectIds: [tokenAddress] }, 2);
+    const left = await finished({ targetIds: [tokenAddress] }, 2);
     expect(left.map((entry) => entry.errorCode)).toEqual(['BAD_USER_INPUT', 'INSUFFICIENT_SUPPLY']);
   });
 
@@ -130,7 +130,7 @@ describe('every mutation leaves an entry', () => {
     const wrong = await market.send(flood, { input: { buyerId: 7 } });
     expect(wrong.errors[0]?.extensions.code).toBe('BAD_USER_INPUT');
     expect((await market.send(PURCHASE, { input }, buyer)).errors).toEqual([]);
-    await finished({ subjectIds: [tokenAddress] });
+    await finished({ targetIds: [tokenAddress] });
     expect(await count()).toBe(before + 1);
   });
 
@@ -143,7 +143,7 @@ describe('every mutation leaves an entry', () => {
       b: purchaseInput(tokenAddress, { amountCO2e: 1000 }),
     };
     await market.send(twice, variables, buyer);
-    const left = await finished({ subjectIds: [tokenAddress] }, 2);
+    const left = await finished({ targetIds: [tokenAddress] }, 2);
     expect(new Set(left.map((entry) => entry.errorCode))).toEqual(new Set(['INSUFFICIENT_SUPPLY', null]));
   });
 
@@ -160,7 +160,7 @@ describe('every mutation leaves an entry', () => {
     const cashOut = 'mutation ($input: CashOutInput!) { cashOut(input: $input) { sessionId } }';
     expect((await market.send(cashOut, { input }, farmer)).errors[0]?.extensions.code).toBe('NOT_FOUND');
     const [entry] = await finished({ callerSubjects: [farmer.subject] });
-    expect(entry?.subjectIds).toEqual([market.network.custodyAddress]);
+    expect(entry?.targetIds).toEqual([market.network.custodyAddress]);
     const rows = await market.database.handle.sql`SELECT audit_entries::text AS row FROM audit_entries`;
     expect(JSON.stringify(rows)).not.toContain('254700123456');
   });
@@ -201,12 +201,12 @@ describe('the trail', () => {
     const [id, writer] = [randomUUID(), randomUUID()];
     await sql`INSERT INTO audit_writers (id, entries) VALUES (${writer}, 1)`;
     await sql`INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_roles, remote_address, field,
-        subject_ids)
+        target_ids)
       VALUES (${id}, ${writer}, 1, now(), 'test', '{}', '127.0.0.1', 'retire', '{a}')`;
     await expect(sql`UPDATE audit_entries SET field = 'purchase' WHERE id = ${id}`).rejects.toThrow(/append/);
-    const lessSubjects = sql`
-      UPDATE audit_entries SET outcome = 'OK', ended_at = now(), subject_ids = '{}' WHERE id = ${id}`;
-    await expect(lessSubjects).rejects.toThrow(/append/);
+    const lessTargets = sql`
+      UPDATE audit_entries SET outcome = 'OK', ended_at = now(), target_ids = '{}' WHERE id = ${id}`;
+    await expect(lessTargets).rejects.toThrow(/append/);
     await sql`UPDATE audit_entries SET outcome = 'OK', ended_at = now() WHERE id = ${id}`;
     const again = sql`UPDATE audit_entries SET outcome = 'FORBIDDEN' WHERE id = ${id}`;
     await expect(again).rejects.toThrow(/append/);
@@ -237,12 +237,12 @@ describe('the trail', () => {
     const { handle } = market.database;
     const ids = createIdSource(systemClock);
     const trail = createAuditLog({ db: handle.db, clock: systemClock, ids, log: silentLog });
-    const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', subjectIds: [] };
+    const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', targetIds: [] };
     const requestId = randomUUID();
     const open = Array.from({ length: 20 }, () => trail.open({ ...about, requestId }));
     await Promise.all(open.map((entry) => entry.begin()));
     await handle.sql`ALTER TABLE audit_entries ADD CONSTRAINT late CHECK (outcome <> 'OK') NOT VALID`;
-    await Promise.all(open.map((entry) => entry.end({ outcome: 'OK', subjectIds: ['x'] })));
+    await Promise.all(open.map((entry) => entry.end({ outcome: 'OK', targetIds: ['x'] })));
     await new Promise((resolve) => setTimeout(resolve, 200));
     expect(await entries({ requestIds: [requestId], unfinished: true })).toHaveLength(20);
     await handle.sql`ALTER TABLE audit_entries DROP CONSTRAINT late`;

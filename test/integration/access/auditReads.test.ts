@@ -46,13 +46,13 @@ interface Entry {
   outcome: string;
   errorCode: string | null;
   requestId: string;
-  subjectIds: string[];
+  targetIds: string[];
 }
 
 async function readsBy(callerSubject: string): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
     `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
-      nodes { field outcome errorCode requestId subjectIds } } }`,
+      nodes { field outcome errorCode requestId targetIds } } }`,
     { filter: { callerSubjects: [callerSubject], outcomes: ['READ'] } },
     auditor,
   );
@@ -67,7 +67,7 @@ const localId = (id: string) => Buffer.from(id, 'base64url').toString().split(':
 async function readAs(query: string, variables: Record<string, unknown> = {}, caller = someOperator()) {
   const answer = await market.send(query, variables, caller);
   expect(answer.errors).toEqual([]);
-  return (await readsBy(caller.subject)).map(({ field, subjectIds }) => [field, subjectIds.toSorted()]);
+  return (await readsBy(caller.subject)).map(({ field, targetIds }) => [field, targetIds.toSorted()]);
 }
 
 const BY_TOKEN = 'query ($token: Address!) { receipt(tokenAddress: $token) { farmerId } }';
@@ -85,7 +85,7 @@ describe('what an operator reads of others leaves an entry', () => {
     expect(others).toEqual([]);
     expect(entry).toMatchObject({ field: 'receipt', outcome: 'READ', errorCode: null });
     expect(entry?.requestId).not.toBe('');
-    expect(entry?.subjectIds.toSorted()).toEqual(['depot', 'wanjiru', receipt.tokenAddress].toSorted());
+    expect(entry?.targetIds.toSorted()).toEqual(['depot', 'wanjiru', receipt.tokenAddress].toSorted());
   });
 
   it('one for each field of the query, however many rows it shows', async () => {
@@ -119,7 +119,7 @@ describe('what an operator reads of others leaves an entry', () => {
       variables: { id: receipt.id },
     });
     expect((await events.next()).value).toMatchObject({ data: { receiptUpdated: { farmerId: 'wanjiru' } } });
-    const entries = (await readsBy(caller.subject)).map(({ field, subjectIds }) => [field, subjectIds]);
+    const entries = (await readsBy(caller.subject)).map(({ field, targetIds }) => [field, targetIds]);
     expect(entries).toEqual([['receiptUpdated', [localId(receipt.id)]]]);
     await events.return?.();
   });
@@ -130,9 +130,7 @@ describe('what an operator reads of others leaves an entry', () => {
     const query = 'query ($filter: ReceiptFilter) { receipts(filter: $filter) { totalCount } }';
     const entries = await readAs(query, { filter });
     expect(entries.map(([field]) => field)).toEqual(['receipts', 'receipts']);
-    expect(new Set(entries.flatMap(([, subjects]) => subjects))).toEqual(
-      new Set(Object.values(filter).flat()),
-    );
+    expect(new Set(entries.flatMap(([, targets]) => targets))).toEqual(new Set(Object.values(filter).flat()));
   });
 });
 

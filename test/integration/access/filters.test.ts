@@ -115,7 +115,7 @@ const LISTS: Record<string, [input: string, Members]> = {
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],
       // Not 'nil': what operators ask about is in the log, too, and the other lists here are asked about that.
-      subjectIds: () => [['nil', own.tokenAddress], ['unasked']],
+      targetIds: () => [['nil', own.tokenAddress], ['unasked']],
       requestIds: () => [null, ['nil', 'none']],
       ...TIMES,
     },

@@ -11,7 +11,7 @@ import { attempts, projects, submissions } from '../../../src/db/tables/index.ts
 import { readPositions } from '../../../src/ledger/books/readBalances.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { awaitSubject } from '../../../src/resolvers/core/awaitSubject.ts';
+import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';
@@ -239,7 +239,7 @@ describe('retire', () => {
       .select({ state: attempts.state, number: attempts.number })
       .from(attempts)
       .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-      .where(eq(submissions.subjectId, retirement.id))
+      .where(eq(submissions.targetId, retirement.id))
       .orderBy(attempts.number);
     expect(history).toEqual([
       { state: 'DEAD', number: 1 },
@@ -252,11 +252,11 @@ describe('review', () => {
   const review = (submissionId: string, decision: 'RESUME' | 'GIVE_UP') =>
     resolveReview(platform.dependencies, 'operator', { submissionId, decision, reason: 'looked at it' });
 
-  async function submissionOf(subjectId: string, kind: string) {
+  async function submissionOf(targetId: string, kind: string) {
     const rows = await database.handle.db
       .select()
       .from(submissions)
-      .where(eq(submissions.subjectId, subjectId));
+      .where(eq(submissions.targetId, targetId));
     return rows.find((row) => row.kind === kind)?.id ?? '';
   }
 
@@ -307,7 +307,7 @@ describe('review', () => {
     const project = await boughtProject(10n);
     const { submissionId, retirementId } = await undecided(project, false);
     await review(submissionId, 'RESUME');
-    const settled = await awaitSubject(
+    const settled = await awaitState(
       platform.dependencies,
       retirementId,
       () => findRetirement(platform.dependencies, retirementId),

@@ -172,7 +172,7 @@ const FILTERED = [
     callerSubjects: ['acme'],
     fields: ['retire'],
     requestIds: ['x'],
-    subjectIds: [receiptId],
+    targetIds: [receiptId],
   })),
   list('projects', 'ProjectFilter', () => ({
     countryCodes: ['KE'],

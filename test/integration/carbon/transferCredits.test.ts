@@ -188,7 +188,7 @@ describe('a dry run', () => {
     expect(await rows()).toEqual(before);
     await expect
       .poll(async () => {
-        const rows = await sql`SELECT outcome FROM audit_entries WHERE 'new' = ANY (subject_ids)`;
+        const rows = await sql`SELECT outcome FROM audit_entries WHERE 'new' = ANY (target_ids)`;
         return rows.map(({ outcome }): unknown => outcome);
       }, POLL)
       .toEqual(['DRY_RUN']);
@@ -232,8 +232,8 @@ describe('the database refuses', () => {
     await book({ amountTonnes: 1n });
     // What the product itself would have written with it.
     await market.database.handle
-      .sql`INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, subject_id, created_at)
+      .sql`INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
       SELECT 'ann', 'transferCredits', id::text, '', id, now() FROM credit_transfers
-      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.subject_id = credit_transfers.id)`;
+      WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = credit_transfers.id)`;
   });
 });

@@ -164,9 +164,9 @@ describe.skipIf(!isInstalled)(`behind PgBouncer in transaction mode${SKIPPED}`, 
     for (const platform of platforms) await platform.start();
     const [first, second] = platforms as [Platform, Platform];
 
-    const heard = second.dependencies.subjects.waitFor('woken', 20_000).then(() => performance.now());
+    const heard = second.dependencies.stateSignal.waitFor('woken', 20_000).then(() => performance.now());
     const rungAt = performance.now();
-    first.dependencies.subjects.notify('woken');
+    first.dependencies.stateSignal.notify('woken');
     expect((await heard) - rungAt).toBeLessThan(10_000);
 
     const { tokenAddress } = await openProject(first, 100n);

@@ -17,7 +17,7 @@ import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/netwo
 import { intentOf, settle } from '../../../src/ledger/submission/settle.ts';
 import { signAttempts } from '../../../src/ledger/submission/signAttempt.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { awaitSubject } from '../../../src/resolvers/core/awaitSubject.ts';
+import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { createDeliverySpool } from '../../../src/webhooks/deliverySpool.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -60,7 +60,7 @@ describe('clocks', () => {
     let nowMs = Date.now();
     const clock = { now: () => new Date(nowMs) };
     const deps = { ...platform.dependencies, clock, mutationWaitMs: 1_000 };
-    const waiting = awaitSubject(
+    const waiting = awaitState(
       deps,
       randomUUID(),
       async () => {

@@ -65,12 +65,12 @@ async function look(more: Record<string, string> = {}): Promise<Check[]> {
   return found;
 }
 
-function about(checks: readonly Check[], subject: string): Check | undefined {
-  return checks.find((check) => check.subject === subject);
+function about(checks: readonly Check[], name: string): Check | undefined {
+  return checks.find((check) => check.name === name);
 }
 
 const verdictsOf = (checks: readonly Check[]) =>
-  Object.fromEntries(checks.map(({ subject, verdict }) => [subject, verdict]));
+  Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
 
 async function register(publicUrl = PUBLIC_URL): Promise<string> {
   const network = await embeddedNetworkOn(database.handle);
@@ -89,7 +89,7 @@ describe('ledger:check', () => {
     await register();
     const checks = await look();
     expect(checks.filter(({ verdict }) => verdict !== 'right')).toEqual([]);
-    expect(checks.map(({ subject }) => subject)).toEqual([
+    expect(checks.map(({ name }) => name)).toEqual([
       'network',
       'custody',
       'treasury',

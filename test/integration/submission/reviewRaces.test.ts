@@ -69,7 +69,7 @@ async function pendingRetirement(amountCO2e: bigint): Promise<{ id: string; subm
   const [submission] = await database.handle.db
     .select()
     .from(submissions)
-    .where(eq(submissions.subjectId, id));
+    .where(eq(submissions.targetId, id));
   return { id, submissionId: submission?.id ?? '' };
 }
 

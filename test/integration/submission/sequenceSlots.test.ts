@@ -53,8 +53,8 @@ async function store(
     .values({
       id: submissionId,
       kind: 'retire',
-      subjectType: 'RETIREMENT',
-      subjectId: randomUUID(),
+      targetType: 'RETIREMENT',
+      targetId: randomUUID(),
       call: {},
       state: 'PENDING',
       dueAt: at,

@@ -63,12 +63,12 @@ const retireInput = ({ tokenAddress }: TokenizedProject, amountCO2e: bigint) => 
   idempotencyKey: randomUUID(),
 });
 
-async function submissionOf(subjectId: string) {
+async function submissionOf(targetId: string) {
   const [submission] = await database.handle.db
     .select()
     .from(submissions)
-    .where(and(eq(submissions.subjectId, subjectId), eq(submissions.kind, 'retire')));
-  if (!submission) throw new Error(`retirement ${subjectId} has no submission`);
+    .where(and(eq(submissions.targetId, targetId), eq(submissions.kind, 'retire')));
+  if (!submission) throw new Error(`retirement ${targetId} has no submission`);
   return submission;
 }
 
@@ -167,9 +167,9 @@ describe('what a submission is for', () => {
     const project = await boughtProject(10n);
     await burnOutside(network, project, 3n);
     const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 3n));
-    const { id, state, subjectType } = await submissionOf(retirement.id);
-    expect({ state, subjectType }).toEqual({ state: 'NEEDS_REVIEW', subjectType: 'RETIREMENT' });
-    const change = database.handle.sql`UPDATE submissions SET subject_type = 'PROJECT' WHERE id = ${id}`;
+    const { id, state, targetType } = await submissionOf(retirement.id);
+    expect({ state, targetType }).toEqual({ state: 'NEEDS_REVIEW', targetType: 'RETIREMENT' });
+    const change = database.handle.sql`UPDATE submissions SET target_type = 'PROJECT' WHERE id = ${id}`;
     await expect(change).rejects.toThrow(`the intent of submission ${id} is fixed`);
   });
 });

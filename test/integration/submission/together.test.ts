@@ -65,7 +65,7 @@ it('settles the others and brings the one that can not be written before an oper
   work();
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT - 1);
   const submissionOfBad = async () => {
-    const [row] = await database.handle.db.select().from(submissions).where(eq(submissions.subjectId, bad));
+    const [row] = await database.handle.db.select().from(submissions).where(eq(submissions.targetId, bad));
     return row;
   };
   await expect.poll(async () => (await submissionOfBad())?.state, PATIENCE).toBe('NEEDS_REVIEW');
@@ -82,7 +82,7 @@ it('waits for none that another transaction holds', async () => {
     if (point !== 'attempt-committed' || holding) return;
     await new Promise<void>((locked) => {
       holding = db.transaction(async (tx) => {
-        await tx.select().from(submissions).where(eq(submissions.subjectId, held)).for('update');
+        await tx.select().from(submissions).where(eq(submissions.targetId, held)).for('update');
         locked();
         await new Promise<void>((resolve) => (letGo = resolve));
       });

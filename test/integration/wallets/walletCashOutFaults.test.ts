@@ -202,7 +202,7 @@ describe('a signed deposit', () => {
     await resolveSessionReview(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
     const insert = world.database.handle
-      .sql`INSERT INTO submissions (id, kind, subject_type, subject_id, call, state, due_at, created_at)
+      .sql`INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at)
       VALUES (${randomUUID()}, 'initiateOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
     await expect(insert).rejects.toThrow('is not to be signed by CUSTODY');
   });
@@ -327,7 +327,7 @@ describe('the database', () => {
     const [submission] = await platform.dependencies.db
       .select()
       .from(submissions)
-      .where(eq(submissions.subjectId, session.id));
+      .where(eq(submissions.targetId, session.id));
     expect(submission).toMatchObject({ signer: 'HOLDER' });
     await rejected(raw`UPDATE holder_acts SET submission_id = NULL WHERE id = ${act.id}`, 'set once');
   });

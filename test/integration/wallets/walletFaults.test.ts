@@ -83,7 +83,7 @@ describe('a signed retirement', () => {
     const killed = submitSigned(dead, act, await holder.sign(act.unsigned));
     await expect(killed).rejects.toThrow('killed');
     const submission = (await findHolderAct(platform.dependencies, act.id))?.submission;
-    expect(submission).toMatchObject({ signer: 'HOLDER', kind: 'retire', subjectId: act.id });
+    expect(submission).toMatchObject({ signer: 'HOLDER', kind: 'retire', targetId: act.id });
     await expect.poll(() => stateOf(act.id), EVENTUALLY).toBe('LANDED');
     expect(await attemptsOf(submission?.id)).toMatchObject([{ number: 1, state: 'LANDED' }]);
     expect(await recordCount()).toBe(before + 1);
@@ -181,7 +181,7 @@ describe('a wallet’s fee replacement', () => {
       const id = await enqueueSigned(
         tx,
         deps,
-        { subjectType: 'HOLDER_ACT', subjectId: randomUUID(), call },
+        { targetType: 'HOLDER_ACT', targetId: randomUUID(), call },
         first,
       );
       const second = signed('W1', 5n);
@@ -209,12 +209,12 @@ describe('a wallet’s fee replacement', () => {
   it('does not take the slot, or the bytes, of another act', async () => {
     await within(async (tx) => {
       const first = signed('W3', 5n);
-      await enqueueSigned(tx, deps, { subjectType: 'HOLDER_ACT', subjectId: randomUUID(), call }, first);
+      await enqueueSigned(tx, deps, { targetType: 'HOLDER_ACT', targetId: randomUUID(), call }, first);
       for (const other of [first, signed('W3', 5n)]) {
         const again = enqueueSigned(
           tx,
           deps,
-          { subjectType: 'HOLDER_ACT', subjectId: randomUUID(), call },
+          { targetType: 'HOLDER_ACT', targetId: randomUUID(), call },
           other,
         );
         await expect(again).rejects.toMatchObject({ code: 'CONFLICT' });
@@ -222,7 +222,7 @@ describe('a wallet’s fee replacement', () => {
       await enqueueSigned(
         tx,
         deps,
-        { subjectType: 'HOLDER_ACT', subjectId: randomUUID(), call },
+        { targetType: 'HOLDER_ACT', targetId: randomUUID(), call },
         signed('W3', 6n),
       );
     });

@@ -134,7 +134,7 @@ describe('createDeposit', () => {
     const cutOff = await platformOn(database.handle, network, { mutationWaitMs: 0 });
     await platform.stop();
     const { id } = await createDeposit(cutOff.dependencies, 'warehouse-1', depositInput(cutOff), 'KE');
-    const [deploy] = await database.handle.db.select().from(submissions).where(eq(submissions.subjectId, id));
+    const [deploy] = await database.handle.db.select().from(submissions).where(eq(submissions.targetId, id));
     const dying = {
       ...cutOff.dependencies.submission,
       checkpoint: async (point: Checkpoint) => {
@@ -172,7 +172,7 @@ describe('createDeposit', () => {
     const [mint] = await database.handle.db
       .select()
       .from(submissions)
-      .where(eq(submissions.subjectId, stuck.id))
+      .where(eq(submissions.targetId, stuck.id))
       .orderBy(submissions.createdAt)
       .offset(1);
     const decision = { submissionId: mint?.id ?? '', decision: 'RESUME', reason: 'unpaused' } as const;

@@ -79,7 +79,7 @@ async function stateOf(receiptId: string) {
 async function marksOf(receiptId: string): Promise<number> {
   return database.handle.db.$count(
     submissions,
-    and(eq(submissions.subjectId, receiptId), eq(submissions.kind, 'markExpired')),
+    and(eq(submissions.targetId, receiptId), eq(submissions.kind, 'markExpired')),
   );
 }
 
@@ -155,7 +155,7 @@ describe('a run', () => {
     await database.handle.sql.unsafe(`
       CREATE FUNCTION refuse_one() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN
-        IF NEW.subject_id = '${bad?.id}' THEN RAISE EXCEPTION 'refused by the test'; END IF;
+        IF NEW.target_id = '${bad?.id}' THEN RAISE EXCEPTION 'refused by the test'; END IF;
         RETURN NEW;
       END $$;
       CREATE TRIGGER refuse_one BEFORE INSERT ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_one()`);

@@ -179,7 +179,7 @@ describe('the database', () => {
         const enqueued = await tx
           .select({ kind: submissions.kind })
           .from(submissions)
-          .where(eq(submissions.subjectId, session.id));
+          .where(eq(submissions.targetId, session.id));
         const release = next === 'CONFIRMING' ? 'confirmOffRampSettlement' : 'refundOffRamp';
         const kinds = { deposit: ['initiateOffRamp'], release: [release], none: [] };
         expect(enqueued.map(({ kind }) => kind)).toEqual(kinds[effect ?? 'none']);
@@ -213,11 +213,11 @@ describe('a session', () => {
       const { id } = await insertSession(tx, 'HOLDER', 'NEEDS_REVIEW', deposited, takenBack);
       const effects = holderDepositEffects(platform.dependencies);
       const call = { kind: 'initiateOffRamp', sessionId: 's', tokenAddress: 't', amount: 1n } as const;
-      const subjectType = 'OFF_RAMP_SESSION';
+      const targetType = 'OFF_RAMP_SESSION';
       const intent = {
         submissionId: randomUUID(),
-        subjectType,
-        subjectId: id,
+        targetType,
+        targetId: id,
         signer: 'HOLDER',
         call,
       } as const;

@@ -82,7 +82,7 @@ async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
   const rows = await platform.dependencies.db
     .select({ kind: submissions.kind })
     .from(submissions)
-    .where(eq(submissions.subjectId, offRampSessionId));
+    .where(eq(submissions.targetId, offRampSessionId));
   return rows.map(({ kind }) => kind).filter((kind) => kind !== 'initiateOffRamp');
 }
 
@@ -298,7 +298,7 @@ describe('confirm and refund', () => {
     const [undecided] = await platform.dependencies.db
       .select()
       .from(submissions)
-      .where(and(eq(submissions.subjectId, session.id), eq(submissions.state, 'NEEDS_REVIEW')));
+      .where(and(eq(submissions.targetId, session.id), eq(submissions.state, 'NEEDS_REVIEW')));
     await expect(review(session.id, 'ACCEPT')).rejects.toMatchObject({
       code: 'CONFLICT',
       details: { submissionId: undecided?.id },

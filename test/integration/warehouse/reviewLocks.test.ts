@@ -40,7 +40,7 @@ beforeAll(async () => {
   const [deposit] = await database.handle.db
     .select({ id: submissions.id })
     .from(submissions)
-    .where(eq(submissions.subjectId, offRampSessionId));
+    .where(eq(submissions.targetId, offRampSessionId));
   submissionId = deposit?.id ?? '';
 });
 afterAll(async () => {

@@ -73,7 +73,7 @@ const submissionsOf = ({ id }: OffRampSession, kind: 'approve' | 'initiateOffRam
   database.handle.db
     .select()
     .from(submissions)
-    .where(and(eq(submissions.subjectId, id), eq(submissions.kind, kind)));
+    .where(and(eq(submissions.targetId, id), eq(submissions.kind, kind)));
 
 /** Waits until the call is signed and sent, while nothing is mined. */
 async function isSent(session: OffRampSession, kind: 'approve' | 'initiateOffRamp'): Promise<void> {
@@ -82,7 +82,7 @@ async function isSent(session: OffRampSession, kind: 'approve' | 'initiateOffRam
       .select({ hash: attempts.hash })
       .from(attempts)
       .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-      .where(and(eq(submissions.subjectId, session.id), eq(submissions.kind, kind)));
+      .where(and(eq(submissions.targetId, session.id), eq(submissions.kind, kind)));
     return signed ? world.node.rpc('eth_getTransactionByHash', [signed.hash]) : null;
   };
   await expect.poll(known, EVENTUALLY).not.toBeNull();

@@ -119,7 +119,7 @@ describe('a node that was restored from an older state', () => {
     for await (const check of checkLedger(config, silentLog)) found.push(check);
     return found;
   };
-  const history = async () => (await look()).find(({ subject }) => subject === 'history');
+  const history = async () => (await look()).find(({ name }) => name === 'history');
 
   it('is recognised after a restart of the platform, by readiness and by ledger:check', async () => {
     const { node } = world;

@@ -55,7 +55,7 @@ async function submissionOf(projectId: string) {
   const [row] = await database.handle.db
     .select()
     .from(submissions)
-    .where(eq(submissions.subjectId, projectId));
+    .where(eq(submissions.targetId, projectId));
   if (!row) throw new Error('nothing was submitted');
   return row;
 }

@@ -71,7 +71,7 @@ async function attemptsOf({ database }: Run, retirement: Retirement) {
     })
     .from(attempts)
     .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(eq(submissions.subjectId, retirement.id))
+    .where(eq(submissions.targetId, retirement.id))
     .orderBy(asc(attempts.number));
 }
 

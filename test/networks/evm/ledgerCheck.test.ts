@@ -54,17 +54,16 @@ async function look(more: Record<string, string> = {}): Promise<Check[]> {
   return found;
 }
 
-const about = (checks: readonly Check[], subject: string) =>
-  checks.find((check) => check.subject === subject);
-const subjectsOf = (checks: readonly Check[], verdict: Check['verdict']) =>
-  checks.filter((check) => check.verdict === verdict).map(({ subject }) => subject);
+const about = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name);
+const targetsOf = (checks: readonly Check[], verdict: Check['verdict']) =>
+  checks.filter((check) => check.verdict === verdict).map(({ name }) => name);
 
 describe('ledger:check on an EVM chain', () => {
   it('finds all right but that there is no indexer, and leaves the database as it is', async () => {
     const checks = await look();
-    expect(subjectsOf(checks, 'wrong')).toEqual([]);
-    expect(subjectsOf(checks, 'worse')).toEqual(['indexer']);
-    expect(subjectsOf(checks, 'right')).toEqual(
+    expect(targetsOf(checks, 'wrong')).toEqual([]);
+    expect(targetsOf(checks, 'worse')).toEqual(['indexer']);
+    expect(targetsOf(checks, 'right')).toEqual(
       expect.arrayContaining([
         'node',
         'latest ledger',
@@ -82,7 +81,7 @@ describe('ledger:check on an EVM chain', () => {
       LEDGER_SECRET_KEY: `0x${randomBytes(32).toString('hex')}`,
       LEDGER_FACTORY_ADDRESS: contracts.settlementAddress,
     });
-    expect(subjectsOf(checks, 'wrong')).toEqual(
+    expect(targetsOf(checks, 'wrong')).toEqual(
       expect.arrayContaining(['funds', 'token factory', 'settlement roles']),
     );
     expect(about(checks, 'token factory')?.remedy).toContain('LEDGER_FACTORY_ADDRESS');
@@ -92,7 +91,7 @@ describe('ledger:check on an EVM chain', () => {
   it('tells the factory’s fee and its cap, and what is held for review above it', async () => {
     expect(about(await look(), 'deployment fee')).toEqual({
       verdict: 'right',
-      subject: 'deployment fee',
+      name: 'deployment fee',
       found: '0 now, under a cap of 0.1',
     });
     const [deployer] = anvil.accounts;
@@ -117,11 +116,11 @@ describe('ledger:check on an EVM chain', () => {
 
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('5'))]);
       const short = await look();
-      const told = short.filter(({ subject, verdict }) => subject === 'funds' && verdict === 'wrong');
+      const told = short.filter(({ name, verdict }) => name === 'funds' && verdict === 'wrong');
       expect(told).toEqual([
         expect.objectContaining({ found: expect.stringContaining('has 5 of the chain') }),
       ]);
-      expect(subjectsOf(short, 'wrong')).not.toContain('token factory');
+      expect(targetsOf(short, 'wrong')).not.toContain('token factory');
       expect(short.map(({ found }) => found).join()).not.toContain('did not answer');
     } finally {
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('10000'))]);

@@ -106,7 +106,7 @@ describe('a chain without base fees', () => {
     const created = await evm.create(settings.ledger, { handle: null, seenLedgers, log: silentLog });
     for await (const check of checkNetwork(settings, created)) found.push(check);
     const told = found.filter(({ found: text }) => /base ?fee/i.test(text));
-    expect(told.map(({ subject }) => subject)).toContain('transactions');
+    expect(told.map(({ name }) => name)).toContain('transactions');
     for (const { verdict, found: text, remedy = '' } of told) {
       expect(verdict).toBe('wrong');
       expect(text).toContain('legacy transactions only');

@@ -288,7 +288,7 @@ describe('a look at the chain', () => {
       requestTimeoutMs: 10_000,
       ...changes,
     };
-    for await (const { subject, verdict } of checkEvmNetwork(options)) found[subject] = verdict;
+    for await (const { name, verdict } of checkEvmNetwork(options)) found[name] = verdict;
     return found;
   }
 

@@ -95,7 +95,7 @@ it.each([
     async (platform) => {
       const { dependencies, handle } = platform;
       const { id } = await retire(dependencies, 'acme', input);
-      const [submission] = await handle.db.select().from(submissions).where(eq(submissions.subjectId, id));
+      const [submission] = await handle.db.select().from(submissions).where(eq(submissions.targetId, id));
       const verdict = {
         kind: 'needsReview',
         attemptHash: null,

@@ -135,11 +135,11 @@ it('ledger:check looks at a new family, and says what its settings can do about 
   expect(found.filter(({ verdict }) => verdict === 'wrong')).toEqual([]);
   expect(found).toContainEqual({
     verdict: 'worse',
-    subject: 'toy',
+    name: 'toy',
     found: 'slow',
     remedy: 'Wind it up. Set TOY_SPEED=fast.',
   });
-  expect(found.find(({ subject }) => subject === 'indexer')?.found).toContain('the embedded one');
+  expect(found.find(({ name }) => name === 'indexer')?.found).toContain('the embedded one');
 });
 
 it('a family without channels is told so', async () => {

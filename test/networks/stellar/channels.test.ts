@@ -91,7 +91,7 @@ describe('making channels', () => {
 describe('a look at the network', () => {
   async function look(options: StellarNetworkOptions): Promise<Map<string, Check>> {
     const found = new Map<string, Check>();
-    for await (const check of checkStellarNetwork(options)) found.set(check.subject, check);
+    for await (const check of checkStellarNetwork(options)) found.set(check.name, check);
     return found;
   }
 

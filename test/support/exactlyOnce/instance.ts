@@ -254,8 +254,8 @@ export function cancelSession({ platform }: World, id: string): void {
   const isPaid = session.providerStatus === 'settled' || session.providerStatus === 'refunded';
   if (!WAITING_FOR_PROVIDER.includes(session.state) || isPaid || session.cancelRequestedAt !== null) return;
   const isUnderWay = [...platform.submissions.values()].some(
-    ({ submission: { subjectId, kind, state } }) =>
-      subjectId === id && kind === 'initiateOffRamp' && (state === 'PENDING' || state === 'NEEDS_REVIEW'),
+    ({ submission: { targetId, kind, state } }) =>
+      targetId === id && kind === 'initiateOffRamp' && (state === 'PENDING' || state === 'NEEDS_REVIEW'),
   );
   const { state } = session;
   platform.apply(id, 'cancelled', isUnderWay);

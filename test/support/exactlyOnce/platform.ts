@@ -52,12 +52,12 @@ export function createPlatform(): SimulatedPlatform {
   const rowOf = (id: string) => found(submissions.get(id), `submission ${id}`);
   const openOf = (id: string) => rowOf(id).attempts.filter(({ state }) => state === 'OPEN');
 
-  function enqueue(subjectType: Submission['subjectType'], subjectId: string, call: NetworkCall): void {
+  function enqueue(targetType: Submission['targetType'], targetId: string, call: NetworkCall): void {
     const id = `submission ${submissions.size}`;
     const submission = {
       id,
-      subjectType,
-      subjectId,
+      targetType,
+      targetId,
       signer: 'CUSTODY',
       kind: call.kind,
       call: encodeCall(call),
@@ -90,29 +90,29 @@ export function createPlatform(): SimulatedPlatform {
     }
   }
 
-  function takeEffect({ subjectType, subjectId, kind }: Submission, verdict: Verdict): void {
-    if (subjectType === 'RETIREMENT') {
-      if (verdict.kind === 'succeeded') credits.set(subjectId, 'BURNED');
-      if (verdict.kind === 'refused') credits.set(subjectId, 'RETURNED');
+  function takeEffect({ targetType, targetId, kind }: Submission, verdict: Verdict): void {
+    if (targetType === 'RETIREMENT') {
+      if (verdict.kind === 'succeeded') credits.set(targetId, 'BURNED');
+      if (verdict.kind === 'refused') credits.set(targetId, 'RETURNED');
       return;
     }
-    const session = found(sessions.get(subjectId), subjectId);
-    if (verdict.kind === 'needsReview') apply(subjectId, 'undecidable');
+    const session = found(sessions.get(targetId), targetId);
+    if (verdict.kind === 'needsReview') apply(targetId, 'undecidable');
     else if (kind === 'initiateOffRamp') {
       // As settlementEffects.ts: what was found by a look before needs no second move.
       if (session.depositedAt !== null) return;
       if (verdict.kind === 'refused') {
         if (session.state === 'DEPOSITING' || session.state === 'NEEDS_REVIEW')
-          apply(subjectId, 'depositRefused');
+          apply(targetId, 'depositRefused');
         return;
       }
-      apply(subjectId, 'deposited');
+      apply(targetId, 'deposited');
       session.depositedAt = AT;
       session.refusalMessage = null;
-    } else if (verdict.kind === 'refused') apply(subjectId, 'releaseRefused');
+    } else if (verdict.kind === 'refused') apply(targetId, 'releaseRefused');
     else {
       const end = session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
-      apply(subjectId, contradiction(end, session.providerStatus) ? 'releaseContradicted' : 'released');
+      apply(targetId, contradiction(end, session.providerStatus) ? 'releaseContradicted' : 'released');
     }
   }
 

@@ -194,7 +194,7 @@ function testSchema() {
       retire: t.string({
         args: { input: t.arg({ type: input, required: true }) },
         authScopes: (_, args) => ({ $any: { role: ['operator'], buyer: args.input.buyerId } }),
-        recordedInput: { subjects: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName', 'note'] },
+        recordedInput: { targets: ['buyerId'], shown: ['amountCO2e'], hidden: ['buyerName', 'note'] },
         safeWithoutKey: 'it does nothing',
         resolve: (_, args) =>
           `${args.input.amountCO2e} for ${args.input.buyerName}: ${args.input.note ?? '-'}`,

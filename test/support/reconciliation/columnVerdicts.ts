@@ -67,7 +67,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   },
   audit_entries: {
     I15: `id writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
-      subject_ids DELETED FORGED`,
+      target_ids DELETED FORGED`,
   },
   audit_prunings: { notFound: [[UNCOMPARED, '*']] },
   audit_writers: { I14: 'id entries pruned DELETED FORGED' },
@@ -101,7 +101,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
     ],
   },
   idempotency_keys: {
-    I14: 'operation subject_id DELETED',
+    I14: 'operation target_id DELETED',
     partly: [
       { by: ['I14'], subjects: 'caller_id', except: /of (purchase|retire|transferCredits) /, because: KEYS },
       { by: ['I11'], subjects: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
@@ -236,7 +236,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   settlement_deployments: { notFound: [[UNCOMPARED, '*']] },
   signing_accounts: { notFound: [[SIGNED, '*']] },
   submissions: {
-    I12: 'kind subject_type subject_id',
+    I12: 'kind target_type target_id',
     partly: [
       { by: ['I12', 'I5'], subjects: 'id', except: /REFUSED/, because: REFUSED },
       { by: ['I12', 'I5'], subjects: 'call' },

@@ -111,7 +111,7 @@ export const CREDIT_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I4',
     sql: `UPDATE retirement_records SET note = 'altered'
         WHERE (project_id, index) = (SELECT project_id, record_index FROM retirements WHERE id = ${A_RETIRED});
-      UPDATE submissions SET call = jsonb_set(call, '{note}', '"altered"') WHERE subject_id = ${A_RETIRED};
+      UPDATE submissions SET call = jsonb_set(call, '{note}', '"altered"') WHERE target_id = ${A_RETIRED};
       UPDATE retirements SET note = 'altered' WHERE id = ${A_RETIRED}`,
   },
   {
@@ -138,7 +138,7 @@ export const SUBMISSION_CORRUPTIONS: readonly Corruption[] = [
     name: 'an attempt has another hash, and so has everything that names it',
     invariant: 'I12',
     sql: `UPDATE attempts SET hash = repeat('ab', 32) WHERE submission_id = ${A_SUCCEEDED};
-      UPDATE retirements SET tx_hash = repeat('ab', 32) WHERE id = (SELECT subject_id FROM submissions WHERE id = ${A_SUCCEEDED});
+      UPDATE retirements SET tx_hash = repeat('ab', 32) WHERE id = (SELECT target_id FROM submissions WHERE id = ${A_SUCCEEDED});
       UPDATE submissions SET tx_hash = repeat('ab', 32) WHERE id = ${A_SUCCEEDED}`,
   },
   {

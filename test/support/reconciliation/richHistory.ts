@@ -210,10 +210,10 @@ async function writeAuditLog({ handle }: TestDatabase): Promise<void> {
         caller: null,
         remoteAddress: '127.0.0.1',
         field: 'purchase',
-        subjectIds: [],
+        targetIds: [],
       });
       await entry.begin();
-      await entry.end({ outcome: 'OK', subjectIds: [] });
+      await entry.end({ outcome: 'OK', targetIds: [] });
     }
     await trail.stop();
   }

@@ -17,7 +17,7 @@ export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
     sql: `${GONE};
       UPDATE accounts a SET balance = a.balance - g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.credit_account_id;
       UPDATE accounts a SET balance = a.balance + g.amount, version = a.version - 1 FROM gone g WHERE a.id = g.debit_account_id;
-      DELETE FROM idempotency_keys WHERE subject_id IN (SELECT id FROM gone);
+      DELETE FROM idempotency_keys WHERE target_id IN (SELECT id FROM gone);
       DELETE FROM transfers WHERE id IN (SELECT id FROM gone);
       DROP TABLE gone`,
   },

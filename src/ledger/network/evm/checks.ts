@@ -60,11 +60,11 @@ export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerat
     ['settlement factory', lookAtSettlementFactory],
     ['settlement roles', lookAtRoles],
   ];
-  for (const [subject, look] of looks) {
-    const check = await lookAt(subject, () => look(looking));
+  for (const [name, look] of looks) {
+    const check = await lookAt(name, () => look(looking));
     yield check;
     // Without transactions of this kind, the factories can't be tried.
-    if (check.subject === UNWRITABLE) return;
+    if (check.name === UNWRITABLE) return;
   }
 }
 

@@ -36,7 +36,7 @@ export async function* checkStellarNetwork(options: StellarNetworkOptions): Asyn
     ['settlement factory', lookAtSettlementFactory],
     ['settlement roles', lookAtRoles],
   ];
-  for (const [subject, look] of looks) yield await lookAt(subject, () => look(looking));
+  for (const [name, look] of looks) yield await lookAt(name, () => look(looking));
 }
 
 async function lookAtFees({ node, maxInclusionFeeStroops: cap }: Looking): Promise<Check> {

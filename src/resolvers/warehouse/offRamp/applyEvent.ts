@@ -86,12 +86,12 @@ function resolutionIn(state: OffRampState): 'SETTLE' | 'REFUND' {
 async function enqueueRelease(
   tx: Tx,
   deps: MoveDependencies,
-  { id: subjectId, providerSessionId: sessionId, resolution }: OpenedOffRampSession,
+  { id: targetId, providerSessionId: sessionId, resolution }: OpenedOffRampSession,
 ): Promise<void> {
   const kind = resolution === 'SETTLE' ? 'confirmOffRampSettlement' : 'refundOffRamp';
   await enqueueSubmission(tx, deps, {
-    subjectType: 'OFF_RAMP_SESSION',
-    subjectId,
+    targetType: 'OFF_RAMP_SESSION',
+    targetId,
     call: { kind, sessionId },
   });
 }

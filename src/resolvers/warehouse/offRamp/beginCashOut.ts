@@ -9,7 +9,7 @@ import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError, ERROR_CODES, type ErrorCode } from '../../../lib/errors.ts';
 import type { Address } from '../../../ledger/network/port.ts';
 import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
-import { awaitSubject } from '../../core/awaitSubject.ts';
+import { awaitState } from '../../core/awaitState.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import { checkCashOut, readPromisedKg, requireBalance, type CashOutPlan } from './checkCashOut.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -28,7 +28,7 @@ import { quoteOffRamp } from '../quoteOffRamp.ts';
 import { lookSoon } from './stepHolderDeposit.ts';
 
 type BeginNeeds = Needs<'db' | 'network' | 'ramp' | 'ids' | 'payoutAccounts'>;
-export type BeginCashOutNeeds = Needs<keyof BeginNeeds | 'subjects' | 'mutationWaitMs'>;
+export type BeginCashOutNeeds = Needs<keyof BeginNeeds | 'stateSignal' | 'mutationWaitMs'>;
 
 export interface CashOutInput {
   /** Whole kilograms. */
@@ -68,9 +68,9 @@ export async function beginCashOut(
   // Before the checks: what the first use has deposited is not there for a second one.
   const sessionId =
     (await findFirstUse(deps.db, request)) ?? (await begin(deps, caller, receipt, request, order));
-  deps.subjects.notify(OFF_RAMP_SESSIONS);
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
 
-  const session = await awaitSubject(
+  const session = await awaitState(
     deps,
     sessionId,
     () => requireOffRampSession(deps, sessionId),

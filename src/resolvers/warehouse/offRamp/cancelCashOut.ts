@@ -12,7 +12,7 @@ import type { Tx } from '../../../db/connection.ts';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions, submissions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import { awaitSubject } from '../../core/awaitSubject.ts';
+import { awaitState } from '../../core/awaitState.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { reserveKey } from '../../core/idempotency.ts';
 import { applyEvent } from './applyEvent.ts';
@@ -35,7 +35,7 @@ const CANCELLED = { refusalCode: 'CONFLICT', refusalMessage: 'it was cancelled' 
  * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider), IDEMPOTENCY_CONFLICT
  */
 export async function cancelCashOut(
-  deps: Needs<'db' | 'ramp' | 'submission' | 'subjects' | 'mutationWaitMs'>,
+  deps: Needs<'db' | 'ramp' | 'submission' | 'stateSignal' | 'mutationWaitMs'>,
   caller: ReceiptCaller,
   input: CancelCashOutInput,
 ): Promise<OffRampSession> {
@@ -62,8 +62,8 @@ export async function cancelCashOut(
       isUnderWay: await isDepositUnderWay(tx, session),
     });
   });
-  deps.subjects.notify(OFF_RAMP_SESSIONS);
-  return awaitSubject(
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
+  return awaitState(
     deps,
     id,
     () => requireOffRampSession(deps, id),
@@ -101,8 +101,8 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
 
 /** Custody's deposit, or the approval before it. What enqueues one holds the session's lock. */
 async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
-  const { subjectId, kind, state } = submissions;
+  const { targetId, kind, state } = submissions;
   const isOfDeposit = inArray(kind, ['approve', 'initiateOffRamp']);
   const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
-  return (await tx.$count(submissions, and(eq(subjectId, id), isOfDeposit, isOpen))) > 0;
+  return (await tx.$count(submissions, and(eq(targetId, id), isOfDeposit, isOpen))) > 0;
 }

@@ -39,15 +39,15 @@ export async function enqueueDeposit(
   if (deps.network.depositsNeedApproval) await takeTurn(tx, deps, session);
   else
     await enqueueSubmission(tx, deps, {
-      subjectType: 'OFF_RAMP_SESSION',
-      subjectId: session.id,
+      targetType: 'OFF_RAMP_SESSION',
+      targetId: session.id,
       call: depositCall(session),
     });
 }
 
 /** One that waits for its turn, and may have been missed when it came. */
 export async function stepWaitingDeposit(
-  deps: Needs<'db' | 'submission' | 'subjects'>,
+  deps: Needs<'db' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
 ): Promise<void> {
   if (!deps.submission.network.depositsNeedApproval) return;
@@ -56,7 +56,7 @@ export async function stepWaitingDeposit(
     if (session.state !== 'DEPOSITING' || session.depositor === 'HOLDER') return false;
     return takeTurn(tx, deps.submission, opened(session));
   });
-  if (isTaken) deps.subjects.notify(NEW_SUBMISSION);
+  if (isTaken) deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
 /**
@@ -89,8 +89,8 @@ export async function passTurn(
     .for('update', { skipLocked: true });
   if (next)
     await enqueueSubmission(tx, deps, {
-      subjectType: 'OFF_RAMP_SESSION',
-      subjectId: next.id,
+      targetType: 'OFF_RAMP_SESSION',
+      targetId: next.id,
       call: approvalCall(opened(next)),
     });
 }
@@ -106,8 +106,8 @@ async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSe
     return false;
   }
   await enqueueSubmission(tx, deps, {
-    subjectType: 'OFF_RAMP_SESSION',
-    subjectId: session.id,
+    targetType: 'OFF_RAMP_SESSION',
+    targetId: session.id,
     call: approvalCall(session),
   });
   return true;
@@ -122,7 +122,7 @@ async function isUnderWay(tx: Tx, receiptId: string, except?: string): Promise<b
   const [found] = await tx
     .select({ id: submissions.id })
     .from(submissions)
-    .innerJoin(offRampSessions, eq(offRampSessions.id, submissions.subjectId))
+    .innerJoin(offRampSessions, eq(offRampSessions.id, submissions.targetId))
     .where(
       and(
         eq(offRampSessions.receiptId, receiptId),

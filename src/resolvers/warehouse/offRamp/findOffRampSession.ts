@@ -14,7 +14,7 @@ import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { Needs } from '../../core/dependencies.ts';
-import type { SubjectKind } from '../../core/subjectFollower.ts';
+import type { FollowedKind } from '../../core/changeFollower.ts';
 
 export type OffRampSession = typeof offRampSessions.$inferSelect;
 export type OffRampState = OffRampSession['state'];
@@ -32,7 +32,7 @@ export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
 }
 
 /** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
-export const FOLLOWED_SESSIONS: SubjectKind<OffRampSession> = {
+export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
   readMany: (db, ids) => findByIds(db, offRampSessions, ids),
   isFinal: hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],

@@ -12,7 +12,7 @@ import { toBaseUnits } from '../../../ledger/units.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 
-/** The subjects change signal's key for "an off-ramp session is due". */
+/** Key in the state signal for "an off-ramp session is due". */
 export const OFF_RAMP_SESSIONS = 'cash-outs';
 
 export interface MoveDependencies {

@@ -40,7 +40,7 @@ export async function releaseRefused(
 
 /** Goes on where nothing but pauses has refused it, and the settlement contract runs again. */
 export async function stepUnreleasedReview(
-  deps: Needs<'db' | 'network' | 'submission' | 'subjects'>,
+  deps: Needs<'db' | 'network' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
 ): Promise<void> {
   const settlement = await deps.network.settlementContract();
@@ -54,16 +54,16 @@ export async function stepUnreleasedReview(
     if (!isByPauses || refusals.length === 0 || refusals.length > MAX_PAUSED_REFUSALS) return;
     await applyEvent(tx, deps.submission, session, 'pauseOver');
   });
-  deps.subjects.notify(NEW_SUBMISSION);
+  deps.stateSignal.notify(NEW_SUBMISSION);
 }
 
 /** What became of the releases that were tried so far, in no order. */
 async function readRefusals(tx: Tx, offRampSessionId: string) {
-  const { subjectId, kind, state, refusalReason: reason } = submissions;
+  const { targetId, kind, state, refusalReason: reason } = submissions;
   const kinds = ['confirmOffRampSettlement', 'refundOffRamp'];
   return tx
     .select({ state, reason })
     .from(submissions)
-    .where(and(eq(subjectId, offRampSessionId), inArray(kind, kinds)))
+    .where(and(eq(targetId, offRampSessionId), inArray(kind, kinds)))
     .limit(MAX_PAUSED_REFUSALS + 1);
 }

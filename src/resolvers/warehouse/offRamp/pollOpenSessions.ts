@@ -26,7 +26,7 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
   const countPayouts = keptCount(deps);
   return createDueWorker({
     name: 'off-ramp sessions',
-    changeSignal: deps.subjects,
+    changeSignal: deps.stateSignal,
     signalKey: OFF_RAMP_SESSIONS,
     maxConcurrent: MAX_CONCURRENT_STEPS,
     leases: createLeases(db, offRampSessions, {
@@ -104,8 +104,8 @@ function msSince(moment: PgColumn) {
 }
 
 /** Those who wait for the session, and the workers that may have something to do for it. */
-function ringAll(deps: Needs<'subjects' | 'log'>, session: OffRampSession): void {
+function ringAll(deps: Needs<'stateSignal' | 'log'>, session: OffRampSession): void {
   if (session.state === 'NEEDS_REVIEW')
     deps.log.error({ offRampSessionId: session.id }, 'an off-ramp session needs an operator');
-  for (const key of [session.id, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.subjects.notify(key);
+  for (const key of [session.id, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.stateSignal.notify(key);
 }

@@ -16,7 +16,7 @@ type HintOutcome = 'noted' | 'unknown-session';
  * that it makes us record, and by the look that every deposit ends with.
  */
 export async function receivePayoutHint(
-  deps: Needs<'db' | 'ramp' | 'subjects'>,
+  deps: Needs<'db' | 'ramp' | 'stateSignal'>,
   providerSessionId: string,
 ): Promise<HintOutcome> {
   const session = await findOffRampSessionAtProvider(deps, providerSessionId);
@@ -25,6 +25,6 @@ export async function receivePayoutHint(
     .update(offRampSessions)
     .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1`, fruitlessSteps: 0 })
     .where(eq(offRampSessions.id, session.id));
-  deps.subjects.notify(OFF_RAMP_SESSIONS);
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
   return 'noted';
 }

@@ -28,7 +28,7 @@ import { releaseRefused } from './pausedReleases.ts';
 export interface SettlementEffectsDependencies extends MoveDependencies {
   db: Db;
   network: LedgerNetwork;
-  subjects: Pick<ChangeSignal, 'notify'>;
+  stateSignal: Pick<ChangeSignal, 'notify'>;
 }
 
 /**
@@ -40,14 +40,14 @@ const MAX_APPROVALS = 10;
 /** Where a deposit needs one: the settlement contract may take exactly what the deposit will. */
 export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
   return {
-    async succeeded(tx, { subjectId, submissionId }) {
-      const session = opened(await lockOffRampSession(tx, subjectId));
+    async succeeded(tx, { targetId, submissionId }) {
+      const session = opened(await lockOffRampSession(tx, targetId));
       // Decided otherwise meanwhile: nothing is taken, and the next approval overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
       await enqueueSubmission(tx, deps, {
-        subjectType: 'OFF_RAMP_SESSION',
-        subjectId,
+        targetType: 'OFF_RAMP_SESSION',
+        targetId,
         call: depositCall(session),
       });
     },
@@ -59,22 +59,22 @@ export function approvalEffects(deps: SettlementEffectsDependencies): Effects {
 export function depositEffects(deps: SettlementEffectsDependencies): Effects {
   return {
     reasonForReview: (intent) => foreignSettlement(deps, intent),
-    async succeeded(tx, { subjectId, submissionId }, { txHash }) {
-      const session = await lockOffRampSession(tx, subjectId);
+    async succeeded(tx, { targetId, submissionId }, { txHash }) {
+      const session = await lockOffRampSession(tx, targetId);
       await depositLanded(tx, deps, session, txHash);
       await passTurn(tx, deps, session, submissionId);
     },
     // Whatever the provider said meanwhile is acted on now.
-    afterSucceeded: async () => deps.subjects.notify(OFF_RAMP_SESSIONS),
+    afterSucceeded: async () => deps.stateSignal.notify(OFF_RAMP_SESSIONS),
     async refused(tx, intent, refusal) {
-      const { subjectId } = intent;
-      const session = opened(await lockOffRampSession(tx, subjectId));
+      const { targetId } = intent;
+      const session = opened(await lockOffRampSession(tx, targetId));
       const isUnapproved = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
-      if (isUnapproved && isToBeDeposited(session) && (await mayApproveAgain(tx, deps, subjectId))) {
+      if (isUnapproved && isToBeDeposited(session) && (await mayApproveAgain(tx, deps, targetId))) {
         await goOn(tx, deps, session);
         await enqueueSubmission(tx, deps, {
-          subjectType: 'OFF_RAMP_SESSION',
-          subjectId,
+          targetType: 'OFF_RAMP_SESSION',
+          targetId,
           call: approvalCall(session),
         });
         return 'REFUSED';
@@ -115,10 +115,10 @@ async function goOn(tx: Tx, deps: MoveDependencies, session: OffRampSession): Pr
 async function depositRefused(
   tx: Tx,
   deps: SettlementEffectsDependencies,
-  { subjectId, submissionId }: Intent,
+  { targetId, submissionId }: Intent,
   refusal: Refusal,
 ): Promise<'REFUSED'> {
-  const session = await lockOffRampSession(tx, subjectId);
+  const session = await lockOffRampSession(tx, targetId);
   const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };
   if (isToBeDeposited(session)) {
     const reason = `the provider has paid, but the deposit was refused: ${refusal.message}`;
@@ -131,10 +131,10 @@ async function depositRefused(
 async function mayApproveAgain(
   tx: Tx,
   deps: SettlementEffectsDependencies,
-  subjectId: string,
+  targetId: string,
 ): Promise<boolean> {
   if (!deps.network.depositsNeedApproval) return false;
-  const approvals = and(eq(submissions.subjectId, subjectId), eq(submissions.kind, 'approve'));
+  const approvals = and(eq(submissions.targetId, targetId), eq(submissions.kind, 'approve'));
   return (await tx.$count(submissions, approvals)) < MAX_APPROVALS;
 }
 
@@ -146,20 +146,20 @@ export function releaseEffects(
   const { state } = goal;
   return {
     reasonForReview: (intent) => foreignSettlement(deps, intent),
-    async succeeded(tx, { subjectId }, { txHash }) {
-      const session = await lockOffRampSession(tx, subjectId);
+    async succeeded(tx, { targetId }, { txHash }) {
+      const session = await lockOffRampSession(tx, targetId);
       const released = { resolutionTxHash: txHash, releasedAt: sql`now()`, closedAt: sql`now()` };
       const conflict = contradiction(state, session.providerStatus);
-      if (conflict !== null && !(await isAcknowledged(tx, subjectId))) {
+      if (conflict !== null && !(await isAcknowledged(tx, targetId))) {
         const details = { reason: conflict, values: released, stateBefore: state };
         await applyEvent(tx, deps, session, 'releaseContradicted', details);
         return;
       }
       await applyEvent(tx, deps, session, 'released', { values: released });
     },
-    async refused(tx, { subjectId }, refusal) {
+    async refused(tx, { targetId }, refusal) {
       const what = state === 'SETTLED' ? 'confirm' : 'refund';
-      await releaseRefused(tx, deps, await lockOffRampSession(tx, subjectId), what, refusal);
+      await releaseRefused(tx, deps, await lockOffRampSession(tx, targetId), what, refusal);
       return 'REFUSED';
     },
     ...reviewEffects(deps, 'releaseGoesOn'),
@@ -171,12 +171,12 @@ function reviewEffects(
   resumed: 'depositGoesOn' | 'releaseGoesOn',
 ): Pick<Effects, 'needsReview' | 'resumed'> {
   return {
-    async needsReview(tx, { subjectId }, reason) {
-      const session = await lockOffRampSession(tx, subjectId);
+    async needsReview(tx, { targetId }, reason) {
+      const session = await lockOffRampSession(tx, targetId);
       await applyEvent(tx, deps, session, 'undecidable', { reason });
     },
-    async resumed(tx, { subjectId }) {
-      await applyEvent(tx, deps, await lockOffRampSession(tx, subjectId), resumed);
+    async resumed(tx, { targetId }) {
+      await applyEvent(tx, deps, await lockOffRampSession(tx, targetId), resumed);
     },
   };
 }
@@ -185,6 +185,6 @@ async function foreignSettlement(
   deps: SettlementEffectsDependencies,
   intent: Intent,
 ): Promise<string | null> {
-  const session = await findOffRampSession(deps, intent.subjectId);
+  const session = await findOffRampSession(deps, intent.targetId);
   return session && settlementMismatch(deps.network, session);
 }

@@ -152,13 +152,13 @@ export function isToBeGivenBack(
 }
 
 /** A caller asks about a session whose deposit may have come unnoticed. */
-export async function lookSoon(deps: Needs<'db' | 'subjects'>, session: OffRampSession): Promise<void> {
+export async function lookSoon(deps: Needs<'db' | 'stateSignal'>, session: OffRampSession): Promise<void> {
   if (!mayBeDepositedLate(session)) return;
   await deps.db
     .update(offRampSessions)
     .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1` })
     .where(eq(offRampSessions.id, session.id));
-  deps.subjects.notify(OFF_RAMP_SESSIONS);
+  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
 }
 
 /** How long ago the time for the signature ended; negative while it lasts. */

@@ -37,7 +37,7 @@ import { isReviewedAsForeign, isToBeGivenBack, reviewPaid, stepHolderDeposit } f
 
 type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 type OpenNeeds = Needs<keyof LookNeeds | 'payoutAccounts'>;
-export type StepNeeds = Needs<keyof OpenNeeds | 'subjects'>;
+export type StepNeeds = Needs<keyof OpenNeeds | 'stateSignal'>;
 
 type OpeningRefusal = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
 

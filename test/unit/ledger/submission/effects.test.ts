@@ -21,12 +21,12 @@ describe('effectsFor', () => {
   };
 
   it('tells the same call for a project from one for a receipt', () => {
-    expect(effectsFor(deps, { signer: 'CUSTODY', subjectType: 'PROJECT', call: mint })).toBe(ofProject);
-    expect(effectsFor(deps, { signer: 'CUSTODY', subjectType: 'RECEIPT', call: mint })).toBe(ofReceipt);
+    expect(effectsFor(deps, { signer: 'CUSTODY', targetType: 'PROJECT', call: mint })).toBe(ofProject);
+    expect(effectsFor(deps, { signer: 'CUSTODY', targetType: 'RECEIPT', call: mint })).toBe(ofReceipt);
   });
 
   it('never takes what custody signs for what a holder signs', () => {
-    const byHolder = () => effectsFor(deps, { signer: 'HOLDER', subjectType: 'PROJECT', call: mint });
+    const byHolder = () => effectsFor(deps, { signer: 'HOLDER', targetType: 'PROJECT', call: mint });
     expect(byHolder).toThrow('no use case handles mint of a PROJECT, signed by HOLDER');
   });
 });

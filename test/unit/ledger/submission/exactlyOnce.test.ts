@@ -137,9 +137,9 @@ function neverTwice({ platform, network, provider }: World): void {
   }
 }
 
-function transactionsOf(platform: World['platform'], subjectId: string): SimulatedTransaction[] {
+function transactionsOf(platform: World['platform'], targetId: string): SimulatedTransaction[] {
   const rows = [...platform.submissions.values()].filter(
-    ({ submission }) => submission.subjectId === subjectId,
+    ({ submission }) => submission.targetId === targetId,
   );
   return rows.flatMap(({ attempts }) =>
     attempts.map(({ signedBytes }) => JSON.parse(String(signedBytes)) as SimulatedTransaction),

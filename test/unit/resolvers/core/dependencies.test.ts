@@ -28,7 +28,7 @@ const isWide = (source: string) => WIDE.some((pattern) => pattern.test(source));
 
 describe('what a use case takes', () => {
   it('is at most seven members of Dependencies', () => {
-    type Seven = 'db' | 'network' | 'clock' | 'ids' | 'saltKey' | 'subjects' | 'mutationWaitMs';
+    type Seven = 'db' | 'network' | 'clock' | 'ids' | 'saltKey' | 'stateSignal' | 'mutationWaitMs';
     type IsRefused<Set> = Set extends TooManyNeeds ? true : false;
     // The compiler decides: with another count these values do not have their types.
     const refused: [IsRefused<Needs<Seven>>, IsRefused<Needs<Seven | 'ramp'>>] = [false, true];

@@ -40,19 +40,19 @@ function schemaWith(
 describe('recordedInput', () => {
   it.each([
     ['that is not there', undefined, 'lacks to, lacks note, lacks times'],
-    ['that forgets a field', { subjects: ['to'], shown: ['times'] }, 'lacks note'],
+    ['that forgets a field', { targets: ['to'], shown: ['times'] }, 'lacks note'],
     [
       'that has a misspelt name',
-      { subjects: ['to'], shown: ['times'], hidden: ['note', 'nite'] },
+      { targets: ['to'], shown: ['times'], hidden: ['note', 'nite'] },
       'names nite',
     ],
-    ['that says two things', { subjects: ['to'], shown: ['times', 'note'], hidden: ['note'] }, 'names note'],
+    ['that says two things', { targets: ['to'], shown: ['times', 'note'], hidden: ['note'] }, 'names note'],
   ])('%s fails the build of the schema', (_what, recordedInput, complaint) => {
     expect(() => schemaWith(recordedInput)).toThrow(`recordedInput of Mutation.give ${complaint}`);
   });
 
   it('fails the build of a mutation that has neither an idempotency key nor a reason, or both', () => {
-    const declared = { subjects: ['to'], shown: ['times'], hidden: ['note'] };
+    const declared = { targets: ['to'], shown: ['times'], hidden: ['note'] };
     const withKey = { ...declared, shown: ['times', 'idempotencyKey'] };
     expect(() => schemaWith(declared, { safeWithoutKey: '' })).toThrow('not neither');
     expect(() => schemaWith(withKey, { key: true })).toThrow('not both');

@@ -1,5 +1,5 @@
 /**
- * The dialog that every decision goes through: it names the consequence, shows what is known of the subject, takes the reason,
+ * The dialog that every decision goes through: it names the consequence, shows what is known of its target, takes the reason,
  * and tells what the server says. None of the decisions takes effect twice, so each may be repeated when no answer came.
  */
 import { ApiError } from './api.js';

@@ -52,7 +52,7 @@ export const SUBMISSION_DETAILS = `query ConsoleSubmission($id: ID!) {
   submission(id: $id) {
     foundOnNetwork { evidence adoptable recordIndex txHash }
     transactions { call state txHash signedAt }
-    subject {
+    target {
       __typename
       ... on Retirement { buyerId beneficiary tonnes }
       ... on Project { assetId tokenName quantityCO2e }

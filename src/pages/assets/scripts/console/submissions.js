@@ -114,13 +114,13 @@ function itemOf({ id, call, signer, state, stateReason, reviewCause, createdAt, 
 
 function details(submission, errors) {
   if (submission === null) return element('p', {}, 'There is no such submission any more.');
-  const { foundOnNetwork: found, transactions, subject } = submission;
+  const { foundOnNetwork: found, transactions, target } = submission;
   const hashes = transactions.map(({ state, txHash }) => element('li', {}, `${state} `, code(txHash)));
   return element(
     'div',
     {},
     facts(
-      ['What it is for', subject === null ? null : subjectText(subject)],
+      ['What it is for', target === null ? null : targetText(target)],
       [
         'The network shows',
         errors.length > 0
@@ -144,7 +144,7 @@ function details(submission, errors) {
   );
 }
 
-function subjectText({ __typename: type, ...values }) {
+function targetText({ __typename: type, ...values }) {
   const shown = Object.entries(values)
     .filter(([, value]) => value !== null)
     .flatMap(([name, value], place) => [`${place === 0 ? ': ' : ', '}${name} `, foreign(String(value), 120)]);

@@ -1,5 +1,5 @@
 /**
- * Follows subjects (a retirement, a project, …) as they change: the subject as it is, then again after each change, until
+ * Follows rows (a retirement, a project, …) as they change: the row as it is, then again after each change, until
  * it is in a final state.
  *
  * All subscribers of an instance share its reads: those whose ids were notified are read together, and the change signal
@@ -12,35 +12,35 @@ import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 /** What is followed alike. */
-export interface SubjectKind<Subject extends { id: string }> {
-  readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Subject>>;
-  isFinal(subject: Subject): boolean;
+export interface FollowedKind<Row extends { id: string }> {
+  readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
+  isFinal(row: Row): boolean;
   /** Columns of the platform's own work, whose changes are not shown. */
-  hidden: readonly (keyof Subject)[];
+  hidden: readonly (keyof Row)[];
 }
 
-export interface SubjectFollower {
-  /** @param subject as the caller has just read it. Ends when `signal` aborts, too. */
-  follow<Subject extends { id: string }>(
-    kind: SubjectKind<Subject>,
-    subject: Subject,
+export interface ChangeFollower {
+  /** @param row as the caller has just read it. Ends when `signal` aborts, too. */
+  follow<Row extends { id: string }>(
+    kind: FollowedKind<Row>,
+    row: Row,
     signal: AbortSignal,
-  ): AsyncGenerator<Subject, void, void>;
+  ): AsyncGenerator<Row, void, void>;
   start(): void;
   close(): void;
 }
 
 /** A notification may be lost with the instance that had to send it; its change is then shown this late. */
 const LOOK_AT_ALL_MS = 5_000;
-/** Subjects in one statement. */
+/** Rows in one statement. */
 const MAX_READ_TOGETHER = 500;
 
-/** One followed subject, however many follow it. */
+/** One followed row, however many follow it. */
 interface Followed {
   id: string;
-  kind: SubjectKind<{ id: string }>;
+  kind: FollowedKind<{ id: string }>;
   /** The newest read of it; null before the first. */
-  newest: { subject: { id: string }; shown: string; round: number } | null;
+  newest: { row: { id: string }; shown: string; round: number } | null;
   wakes: Set<() => void>;
 }
 
@@ -54,20 +54,20 @@ interface Shared {
   close(): void;
 }
 
-export function createSubjectFollower(deps: {
+export function createChangeFollower(deps: {
   db: Db;
-  subjects: Pick<ChangeSignal, 'onNotify'>;
+  stateSignal: Pick<ChangeSignal, 'onNotify'>;
   log: Logger;
-}): SubjectFollower {
+}): ChangeFollower {
   const shared = createSharedReads(deps.db, deps.log);
   const { followed, look } = shared;
   let stopListening: (() => void) | undefined;
   let timer: NodeJS.Timeout | undefined;
   return {
     follow: ((kind: Followed['kind'], first: { id: string }, signal: AbortSignal) =>
-      follow(shared, kind, first, signal)) as unknown as SubjectFollower['follow'],
+      follow(shared, kind, first, signal)) as unknown as ChangeFollower['follow'],
     start() {
-      stopListening = deps.subjects.onNotify((key) => {
+      stopListening = deps.stateSignal.onNotify((key) => {
         if (key === null) look(followed.keys());
         else if (followed.has(key)) look([key]);
       });
@@ -110,7 +110,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
           const together = alike.slice(i, i + MAX_READ_TOGETHER);
           await readTogether(db, kind, together, round).catch((error: unknown) => {
             // The next look at all reads them again.
-            log.warn({ error: messageOf(error) }, 'followed subjects not read');
+            log.warn({ error: messageOf(error) }, 'followed rows not read');
           });
         }
       }
@@ -139,9 +139,9 @@ async function readTogether(
     entries.map(({ id }) => id),
   );
   for (const entry of entries) {
-    const subject = now.get(entry.id);
-    if (subject === undefined) continue;
-    entry.newest = { subject, shown: shownOf(kind, subject), round };
+    const row = now.get(entry.id);
+    if (row === undefined) continue;
+    entry.newest = { row, shown: shownOf(kind, row), round };
     for (const wake of entry.wakes) wake();
   }
 }
@@ -169,8 +169,8 @@ async function* follow(
       const { newest } = entry;
       if (newest !== null && newest.round > tooOld && newest.shown !== given) {
         given = newest.shown;
-        yield newest.subject;
-        if (kind.isFinal(newest.subject)) return;
+        yield newest.row;
+        if (kind.isFinal(newest.row)) return;
       } else {
         await new Promise<void>((resolve) => (wake = resolve));
       }
@@ -182,9 +182,9 @@ async function* follow(
   }
 }
 
-function shownOf(kind: Followed['kind'], subject: { id: string }): string {
+function shownOf(kind: Followed['kind'], row: { id: string }): string {
   const hidden: readonly string[] = kind.hidden;
-  return JSON.stringify(subject, (name, value: unknown) => {
+  return JSON.stringify(row, (name, value: unknown) => {
     if (hidden.includes(name)) return undefined;
     return typeof value === 'bigint' ? value.toString() : value;
   });

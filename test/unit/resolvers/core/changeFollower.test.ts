@@ -1,10 +1,10 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Db } from '../../../../src/db/connection.ts';
 import {
-  createSubjectFollower,
-  type SubjectFollower,
-  type SubjectKind,
-} from '../../../../src/resolvers/core/subjectFollower.ts';
+  createChangeFollower,
+  type ChangeFollower,
+  type FollowedKind,
+} from '../../../../src/resolvers/core/changeFollower.ts';
 import { silentLog } from '../../../../devnet/platform.ts';
 
 interface Thing {
@@ -17,9 +17,9 @@ let table: Map<string, Thing>;
 let reads: (readonly string[])[];
 let failing: boolean;
 let notify: (key: string | null) => void;
-let follower: SubjectFollower;
+let follower: ChangeFollower;
 
-const kind: SubjectKind<Thing> = {
+const kind: FollowedKind<Thing> = {
   readMany: async (_db, ids) => {
     reads.push(ids);
     if (failing) throw new Error('the database is away');
@@ -34,9 +34,9 @@ beforeEach(() => {
   table = new Map([['a', { id: 'a', state: 'ONE', dueAt: 1 }]]);
   reads = [];
   failing = false;
-  follower = createSubjectFollower({
+  follower = createChangeFollower({
     db: {} as Db,
-    subjects: {
+    stateSignal: {
       onNotify(listener) {
         notify = listener;
         return () => undefined;
@@ -62,8 +62,8 @@ function follow(first = read(), signal = new AbortController().signal) {
 /** Until nothing more happens without a new notification or the passing of time. */
 const quiet = () => vi.advanceTimersByTimeAsync(0);
 
-describe('following a subject', () => {
-  it('begins with the subject as it is, and ends in a final state', async () => {
+describe('following a row', () => {
+  it('begins with the row as it is, and ends in a final state', async () => {
     const { next, stream } = follow();
     expect(await next()).toBe('ONE');
     const changed = next();
@@ -125,7 +125,7 @@ describe('following a subject', () => {
     expect(reads).toEqual([['a'], ['a']]);
   });
 
-  it('reads different subjects together', async () => {
+  it('reads different rows together', async () => {
     for (const id of ['b', 'c']) set('ONE', id);
     const pending = ['a', 'b', 'c'].map(async (id) => {
       const { next } = follow(read(id));

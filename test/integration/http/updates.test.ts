@@ -1,5 +1,5 @@
 /**
- * What clients would otherwise poll: subjects as they change, over both transports, on another instance than the one
+ * What clients would otherwise poll: rows as they change, over both transports, on another instance than the one
  * that was asked to change them.
  */
 import { randomUUID } from 'node:crypto';
@@ -127,7 +127,7 @@ const release = () => {
   isHeld = false;
 };
 
-describe('a subscription to a subject', () => {
+describe('a subscription to one object', () => {
   it('tells a retirement from PENDING to its end, over both transports', async () => {
     const id = await retire();
     const told = await Promise.all([

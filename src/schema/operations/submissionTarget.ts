@@ -15,39 +15,39 @@ import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { receiptOf, ReceiptRef } from '../warehouse/receipt.ts';
 import { SubmissionRef } from './submission.ts';
 
-const SubmissionSubject = builder.unionType('SubmissionSubject', {
+const SubmissionTarget = builder.unionType('SubmissionTarget', {
   description: 'What a contract call is for.',
   types: [ProjectRef, RetirementRef, ReceiptRef, OffRampSessionRef, HolderActRef],
-  resolveType: (subject) => {
-    if ('unsigned' in subject) return HolderActRef;
-    if ('providerName' in subject) return OffRampSessionRef;
-    if ('warehouseId' in subject) return ReceiptRef;
-    return 'beneficiary' in subject ? RetirementRef : ProjectRef;
+  resolveType: (target) => {
+    if ('unsigned' in target) return HolderActRef;
+    if ('providerName' in target) return OffRampSessionRef;
+    if ('warehouseId' in target) return ReceiptRef;
+    return 'beneficiary' in target ? RetirementRef : ProjectRef;
   },
 });
 
-builder.objectField(SubmissionRef, 'subject', (t) =>
+builder.objectField(SubmissionRef, 'target', (t) =>
   t.field({
-    type: SubmissionSubject,
+    type: SubmissionTarget,
     nullable: true,
     description: 'What the call is for; null for the deployment of the settlement contract.',
-    resolve: (submission, _args, context) => subjectOf(context, submission),
+    resolve: (submission, _args, context) => targetOf(context, submission),
   }),
 );
 
-function subjectOf(context: Context<Dependencies>, { subjectType, subjectId }: Submission) {
+function targetOf(context: Context<Dependencies>, { targetType, targetId }: Submission) {
   const { dependencies } = context;
-  switch (subjectType) {
+  switch (targetType) {
     case 'PROJECT':
-      return projectOf(context, subjectId);
+      return projectOf(context, targetId);
     case 'RETIREMENT':
-      return findRetirement(dependencies, subjectId);
+      return findRetirement(dependencies, targetId);
     case 'RECEIPT':
-      return receiptOf(context, subjectId);
+      return receiptOf(context, targetId);
     case 'OFF_RAMP_SESSION':
-      return findOffRampSession(dependencies, subjectId);
+      return findOffRampSession(dependencies, targetId);
     case 'HOLDER_ACT':
-      return findHolderAct(dependencies, subjectId);
+      return findHolderAct(dependencies, targetId);
     case 'SETTLEMENT_DEPLOYMENT':
       return null;
   }

@@ -1,0 +1,46 @@
+/**
+ * Subscriptions to one object: as it is, then after each change, for those who may see it.
+ */
+import type { Caller } from '../../identity/roles.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import type { FollowedKind } from '../../resolvers/core/changeFollower.ts';
+import type { Context } from './context.ts';
+import { endableStream } from './endableStream.ts';
+import { notFound } from './notFound.ts';
+
+interface FollowedField<Row extends { id: string }> {
+  kind: FollowedKind<Row>;
+  find(dependencies: Dependencies, id: string): Promise<Row | null>;
+  maySee(caller: Caller | null, row: Row): boolean;
+  /** For the error. */
+  noun: string;
+}
+
+/** How such a subscription behaves, for its description. */
+export const UPDATES =
+  'First as it is, then again after each change; a client that connects again continues with what is then. A change that ' +
+  'lasted for a moment may be left out. The subscription ends in a state that is final: ';
+
+/** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
+export async function updatesOf<Row extends { id: string }>(
+  { kind, find, maySee, noun }: FollowedField<Row>,
+  { id: { id } }: { id: { id: string } },
+  { caller, dependencies }: Pick<Context<Dependencies>, 'caller' | 'dependencies'>,
+): Promise<AsyncIterableIterator<Row>> {
+  const row = await find(dependencies, id);
+  if (row === null || !maySee(caller, row)) throw notFound(noun, 'id');
+  return endableStream(async (signal) =>
+    whileSeen(dependencies.changeFollower.follow(kind, row, signal), (now) => maySee(caller, now)),
+  );
+}
+
+/** A caller may lose sight of what it follows: a lender, of a receipt that is no longer pledged. */
+async function* whileSeen<Row>(
+  rows: AsyncIterable<Row>,
+  isSeen: (row: Row) => boolean,
+): AsyncGenerator<Row, void, void> {
+  for await (const row of rows) {
+    if (!isSeen(row)) return;
+    yield row;
+  }
+}
