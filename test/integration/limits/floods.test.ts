@@ -8,7 +8,7 @@ import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { HELLO, post, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
 import { token, until, testLimits } from '../../support/http/httpServer.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
@@ -87,6 +87,31 @@ describe('requests', () => {
       const globex = await token(['buyer'], { subject: 'globex' });
       expect((await askOver(over, api, { ...HELLO, bearer: globex })).errors).toEqual([]);
       expect((await askOver(over, api, HELLO)).errors).toEqual([]);
+    },
+  );
+
+  it.each([{}, { 'transfer-encoding': 'chunked' }])(
+    'of the largest size are handed on without a list of their characters',
+    async (headers: Record<string, string>) => {
+      const { api } = await serve({});
+      let longest = 0;
+      const { keys } = Object;
+      Object.keys = (value: object) => {
+        const found = keys(value);
+        longest = Math.max(longest, found.length);
+        return found;
+      };
+      // Not known, so it does not come the short way.
+      const query = `{ hello } # ${'x'.repeat(90_000)}`;
+      const body = JSON.stringify({ query });
+      const { status, text } = await post(api, body, {
+        'content-type': 'application/json',
+        ...headers,
+      }).finally(() => {
+        Object.keys = keys;
+      });
+      expect([status, text]).toEqual([200, expect.stringContaining('"hello":"world"')]);
+      expect(longest).toBeLessThan(1_000);
     },
   );
 
