@@ -11,7 +11,7 @@ import { answerRequest } from './routes.ts';
 import type { Answer } from './routes.ts';
 import type { IndexerStore } from './store.ts';
 
-export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes'> {
+export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes' | 'takesMany'> {
   store: IndexerStore;
   /** What a client has to send as its bearer token; null for an indexer that anyone may ask. */
   token: string | null;
@@ -48,6 +48,7 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
     randomBytes,
     onError,
     bodyShape: options.bodyShape ?? 'deployed',
+    takesMany: options.takesMany,
     timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     pollMs: options.pollMs ?? DEFAULT_POLL_MS,
   });
