@@ -200,5 +200,5 @@ async function proveAgreement(
   tell.fact('network', `${network.totalSupply} in custody, ${network.totalRetired} retired (base units)`);
   if (!agrees)
     throw new Error(findings.map(({ invariant, message }) => `${invariant}: ${message}`).join('\n'));
-  tell.fact('verdict', 'books and network agree');
+  tell.fact('reconciliation', 'books and network agree');
 }

@@ -326,7 +326,7 @@ CREATE TABLE "reconciled_invariants" (
 	"compared_at" timestamp with time zone NOT NULL,
 	"fully_compared_at" timestamp with time zone,
 	CONSTRAINT "reconciled_invariants_verdict" CHECK (verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')),
-	CONSTRAINT "reconciled_invariants_position" CHECK ((transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
+	CONSTRAINT "reconciled_invariants_snapshot" CHECK ((transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "reconciliation_schedule" (
@@ -384,7 +384,7 @@ CREATE TABLE "project_prices" (
 	"price_currency" text NOT NULL,
 	"set_by" text NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "project_prices_position" UNIQUE("project_id","number"),
+	CONSTRAINT "project_prices_number" UNIQUE("project_id","number"),
 	CONSTRAINT "project_prices_form" CHECK (unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$')
 );
 --> statement-breakpoint
@@ -426,10 +426,10 @@ CREATE TABLE "manual_ramp_sessions" (
 --> statement-breakpoint
 CREATE TABLE "off_ramp_provider_statuses" (
 	"session_id" uuid NOT NULL,
-	"position" integer NOT NULL,
+	"number" integer NOT NULL,
 	"status" "ramp_status" NOT NULL,
 	"observed_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "off_ramp_provider_statuses_position" UNIQUE("session_id","position")
+	CONSTRAINT "off_ramp_provider_statuses_number" UNIQUE("session_id","number")
 );
 --> statement-breakpoint
 CREATE TABLE "off_ramp_reviews" (

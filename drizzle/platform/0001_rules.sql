@@ -684,7 +684,7 @@ CREATE TRIGGER project_prices_append_only BEFORE UPDATE OR DELETE ON project_pri
 --> statement-breakpoint
 CREATE TRIGGER project_prices_no_truncate BEFORE TRUNCATE ON project_prices FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE FUNCTION check_price_position() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION check_price_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.number <> 1 + (SELECT coalesce(max(p.number), 0) FROM project_prices p WHERE p.project_id = NEW.project_id) THEN
     RAISE EXCEPTION 'price % of project % does not follow the last one', NEW.number, NEW.project_id
@@ -693,7 +693,7 @@ BEGIN
   RETURN NEW;
 END $$;
 --> statement-breakpoint
-CREATE TRIGGER project_prices_follow BEFORE INSERT ON project_prices FOR EACH ROW EXECUTE FUNCTION check_price_position();
+CREATE TRIGGER project_prices_follow BEFORE INSERT ON project_prices FOR EACH ROW EXECUTE FUNCTION check_price_number();
 --> statement-breakpoint
 -- Retirements.
 

@@ -32,13 +32,13 @@ await runCommand(command);
 async function preview({ dependencies }: Platform): Promise<void> {
   let due = 0;
   for await (const { receipt, answer } of previewExpiry(dependencies)) {
-    const verdict =
+    const result =
       !answer || 'error' in answer
         ? pc.red(answer?.error.message ?? 'no answer')
         : answer.isExpired
           ? 'due'
           : 'not due by the network';
-    process.stdout.write(`${receipt.tokenAddress}  ${verdict}\n`);
+    process.stdout.write(`${receipt.tokenAddress}  ${result}\n`);
     due += 1;
   }
   process.stdout.write(`${due} receipts have passed their date; nothing was changed.\n`);

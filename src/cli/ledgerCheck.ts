@@ -22,10 +22,10 @@ const command = new Command('ledger:check')
   .action(async () => {
     const counts = { right: 0, worse: 0, wrong: 0 };
     for await (const check of checks()) {
-      counts[check.verdict] += 1;
+      counts[check.result] += 1;
       print(check);
     }
-    process.stdout.write(`${verdictOn(counts)}\n`);
+    process.stdout.write(`${summaryOf(counts)}\n`);
     process.exitCode = counts.wrong > 0 ? 1 : 0;
   });
 
@@ -50,12 +50,12 @@ async function readConfig(): Promise<Config | WrongSettings> {
   }
 }
 
-function print({ verdict, name, found, remedy }: Check): void {
-  process.stdout.write(`${MARKS[verdict]} ${name.padEnd(NAME_WIDTH)} ${found}\n`);
+function print({ result, name, found, remedy }: Check): void {
+  process.stdout.write(`${MARKS[result]} ${name.padEnd(NAME_WIDTH)} ${found}\n`);
   if (remedy !== undefined) process.stdout.write(`  ${' '.repeat(NAME_WIDTH)} → ${remedy}\n`);
 }
 
-function verdictOn({ worse, wrong: wrongs }: Record<Check['verdict'], number>): string {
+function summaryOf({ worse, wrong: wrongs }: Record<Check['result'], number>): string {
   if (wrongs > 0) return pc.red(`${wrongs} ${wrongs === 1 ? 'thing is' : 'things are'} wrong.`);
   if (worse > 0) return pc.green(`All that the server needs is right; ${worse} could be better.`);
   return pc.green('Everything is right.');

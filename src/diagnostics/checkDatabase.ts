@@ -12,7 +12,7 @@ import type { LedgerNetwork } from '../ledger/network/port.ts';
 export async function* checkDatabase(db: Db, network: LedgerNetwork): AsyncGenerator<Check> {
   const belongs = await lookAt('belongs to', () => checkOwner(db, network));
   yield belongs;
-  if (belongs.verdict === 'wrong') return;
+  if (belongs.result === 'wrong') return;
   // Of an earlier version, or new: the server brings it up to date at its start.
   if (await hasTable(db, 'signing_accounts')) yield* checkSigningAccounts(db);
   if (await hasTable(db, 'settlement_deployments')) yield* checkDeployedSettlement(db, network);

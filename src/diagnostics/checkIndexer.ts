@@ -27,7 +27,7 @@ export async function* checkIndexer(config: Config, db: Db | null): AsyncGenerat
   const answers = await lookAt('indexer', () => checkHealth(indexer, url));
   yield answers;
   yield checkReachable(config, url);
-  if (answers.verdict !== 'wrong' && db !== null) {
+  if (answers.result !== 'wrong' && db !== null) {
     yield await lookAt('registration', () => checkRegistration(config, indexer, db));
   }
 }

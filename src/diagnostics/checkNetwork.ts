@@ -26,7 +26,7 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
     });
     yield identity;
     // What a wrong node says about the rest means nothing, and one that is away says nothing.
-    if (identity.verdict === 'wrong') return;
+    if (identity.result === 'wrong') return;
   }
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
   // One that lives in the database goes back with it.
@@ -55,7 +55,7 @@ async function* checkFamily(ledger: ConfiguredLedger): AsyncGenerator<Check> {
   const family = familyOf(ledger);
   const remedies = { ...SHARED_REMEDIES, ...family.remedies };
   for await (const check of family.check(ledger)) {
-    const hints = [check.remedy, check.verdict === 'right' ? undefined : remedies[check.name]];
+    const hints = [check.remedy, check.result === 'right' ? undefined : remedies[check.name]];
     const remedy = hints.filter((hint) => hint !== undefined).join(' ');
     yield remedy === '' ? check : { ...check, remedy };
   }
@@ -80,7 +80,7 @@ async function checkLatestLedger(ledger: ConfiguredLedger, network: LedgerNetwor
     return worse('latest ledger', found, 'Set this machine’s clock: tokens of callers expire by it.');
   }
   if (ageSeconds <= stale.afterSeconds) return right('latest ledger', found);
-  return { verdict: stale.verdict, name: 'latest ledger', found, remedy: stale.remedy };
+  return { result: stale.result, name: 'latest ledger', found, remedy: stale.remedy };
 }
 
 async function checkHistory(network: LedgerNetwork): Promise<Check> {

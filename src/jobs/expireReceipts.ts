@@ -105,7 +105,7 @@ async function* duePages(deps: Needs<'db'>, closedAt: bigint, condition?: SQL): 
 }
 
 /** What is to become of a due receipt; null when its markExpired is under way, whose item records the result. */
-type Verdict =
+type NextState =
   { state: 'PENDING' | 'EXPIRED' | 'NOT_DUE'; reason: null } | { state: 'FAILED'; reason: string } | null;
 
 type Answers = ReadonlyMap<string, ExpiryAnswer>;
@@ -138,14 +138,12 @@ async function decide(
   answers: Answers,
 ): Promise<void> {
   const underWay = await findUnderWay(deps, page);
-  const verdicts = page.map((receipt) => ({
+  const decided = page.map((receipt) => ({
     receipt,
-    verdict: verdictOn(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
+    next: nextOf(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
   }));
   const of = (state: ItemState) =>
-    verdicts.flatMap(({ receipt, verdict }) =>
-      verdict?.state === state ? [{ receipt, reason: verdict.reason }] : [],
-    );
+    decided.flatMap(({ receipt, next }) => (next?.state === state ? [{ receipt, reason: next.reason }] : []));
   const adopted = await deps.db.transaction(async (tx) => {
     await askToMark(tx, deps, runId, of('PENDING'));
     for (const state of ['NOT_DUE', 'FAILED'] as const) {
@@ -156,7 +154,7 @@ async function decide(
   for (const receiptId of adopted) deps.stateSignal.notify(receiptId);
 }
 
-function verdictOn(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): Verdict {
+function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): NextState {
   if (underWay === 'NEEDS_REVIEW') {
     return { state: 'FAILED', reason: 'its earlier markExpired waits for an operator' };
   }

@@ -8,7 +8,7 @@ import { messageOf } from '../lib/errors.ts';
 import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 
-type JobNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'feed' | 'ramp' | 'logs' | 'log'>;
+type JobNeeds = Needs<'db' | 'network' | 'feed' | 'ramp' | 'logs' | 'log'>;
 
 export interface ReconciliationJob {
   start(): void;

@@ -8,7 +8,7 @@ import type { Inclusion } from './inclusion.ts';
 import { htmlAnswer } from './layout.tsx';
 import { Facts, type Fact } from './parts/facts.tsx';
 import { InPublicLog } from './parts/inPublicLog.tsx';
-import { NetworkVerdict } from './parts/networkVerdict.tsx';
+import { NetworkCheckResult } from './parts/networkCheck.tsx';
 import { Place } from './parts/place.tsx';
 import { Code, Foreign, Moment } from './parts/shownText.tsx';
 import { QrCode } from './qrCode.tsx';
@@ -46,7 +46,7 @@ export function certificatePage(
           <Moment seconds={timestamp} />
         </p>
       </header>
-      <NetworkVerdict check={check} network={site.network.name} />
+      <NetworkCheckResult check={check} network={site.network.name} />
       <div class="columns">
         <Facts facts={[...factsOfRetirement(record), ...factsOfProject(record)]} />
         <aside aria-label="This certificate elsewhere">

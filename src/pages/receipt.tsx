@@ -63,7 +63,7 @@ export async function receiptPage(
       <h1>
         {grouped(receipt.quantityKg)} kg <Foreign text={receipt.commodityType} />
       </h1>
-      <div class={`verdict ${receipt.state === 'ACTIVE' && !receipt.pledged ? 'good' : 'open'}`}>
+      <div class={`result ${receipt.state === 'ACTIVE' && !receipt.pledged ? 'good' : 'open'}`}>
         <h2>
           {STATES[receipt.state] ?? receipt.state}
           {receipt.pledged ? ', pledged to a lender' : ', not pledged'}

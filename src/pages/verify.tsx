@@ -62,7 +62,7 @@ function Outcome({ site, checked }: { site: Site; checked: Checked }) {
   const hasFailed = steps.some(({ outcome }) => outcome === 'FAILED');
   return (
     <>
-      <div class={`verdict ${isSound ? 'good' : hasFailed ? 'bad' : 'open'}`}>
+      <div class={`result ${isSound ? 'good' : hasFailed ? 'bad' : 'open'}`}>
         <h2>
           {isSound
             ? 'This certificate holds'

@@ -6,7 +6,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
-import { readPositions, type ProjectPosition } from '../ledger/books/readBalances.ts';
+import { readProjectBalances, type ProjectBalances } from '../ledger/books/readBalances.ts';
 import type { CarbonTotals } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
@@ -26,7 +26,7 @@ interface UnderWay {
 }
 
 interface Books {
-  position: ProjectPosition;
+  balances: ProjectBalances;
   /** Verified whole tonnes, and whether their mint is settled. */
   quantityTonnes: bigint;
   isOpen: boolean;
@@ -47,7 +47,7 @@ export async function readSums(deps: ReconcileDependencies, project: ReconciledP
     const before = await readBooks(deps.db, project.id);
     const [totals, custodyBalance] = await Promise.all([
       deps.network.carbonTotals(project.tokenAddress),
-      deps.network.balanceOf(project.tokenAddress, deps.treasuryAddress),
+      deps.network.balanceOf(project.tokenAddress, deps.network.custodyAddress),
     ]);
     const after = await readBooks(deps.db, project.id);
     if (deps.isStill) {
@@ -80,7 +80,7 @@ export function compareSums({ assetId }: ReconciledProject, sums: Sums): Compari
 
   const minted = network.totalSupply + network.totalRetired;
   const verified = toBaseUnits(after.quantityTonnes);
-  const booked = toBaseUnits(after.position.issued);
+  const booked = toBaseUnits(after.balances.issued);
   const mayBeMinted = !after.isOpen && after.underWay.isMinting;
   const issued = after.isOpen ? verified : 0n;
   if (booked !== issued || (minted !== booked && !(mayBeMinted && minted === verified))) {
@@ -103,8 +103,8 @@ function custodyBounds({ before, after }: Pick<Sums, 'before' | 'after'>) {
   };
 }
 
-function inCustody({ position }: Books): bigint {
-  return position.inventory + position.heldByBuyers + position.retiring;
+function inCustody({ balances }: Books): bigint {
+  return balances.inventory + balances.heldByBuyers + balances.retiring;
 }
 
 function inTheWay(assetId: string, { calls, tonnes, review }: UnderWay): Omit<NotProved, 'invariant'> {
@@ -117,9 +117,9 @@ function inTheWay(assetId: string, { calls, tonnes, review }: UnderWay): Omit<No
 export async function readBooks(db: Db, projectId: string): Promise<Books> {
   return db.transaction(
     async (tx) => {
-      const positions = await readPositions(tx, [projectId]);
-      const position = positions.get(projectId);
-      if (!position) throw new Error(`project ${projectId} has no position`);
+      const found = await readProjectBalances(tx, [projectId]);
+      const balances = found.get(projectId);
+      if (!balances) throw new Error(`project ${projectId} has no balances`);
       const [row] = await tx.execute<{
         quantity: string;
         state: string;
@@ -141,7 +141,7 @@ export async function readBooks(db: Db, projectId: string): Promise<Books> {
       if (!row) throw new Error(`project ${projectId} has vanished`);
       const { calls, tonnes, minting: isMinting, review } = row;
       return {
-        position,
+        balances,
         quantityTonnes: BigInt(row.quantity),
         isOpen: row.state === 'OPEN',
         underWay: { calls, tonnes: BigInt(tonnes), isMinting, review },

@@ -1,9 +1,9 @@
 /**
- * The rows that an incremental reconciliation looks at: those that changed since a position, and all that belongs to the same
+ * The rows that an incremental reconciliation looks at: those that changed since a snapshot, and all that belongs to the same
  * rows (a retirement's transfers, submission, attempts, key, record and project, for example).
  *
- * A position is a transaction id. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
- * position, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.
+ * A snapshot is the id of a transaction. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
+ * snapshot, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.
  * What a deletion leaves behind is not seen by it.
  *
  * The excerpt lies in temporary tables with the names of the real ones, which they hide for the rest of the
@@ -13,7 +13,7 @@ import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
 
-export interface Position {
+export interface Snapshot {
   /** Of the PostgreSQL cluster that counts the transactions: a copy made by pg_restore counts others. */
   cluster: string;
   /** All transactions before this one are over. */
@@ -34,13 +34,13 @@ export interface ChangedRows {
 const MAX_ROWS = 200_000;
 /** The network is asked about the newest of them alone (reconcileAttempts.ts). */
 const MAX_ATTEMPTS = 1_000;
-/** Transaction ids are compared in a circle of 2^32; a position half of it ago would be in the future. */
+/** Transaction ids are compared in a circle of 2^32; a snapshot half of it ago would be in the future. */
 const MAX_AGE = 1_500_000_000;
 
 const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
 
 /** Read before anything that is compared: what changes during the run is then looked at by the next one. */
-export async function readPosition(db: Pick<Db, 'execute'>): Promise<Position> {
+export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
   const [row] = await db.execute<{ cluster: string; transaction: string }>(sql`
     SELECT system_identifier::text AS cluster, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction
     FROM pg_control_system()`);
@@ -50,15 +50,15 @@ export async function readPosition(db: Pick<Db, 'execute'>): Promise<Position> {
 
 /**
  * Copies the rows that changed since into temporary tables, `changed_…`.
- * @returns false when the position tells nothing about this database
+ * @returns false when the snapshot is of another database or too old
  */
-export async function collectChanges(tx: Tx, position: Position): Promise<boolean> {
+export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolean> {
   const [row] = await tx.execute<{ cluster: string; ahead: string; age: number }>(sql`
-    SELECT system_identifier::text AS cluster, age(${position.transaction}::xid8::xid) AS age,
-      (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${position.transaction}::numeric)::text AS ahead
+    SELECT system_identifier::text AS cluster, age(${snapshot.transaction}::xid8::xid) AS age,
+      (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${snapshot.transaction}::numeric)::text AS ahead
     FROM pg_control_system()`);
   const ahead = Number(row?.ahead ?? -1);
-  if (!row || row.cluster !== position.cluster || ahead < 0 || ahead > MAX_AGE) return false;
+  if (!row || row.cluster !== snapshot.cluster || ahead < 0 || ahead > MAX_AGE) return false;
   await run(
     tx,
     CHANGING_TABLES.flatMap((table) => [

@@ -1,6 +1,6 @@
 /**
  * Checks the database against itself in SQL alone, without relying on triggers, checks or the program: all of it, or what has
- * changed since a position.
+ * changed since a snapshot.
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
@@ -16,7 +16,7 @@ import { RETIREMENT_CONTRADICTIONS } from './contradictions/retirements.ts';
 import { ROW_CONTRADICTIONS } from './contradictions/rows.ts';
 import { SUBMISSION_CONTRADICTIONS } from './contradictions/submissions.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from './contradictions/transparency.ts';
-import { collectChanges, makeExcerpt, type ChangedRows, type Position } from './excerpt.ts';
+import { collectChanges, makeExcerpt, type ChangedRows, type Snapshot } from './excerpt.ts';
 import type { Finding } from './verdicts.ts';
 
 /** Further findings of one query say nothing new. */
@@ -55,17 +55,17 @@ export interface ChangedContradictions {
 }
 
 /**
- * The contradictions that rows are part of which changed since the position.
- * @returns null when the position tells nothing about this database, or too much has changed
+ * The contradictions that rows are part of which changed since the snapshot.
+ * @returns null when the snapshot is of another database or too old, or too much has changed
  */
 export async function findChangedContradictions(
   db: Pick<Db, 'transaction'>,
-  position: Position,
+  snapshot: Snapshot,
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
 ): Promise<ChangedContradictions | null> {
   // Writes temporary tables alone.
   return inOneMoment(db, 'read write', async (tx) => {
-    if (!(await collectChanges(tx, position))) return null;
+    if (!(await collectChanges(tx, snapshot))) return null;
     const onWholeTables = contradictions.flatMap(({ invariant, query, incremental = 'EXCERPT' }) =>
       incremental === 'EXCERPT'
         ? []

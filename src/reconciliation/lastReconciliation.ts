@@ -6,7 +6,7 @@ import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
 import type { Clock } from '../lib/clock.ts';
-import { readPosition, type Position } from './excerpt.ts';
+import { readSnapshot, type Snapshot } from './excerpt.ts';
 import {
   reconcileAll,
   reconcileChanged,
@@ -40,7 +40,7 @@ export async function reconcileAndKeep(
   { isFull, onProgress }: { isFull: boolean; onProgress?: (done: number) => void },
 ): Promise<KeptReconciliation> {
   const last = await readLastVerdicts(deps.db);
-  const position = await readPosition(deps.db);
+  const snapshot = await readSnapshot(deps.db);
   const start = isFull ? null : findStart(last);
   const changed = start && (await reconcileChanged(deps, start));
   const report = changed ?? (await reconcileAll(deps, onProgress));
@@ -49,7 +49,7 @@ export async function reconcileAndKeep(
     // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
     await tx.select().from(reconciliationSchedule).for('update');
     const now = await readLastVerdicts(tx);
-    const run = { position, isFull: since === null, at: deps.clock.now() };
+    const run = { snapshot, isFull: since === null, at: deps.clock.now() };
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
       const isAlone = last.get(invariant)?.comparedAt.getTime() === now.get(invariant)?.comparedAt.getTime();
@@ -75,18 +75,18 @@ export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
 }
 
 /**
- * The earliest position of the invariants that are not broken: those wait for a full run, and hold up no other.
+ * The earliest snapshot of the invariants that are not broken: those wait for a full run, and hold up no other.
  * Null when one never agreed.
  */
-function findStart(last: ReadonlyMap<string, LastVerdict>): (Position & { agreedAt: Date }) | null {
-  const positions: (Position & { agreedAt: Date })[] = [];
+function findStart(last: ReadonlyMap<string, LastVerdict>): (Snapshot & { agreedAt: Date }) | null {
+  const snapshots: (Snapshot & { agreedAt: Date })[] = [];
   for (const invariant of Object.keys(INVARIANTS)) {
     const row = last.get(invariant);
     if (row?.verdict === 'BROKEN') continue;
     if (!row?.cluster || !row.transaction || !row.agreedAt) return null;
-    positions.push({ cluster: row.cluster, transaction: row.transaction, agreedAt: row.agreedAt });
+    snapshots.push({ cluster: row.cluster, transaction: row.transaction, agreedAt: row.agreedAt });
   }
-  const [first, ...others] = positions;
+  const [first, ...others] = snapshots;
   if (first === undefined) return null;
   if (others.some(({ cluster }) => cluster !== first.cluster)) return null;
   return others.reduce((a, b) => (BigInt(b.transaction) < BigInt(a.transaction) ? b : a), first);
@@ -94,14 +94,14 @@ function findStart(last: ReadonlyMap<string, LastVerdict>): (Position & { agreed
 
 interface Run {
   last: LastVerdict | undefined;
-  position: Position;
+  snapshot: Snapshot;
   isFull: boolean;
   /** No other run has kept a verdict since this one began. */
   isAlone: boolean;
   at: Date;
 }
 
-function rowOf(verdict: Verdict, { last, position, isFull, isAlone, at }: Run): LastVerdict {
+function rowOf(verdict: Verdict, { last, snapshot, isFull, isAlone, at }: Run): LastVerdict {
   const known = !(isFull && isAlone) && last?.verdict === 'BROKEN' ? last.findings : [];
   const findings = [...new Set([...known, ...verdict.findings.map(({ message }) => message)])].slice(
     0,
@@ -116,8 +116,8 @@ function rowOf(verdict: Verdict, { last, position, isFull, isAlone, at }: Run): 
     obstacles: verdict.notProved
       .map(({ obstacle, message }) => `${obstacle}: ${message}`)
       .slice(0, MAX_FINDINGS),
-    cluster: agrees ? position.cluster : (last?.cluster ?? null),
-    transaction: agrees ? position.transaction : (last?.transaction ?? null),
+    cluster: agrees ? snapshot.cluster : (last?.cluster ?? null),
+    transaction: agrees ? snapshot.transaction : (last?.transaction ?? null),
     agreedAt: agrees ? at : (last?.agreedAt ?? null),
     comparedAt: at,
     fullyComparedAt: isFull ? at : (last?.fullyComparedAt ?? null),

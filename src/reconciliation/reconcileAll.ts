@@ -8,7 +8,7 @@ import { projects } from '../db/tables/index.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { RampProvider } from '../ramp/port.ts';
 import { pagesById, type PageById } from './pagesById.ts';
-import type { ChangedRows, Position } from './excerpt.ts';
+import type { ChangedRows, Snapshot } from './excerpt.ts';
 import { findChangedContradictions, findContradictions } from './findContradictions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
@@ -67,17 +67,17 @@ export async function reconcileAll(
 }
 
 /**
- * Compares what has changed since a position, and what belongs to it: all rows of the database that other rows contradict now, and of
+ * Compares what has changed since a snapshot, and what belongs to it: all rows of the database that other rows contradict now, and of
  * network and provider what those rows are about. What has not changed is not looked at again.
- * @returns null when the position does not tell what has changed: then everything is to be compared. @throws NetworkUnavailable
+ * @returns null when the snapshot does not tell what has changed: then everything is to be compared. @throws NetworkUnavailable
  */
 export async function reconcileChanged(
   deps: ReconcileAllDependencies,
-  position: Position,
+  snapshot: Snapshot,
 ): Promise<ReconciliationReport | null> {
   await deps.network.status();
-  const ofLogs = await compareLogs(deps, position);
-  const found = await findChangedContradictions(deps.db, position);
+  const ofLogs = await compareLogs(deps, snapshot);
+  const found = await findChangedContradictions(deps.db, snapshot);
   if (found === null) return null;
   const { ofNetwork, counts } = await compareOutside(deps, found.changed);
   add(ofNetwork, ofLogs);
@@ -86,8 +86,8 @@ export async function reconcileChanged(
 }
 
 /** Before the rest, so that the logs have what the rest compares. */
-async function compareLogs(deps: ReconcileAllDependencies, position: Position | null): Promise<Comparison> {
-  return deps.logs === undefined ? nothingCompared() : reconcileLogs({ ...deps, logs: deps.logs }, position);
+async function compareLogs(deps: ReconcileAllDependencies, snapshot: Snapshot | null): Promise<Comparison> {
+  return deps.logs === undefined ? nothingCompared() : reconcileLogs({ ...deps, logs: deps.logs }, snapshot);
 }
 
 /** With network and provider; of an incremental run, what has changed alone. */

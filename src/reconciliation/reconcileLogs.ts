@@ -20,7 +20,7 @@ import {
 } from '../transparency/merkle.ts';
 import { readHead } from '../transparency/inclusion.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
-import type { Position } from './excerpt.ts';
+import type { Snapshot } from './excerpt.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
 export interface ReconcileLogs {
@@ -40,11 +40,11 @@ const QUERY_TIMEOUT_MS = 30 * 60_000;
 
 /**
  * Lets the logs grow first, so that they have what was committed before.
- * @param position when only tiles that were written since are to be read again
+ * @param snapshot when only tiles that were written since are to be read again
  */
 export async function reconcileLogs(
   deps: ReconcileLogs,
-  position: Position | null = null,
+  snapshot: Snapshot | null = null,
 ): Promise<Comparison> {
   const sum = nothingCompared();
   try {
@@ -55,7 +55,7 @@ export async function reconcileLogs(
   }
   add(sum, await findLate(deps.db));
   for (const log of LOG_NAMES) {
-    const messages = await deps.db.transaction((tx) => examine(tx, log, deps, position), {
+    const messages = await deps.db.transaction((tx) => examine(tx, log, deps, snapshot), {
       isolationLevel: 'repeatable read',
       accessMode: 'read only',
       statementTimeoutMs: QUERY_TIMEOUT_MS,
@@ -84,7 +84,7 @@ async function examine(
   tx: Tx,
   log: LogName,
   { logs, keptCheckpoints = [] }: ReconcileLogs,
-  position: Position | null,
+  snapshot: Snapshot | null,
 ): Promise<string[]> {
   const head = await readHead(tx, log);
   if (head === null) return [`the transparency log of ${log} has no head`];
@@ -123,7 +123,7 @@ async function examine(
     }
     after = last.size;
   }
-  messages.push(...(await examineTiles(tx, log, head.size, position)));
+  messages.push(...(await examineTiles(tx, log, head.size, snapshot)));
   return messages;
 }
 
@@ -155,14 +155,14 @@ async function examineTiles(
   tx: Tx,
   log: LogName,
   size: number,
-  position: Position | null,
+  snapshot: Snapshot | null,
 ): Promise<string[]> {
   const messages: string[] = [];
   for (let level = 0; widthOf(size, level) > 0; level += 1) {
     const width = widthOf(size, level);
     let tiles = 0;
     for (let after = -1; messages.length < MAX_FINDINGS;) {
-      const page = await readPage(tx, { log, level, after }, position);
+      const page = await readPage(tx, { log, level, after }, snapshot);
       const last = page.at(-1);
       if (last === undefined) break;
       messages.push(...(await holdPage(tx, log, page, width)));
@@ -170,7 +170,7 @@ async function examineTiles(
       after = last.index;
     }
     const expected = Math.ceil(width / TILE_WIDTH);
-    if (position === null && tiles !== expected && messages.length < MAX_FINDINGS) {
+    if (snapshot === null && tiles !== expected && messages.length < MAX_FINDINGS) {
       messages.push(
         `level ${level} of the transparency log of ${log} has ${tiles} tiles instead of ${expected}`,
       );
@@ -182,11 +182,11 @@ async function examineTiles(
 async function readPage(
   tx: Tx,
   { log, level, after }: { log: LogName; level: number; after: number },
-  position: Position | null,
+  snapshot: Snapshot | null,
 ): Promise<Tile[]> {
   const { index, hashes } = transparencyTiles;
   const isWritten =
-    position && sql`age(${transparencyTiles}.xmin) <= age(${position.transaction}::xid8::xid)`;
+    snapshot && sql`age(${transparencyTiles}.xmin) <= age(${snapshot.transaction}::xid8::xid)`;
   const rows = await tx
     .select({ index, hashes })
     .from(transparencyTiles)

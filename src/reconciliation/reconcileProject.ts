@@ -3,7 +3,7 @@
  */
 import { fillToken, type FeedDependencies } from '../feed/fillToken.ts';
 import type { Db } from '../db/connection.ts';
-import type { ProjectPosition } from '../ledger/books/readBalances.ts';
+import type { ProjectBalances } from '../ledger/books/readBalances.ts';
 import { NetworkRefusal, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
 import { compareRecords, readClaimedUpTo } from './compareRecords.ts';
 import { compareSums, readBooks, readSums } from './compareSums.ts';
@@ -17,7 +17,7 @@ import {
 } from './verdicts.ts';
 
 export interface Reconciliation extends Comparison {
-  books: ProjectPosition;
+  books: ProjectBalances;
   /** Null when the token is missing. */
   network: (CarbonTotals & { custodyBalance: bigint }) | null;
   /** Unsettled network calls of this token. */
@@ -35,7 +35,6 @@ export interface ReconciledProject {
 export interface ReconcileDependencies {
   db: Db;
   network: LedgerNetwork;
-  treasuryAddress: string;
   feed: FeedDependencies;
   /** No call is on its way to the network, so what is unsettled has not happened. */
   isStill?: boolean;
@@ -59,10 +58,10 @@ export async function reconcileProject(
     return await compareWithToken(deps, project);
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
-    const { position, underWay } = await readBooks(deps.db, project.id);
+    const { balances, underWay } = await readBooks(deps.db, project.id);
     const message = `${project.assetId}: token ${project.tokenAddress} can't be read: ${error.message} (${error.reason})`;
     return summarize({
-      books: position,
+      books: balances,
       network: null,
       unsettled: underWay.calls,
       findings: [{ invariant: 'I3', message }],
@@ -82,7 +81,7 @@ async function compareWithToken(
   const claimedUpTo = await readClaimedUpTo(deps.db, project);
   const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
   add(compared, await compareRecords(deps, project, { totals, claimedUpTo }));
-  const { position: books, underWay } = sums.after;
+  const { balances: books, underWay } = sums.after;
   return summarize({
     books,
     network: sums.network,

@@ -166,8 +166,6 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   });
   const feed = { db, network, clock, feedSignal };
   const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
-  // The custody signer burns from its own balance, so that is where mints must go.
-  const treasuryAddress = network.custodyAddress;
   const ramp = createRamp(options.ramp, {
     db,
     clock,
@@ -178,8 +176,8 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const submission: SubmissionDependencies = {
     db,
     network,
-    effects: createEffects({ db, network, treasuryAddress, clock, ids, stateSignal, feed, healer, log }),
-    reconcile: () => findOwnContradictions({ db, network, treasuryAddress, feed }),
+    effects: createEffects({ db, network, clock, ids, stateSignal, feed, healer, log }),
+    reconcile: () => findOwnContradictions({ db, network, feed }),
     stateSignal,
     clock,
     ids,
@@ -193,7 +191,6 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     books: createBooks({ handle, clock, ids }),
     network,
     clockControl: options.clockControl ?? null,
-    treasuryAddress,
     logs: openLogs(options),
     submission,
     stateSignal,
@@ -238,7 +235,6 @@ async function openSignals(handle: DatabaseHandle, log: Logger) {
 async function findOwnContradictions(deps: {
   db: Db;
   network: LedgerNetwork;
-  treasuryAddress: string;
   feed: FeedDependencies;
 }): Promise<string[]> {
   await redateRecords(deps);

@@ -25,7 +25,6 @@ import {
 import { receiptToken } from '../resolvers/warehouse/receiptToken.ts';
 
 type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
-  treasuryAddress: string;
   ids: IdSource;
   stateSignal: ChangeSignal;
   feed: FeedDependencies;
@@ -36,7 +35,6 @@ type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
 export function createEffects({
   db,
   network,
-  treasuryAddress,
   clock,
   ids,
   stateSignal,
@@ -46,7 +44,7 @@ export function createEffects({
 }: EffectsDependencies): EffectsTable {
   const ofRetirement = retireEffects({ ids, feed, healer, log });
   const ofTokens = { network, clock, ids };
-  const projects = projectToken({ network, treasuryAddress, ids });
+  const projects = projectToken({ network, ids });
   const receipts = receiptToken({ network });
   const ofOffRampSession = { db, network, clock, ids, stateSignal };
   return {

@@ -78,7 +78,7 @@ export const transfers = pgTable(
     /** What the transfer belongs to: the id of the project, purchase, retirement or credit transfer. */
     referenceId: uuid('reference_id').notNull(),
     debitAccountId: bigint('debit_account_id', { mode: 'bigint' }).notNull(),
-    /** Position in the debited account's history, from 1 without gaps. */
+    /** Number in the debited account's history, from 1 without gaps. */
     debitVersion: bigint('debit_version', { mode: 'bigint' }).notNull(),
     /** Of the debited account, after the transfer. */
     debitBalance: bigint('debit_balance', { mode: 'bigint' }).notNull(),
@@ -133,7 +133,7 @@ export const transfers = pgTable(
 /** Each transfer as it looks from one of its two accounts. */
 export const entries = pgView('entries', {
   accountId: bigint('account_id', { mode: 'bigint' }).notNull(),
-  /** Position in the account's history, from 1 without gaps. */
+  /** Number in the account's history, from 1 without gaps. */
   version: bigint('version', { mode: 'bigint' }).notNull(),
   transferId: uuid('transfer_id').notNull(),
   kind: transferKind('kind').notNull(),

@@ -100,7 +100,7 @@ export const reconciledInvariants = pgTable(
     findings: text('findings').array().notNull(),
     /** What could not be compared, and why. */
     obstacles: text('obstacles').array().notNull(),
-    /** The position where everything agreed (reconciliation/excerpt.ts); null when that was never so. */
+    /** The snapshot in which everything agreed (reconciliation/excerpt.ts); null when that was never so. */
     cluster: text('cluster'),
     transaction: text('transaction'),
     agreedAt: moment('agreed_at'),
@@ -111,7 +111,7 @@ export const reconciledInvariants = pgTable(
   () => [
     check('reconciled_invariants_verdict', sql`verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')`),
     check(
-      'reconciled_invariants_position',
+      'reconciled_invariants_snapshot',
       sql`(transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL)`,
     ),
   ],

@@ -84,7 +84,7 @@ export const projectPrices = pgTable(
     projectId: uuid('project_id')
       .notNull()
       .references(() => projects.id),
-    /** Position in the project's history, from 1 without gaps. */
+    /** Number in the project's history, from 1 without gaps. */
     number: integer('number').notNull(),
     unitPrice: numeric('unit_price').notNull(),
     priceCurrency: text('price_currency').notNull(),
@@ -93,7 +93,7 @@ export const projectPrices = pgTable(
     createdAt: moment('created_at').notNull(),
   },
   (t) => [
-    unique('project_prices_position').on(t.projectId, t.number),
+    unique('project_prices_number').on(t.projectId, t.number),
     check(
       'project_prices_form',
       sql`unit_price > 0 AND unit_price < 10::numeric ^ 16 AND scale(unit_price) <= 8 AND price_currency ~ '^[A-Z]{3}$'`,

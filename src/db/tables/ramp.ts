@@ -154,11 +154,11 @@ export const offRampProviderStatuses = pgTable(
     sessionId: uuid('session_id')
       .notNull()
       .references(() => offRampSessions.id),
-    position: integer('position').notNull(),
+    number: integer('number').notNull(),
     status: rampStatus('status').notNull(),
     observedAt: moment('observed_at').notNull(),
   },
-  (t) => [unique('off_ramp_provider_statuses_position').on(t.sessionId, t.position)],
+  (t) => [unique('off_ramp_provider_statuses_number').on(t.sessionId, t.number)],
 );
 
 export const offRampDecision = pgEnum('off_ramp_decision', ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT']);

@@ -35,7 +35,7 @@ const CODES_OF_THE_REQUEST = new Set<ErrorCode>([
   'PERSISTED_QUERY_NOT_SUPPORTED',
 ]);
 
-interface Verdict {
+interface ShownError {
   code: ErrorCode;
   message: string;
   details?: ErrorDetails;
@@ -52,15 +52,15 @@ export function toClientError(thrown: unknown): GraphQLError {
   const root = rootOf(thrown);
   if (isMapped(root)) return root;
   const located = thrown instanceof GraphQLError ? thrown : undefined;
-  const verdict = judge(root, located);
+  const shown = judge(root, located);
   const extensions: Record<string, unknown> = {
-    ...verdict?.details,
-    code: verdict?.code ?? 'INTERNAL_SERVER_ERROR',
+    ...shown?.details,
+    code: shown?.code ?? 'INTERNAL_SERVER_ERROR',
   };
   if (located?.path === undefined) {
-    extensions['http'] = verdict?.http ?? httpOf(verdict?.code ?? 'INTERNAL_SERVER_ERROR', verdict?.details);
+    extensions['http'] = shown?.http ?? httpOf(shown?.code ?? 'INTERNAL_SERVER_ERROR', shown?.details);
   }
-  const message = verdict?.message ?? ERROR_CODES.INTERNAL_SERVER_ERROR;
+  const message = shown?.message ?? ERROR_CODES.INTERNAL_SERVER_ERROR;
   const error = new GraphQLError(escapeUnprintable(truncate(message, MAX_MESSAGE_CHARACTERS)), {
     nodes: located?.nodes,
     source: located?.source,
@@ -69,7 +69,7 @@ export function toClientError(thrown: unknown): GraphQLError {
     extensions,
   });
   mapped.add(error);
-  if (verdict === undefined) defects.set(error, root);
+  if (shown === undefined) defects.set(error, root);
   return error;
 }
 
@@ -107,7 +107,7 @@ function rootOf(thrown: unknown): unknown {
 }
 
 /** Undefined for a defect. */
-function judge(root: unknown, located: GraphQLError | undefined): Verdict | undefined {
+function judge(root: unknown, located: GraphQLError | undefined): ShownError | undefined {
   if (root instanceof DomainError) return { code: root.code, message: root.message, details: root.details };
   if (root instanceof NetworkUnavailable) {
     return { code: 'LEDGER_UNAVAILABLE', message: ERROR_CODES.LEDGER_UNAVAILABLE };
@@ -121,7 +121,7 @@ function judge(root: unknown, located: GraphQLError | undefined): Verdict | unde
 }
 
 /** Errors of graphql-js, of yoga and of the scalars. */
-function judgeGraphQLError(root: GraphQLError, located: GraphQLError): Verdict | undefined {
+function judgeGraphQLError(root: GraphQLError, located: GraphQLError): ShownError | undefined {
   const aboutVariable = variableProblem(root, located);
   if (aboutVariable !== undefined) return aboutVariable;
   const { message } = root;
@@ -137,7 +137,7 @@ function judgeGraphQLError(root: GraphQLError, located: GraphQLError): Verdict |
 }
 
 /** `Variable "$input" got invalid value … at "input.amountCO2e"; …` with the field as a detail. */
-function variableProblem(root: GraphQLError, located: GraphQLError): Verdict | undefined {
+function variableProblem(root: GraphQLError, located: GraphQLError): ShownError | undefined {
   const variable = /^Variable "\$(\w+)"/.exec(located.message)?.[1];
   if (variable === undefined) return undefined;
   const reason = located === root ? '' : root.message;

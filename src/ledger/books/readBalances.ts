@@ -1,5 +1,5 @@
 /**
- * Reads the books: a project's position, and a buyer's balances.
+ * Reads the books: the balances of projects and of buyers.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
@@ -7,7 +7,7 @@ import { countRows, keysetOf, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, projects } from '../../db/tables/index.ts';
 
 /** Whole tonnes of one project by account kind. `issued` is what the mint brought in. */
-export interface ProjectPosition {
+export interface ProjectBalances {
   issued: bigint;
   inventory: bigint;
   heldByBuyers: bigint;
@@ -15,15 +15,15 @@ export interface ProjectPosition {
   retired: bigint;
 }
 
-const NOTHING: ProjectPosition = { issued: 0n, inventory: 0n, heldByBuyers: 0n, retiring: 0n, retired: 0n };
+const NOTHING: ProjectBalances = { issued: 0n, inventory: 0n, heldByBuyers: 0n, retiring: 0n, retired: 0n };
 
-/** Positions of many projects in one statement; all zero for a project without accounts. */
-export async function readPositions(
+/** Balances of many projects in one statement; all zero for a project without accounts. */
+export async function readProjectBalances(
   db: Pick<Db, 'select'>,
   projectIds: readonly string[],
-): Promise<Map<string, ProjectPosition>> {
-  const positions = new Map(projectIds.map((id) => [id, { ...NOTHING }]));
-  if (projectIds.length === 0) return positions;
+): Promise<Map<string, ProjectBalances>> {
+  const found = new Map(projectIds.map((id) => [id, { ...NOTHING }]));
+  if (projectIds.length === 0) return found;
   const rows = await db
     .select({
       projectId: accounts.projectId,
@@ -35,14 +35,14 @@ export async function readPositions(
     .where(inArray(accounts.projectId, [...projectIds]))
     .groupBy(accounts.projectId, accounts.kind);
   for (const row of rows) {
-    const position = positions.get(row.projectId) ?? { ...NOTHING };
+    const balances = found.get(row.projectId) ?? { ...NOTHING };
     const balance = BigInt(row.balance);
-    if (row.kind === 'issuance') position.issued = -balance;
-    else if (row.kind === 'buyer') position.heldByBuyers = balance;
-    else position[row.kind] = balance;
-    positions.set(row.projectId, position);
+    if (row.kind === 'issuance') balances.issued = -balance;
+    else if (row.kind === 'buyer') balances.heldByBuyers = balance;
+    else balances[row.kind] = balance;
+    found.set(row.projectId, balances);
   }
-  return positions;
+  return found;
 }
 
 export interface BuyerBalance {

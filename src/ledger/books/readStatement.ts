@@ -16,7 +16,7 @@ export interface StatementEntry {
   id: string;
   projectId: string;
   accountId: bigint;
-  /** Position in the account's history, from 1 without gaps. */
+  /** Number in the account's history, from 1 without gaps. */
   version: bigint;
   kind: TransferKind;
   referenceId: string;

@@ -6,7 +6,7 @@ import { messageOf } from '../../lib/errors.ts';
 
 export interface Check {
   /** `wrong`: the server can't work. `worse`: it works with limitations. */
-  verdict: 'right' | 'worse' | 'wrong';
+  result: 'right' | 'worse' | 'wrong';
   /** What was checked, in a word or two. */
   name: string;
   /** The result, with values and without secrets. */
@@ -16,16 +16,16 @@ export interface Check {
 }
 
 export function right(name: string, found: string): Check {
-  return { verdict: 'right', name, found };
+  return { result: 'right', name, found };
 }
 
 export function worse(name: string, found: string, remedy: string): Check {
-  return { verdict: 'worse', name, found, remedy };
+  return { result: 'worse', name, found, remedy };
 }
 
 /** `found` says what to do, unless `remedy` does. */
 export function wrong(name: string, found: string, remedy?: string): Check {
-  return { verdict: 'wrong', name, found, ...(remedy === undefined ? {} : { remedy }) };
+  return { result: 'wrong', name, found, ...(remedy === undefined ? {} : { remedy }) };
 }
 
 /** Runs one check; a check that fails to run is wrong too. */

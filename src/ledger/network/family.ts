@@ -103,7 +103,7 @@ export interface NetworkFamily<
   /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
   remedies: Readonly<Record<string, string>>;
   /** What it means that the latest final ledger is older; null on a network whose time is its own. */
-  stale: { afterSeconds: number; verdict: 'worse' | 'wrong'; remedy: string } | null;
+  stale: { afterSeconds: number; result: 'worse' | 'wrong'; remedy: string } | null;
   canDeploySettlement(ledger: Ledger): boolean;
   /** Whether it keeps its events where the indexer inside the server (indexer/embedded) reads them. */
   hasEmbeddedIndexer: boolean;

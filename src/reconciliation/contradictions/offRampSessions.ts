@@ -70,12 +70,12 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I13',
-    query: `SELECT format('off-ramp session %s has provider status %s, of %s seen up to position %s the last is %s', c.id,
-        c.provider_status, count(h.*), max(h.position), (array_agg(h.status ORDER BY h.position DESC))[1]) AS message
+    query: `SELECT format('off-ramp session %s has provider status %s, of %s seen up to number %s the last is %s', c.id,
+        c.provider_status, count(h.*), max(h.number), (array_agg(h.status ORDER BY h.number DESC))[1]) AS message
       FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.session_id = c.id
       GROUP BY c.id
-      HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.position DESC))[1]
-        OR (count(h.*) > 0 AND (min(h.position) <> 0 OR max(h.position) <> count(h.*) - 1))`,
+      HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
+        OR (count(h.*) > 0 AND (min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1))`,
   },
   {
     invariant: 'I13',

@@ -13,12 +13,11 @@ import type { AssetToken } from '../core/tokenEffects.ts';
 import type { Project } from './findProject.ts';
 
 interface ProjectTokenDependencies {
-  network: Pick<LedgerNetwork, 'carbonTotals'>;
-  treasuryAddress: string;
+  network: Pick<LedgerNetwork, 'carbonTotals' | 'custodyAddress'>;
   ids: IdSource;
 }
 
-export function projectToken({ network, treasuryAddress, ids }: ProjectTokenDependencies): AssetToken {
+export function projectToken({ network, ids }: ProjectTokenDependencies): AssetToken {
   return {
     targetType: 'PROJECT',
     async setState(tx, id, state, refusalMessage) {
@@ -26,7 +25,8 @@ export function projectToken({ network, treasuryAddress, ids }: ProjectTokenDepe
     },
     async deployed(tx, id, { tokenAddress }) {
       const project = await update(tx, id, { tokenAddress, state: 'MINTING', refusalMessage: null });
-      return { to: treasuryAddress, amount: toBaseUnits(project.quantityTonnes) };
+      // The custody signer burns from its own balance, so that is where credits are minted to.
+      return { to: network.custodyAddress, amount: toBaseUnits(project.quantityTonnes) };
     },
     async minted(tx, projectId, { at }) {
       const project = await update(tx, projectId, { state: 'OPEN', openedAt: at, refusalMessage: null });

@@ -34,7 +34,6 @@ export interface Dependencies {
   /** Moves the time of a development network; null on a real network, which keeps its own time. */
   clockControl: ClockControl | null;
   /** Where mints go: the address that the custody signer burns from. */
-  treasuryAddress: string;
   /** What is proved to have happened, to everyone. */
   logs: TransparencyLogs;
   submission: SubmissionDependencies;

@@ -7,7 +7,6 @@ import { eq, ne } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { settlementDeployments } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
-import type { Address } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
@@ -22,7 +21,7 @@ type DeployNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
 interface DeployRampSettlementInput {
-  /** Where confirmed deposits go; `defaultTreasury` when left out. */
+  /** Where confirmed deposits go; custody when left out. */
   treasury?: string | null | undefined;
   idempotencyKey: string;
 }
@@ -36,9 +35,8 @@ export async function deployRampSettlement(
   deps: DeployNeeds,
   operatorId: string,
   input: DeployRampSettlementInput,
-  defaultTreasury: Address,
 ): Promise<SettlementDeployment> {
-  const id = await record(deps, operatorId, input, defaultTreasury);
+  const id = await record(deps, operatorId, input);
   deps.stateSignal.notify(NEW_SUBMISSION);
   const deployment = await awaitState(
     deps,
@@ -59,9 +57,8 @@ async function record(
   deps: RecordNeeds,
   operatorId: string,
   input: DeployRampSettlementInput,
-  defaultTreasury: Address,
 ): Promise<string> {
-  const treasuryAddress = deps.network.normalizeAddress(input.treasury ?? defaultTreasury);
+  const treasuryAddress = deps.network.normalizeAddress(input.treasury ?? deps.network.custodyAddress);
   if (treasuryAddress === null) {
     throw new DomainError(
       'BAD_USER_INPUT',

@@ -6,7 +6,7 @@ import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { shareFreshRuns } from '../../lib/sharedRuns.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-type LedgerNetworkNeeds = Needs<'db' | 'network' | 'treasuryAddress' | 'clockControl'>;
+type LedgerNetworkNeeds = Needs<'db' | 'network' | 'clockControl'>;
 
 const runs = new WeakMap<LedgerNetwork, () => Promise<LedgerNetworkFacts>>();
 
@@ -22,7 +22,7 @@ export function readLedgerNetwork(deps: LedgerNetworkNeeds): Promise<LedgerNetwo
 }
 
 async function read(deps: LedgerNetworkNeeds) {
-  const { network, treasuryAddress, clockControl } = deps;
+  const { network, clockControl } = deps;
   const [status, settlement, signingHaltedBecause] = await Promise.all([
     network.status(),
     network.settlementContract(),
@@ -32,7 +32,6 @@ async function read(deps: LedgerNetworkNeeds) {
     name: network.name,
     networkId: network.networkId,
     custodyAddress: network.custodyAddress,
-    treasuryAddress,
     settlementAddress: settlement?.address ?? null,
     clockCanBeMoved: clockControl !== null,
     signingHaltedBecause,

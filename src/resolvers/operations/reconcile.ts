@@ -10,7 +10,7 @@ const MAX_RECORDS = 10_000;
 
 /** Null when no project has a token there. @throws NetworkUnavailable */
 export async function reconcile(
-  deps: Needs<'db' | 'network' | 'treasuryAddress' | 'feed'>,
+  deps: Needs<'db' | 'network' | 'feed'>,
   tokenAddress: string,
 ): Promise<Reconciliation | null> {
   const project = await findProjectByToken(deps, tokenAddress);

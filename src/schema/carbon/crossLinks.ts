@@ -4,7 +4,7 @@
 import { findRecord } from '../../resolvers/carbon/findRecord.ts';
 import { readRegistry } from '../../resolvers/carbon/readRegistry.ts';
 import { builder } from '../core/builder.ts';
-import { positionOfProject, projectOf, ProjectRef } from './project.ts';
+import { balancesOfProject, projectOf, ProjectRef } from './project.ts';
 import { RegistryRef } from './registry.ts';
 import { RetirementRef } from './retirement.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -22,7 +22,7 @@ builder.objectFields(ProjectRef, (t) => ({
   buyable: t.boolean({
     description: 'Whether its credits can be purchased now: it is OPEN, and some are unsold.',
     resolve: async ({ id, state }, _args, context) =>
-      state === 'OPEN' && (await positionOfProject(context, id)).inventory > 0n,
+      state === 'OPEN' && (await balancesOfProject(context, id)).inventory > 0n,
   }),
 }));
 

@@ -2,7 +2,7 @@
  * Project: verified credits, issued as one carbon credit token.
  */
 import { unixSeconds } from '../../lib/clock.ts';
-import { readPositions } from '../../ledger/books/readBalances.ts';
+import { readProjectBalances } from '../../ledger/books/readBalances.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findProjectById, findProjectByToken } from '../../resolvers/carbon/findProject.ts';
 import type { Project } from '../../resolvers/carbon/findProject.ts';
@@ -11,7 +11,7 @@ import { findProjectsByIds } from '../../resolvers/carbon/findProjects.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import { forPublic } from '../core/access.ts';
 import { createBatch } from '../core/batch.ts';
-import { BooksPositionRef } from './booksPosition.ts';
+import { BooksBalancesRef } from './booksBalances.ts';
 import type { Context } from '../core/context.ts';
 import { MoneyRef } from '../core/money.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
@@ -21,8 +21,8 @@ import { TOKEN_ADDRESS } from '../core/tokenAddress.ts';
 
 type PlatformContext = Context<Dependencies>;
 
-const positionOf = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  readPositions(dependencies.db, ids),
+const balancesOf = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
+  readProjectBalances(dependencies.db, ids),
 );
 
 const projectById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
@@ -40,10 +40,10 @@ export async function projectOf(context: PlatformContext, projectId: string): Pr
   return project;
 }
 
-export async function positionOfProject(context: PlatformContext, projectId: string) {
-  const position = await positionOf(context, projectId);
-  if (position === undefined) throw new Error(`project ${projectId} has no position in the books`);
-  return position;
+export async function balancesOfProject(context: PlatformContext, projectId: string) {
+  const balances = await balancesOf(context, projectId);
+  if (balances === undefined) throw new Error(`project ${projectId} has no balances in the books`);
+  return balances;
 }
 
 export const ProjectStateEnum = builder.enumType('ProjectState', {
@@ -102,7 +102,7 @@ builder.node(ProjectRef, {
     unsoldTonnes: t.field({
       type: 'Tonnes',
       description: 'Whole tonnes CO2e that can be purchased now: what `books { inventory }` shows.',
-      resolve: async ({ id }, _args, context) => (await positionOfProject(context, id)).inventory,
+      resolve: async ({ id }, _args, context) => (await balancesOfProject(context, id)).inventory,
     }),
     pricePerTonne: t.field({
       type: MoneyRef,
@@ -113,9 +113,9 @@ builder.node(ProjectRef, {
       resolve: async ({ id }, _args, context) => (await priceOfProject(context, id)) ?? null,
     }),
     books: t.field({
-      type: BooksPositionRef,
+      type: BooksBalancesRef,
       description: "Where the project's tonnes are in the platform's books.",
-      resolve: ({ id }, _args, context) => positionOfProject(context, id),
+      resolve: ({ id }, _args, context) => balancesOfProject(context, id),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],

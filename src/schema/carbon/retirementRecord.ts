@@ -23,7 +23,7 @@ builder.node(RetirementRecordRef, {
   fields: (t) => ({
     tokenAddress: t.expose('tokenAddress', { type: 'Address', description: "The token's address." }),
     index: t.exposeInt('index', {
-      description: "Its position in the token's retirement list, from 0 without gaps.",
+      description: "Its index in the token's retirement list, from 0 without gaps.",
     }),
     retiredBy: t.expose('retiredBy', {
       type: 'Address',

@@ -49,7 +49,7 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
     }),
     version: t.string({
       description:
-        "Its position in the history of the buyer's balance of this project's credits, from 1 without gaps, as a decimal string.",
+        "Its number in the history of the buyer's balance of this project's credits, from 1 without gaps, as a decimal string.",
       resolve: ({ version }) => version.toString(),
     }),
     kind: t.field({ type: StatementEntryKind, description: 'Why the balance changed.', resolve: kindOf }),

@@ -18,7 +18,7 @@ export const relayDescriptions = {
   },
   // Clients read several nodes with aliases, each of which is priced.
   nodesQueryOptions: false,
-  pageInfoTypeOptions: { description: 'The position of a page in its list.' },
+  pageInfoTypeOptions: { description: 'Where a page lies in its list.' },
   hasNextPageFieldOptions: {
     description: 'Whether items follow this page, when paging with `first`.',
   },

@@ -14,7 +14,7 @@ const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput',
   fields: (t) => ({
     treasury: t.field({
       type: 'Address',
-      description: "The address that receives confirmed deposits. Defaults to the platform's treasury.",
+      description: 'The address that receives confirmed deposits. Defaults to the custody address.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -72,6 +72,6 @@ builder.mutationField('deployRampSettlement', (t) =>
     },
     recordedInput: { shown: ['idempotencyKey'], hidden: ['treasury'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
-      deployRampSettlement(dependencies, subjectOf(caller), input, dependencies.treasuryAddress),
+      deployRampSettlement(dependencies, subjectOf(caller), input),
   }),
 );

@@ -15,11 +15,8 @@ const LedgerNetworkRef = builder.objectRef<LedgerNetworkFacts>('LedgerNetwork').
     }),
     custodyAddress: t.expose('custodyAddress', {
       type: 'Address',
-      description: "The platform's one signer, which signs every write and burns what buyers retire.",
-    }),
-    treasuryAddress: t.expose('treasuryAddress', {
-      type: 'Address',
-      description: 'The address that new credits are minted to.',
+      description:
+        "The platform's one signer, which signs every write. New credits are minted to it, and it burns what buyers retire.",
     }),
     settlementAddress: t.expose('settlementAddress', {
       type: 'Address',

@@ -11,11 +11,11 @@ import {
 } from '../../reconciliation/verdicts.ts';
 import { reconcile } from '../../resolvers/operations/reconcile.ts';
 import { forRoles } from '../core/access.ts';
-import { BooksPositionRef } from '../carbon/booksPosition.ts';
+import { BooksBalancesRef } from '../carbon/booksBalances.ts';
 import { builder } from '../core/builder.ts';
 
-const NetworkPositionRef = builder
-  .objectRef<NonNullable<Reconciliation['network']>>('NetworkPosition')
+const NetworkTotalsRef = builder
+  .objectRef<NonNullable<Reconciliation['network']>>('NetworkTotals')
   .implement({
     description: "A token's totals on the network.",
     fields: (t) => ({
@@ -98,9 +98,9 @@ const ReconciliationRef = builder.objectRef<Reconciliation>('Reconciliation').im
     unsettledCount: t.exposeInt('unsettled', {
       description: 'The number of network calls of this project that are under way or under review.',
     }),
-    books: t.expose('books', { type: BooksPositionRef, description: "The platform's books." }),
+    books: t.expose('books', { type: BooksBalancesRef, description: "The platform's books." }),
     network: t.expose('network', {
-      type: NetworkPositionRef,
+      type: NetworkTotalsRef,
       nullable: true,
       description: 'The token on the network; null when it is missing there, which is a finding.',
     }),

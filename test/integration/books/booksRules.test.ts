@@ -15,7 +15,7 @@ import {
 } from '../../../src/ledger/books/postings.ts';
 import type { Posting } from '../../../src/ledger/books/posting.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
-import { readPositions } from '../../../src/ledger/books/readBalances.ts';
+import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { insertProject } from '../../support/database/projects.ts';
@@ -51,8 +51,8 @@ describe('postTransfers', () => {
       returnPosting({ ...movement(5n), retirementId: refusedId, buyerId }),
     );
     expect(results).toEqual(Array.from({ length: 5 }, () => ({ ok: true })));
-    const positions = await readPositions(database.handle.db, [projectId]);
-    expect(positions.get(projectId)).toEqual({
+    const balances = await readProjectBalances(database.handle.db, [projectId]);
+    expect(balances.get(projectId)).toEqual({
       issued: 100n,
       inventory: 60n,
       heldByBuyers: 25n,
@@ -148,9 +148,9 @@ describe('the database refuses', () => {
   });
 
   it('no transfer that is right: it moves the accounts', async () => {
-    const before = await readPositions(database.handle.db, [projectId]);
+    const before = await readProjectBalances(database.handle.db, [projectId]);
     await database.handle.sql.unsafe(purchasePast());
-    const after = await readPositions(database.handle.db, [projectId]);
+    const after = await readProjectBalances(database.handle.db, [projectId]);
     const inventory = (before.get(projectId)?.inventory ?? 0n) - 5n;
     const heldByBuyers = (before.get(projectId)?.heldByBuyers ?? 0n) + 5n;
     expect(after.get(projectId)).toMatchObject({ inventory, heldByBuyers });

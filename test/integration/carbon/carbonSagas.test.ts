@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, projects, submissions } from '../../../src/db/tables/index.ts';
-import { readPositions } from '../../../src/ledger/books/readBalances.ts';
+import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { awaitState } from '../../../src/resolvers/core/awaitState.ts';
@@ -72,9 +72,9 @@ const retireInput = (
   idempotencyKey,
 });
 
-async function positionOf(project: TokenizedProject) {
-  const positions = await readPositions(database.handle.db, [project.id]);
-  return positions.get(project.id);
+async function balancesOf(project: TokenizedProject) {
+  const balances = await readProjectBalances(database.handle.db, [project.id]);
+  return balances.get(project.id);
 }
 
 describe('createProject', () => {
@@ -82,7 +82,7 @@ describe('createProject', () => {
     const project = await openProject(platform, 1000n);
     expect(await network.totalSupply(project.tokenAddress)).toBe(toBaseUnits(1000n));
     expect(await network.balanceOf(project.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
-    expect(await positionOf(project)).toMatchObject({ issued: 1000n, inventory: 1000n });
+    expect(await balancesOf(project)).toMatchObject({ issued: 1000n, inventory: 1000n });
   });
 
   it('answers the same request with the same project, under the same key and under another', async () => {
@@ -143,7 +143,7 @@ describe('retire', () => {
     const project = await boughtProject(100n);
     const retirement = await retire(platform.dependencies, buyerId, retireInput(project, 30n));
     expect(retirement).toMatchObject({ state: 'RETIRED', recordIndex: 0 });
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 70n, retiring: 0n, retired: 30n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 70n, retiring: 0n, retired: 30n });
     const registry = await readRegistry(platform.dependencies, project.tokenAddress);
     if (registry === null) throw new Error('the project has no registry');
     expect(registry.totals.totalRetired).toBe(toBaseUnits(30n));
@@ -181,7 +181,7 @@ describe('retire', () => {
     const refused = { code: 'LEDGER_REJECTED', details: { amountReturned: '4' } };
     const send = () => retire(platform.dependencies, buyerId, retireInput(project, 4n, key));
     await expect(send()).rejects.toMatchObject(refused);
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
     await network.pauseToken(project.tokenAddress, false);
     // The same key gets the same answer, even though it would work now.
     await expect(send()).rejects.toMatchObject(refused);
@@ -204,7 +204,7 @@ describe('retire', () => {
     platform.dependencies.submission.checkpoint = pausing;
     faults = () => null;
     expect(prepared).toBe(true);
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 10n, retired: 0n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retired: 0n });
   });
 
   it('holds the credits while nothing is known, and settles when the network answers again', async () => {
@@ -215,7 +215,7 @@ describe('retire', () => {
     const key = randomUUID();
     const pending = await retire(impatient, buyerId, retireInput(project, 4n, key));
     expect(pending.state).toBe('PENDING');
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n, retired: 0n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n, retired: 0n });
     faults = () => null;
     const settled = await retire(platform.dependencies, buyerId, retireInput(project, 4n, key));
     expect(settled).toMatchObject({ id: pending.id, state: 'RETIRED' });
@@ -269,7 +269,7 @@ describe('review', () => {
     const retirement = await retire(platform.dependencies, buyerId, retireInput(project, 4n));
     faults = () => null;
     expect(retirement.state).toBe('NEEDS_REVIEW');
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n, retired: 0n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n, retired: 0n });
     return { retirementId: retirement.id, submissionId: await submissionOf(retirement.id, 'retire') };
   }
 
@@ -277,7 +277,7 @@ describe('review', () => {
     const project = await boughtProject(10n);
     const { submissionId } = await undecided(project, true);
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'SUCCEEDED' });
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 0n, retired: 4n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 0n, retired: 4n });
     await expect(review(submissionId, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });
   });
 
@@ -287,7 +287,7 @@ describe('review', () => {
     await expect(review(submissionId, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
     await network.advanceClock(120);
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
   });
 
   it('returns no credits while custody has a record like theirs that no retirement claims', async () => {
@@ -299,7 +299,7 @@ describe('review', () => {
       message: expect.stringMatching(/^Record 0 of token/),
     });
     faults = () => null;
-    expect(await positionOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n });
+    expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 6n, retiring: 4n });
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'SUCCEEDED' });
   });
 

@@ -10,7 +10,7 @@ import { loadConfig } from '../../../src/config/config.ts';
 import { findPowersOverRules } from '../../../src/db/applicationRole.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
-import { readPosition } from '../../../src/reconciliation/excerpt.ts';
+import { readSnapshot } from '../../../src/reconciliation/excerpt.ts';
 import { reconcileAll, reconcileChanged } from '../../../src/reconciliation/reconcileAll.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -163,7 +163,7 @@ describe('the running platform', () => {
 
   it('sells, retires and reconciles, in full and by what has changed', async () => {
     const { dependencies } = platform;
-    const before = await readPosition(dependencies.db);
+    const before = await readSnapshot(dependencies.db);
     const { tokenAddress } = await openProject(platform, 10n);
     await purchase(dependencies, 'acme', {
       buyerId: 'acme',

@@ -34,7 +34,7 @@ afterAll(async () => {
 
 it('waits by id, and runs the carbon demo to its end', async () => {
   await runCarbonDemo(api, tell, tokenFor);
-  expect(facts.get('verdict')).toBe('books and network agree');
+  expect(facts.get('reconciliation')).toBe('books and network agree');
   for (const fact of ['token', 'deployed by', 'burned by'])
     expect(facts.get(fact), fact).toMatch(/^\w{20,}$/);
 });

@@ -69,8 +69,8 @@ function about(checks: readonly Check[], name: string): Check | undefined {
   return checks.find((check) => check.name === name);
 }
 
-const verdictsOf = (checks: readonly Check[]) =>
-  Object.fromEntries(checks.map(({ name, verdict }) => [name, verdict]));
+const resultsOf = (checks: readonly Check[]) =>
+  Object.fromEntries(checks.map(({ name, result }) => [name, result]));
 
 async function register(publicUrl = PUBLIC_URL): Promise<string> {
   const network = await embeddedNetworkOn(database.handle);
@@ -88,7 +88,7 @@ describe('ledger:check', () => {
   it('finds everything right where it is', async () => {
     await register();
     const checks = await look();
-    expect(checks.filter(({ verdict }) => verdict !== 'right')).toEqual([]);
+    expect(checks.filter(({ result }) => result !== 'right')).toEqual([]);
     expect(checks.map(({ name }) => name)).toEqual([
       'network',
       'custody',
@@ -114,7 +114,7 @@ describe('ledger:check', () => {
       LEDGER_SECRET_KEY: generateSecretKey(randomBytes),
       TREASURY_ADDRESS: (await embeddedNetworkOn(database.handle)).custodyAddress,
     });
-    expect(verdictsOf(checks)).toMatchObject({
+    expect(resultsOf(checks)).toMatchObject({
       treasury: 'wrong',
       'belongs to': 'wrong',
       registration: 'right',
@@ -127,7 +127,7 @@ describe('ledger:check', () => {
     const url = new URL(database.url);
     url.port = String(await freePort());
     const checks = await look({ DATABASE_URL: url.href });
-    expect(verdictsOf(checks)).toMatchObject({ network: 'wrong', database: 'wrong', indexer: 'right' });
+    expect(resultsOf(checks)).toMatchObject({ network: 'wrong', database: 'wrong', indexer: 'right' });
     expect(about(checks, 'database')?.found).toContain(url.host);
   });
 
@@ -137,14 +137,14 @@ describe('ledger:check', () => {
       .insert(signingAccounts)
       .values({ address: 'GSIGNER', nextSequence: 3n, haltedBecause });
     const signing = about(await look(), 'signing');
-    expect(signing).toMatchObject({ verdict: 'wrong', found: `stopped for GSIGNER: ${haltedBecause}` });
+    expect(signing).toMatchObject({ result: 'wrong', found: `stopped for GSIGNER: ${haltedBecause}` });
     expect(signing?.remedy).toContain('npm run reconcile');
   });
 
   it('names a settlement contract that is none', async () => {
     const { factoryAddress } = await embeddedNetworkOn(database.handle);
     expect(about(await look({ RAMP_SETTLEMENT_ADDRESS: factoryAddress }), 'settlement')).toMatchObject({
-      verdict: 'wrong',
+      result: 'wrong',
       found: expect.stringContaining(factoryAddress),
     });
   });
@@ -154,7 +154,7 @@ describe('about the indexer, ledger:check', () => {
   it('notices that nothing is delivered yet', async () => {
     const registration = about(await look(), 'registration');
     expect(registration).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
       remedy: expect.stringContaining('watchRetirements'),
     });
   });
@@ -168,7 +168,7 @@ describe('about the indexer, ledger:check', () => {
   it('notices a registration for an address of the past', async () => {
     await register('http://127.0.0.1:4000');
     expect(about(await look(), 'registration')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
       found: expect.stringContaining('http://127.0.0.1:4000/api/hooks/retirements'),
     });
   });
@@ -183,23 +183,23 @@ describe('about the indexer, ledger:check', () => {
       body: JSON.stringify({ url, events: ['*'] }),
     });
     expect(about(await look(), 'registration')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
       found: expect.stringContaining('1 more'),
     });
   });
 
   it('says that it is away, and what an indexer elsewhere can’t reach', async () => {
     const away = `http://127.0.0.1:${await freePort()}`;
-    expect(about(await look({ INDEXER_URL: away }), 'indexer')).toMatchObject({ verdict: 'wrong' });
+    expect(about(await look({ INDEXER_URL: away }), 'indexer')).toMatchObject({ result: 'wrong' });
     const elsewhere = await look({ INDEXER_URL: 'http://indexer.invalid' });
     expect(about(elsewhere, 'deliveries')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
       remedy: expect.stringContaining('PUBLIC_URL'),
     });
   });
 
   it('needs none on the embedded network', async () => {
-    expect(about(await look({ INDEXER_URL: '' }), 'indexer')?.verdict).toBe('right');
+    expect(about(await look({ INDEXER_URL: '' }), 'indexer')?.result).toBe('right');
   });
 });
 

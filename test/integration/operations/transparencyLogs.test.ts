@@ -79,7 +79,7 @@ describe('a stranger', () => {
       beneficiary: 'Acme',
       index: 0,
       note: 'one',
-      retiredBy: marketplace.app.dependencies.treasuryAddress,
+      retiredBy: marketplace.app.dependencies.network.custodyAddress,
       timestamp: expect.any(Number),
       tokenAddress: project.tokenAddress,
     });

@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { CHANGING_TABLES, readPosition } from '../../../src/reconciliation/excerpt.ts';
+import { CHANGING_TABLES, readSnapshot } from '../../../src/reconciliation/excerpt.ts';
 import {
   reconcileAll,
   reconcileChanged,
@@ -86,9 +86,9 @@ describe.each([
   ['transparency logs', TRANSPARENCY_CORRUPTIONS],
 ] as const)('%s', (_subject, corruptions: readonly Corruption[]) => {
   it.each(corruptions)('$name', async ({ invariant, sql, isDeletion = isDeletionAlone(sql), isHidden }) => {
-    const position = await readPosition(platform.dependencies.db);
+    const snapshot = await readSnapshot(platform.dependencies.db);
     await restorable.corrupt(sql);
-    const incremental = await reconcileChanged(platform.dependencies, position);
+    const incremental = await reconcileChanged(platform.dependencies, snapshot);
     const full = await reconcileAll(platform.dependencies);
     expect(newIn(full)).toContain(invariant);
     if (isHidden) expect(new Set(newIn(full))).toEqual(new Set([invariant]));
@@ -110,30 +110,30 @@ function isDeletionAlone(sql: string): boolean {
 
 describe('an incremental run', () => {
   it('finds nothing where nothing changed, and names what is under way all the same', async () => {
-    const position = await readPosition(platform.dependencies.db);
-    const report = await reconcileChanged(platform.dependencies, position);
+    const snapshot = await readSnapshot(platform.dependencies.db);
+    const report = await reconcileChanged(platform.dependencies, snapshot);
     expect(newIn(report)).toEqual([]);
     expect(report?.notProved).toMatchObject([{ invariant: 'I2', obstacle: 'UNDER_REVIEW' }]);
   });
 
   it('looks up all that a changed row belongs to: no table’s rows alone contradict what did not change', async () => {
     for (const name of CHANGING_TABLES) {
-      const position = await readPosition(platform.dependencies.db);
+      const snapshot = await readSnapshot(platform.dependencies.db);
       const [column] = await platform.dependencies.db.execute<{ name: string }>(
         `SELECT attname AS name FROM pg_attribute WHERE attrelid = '${name}'::regclass AND attnum > 0 AND attidentity = '' ORDER BY attnum DESC LIMIT 1`,
       );
       await restorable.touch(`UPDATE ${name} SET ${column?.name} = ${column?.name}`);
-      const report = await reconcileChanged(platform.dependencies, position);
+      const report = await reconcileChanged(platform.dependencies, snapshot);
       expect({ name, found: newIn(report) }).toEqual({ name, found: [] });
     }
   });
 
-  it('compares nothing from a position of another cluster, or from one in the future', async () => {
+  it('compares nothing from a snapshot of another cluster, or from one in the future', async () => {
     const { db } = platform.dependencies;
-    const position = await readPosition(db);
-    expect(await reconcileChanged(platform.dependencies, { ...position, cluster: '1' })).toBeNull();
-    const transaction = String(BigInt(position.transaction) + 1_000_000n);
-    expect(await reconcileChanged(platform.dependencies, { ...position, transaction })).toBeNull();
+    const snapshot = await readSnapshot(db);
+    expect(await reconcileChanged(platform.dependencies, { ...snapshot, cluster: '1' })).toBeNull();
+    const transaction = String(BigInt(snapshot.transaction) + 1_000_000n);
+    expect(await reconcileChanged(platform.dependencies, { ...snapshot, transaction })).toBeNull();
   });
 });
 

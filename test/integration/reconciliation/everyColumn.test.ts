@@ -1,11 +1,11 @@
 /**
- * Each column of each table, a deletion and a forged row of it, has a verdict: the invariant that is found broken when it is changed
- * with the database's rules off, or the reason why nothing is found, which docs/invariants.md tells.
+ * Each column of each table, a deletion and a forged row of it, is covered: by the invariant that is found broken when it is changed
+ * with the database's rules off, or by the reason why nothing is found, which docs/invariants.md lists.
  */
 import { readFile } from 'node:fs/promises';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { TestDatabase } from '../../support/database/database.ts';
-import { printNotFound, verdictsByName } from '../../support/reconciliation/readVerdicts.ts';
+import { printNotFound, coverageByName } from '../../support/reconciliation/readCoverage.ts';
 import {
   TABLES,
   updateOf,
@@ -15,7 +15,7 @@ import { createRichHistory } from '../../support/reconciliation/richHistory.ts';
 import { openWalk, type Walk } from '../../support/reconciliation/walk.ts';
 
 const COLUMNS = new Map(TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)]));
-const VERDICTS = verdictsByName(COLUMNS);
+const COVERAGE = coverageByName(COLUMNS);
 
 /** For hangs only: hundreds of changes, seconds on a machine that does nothing else. */
 const PATIENCE_MS = 600_000;
@@ -32,25 +32,25 @@ afterAll(async () => {
   await history.drop();
 });
 
-it('every column, deletion and forged row has a verdict', () => {
-  const subjects = [...COLUMNS].flatMap(([table, columns]) =>
-    [...columns, 'DELETED', 'FORGED'].map((subject) => `${table}.${subject}`),
+it('every column, deletion and forged row is covered', () => {
+  const places = [...COLUMNS].flatMap(([table, columns]) =>
+    [...columns, 'DELETED', 'FORGED'].map((place) => `${table}.${place}`),
   );
-  expect([...VERDICTS.keys()].sort()).toEqual(subjects.sort());
+  expect([...COVERAGE.keys()].sort()).toEqual(places.sort());
 });
 
 it('the history has rows for all that is found', () => {
-  const made = new Set(walk.corruptions.filter(isToBeFound).map(({ subject }) => subject));
-  const claimed = [...VERDICTS].filter(([, { by }]) => by.length > 0).map(([subject]) => subject);
-  expect(claimed.filter((subject) => !made.has(subject))).toEqual([]);
+  const made = new Set(walk.corruptions.filter(isToBeFound).map(({ place }) => place));
+  const claimed = [...COVERAGE].filter(([, { by }]) => by.length > 0).map(([place]) => place);
+  expect(claimed.filter((place) => !made.has(place))).toEqual([]);
 });
 
 it.each([...COLUMNS.keys()])(
-  '%s: what its verdicts say is found',
+  '%s: what is to be found is found',
   async (table) => {
     const overlooked: string[] = [];
     for (const corruption of walk.corruptions.filter((one) => one.table === table && isToBeFound(one))) {
-      const { by = [] } = VERDICTS.get(corruption.subject) ?? {};
+      const { by = [] } = COVERAGE.get(corruption.place) ?? {};
       if (!(await walk.isFound(corruption, by))) overlooked.push(corruption.name);
     }
     expect(overlooked).toEqual([]);
@@ -81,8 +81,8 @@ it('docs/invariants.md lists what is not found', async () => {
   expect(page).toContain(printNotFound());
 });
 
-function isToBeFound({ subject, name }: GeneratedCorruption): boolean {
-  const { by = [], except } = VERDICTS.get(subject) ?? {};
+function isToBeFound({ place, name }: GeneratedCorruption): boolean {
+  const { by = [], except } = COVERAGE.get(place) ?? {};
   return by.length > 0 && !except?.test(name);
 }
 
@@ -91,10 +91,10 @@ function batchesOf(corruptions: readonly GeneratedCorruption[]): string[][] {
   const whole = corruptions.filter(({ set }) => set === undefined).map(({ sql }) => sql);
   const batches: Map<string, GeneratedCorruption[]>[] = [];
   for (const corruption of corruptions.filter(({ set }) => set !== undefined)) {
-    const { table, row, subject } = corruption;
+    const { table, row, place } = corruption;
     const key = `${table} ${row}`;
     const hasColumn = (batch: Map<string, GeneratedCorruption[]>) =>
-      batch.get(key)?.some((other) => other.subject === subject) ?? false;
+      batch.get(key)?.some((other) => other.place === place) ?? false;
     const batch = batches.find((one) => !hasColumn(one)) ?? batches[batches.push(new Map()) - 1];
     batch?.set(key, [...(batch.get(key) ?? []), corruption]);
   }

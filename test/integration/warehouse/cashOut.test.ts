@@ -409,7 +409,7 @@ describe('the deposit’s faults', () => {
 
 describe('deployRampSettlement', () => {
   const deploy = ({ dependencies }: Platform, input: { idempotencyKey: string }) =>
-    deployRampSettlement(dependencies, 'operator', input, dependencies.treasuryAddress);
+    deployRampSettlement(dependencies, 'operator', input);
 
   it('deploys one settlement contract, once, and cash-outs use it when it is named', async () => {
     const own = await createTestDatabase();

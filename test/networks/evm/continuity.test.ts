@@ -132,7 +132,7 @@ describe('a node that was restored from an older state', () => {
     await expect
       .poll(() => database.handle.db.select().from(finalLedger), { timeout: 10_000 })
       .toMatchObject([{ ledger: seen }]);
-    expect(await history()).toMatchObject({ verdict: 'right' });
+    expect(await history()).toMatchObject({ result: 'right' });
 
     await node.crash();
     await copyFile(join(folder, 'older.json'), join(folder, 'state.json'));
@@ -147,7 +147,7 @@ describe('a node that was restored from an older state', () => {
     await expect(after.draft(deployCarbon())).rejects.toThrow(NetworkBehind);
     expect(await describeNetwork(after)).toContain(numbers);
     expect(await history()).toMatchObject({
-      verdict: 'wrong',
+      result: 'wrong',
       found: expect.stringContaining(numbers),
       remedy: expect.stringContaining('LEDGER_RPC_URL'),
     });
@@ -157,7 +157,7 @@ describe('a node that was restored from an older state', () => {
     const rewritten = `Block ${seen} was final as ${hash}, and is 0x`;
     expect(await describeNetwork(after)).toContain(rewritten);
     expect(await history()).toMatchObject({
-      verdict: 'wrong',
+      result: 'wrong',
       found: expect.stringContaining(rewritten),
       remedy: expect.stringContaining('resumeSigning'),
     });
@@ -168,7 +168,7 @@ describe('a node that was restored from an older state', () => {
     expect(await describeNetwork(after)).toBe('ok');
     // What one instance accepted, the others learn.
     expect(await describeNetwork(another)).toBe('ok');
-    expect(await history()).toMatchObject({ verdict: 'right' });
+    expect(await history()).toMatchObject({ result: 'right' });
   });
 });
 

@@ -55,15 +55,15 @@ async function look(more: Record<string, string> = {}): Promise<Check[]> {
 }
 
 const about = (checks: readonly Check[], name: string) => checks.find((check) => check.name === name);
-const targetsOf = (checks: readonly Check[], verdict: Check['verdict']) =>
-  checks.filter((check) => check.verdict === verdict).map(({ name }) => name);
+const namesOf = (checks: readonly Check[], result: Check['result']) =>
+  checks.filter((check) => check.result === result).map(({ name }) => name);
 
 describe('ledger:check on an EVM chain', () => {
   it('finds all right but that there is no indexer, and leaves the database as it is', async () => {
     const checks = await look();
-    expect(targetsOf(checks, 'wrong')).toEqual([]);
-    expect(targetsOf(checks, 'worse')).toEqual(['indexer']);
-    expect(targetsOf(checks, 'right')).toEqual(
+    expect(namesOf(checks, 'wrong')).toEqual([]);
+    expect(namesOf(checks, 'worse')).toEqual(['indexer']);
+    expect(namesOf(checks, 'right')).toEqual(
       expect.arrayContaining([
         'node',
         'latest ledger',
@@ -81,7 +81,7 @@ describe('ledger:check on an EVM chain', () => {
       LEDGER_SECRET_KEY: `0x${randomBytes(32).toString('hex')}`,
       LEDGER_FACTORY_ADDRESS: contracts.settlementAddress,
     });
-    expect(targetsOf(checks, 'wrong')).toEqual(
+    expect(namesOf(checks, 'wrong')).toEqual(
       expect.arrayContaining(['funds', 'token factory', 'settlement roles']),
     );
     expect(about(checks, 'token factory')?.remedy).toContain('LEDGER_FACTORY_ADDRESS');
@@ -90,7 +90,7 @@ describe('ledger:check on an EVM chain', () => {
 
   it('tells the factory’s fee and its cap, and what is held for review above it', async () => {
     expect(about(await look(), 'deployment fee')).toEqual({
-      verdict: 'right',
+      result: 'right',
       name: 'deployment fee',
       found: '0 now, under a cap of 0.1',
     });
@@ -105,22 +105,22 @@ describe('ledger:check on an EVM chain', () => {
     try {
       const checks = await look();
       expect(about(checks, 'deployment fee')).toMatchObject({
-        verdict: 'wrong',
+        result: 'wrong',
         found: expect.stringContaining('9000 now, above the cap of 0.1'),
         remedy: expect.stringContaining('LEDGER_MAX_DEPLOYMENT_FEE'),
       });
-      expect(about(checks, 'token factory')?.verdict).toBe('right');
-      expect(about(await look({ LEDGER_MAX_DEPLOYMENT_FEE: '9000' }), 'deployment fee')?.verdict).toBe(
+      expect(about(checks, 'token factory')?.result).toBe('right');
+      expect(about(await look({ LEDGER_MAX_DEPLOYMENT_FEE: '9000' }), 'deployment fee')?.result).toBe(
         'right',
       );
 
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('5'))]);
       const short = await look();
-      const told = short.filter(({ name, verdict }) => name === 'funds' && verdict === 'wrong');
+      const told = short.filter(({ name, result }) => name === 'funds' && result === 'wrong');
       expect(told).toEqual([
         expect.objectContaining({ found: expect.stringContaining('has 5 of the chain') }),
       ]);
-      expect(targetsOf(short, 'wrong')).not.toContain('token factory');
+      expect(namesOf(short, 'wrong')).not.toContain('token factory');
       expect(short.map(({ found }) => found).join()).not.toContain('did not answer');
     } finally {
       await anvil.rpc('anvil_setBalance', [deployer.address, toHex(parseEther('10000'))]);
@@ -132,7 +132,7 @@ describe('ledger:check on an EVM chain', () => {
     const checks = await look({ LEDGER_CHAIN_ID: '5' });
     expect(about(checks, 'node')?.found).toContain('LEDGER_CHAIN_ID is 5');
     expect(about(checks, 'latest ledger')).toBeUndefined();
-    expect(about(checks, 'belongs to')?.verdict).toBe('right');
+    expect(about(checks, 'belongs to')?.result).toBe('right');
   });
 
   it('says so when the node does not answer', async () => {
@@ -140,7 +140,7 @@ describe('ledger:check on an EVM chain', () => {
     try {
       const node = about(await look({ LEDGER_TIMEOUT_MS: '500' }), 'node');
       expect(node).toMatchObject({
-        verdict: 'wrong',
+        result: 'wrong',
         found: expect.stringContaining(new URL(anvil.url).host),
       });
     } finally {

@@ -107,8 +107,8 @@ describe('a chain without base fees', () => {
     for await (const check of checkNetwork(settings, created)) found.push(check);
     const told = found.filter(({ found: text }) => /base ?fee/i.test(text));
     expect(told.map(({ name }) => name)).toContain('transactions');
-    for (const { verdict, found: text, remedy = '' } of told) {
-      expect(verdict).toBe('wrong');
+    for (const { result, found: text, remedy = '' } of told) {
+      expect(result).toBe('wrong');
       expect(text).toContain('legacy transactions only');
       expect(text + remedy).toContain('EIP-1559');
       expect(text + remedy).not.toMatch(/cap|LEDGER_MAX_FEE|maxFeePerGas|LEDGER_FACTORY_ADDRESS/);

@@ -275,7 +275,7 @@ describe('the settlement contract', () => {
 });
 
 describe('a look at the chain', () => {
-  async function verdicts(changes: Partial<EvmNetworkOptions> = {}): Promise<Record<string, string>> {
+  async function results(changes: Partial<EvmNetworkOptions> = {}): Promise<Record<string, string>> {
     const found: Record<string, string> = {};
     const options: EvmNetworkOptions = {
       name: 'evm',
@@ -288,26 +288,26 @@ describe('a look at the chain', () => {
       requestTimeoutMs: 10_000,
       ...changes,
     };
-    for await (const { name, verdict } of checkEvmNetwork(options)) found[name] = verdict;
+    for await (const { name, result } of checkEvmNetwork(options)) found[name] = result;
     return found;
   }
 
   it('finds nothing wrong where nothing is', async () => {
-    expect(new Set(Object.values(await verdicts()))).toEqual(new Set(['right']));
+    expect(new Set(Object.values(await results()))).toEqual(new Set(['right']));
   });
 
   it('names what is wrong, and goes on', async () => {
-    const stranger = await verdicts({ secretKey: testbed.stranger.secretKey });
+    const stranger = await results({ secretKey: testbed.stranger.secretKey });
     expect(stranger).toMatchObject({ 'settlement roles': 'wrong', 'token factory': 'right' });
-    const poor = await verdicts({ secretKey: `0x${'33'.repeat(32)}` });
+    const poor = await results({ secretKey: `0x${'33'.repeat(32)}` });
     expect(poor).toMatchObject({ funds: 'wrong', fees: 'right' });
-    const nowhere = await verdicts({ factoryAddress: testbed.stranger.address, maxFeePerGasCap: 1n });
+    const nowhere = await results({ factoryAddress: testbed.stranger.address, maxFeePerGasCap: 1n });
     expect(nowhere).toMatchObject({ 'token factory': 'wrong', fees: 'wrong' });
     testbed.faulty.answerAll({
       status: 200,
       body: '{"jsonrpc":"2.0","id":1,"error":{"code":-32600,"message":"no"}}',
     });
-    expect(await verdicts()).toMatchObject({ batches: 'wrong', finality: 'wrong' });
+    expect(await results()).toMatchObject({ batches: 'wrong', finality: 'wrong' });
     testbed.faulty.answerAll(null);
   });
 });

@@ -98,7 +98,7 @@ describe('a look at the network', () => {
   it('finds everything right where it is', async () => {
     testbed = await startStellarTestbed({ channels: 2 });
     const found = await look(testbed.options);
-    expect([...found.values()].filter(({ verdict }) => verdict !== 'right')).toEqual([]);
+    expect([...found.values()].filter(({ result }) => result !== 'right')).toEqual([]);
     expect([...found.keys()]).toEqual([
       'fees',
       'funds',
@@ -119,22 +119,22 @@ describe('a look at the network', () => {
       factoryAddress: testbed.settlementAddress,
       settlementFactoryAddress: testbed.devnet.factoryAddress,
     });
-    expect(found.get('funds')).toMatchObject({ verdict: 'wrong' });
+    expect(found.get('funds')).toMatchObject({ result: 'wrong' });
     expect(found.get('channels')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
       found: expect.stringContaining('1 of 2 do not exist') as string,
     });
     const none = { ...testbed.options, channelSecretKeys: [Keypair.random().secret()] };
-    expect((await look(none)).get('channels')).toMatchObject({ verdict: 'wrong' });
-    expect(found.get('token factory')).toMatchObject({ verdict: 'wrong' });
-    expect(found.get('settlement factory')).toMatchObject({ verdict: 'wrong' });
+    expect((await look(none)).get('channels')).toMatchObject({ result: 'wrong' });
+    expect(found.get('token factory')).toMatchObject({ result: 'wrong' });
+    expect(found.get('settlement factory')).toMatchObject({ result: 'wrong' });
     expect(found.get('settlement roles')?.found).toContain(testbed.custody.publicKey());
     testbed.devnet.fund(stranger.publicKey(), 2n * XLM);
     expect((await look({ ...testbed.options, secretKey: stranger.secret() })).get('funds')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
     });
     expect((await look({ ...testbed.options, channelSecretKeys: [] })).get('channels')).toMatchObject({
-      verdict: 'worse',
+      result: 'worse',
     });
   });
 
@@ -143,6 +143,6 @@ describe('a look at the network', () => {
     testbed.devnet.controls.faults.unreachable = 'reset';
     const found = await look(testbed.options);
     expect(found.size).toBe(6);
-    for (const check of found.values()) expect(check.verdict).toBe('wrong');
+    for (const check of found.values()) expect(check.result).toBe('wrong');
   });
 });

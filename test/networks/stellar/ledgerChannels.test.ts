@@ -181,11 +181,11 @@ it('ledger:check tells of channels that are missing, and finds them when they ar
   const keys = `${one.secret()},${other.secret()}`;
   const before = await look(keys);
   expect(before.find(({ name }) => name === 'channels')).toMatchObject({
-    verdict: 'wrong',
+    result: 'wrong',
     remedy: expect.stringContaining('ledger:channels'),
   });
   await ensure(2, { LEDGER_CHANNEL_SECRET_KEYS: keys });
   const after = await look(keys);
-  expect(after.filter(({ verdict }) => verdict === 'wrong')).toEqual([]);
-  expect(after.find(({ name }) => name === 'channels')?.verdict).toBe('right');
+  expect(after.filter(({ result }) => result === 'wrong')).toEqual([]);
+  expect(after.find(({ name }) => name === 'channels')?.result).toBe('right');
 });

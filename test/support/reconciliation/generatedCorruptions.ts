@@ -9,7 +9,7 @@ import * as tables from '../../../src/db/tables/index.ts';
 
 export interface GeneratedCorruption {
   /** `table.column`, `table.DELETED` or `table.FORGED`. */
-  subject: string;
+  place: string;
   /** What is done to which kind of row. */
   name: string;
   table: string;
@@ -61,7 +61,7 @@ async function ofTable(db: postgres.Sql, table: TableConfig): Promise<GeneratedC
     for (const { kind: name, row, value } of rows) {
       for (const { what, to, path = '' } of changesOf(table, column, value)) {
         found.push({
-          subject: `${table.name}.${column.name}`,
+          place: `${table.name}.${column.name}`,
           row,
           table: table.name,
           set: { column: column.name, to },
@@ -78,7 +78,7 @@ async function ofTable(db: postgres.Sql, table: TableConfig): Promise<GeneratedC
   for (const { kind: name, row } of rows) {
     const where = `WHERE t::text = ${quote(row)}`;
     found.push({
-      subject: `${table.name}.DELETED`,
+      place: `${table.name}.DELETED`,
       leavesChangedRow: false,
       row,
       table: table.name,
@@ -86,7 +86,7 @@ async function ofTable(db: postgres.Sql, table: TableConfig): Promise<GeneratedC
       sql: `DELETE FROM ${table.name} t ${where}`,
     });
     found.push({
-      subject: `${table.name}.FORGED`,
+      place: `${table.name}.FORGED`,
       leavesChangedRow: true,
       row,
       table: table.name,

@@ -6,7 +6,7 @@ import { sql as drizzleSql } from 'drizzle-orm';
 import postgres from 'postgres';
 import type { Db, Tx } from '../../../src/db/connection.ts';
 import type { Contradiction } from '../../../src/reconciliation/contradictions/contradiction.ts';
-import { readPosition } from '../../../src/reconciliation/excerpt.ts';
+import { readSnapshot } from '../../../src/reconciliation/excerpt.ts';
 import {
   CONTRADICTIONS,
   findChangedContradictions,
@@ -83,7 +83,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
       const answers = (await ask(by)).filter(({ message }) => !before.has(message));
       for (const { number } of answers) {
         const found = foundBy.get(number) ?? [];
-        const isOfOtherColumn = found.every(({ subject }) => subject !== corruption.subject);
+        const isOfOtherColumn = found.every(({ place }) => place !== corruption.place);
         if (corruption.leavesChangedRow && isOfOtherColumn) foundBy.set(number, [...found, corruption]);
       }
       return answers.length > 0;
@@ -111,14 +111,14 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
 
   const { db } = platform.dependencies;
   const findIncrementally = async (contradiction: Contradiction, statement: string): Promise<boolean> => {
-    const position = await readPosition(db);
+    const snapshot = await readSnapshot(db);
     const undone = new Error('it is undone');
     let found: ChangedContradictions | null = null;
     const attempt = db.transaction(async (tx) => {
       await tx.execute(drizzleSql`SET LOCAL session_replication_role = replica`);
       await tx.execute(drizzleSql.raw(statement));
       const nested = { transaction: (work: (inner: Tx) => Promise<unknown>) => tx.transaction(work) } as Db;
-      found = await findChangedContradictions(nested, position, [contradiction]);
+      found = await findChangedContradictions(nested, snapshot, [contradiction]);
       throw undone;
     });
     await attempt.catch((error: unknown) => {

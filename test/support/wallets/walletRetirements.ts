@@ -4,7 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { readPositions } from '../../../src/ledger/books/readBalances.ts';
+import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -61,7 +61,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
     it('burn what the holder has, by the holder, and touch no books', async () => {
       const { platform, network } = inWorld();
       const { db } = platform.dependencies;
-      const books = await readPositions(db, [project.id]);
+      const books = await readProjectBalances(db, [project.id]);
       const findings = await reconciliationFindings();
       const before = await network.balanceOf(project.tokenAddress, holder.address);
 
@@ -79,7 +79,7 @@ export function describeWalletRetirements(inWorld: InWorld): void {
         note: 'flight 7',
       });
       await expect.poll(async () => (await record())?.txHash, EVENTUALLY).toBe(landed.submission?.txHash);
-      expect(await readPositions(db, [project.id])).toEqual(books);
+      expect(await readProjectBalances(db, [project.id])).toEqual(books);
       // Giving the holder credits past the product is all that the reconciliation finds.
       expect(await reconciliationFindings()).toEqual(findings);
     });

@@ -153,11 +153,11 @@ function eventRow(
   ledger: ClosedLedger,
   transaction: SignedTransaction,
   event: ContractEvent,
-  positionInLedger: number,
+  indexInLedger: number,
   eventIndex: number,
 ): typeof events.$inferInsert {
   return {
-    id: eventId(ledger.ledger, positionInLedger, eventIndex),
+    id: eventId(ledger.ledger, indexInLedger, eventIndex),
     contract: event.contract,
     eventType: event.eventType,
     ledger: ledger.ledger,
@@ -168,7 +168,7 @@ function eventRow(
 }
 
 /** Numbered as on Stellar: ledger, transaction and operation in one 64-bit number, then the event's index. */
-function eventId(ledger: bigint, positionInLedger: number, eventIndex: number): string {
-  const operation = (ledger << 32n) | (BigInt(positionInLedger + 1) << 12n);
+function eventId(ledger: bigint, indexInLedger: number, eventIndex: number): string {
+  const operation = (ledger << 32n) | (BigInt(indexInLedger + 1) << 12n);
   return `${String(operation).padStart(19, '0')}-${String(eventIndex).padStart(10, '0')}`;
 }

@@ -53,7 +53,7 @@ export const evm = defineFamily({
   // Final blocks are a quarter of an hour old where the chain itself decides, and older where nothing happens.
   stale: {
     afterSeconds: 3600,
-    verdict: 'worse',
+    result: 'worse',
     remedy:
       'The chain is idle, or the node behind it. Nothing becomes final while no block follows: see LEDGER_FINALITY.',
   },

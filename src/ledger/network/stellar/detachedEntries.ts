@@ -1,10 +1,10 @@
 /**
  * Signed authorisation entries outlive the transaction that they were signed for: another sender can use one in its
- * own transaction until its last ledger has closed. So a verdict that leads to signing the call again, or to
+ * own transaction until its last ledger has closed. So an outcome that leads to signing the call again, or to
  * releasing what it reserved, waits for that ledger, and then for proof that the entry was not used.
  *
  *   the last ledger of an entry has not closed                          → pending
- *   closed, and no trace of its use while a trace would still be there  → the verdict
+ *   closed, and no trace of its use while a trace would still be there  → the outcome
  *   closed, and it was used, or a trace might be gone by now            → undeterminable
  *
  * A used entry leaves its nonce in the ledger until the entry's last ledger, and at least for the minimum life of
@@ -43,20 +43,20 @@ export function detachedIn(envelope: xdr.TransactionEnvelope): xdr.SorobanAddres
 export async function onceUnusable(
   { node, resourceSettings }: DetachedDeps,
   { credentials, preparedAtLedger }: Detached,
-  verdict: Outcome,
+  outcome: Outcome,
 ): Promise<Outcome> {
-  const isFinal = verdict.status === 'dead' || verdict.status === 'refused';
-  if (!isFinal || credentials.length === 0) return verdict;
+  const isFinal = outcome.status === 'dead' || outcome.status === 'refused';
+  if (!isFinal || credentials.length === 0) return outcome;
   const { latestLedger, byKey } = await node.entries(credentials.map(nonceKeyOf));
   const lastLedger = credentials
     .map((each) => BigInt(each.signatureExpirationLedger()))
     .reduce((latest, ledger) => (ledger > latest ? ledger : latest));
   if (latestLedger < lastLedger) return { status: 'pending' };
-  const about = `${said(verdict)}; but its signed authorisation could be used elsewhere until ledger ${lastLedger}`;
+  const about = `${said(outcome)}; but its signed authorisation could be used elsewhere until ledger ${lastLedger}`;
   if (byKey.size > 0) return { status: 'undeterminable', reason: `${about}, and it was used there` };
   const { minTemporaryTtlLedgers } = await resourceSettings(latestLedger);
   const shownUntil = preparedAtLedger + minTemporaryTtlLedgers;
-  if (latestLedger === lastLedger || latestLedger <= shownUntil) return verdict;
+  if (latestLedger === lastLedger || latestLedger <= shownUntil) return outcome;
   return {
     status: 'undeterminable',
     reason: `${about}, and ledger ${latestLedger} need not show any more whether it was`,
@@ -73,7 +73,7 @@ function nonceKeyOf(credentials: xdr.SorobanAddressCredentials): xdr.LedgerKey {
   );
 }
 
-function said(verdict: Outcome): string {
-  if (verdict.status === 'dead') return verdict.proof;
-  return verdict.status === 'refused' ? verdict.refusal.message : verdict.status;
+function said(outcome: Outcome): string {
+  if (outcome.status === 'dead') return outcome.proof;
+  return outcome.status === 'refused' ? outcome.refusal.message : outcome.status;
 }

@@ -42,7 +42,7 @@ export interface DraftingDeps extends RefusalContext, SearchDeps {
 }
 
 /**
- * A signed entry should live as long as the time bounds and no longer: while it does, no verdict of death is possible.
+ * A signed entry should live as long as the time bounds and no longer: while it does, it can not be proved dead.
  * Ledgers close about five seconds apart, and rarely faster than this.
  */
 const LEAST_LEDGER_SECONDS = 4n;

@@ -52,7 +52,7 @@ export const stellar = defineFamily({
   // A ledger closes every five seconds, whether anything happens or not.
   stale: {
     afterSeconds: 60,
-    verdict: 'wrong',
+    result: 'wrong',
     remedy:
       'The node is behind the network (or this machine’s clock is wrong): use another in LEDGER_RPC_URL, or wait.',
   },

@@ -46,15 +46,15 @@ export async function outcomeOf(deps: OutcomeDeps, sent: SentTransaction): Promi
   const { signedBytes, preparedAtLedger } = sent;
   const envelope = answer.status === 'NOT_FOUND' ? signedBytes && openEnvelope(signedBytes) : answer.envelope;
   const credentials = envelope ? detachedIn(envelope) : [];
-  const verdict = await verdictOf(deps, sent, answer);
-  return onceUnusable(deps, { credentials, preparedAtLedger }, verdict);
+  const outcome = await outcomeAlone(deps, sent, answer);
+  return onceUnusable(deps, { credentials, preparedAtLedger }, outcome);
 }
 
 function openEnvelope(signedBytes: Uint8Array): xdr.TransactionEnvelope {
   return xdr.TransactionEnvelope.fromXDR(Buffer.from(signedBytes));
 }
 
-async function verdictOf(
+async function outcomeAlone(
   deps: OutcomeDeps,
   sent: SentTransaction,
   answer: TransactionAnswer,

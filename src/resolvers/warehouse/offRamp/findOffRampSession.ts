@@ -67,12 +67,12 @@ export async function readProviderStatuses(
   deps: Finder,
   sessionId: string,
 ): Promise<{ status: RampStatus; observedAt: Date }[]> {
-  const { status, observedAt, position } = offRampProviderStatuses;
+  const { status, observedAt, number } = offRampProviderStatuses;
   return deps.db
     .select({ status, observedAt })
     .from(offRampProviderStatuses)
     .where(eq(offRampProviderStatuses.sessionId, sessionId))
-    .orderBy(asc(position))
+    .orderBy(asc(number))
     .limit(MAX_HISTORY);
 }
 

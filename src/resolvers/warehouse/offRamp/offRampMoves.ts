@@ -55,10 +55,10 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
     .select({ count: count() })
     .from(offRampProviderStatuses)
     .where(eq(offRampProviderStatuses.sessionId, session.id));
-  const position = known?.count ?? 0;
+  const number = known?.count ?? 0;
   await tx
     .insert(offRampProviderStatuses)
-    .values({ sessionId: session.id, position, status, observedAt: sql`now()` });
+    .values({ sessionId: session.id, number, status, observedAt: sql`now()` });
   await tx.update(offRampSessions).set({ providerStatus: status }).where(eq(offRampSessions.id, session.id));
   return true;
 }

@@ -13,10 +13,10 @@ const FIELD_NAMES = {
   retiredBy: 'address that was burned from',
 } as const;
 
-export function NetworkVerdict({ check, network }: { check: NetworkCheck; network: string }) {
+export function NetworkCheckResult({ check, network }: { check: NetworkCheck; network: string }) {
   return (
     <section
-      class={`verdict ${check.outcome === 'SAME' ? 'good' : check.outcome === 'NO_ANSWER' ? 'open' : 'bad'}`}
+      class={`result ${check.outcome === 'SAME' ? 'good' : check.outcome === 'NO_ANSWER' ? 'open' : 'bad'}`}
     >
       <h2>{titleOf(check)}</h2>
       <p>

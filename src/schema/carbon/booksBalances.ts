@@ -1,10 +1,10 @@
 /**
  * Where a project's tonnes are in the platform's books.
  */
-import type { ProjectPosition } from '../../ledger/books/readBalances.ts';
+import type { ProjectBalances } from '../../ledger/books/readBalances.ts';
 import { builder } from '../core/builder.ts';
 
-export const BooksPositionRef = builder.objectRef<ProjectPosition>('BooksPosition').implement({
+export const BooksBalancesRef = builder.objectRef<ProjectBalances>('BooksBalances').implement({
   description:
     "A project's tonnes by account of the platform's books: issued = inventory + heldByBuyers + retiring + retired.",
   fields: (t) => ({

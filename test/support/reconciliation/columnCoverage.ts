@@ -5,20 +5,20 @@
 import type { Invariant } from '../../../src/reconciliation/verdicts.ts';
 
 /** Names of columns, with spaces between; `DELETED` and `FORGED` stand for whole rows, `*` for everything of a table. */
-export type Subjects = string;
+export type Places = string;
 
 /** Rows of different kinds are found by one of several invariants, or some are not found. */
 interface Partly {
   by: readonly Invariant[];
-  subjects: Subjects;
+  places: Places;
   /** Names of corruptions (generatedCorruptions.ts) that are not found, and why. */
   except?: RegExp;
   because?: string;
 }
 
-export type TableVerdicts = Partial<Record<Invariant, Subjects>> & {
+export type TableCoverage = Partial<Record<Invariant, Places>> & {
   partly?: readonly Partly[];
-  notFound?: readonly (readonly [because: string, subjects: Subjects])[];
+  notFound?: readonly (readonly [because: string, places: Places])[];
 };
 
 const TIME = 'times of which no other row tells; the order of what happened is held by other columns';
@@ -42,7 +42,7 @@ const INDEXER = 'hints, and limits of use: losing them costs time alone';
 /** Cash-outs that ended before the provider knew of them. */
 const NOT_AT_PROVIDER = /REFUSED CUSTODY MOBILE_MONEY \w+$/;
 
-export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
+export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   accounts: { I1: 'id kind balance version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
   api_keys: {
     I14: 'id created_by DELETED FORGED',
@@ -53,11 +53,11 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   attempts: {
     I12: 'submission_id number state replaces FORGED',
     partly: [
-      { by: ['I12'], subjects: 'hash', except: /OPEN/, because: SIGNED },
-      { by: ['I12'], subjects: 'decided_at verdict', except: /LANDED changed/, because: TIME },
-      { by: ['I12'], subjects: 'ledger', except: /^(?!.* retire CUSTODY)|OPEN/, because: SIGNED },
-      { by: ['I12'], subjects: 'DELETED', except: /OPEN/, because: SIGNED },
-      { by: ['I7'], subjects: 'source', except: /CUSTODY/, because: SIGNED },
+      { by: ['I12'], places: 'hash', except: /OPEN/, because: SIGNED },
+      { by: ['I12'], places: 'decided_at verdict', except: /LANDED changed/, because: TIME },
+      { by: ['I12'], places: 'ledger', except: /^(?!.* retire CUSTODY)|OPEN/, because: SIGNED },
+      { by: ['I12'], places: 'DELETED', except: /OPEN/, because: SIGNED },
+      { by: ['I7'], places: 'source', except: /CUSTODY/, because: SIGNED },
     ],
     notFound: [
       [SIGNED, 'sequence signed_bytes valid_until prepared_at_ledger'],
@@ -79,7 +79,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   expiry_items: { notFound: [[UNCOMPARED, '*']] },
   expiry_runs: {
     I16: 'due_at',
-    partly: [{ by: ['I16'], subjects: 'night swept_at', except: /changed/, because: TIME }],
+    partly: [{ by: ['I16'], places: 'night swept_at', except: /changed/, because: TIME }],
     notFound: [
       [UNCOMPARED, 'id trigger requested_by started_at finished_at fruitless_steps problem DELETED FORGED'],
     ],
@@ -92,8 +92,8 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
     I14: 'id prepared_by DELETED FORGED',
     I16: 'off_ramp_session_id',
     partly: [
-      { by: ['I4'], subjects: 'project_id', except: /emptied/, because: SIGNED },
-      { by: ['I10', 'I16'], subjects: 'record_index record_tx_hash' },
+      { by: ['I4'], places: 'project_id', except: /emptied/, because: SIGNED },
+      { by: ['I10', 'I16'], places: 'record_index record_tx_hash' },
     ],
     notFound: [
       [SIGNED, 'format payload valid_until prepared_at_ledger'],
@@ -103,8 +103,8 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   idempotency_keys: {
     I14: 'operation target_id DELETED',
     partly: [
-      { by: ['I14'], subjects: 'caller_id', except: /of (purchase|retire|transferCredits) /, because: KEYS },
-      { by: ['I11'], subjects: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
+      { by: ['I14'], places: 'caller_id', except: /of (purchase|retire|transferCredits) /, because: KEYS },
+      { by: ['I11'], places: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
     ],
     notFound: [
       [KEYS, 'key FORGED'],
@@ -122,14 +122,14 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   manual_ramp_sessions: {
     I13: 'id reference fiat_currency fiat_amount DELETED FORGED',
     partly: [
-      { by: ['I8'], subjects: 'status', except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED) /, because: PAYOUT },
+      { by: ['I8'], places: 'status', except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED) /, because: PAYOUT },
     ],
     notFound: [[TIME, 'created_at changed_at']],
   },
   off_ramp_provider_statuses: {
-    I13: 'session_id position DELETED FORGED',
+    I13: 'session_id number DELETED FORGED',
     partly: [
-      { by: ['I13'], subjects: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
+      { by: ['I13'], places: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
     ],
     notFound: [[TIME, 'observed_at']],
   },
@@ -140,26 +140,26 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
     I14: 'id requested_by depositor cancel_requested_at DELETED FORGED',
     I16: 'signature_due_at cancel_requested_by',
     partly: [
-      { by: ['I13', 'I16', 'I12'], subjects: 'provider_session_id' },
-      { by: ['I16'], subjects: 'closed_at', except: /changed|filled/, because: TIME },
-      { by: ['I16'], subjects: 'deposited_at released_at', except: /changed/, because: TIME },
+      { by: ['I13', 'I16', 'I12'], places: 'provider_session_id' },
+      { by: ['I16'], places: 'closed_at', except: /changed|filled/, because: TIME },
+      { by: ['I16'], places: 'deposited_at released_at', except: /changed/, because: TIME },
       {
         by: ['I16'],
-        subjects: 'provider_asked_at',
+        places: 'provider_asked_at',
         except: /changed$|REFUSED CUSTODY MOBILE_MONEY emptied$/,
         because: TIME,
       },
-      { by: ['I16'], subjects: 'refusal_message', except: /changed|filled/, because: WORDS },
+      { by: ['I16'], places: 'refusal_message', except: /changed|filled/, because: WORDS },
       {
         by: ['I13', 'I16'],
-        subjects: 'resolution',
+        places: 'resolution',
         except: /filled$|of REFUNDED .* emptied$/,
         because: REFUSED,
       },
-      { by: ['I16', 'I5', 'I13'], subjects: 'state', except: /of REFUSED/, because: REFUSED },
+      { by: ['I16', 'I5', 'I13'], places: 'state', except: /of REFUSED/, because: REFUSED },
       {
         by: ['I13', 'I16', 'I12'],
-        subjects: 'provider_name fiat_currency settlement_address',
+        places: 'provider_name fiat_currency settlement_address',
         except: NOT_AT_PROVIDER,
         because: REFUSED,
       },
@@ -189,8 +189,8 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   receipt_pledges: {
     I14: 'id pledged_by DELETED FORGED',
     partly: [
-      { by: ['I14', 'I16'], subjects: 'released_by' },
-      { by: ['I14'], subjects: 'released_at', except: /changed/, because: TIME },
+      { by: ['I14', 'I16'], places: 'released_by' },
+      { by: ['I14'], places: 'released_at', except: /changed/, because: TIME },
     ],
     notFound: [
       [PLEDGES, 'receipt_id lender_name lender_id reference'],
@@ -204,7 +204,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
     I14: 'confirmed_by',
     I13: 'farmer_id',
     I16: 'asset_millis expired_at',
-    partly: [{ by: ['I16'], subjects: 'activated_at', except: /changed/, because: TIME }],
+    partly: [{ by: ['I16'], places: 'activated_at', except: /changed/, because: TIME }],
     notFound: [
       [TIME, 'created_at'],
       [WORDS, 'refusal_message'],
@@ -218,7 +218,7 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   retirement_records: {
     I10: 'position project_id token_address index amount DELETED FORGED',
     I15: 'retired_by timestamp first_timestamp beneficiary note',
-    partly: [{ by: ['I10'], subjects: 'tx_hash', except: /emptied|foreign/, because: OTHERS }],
+    partly: [{ by: ['I10'], places: 'tx_hash', except: /emptied|foreign/, because: OTHERS }],
     notFound: [[TIME, 'appended_at']],
   },
   retirement_totals: { I10: 'project_id country_code vintage_year day amount retirements DELETED FORGED' },
@@ -228,8 +228,8 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
     I12: 'beneficiary note',
     I15: 'beneficiary_id jurisdiction reason period_from period_until requested_at',
     partly: [
-      { by: ['I12', 'I16'], subjects: 'tx_hash record_index' },
-      { by: ['I12'], subjects: 'ledger', except: /filled/, because: WORDS },
+      { by: ['I12', 'I16'], places: 'tx_hash record_index' },
+      { by: ['I12'], places: 'ledger', except: /filled/, because: WORDS },
     ],
     notFound: [[WORDS, 'refusal_message']],
   },
@@ -238,23 +238,23 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   submissions: {
     I12: 'kind target_type target_id',
     partly: [
-      { by: ['I12', 'I5'], subjects: 'id', except: /REFUSED/, because: REFUSED },
-      { by: ['I12', 'I5'], subjects: 'call' },
-      { by: ['I12', 'I5'], subjects: 'signer', except: / HOLDER /, because: SIGNED },
-      { by: ['I12', 'I13', 'I16'], subjects: 'tx_hash result', except: /filled/, because: WORDS },
+      { by: ['I12', 'I5'], places: 'id', except: /REFUSED/, because: REFUSED },
+      { by: ['I12', 'I5'], places: 'call' },
+      { by: ['I12', 'I5'], places: 'signer', except: / HOLDER /, because: SIGNED },
+      { by: ['I12', 'I13', 'I16'], places: 'tx_hash result', except: /filled/, because: WORDS },
       {
         by: ['I12', 'I13', 'I6', 'I5', 'I16'],
-        subjects: 'state DELETED',
+        places: 'state DELETED',
         except: /initiateOffRamp .*REFUSED/,
         because: REFUSED,
       },
       {
         by: ['I12', 'I5', 'I6', 'I8'],
-        subjects: 'FORGED',
+        places: 'FORGED',
         except: /REFUSED|PENDING|NEEDS_REVIEW/,
         because: REFUSED,
       },
-      { by: ['I16'], subjects: 'review_cause', except: /changed/, because: WORDS },
+      { by: ['I16'], places: 'review_cause', except: /changed/, because: WORDS },
     ],
     notFound: [
       [WORK, 'due_at attempts_before_resume fruitless_steps failed_settlements'],
@@ -283,6 +283,6 @@ export const VERDICTS: Readonly<Record<string, TableVerdicts>> = {
   transparency_open_entries: { notFound: [[BOOKKEEPING, '*']] },
   transparency_tiles: {
     I15: 'log level index hashes DELETED FORGED',
-    partly: [{ by: ['I15', 'I16'], subjects: 'row_ids' }],
+    partly: [{ by: ['I15', 'I16'], places: 'row_ids' }],
   },
 };
