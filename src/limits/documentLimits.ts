@@ -22,9 +22,7 @@ const MAX_LINES = 2_000;
 
 /** Before it is parsed. @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestText(text: string): void {
-  let lines = 1;
-  for (const _end of text.matchAll(/\r\n|[\n\r]/g)) lines += 1;
-  requireAtMost(MAX_LINES, 'number of lines', lines);
+  requireAtMost(MAX_LINES, 'number of lines', text.split(/\r\n|[\n\r]/).length);
 }
 
 /** @throws DomainError OPERATION_TOO_LARGE */
