@@ -31,7 +31,10 @@ const faults = {
     weight: 4,
     async run(lab, { choice }) {
       const slot = slotOf(lab, choice);
-      const point = `${CHECKPOINTS[choice % CHECKPOINTS.length]}:${1 + (choice % OCCURRENCES)}`;
+      // Each server meets each checkpoint at each passing: remainders of one number would go together.
+      const left = Math.floor(choice / lab.slots.length);
+      const checkpoint = CHECKPOINTS[left % CHECKPOINTS.length];
+      const point = `${checkpoint}:${1 + (Math.floor(left / CHECKPOINTS.length) % OCCURRENCES)}`;
       await slot.end('SIGKILL');
       const before = slot.starts;
       slot.start(point);
@@ -74,6 +77,14 @@ const faults = {
       await delay(forMs);
       slot.signal('SIGCONT');
       return `${slot.name} for ${forMs} ms`;
+    },
+  },
+  'clock jumped': {
+    weight: 1,
+    async run(lab, { choice }) {
+      const slot = slotOf(lab, choice);
+      slot.signal('SIGUSR2');
+      return slot.name;
     },
   },
   'stopped in order': {
@@ -139,11 +150,19 @@ const faults = {
       return `${slot.name}, ${DATABASE_LINKS_LOST_COMMITS - Math.max(left, 0)} of them`;
     },
   },
+  'database copied': {
+    weight: 1,
+    on: 'embedded',
+    async run(lab) {
+      await lab.copyDatabase();
+      return 'for a restore';
+    },
+  },
   'older copy restored': {
     weight: 1,
     // A public ledger goes on without the copy: what follows then is an operator's (docs/operations.md).
     on: 'embedded',
-    run: (lab) => lab.restoreOlderCopy(),
+    run: (lab) => lab.restoreCopy(),
   },
   'connection to the database': link((slot) => slot.links.database, 3),
   'connection to the clients': link((slot) => slot.links.client, 2),

@@ -28,6 +28,13 @@ const FEED = `subscription ($after: String) {
   retirementFeed(after: $after) { cursor record { tokenAddress index note } }
 }`;
 
+/** One that falls silent before it is open would be waited for without end: graphql-ws counts from its opening on. */
+class ImpatientSocket extends WebSocket {
+  constructor(address: string, protocols?: string | string[]) {
+    super(address, protocols, { handshakeTimeout: ANSWER_TIMEOUT_MS });
+  }
+}
+
 interface FeedData {
   retirementFeed: { cursor: string; record: Seen };
 }
@@ -67,7 +74,7 @@ export function followFeed(lab: Lab, random: Random): Follower {
     let socket: WebSocket | null = null;
     const client = createClient({
       url: `${random.pick(lab.slots).url.replace('http', 'ws')}/graphql`,
-      webSocketImpl: WebSocket,
+      webSocketImpl: ImpatientSocket,
       retryAttempts: 0,
       lazy: true,
       keepAlive: KEEP_ALIVE_MS,

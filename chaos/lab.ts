@@ -45,8 +45,10 @@ export interface Lab {
   bearer(role: Role, subject: string): Promise<string>;
   endDatabaseSessions(): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;
-  /** @returns what was done: the first time, a copy is made */
-  restoreOlderCopy(): Promise<string>;
+  /** Keeps the database as it is now, in place of the copy before. */
+  copyDatabase(): Promise<void>;
+  /** Puts the last copy back. @returns how old it is */
+  restoreCopy(): Promise<string>;
   sql(): postgres.Sql;
   reconcile(): Promise<{ exitCode: number; output: string }>;
   close(options: { keepLogs: boolean }): Promise<void>;
@@ -56,7 +58,10 @@ export interface Lab {
 const SERVER = 'chaos/server.ts';
 const RECONCILE = 'src/cli/reconcile.ts';
 const ISSUER = 'asset-token-marketplace';
-const TOKEN_SECONDS = 24 * 3600;
+/** Longer than any run by any server's clock, and within what is accepted. */
+const TOKEN_SECONDS = 4 * 24 * 3600;
+/** Far beyond every lease, interval and validity. */
+const MAX_CLOCK_ERROR_MS = 2 * 24 * 3_600_000;
 const BLOCK_SECONDS = 1;
 const BEYOND_ONE_MACHINE = '1000000000';
 /** Longer than a recovery of the database. */
@@ -87,7 +92,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const callbackSecret = secret();
   const authSecret = secret();
   let epoch = 0;
-  let copiedAt: number | null = null;
+  let copiedAt = 0;
   let restoredTo = 0;
 
   const settings = {
@@ -128,6 +133,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const slots: ServerSlot[] = [];
   for (let i = 0; i < servers; i++) {
     const name = `server ${i + 1}`;
+    const clockAheadMs = random.below(2 * MAX_CLOCK_ERROR_MS) - MAX_CLOCK_ERROR_MS;
     slots.push(
       await openServerSlot({
         name,
@@ -137,7 +143,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
           nodeUrl: world?.node.url ?? null,
           indexerUrl: world?.indexerUrl ?? null,
         },
-        environment: () => environment(name),
+        environment: () => ({ ...environment(name), CLOCK_AHEAD_MS: String(clockAheadMs) }),
         logFile: join(folder, `${name}.log`),
         program: compiledPath(programs, SERVER),
       }),
@@ -198,25 +204,22 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         );
         await endSessions(sql);
       }),
-    async restoreOlderCopy() {
-      if (copiedAt === null) {
-        const at = Date.now();
-        await database.crash();
-        await database.saveCopy();
-        await database.start();
-        copiedAt = at;
-        return 'copy made';
-      }
+    async copyDatabase() {
+      const at = Date.now();
+      await database.crash();
+      await database.saveCopy();
+      await database.start();
+      copiedAt = at;
+    },
+    async restoreCopy() {
       await Promise.all(slots.map((slot) => slot.end('SIGKILL')));
       await database.crash();
       await database.restore();
       await database.start();
-      const agoMs = Date.now() - copiedAt;
       restoredTo = copiedAt;
-      copiedAt = null;
       epoch++;
       for (const slot of slots) slot.start();
-      return `${agoMs} ms old`;
+      return `${Date.now() - copiedAt} ms old`;
     },
     sql: () => postgres(database.url, { max: 1, onnotice: () => {} }),
     reconcile: () =>

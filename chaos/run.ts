@@ -26,6 +26,8 @@ export interface RunResult {
   network: LabNetwork;
   servers: number;
   lengthMs: number;
+  /** From the first moment of the schedule to the end of the last fault: a slow machine takes longer. */
+  faultyMs: number;
   operations: Record<string, number>;
   refusals: Record<string, number>;
   /** Tries without an answer, which clients made again. */
@@ -47,6 +49,8 @@ export interface RunResult {
 
 const FOLLOWERS = 2;
 const PROGRESS_MS = 1_000;
+const WORK_PATIENCE_MS = 10_000;
+const WORK_LOOK_MS = 200;
 /** In a short run a lost callback is told again, instead of waiting for the next poll of the payout. */
 const SHORT_RUN_MS = 60_000;
 /** Each kind of client has its own numbers, so that none takes another's. */
@@ -71,6 +75,8 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
     const followRandom = random('followers');
     const followers = Array.from({ length: FOLLOWERS }, () => followFeed(lab, followRandom));
     await load.hasBegun();
+    // The first restore may come before the schedule's first copy.
+    await lab.copyDatabase();
     const beganAt = Date.now();
     const schedule = options.schedule ?? createSchedule(seed, lengthMs, network);
     const done = {
@@ -93,6 +99,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
       isOver = true;
       await healAll(lab);
       const healedAt = Date.now();
+      const faultyMs = healedAt - beganAt;
       await load.ended;
       for (const slot of lab.slots) await slot.ready();
       say('left alone');
@@ -107,6 +114,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
         network,
         servers,
         lengthMs,
+        faultyMs,
         operations: load.operations,
         refusals: load.refusals,
         failedTries: api.failedTries,
@@ -172,12 +180,23 @@ async function injectAll(
       done.log.push(line);
       say(line);
     };
-    const before = lane === null ? Promise.resolve() : (lanes.get(lane) ?? Promise.resolve());
-    const running = before.then(run);
-    if (lane !== null) lanes.set(lane, running);
+    if (lane === null) {
+      all.push(run());
+      continue;
+    }
+    const before = lanes.get(lane) ?? Promise.resolve();
+    const running = before.then(() => letWorkGoOn(lab)).then(run);
+    lanes.set(lane, running);
     all.push(running);
   }
   await Promise.all(all);
+}
+
+/** On a slow machine servers start for longer than the time between two faults, and would do nothing else. */
+async function letWorkGoOn({ slots }: Lab): Promise<void> {
+  const giveUpAt = Date.now() + WORK_PATIENCE_MS;
+  const isAnyReady = async () => (await Promise.all(slots.map((slot) => slot.whyNotReady()))).includes(null);
+  while (!(await isAnyReady()) && Date.now() < giveUpAt) await delay(WORK_LOOK_MS);
 }
 
 /** A restore ends the servers and the database, so both have one lane. */

@@ -25,6 +25,7 @@ const SHORTEST_GAP_MS = 500;
 const LONGEST_GAP_MS = 5_500;
 const SHORTEST_FAULT_MS = 300;
 const LONGEST_FAULT_MS = 5_000;
+const RESTORE: FaultName = 'older copy restored';
 /** In a short run a fault must not be all of it. */
 const SHARE_OF_RUN = 0.2;
 
@@ -57,6 +58,10 @@ export function createSchedule(
     const forMs = SHORTEST_FAULT_MS + random.below(Math.max(longestMs - SHORTEST_FAULT_MS, 1));
     faults.push({ atMs, name: random.pick(names), forMs, choice: random.below(1_000) });
   }
+  // Seldom drawn, and no run is to be without it: there is work on either side of the middle.
+  const middle = faults[Math.floor(faults.length / 2)];
+  const canRestore = names.includes(RESTORE);
+  if (middle && canRestore && !faults.some(({ name }) => name === RESTORE)) middle.name = RESTORE;
   return faults;
 }
 

@@ -1,6 +1,7 @@
 /**
  * The product as it is served, which kills itself when it passes a named checkpoint: CRASH_AT=<checkpoint>:<occurrence>.
  */
+import './wrongClock.ts';
 import { loadConfig } from '../src/config/config.ts';
 import type { Checkpoint } from '../src/ledger/submission/submission.ts';
 import { createLogger } from '../src/lib/logger.ts';

@@ -11,6 +11,7 @@ import { freePort } from '../src/db/embedded/freePort.ts';
 
 const RESTART_AFTER_MS = 200;
 const LOOK_INTERVAL_MS = 50;
+const READY_ANSWER_MS = 5_000;
 /** A server that is not ready by then, without any fault, is broken. */
 const READY_TIMEOUT_MS = 5 * 60_000;
 
@@ -45,6 +46,8 @@ export interface ServerSlot {
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
   /** @param crashAt the checkpoint that this one process dies at */
   start(crashAt?: string): void;
+  /** Null when it is ready. */
+  whyNotReady(): Promise<string | null>;
   ready(): Promise<void>;
   close(): Promise<void>;
 }
@@ -134,17 +137,17 @@ export async function openServerSlot({
       isWanted = true;
       if (child === null) void launch(crashAt);
     },
+    whyNotReady: () =>
+      fetch(`http://127.0.0.1:${port}/readyz`, { signal: AbortSignal.timeout(READY_ANSWER_MS) }).then(
+        async (answer) => (answer.ok ? null : await answer.text()),
+        (error: unknown) => String(error),
+      ),
     async ready() {
       const giveUpAt = Date.now() + READY_TIMEOUT_MS;
       for (;;) {
-        const isReady = await fetch(`http://127.0.0.1:${port}/readyz`, {
-          signal: AbortSignal.timeout(5_000),
-        }).then(
-          (answer) => answer.ok,
-          () => false,
-        );
-        if (isReady) return;
-        if (Date.now() > giveUpAt) throw new Error(`${name} is not ready: ${logFile}`);
+        const why = await slot.whyNotReady();
+        if (why === null) return;
+        if (Date.now() > giveUpAt) throw new Error(`${name} is not ready (${logFile}): ${why}`);
         await delay(LOOK_INTERVAL_MS);
       }
     },

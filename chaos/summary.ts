@@ -15,7 +15,7 @@ export function commandFor({
 
 export function describeRun(result: RunResult): string {
   const { rest, violations } = result;
-  const rested = rest.afterMs === null ? 'never' : `after ${(rest.afterMs / 1000).toFixed(1)} s`;
+  const rested = rest.afterMs === null ? 'never' : `${(rest.afterMs / 1000).toFixed(1)} s`;
   return [
     `# ${violations.length === 0 ? 'Everything holds' : `${violations.length} violations`}: seed ${result.seed}, ${result.network}`,
     '',
@@ -25,7 +25,7 @@ export function describeRun(result: RunResult): string {
     `- Faults: ${counts(result.faults)}`,
     `- Callbacks of the provider: ${counts(result.callbacks)}`,
     `- Starts of ${result.servers} servers: ${result.starts}; reconnects of followers: ${result.reconnects}`,
-    `- At rest ${rested} after the last fault; flagged for review: ${counts(rest.flagged)}`,
+    `- At rest after the last fault: ${rested}; flagged for review: ${counts(rest.flagged)}`,
     ...(result.defects.length > 0
       ? [`- Errors that servers called defects: ${result.defects.join('; ')}`]
       : []),

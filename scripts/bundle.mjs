@@ -23,6 +23,8 @@ export function bundled(folder) {
     // What is imported while a program runs, such as the adapter of its network, is not loaded before.
     splitting: true,
     external: LEFT_IN_PLACE,
+    // Otherwise GraphQL looks for a second copy of itself at every field of an answer.
+    define: { 'process.env.NODE_ENV': '"production"' },
     plugins: [keepPlaces(folder)],
     // Packages in the older format ask for others by `require`.
     banner: {

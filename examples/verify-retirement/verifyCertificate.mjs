@@ -3,8 +3,9 @@
  *
  *   node verifyCertificate.mjs certificate.json <verifier key>
  *
- * The file is a certificate's .json, or the attachment of its PDF. Keep the key where the operator of the server can't change it.
- * Prints the retirement as JSON. That the token on the network says the same is to be asked of a node of the network.
+ * The file is a certificate's .json, or the attachment of its PDF; or an object with the `inclusionProof` of a purchase, and the key that
+ * of the log of transfers. Keep the key where the operator of the server can't change it.
+ * Prints the retirement, or the entry of the purchase, as JSON. That the token on the network says the same is to be asked of a node of the network.
  */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -41,10 +42,11 @@ if (!rootFrom(leafHash(Buffer.from(proof.entry)), proof.leafIndex, size, path).e
 
 // The time is the first one: a record that was dated anew, after its chain was rolled back, keeps it in the log.
 const logged = JSON.parse(proof.entry);
-for (const name of ['amount', 'index', 'retiredBy', 'tokenAddress', 'beneficiary', 'note']) {
+for (const name of record ? ['amount', 'index', 'retiredBy', 'tokenAddress', 'beneficiary', 'note'] : []) {
   const digest = createHash('sha256').update(String(record[name])).digest('hex');
   if (logged[name] !== record[name] && logged[`${name}Sha256`] !== digest) {
     throw new Error(`the certificate has another ${name} than the log`);
   }
 }
-process.stdout.write(`${JSON.stringify({ leaf: proof.leafIndex, size, retirement: logged })}\n`);
+const of = record ? 'retirement' : 'entry';
+process.stdout.write(`${JSON.stringify({ leaf: proof.leafIndex, size, [of]: logged })}\n`);

@@ -1,6 +1,6 @@
 /**
- * The loop for rows that become due: lease some, take each one step further, wait for the change signal. Any number of
- * instances may run one over the same table. Leases: leases.ts.
+ * The loop for rows that become due: lease some, take each one step further, wait for the change signal. While nothing happens
+ * it only asks when the first row is due. Any number of instances may run one over the same table. Leases: leases.ts.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeSignal } from './changeSignal.ts';
@@ -41,6 +41,8 @@ interface DueWorkerOptions<Row extends Leased> {
 const LOOK_MS = 500;
 /** Nothing is due before, as the table tells; only a row whose notification was lost waits this long. */
 const MAX_IDLE_MS = 4_000;
+/** So a wait for a notification that ends within MAX_IDLE_MS has ended with one. */
+const LONGER_THAN_IDLE_MS = 2 * MAX_IDLE_MS;
 /** Under load, what becomes due within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 20;
 
@@ -75,17 +77,33 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     if (restMs > 0 && !stopping) await delay(restMs);
   }
 
+  /** @returns whether something may be due then */
+  async function awaitWork(notified: Promise<void>, hasClaimed: boolean): Promise<boolean> {
+    const woken = Promise.race([notified, steps.oneDone()]);
+    if (steps.count() > 0) {
+      await waitAtMost(lookMs, woken);
+      return true;
+    }
+    const dueInMs = (await leases.firstDueInMs()) ?? Infinity;
+    if (dueInMs <= 0) {
+      if (hasClaimed) await waitAtMost(lookMs, woken);
+      return true;
+    }
+    const isWoken = await waitAtMost(Math.min(dueInMs, MAX_IDLE_MS), woken);
+    return isWoken || dueInMs <= MAX_IDLE_MS;
+  }
+
   async function loop(): Promise<void> {
+    let mayBeDue = true;
     while (!stopping) {
-      const notified = changeSignal.waitFor(signalKey, MAX_IDLE_MS);
+      const notified = changeSignal.waitFor(signalKey, LONGER_THAN_IDLE_MS);
+      const isClaiming = mayBeDue;
+      mayBeDue = true;
       try {
-        await fill();
+        if (isClaiming) await fill();
         // Wait for a free place when all are taken, else for work.
         if (steps.count() >= maxConcurrent) await steps.oneDone();
-        else if (backlog.length === 0) {
-          const woken = Promise.race([notified, steps.oneDone()]);
-          await waitAtMost(await idleMs(steps.count(), leases, lookMs), woken);
-        }
+        else if (backlog.length === 0) mayBeDue = await awaitWork(notified, isClaiming);
       } catch (error) {
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
@@ -110,17 +128,6 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       while ((await fill()) || steps.count() > 0) if (steps.count() > 0) await steps.anyDone();
     },
   };
-}
-
-/** How long to wait for a notification before the next look. */
-async function idleMs(
-  stepsUnderWay: number,
-  leases: Pick<Leases<never>, 'firstDueInMs'>,
-  lookMs: number,
-): Promise<number> {
-  if (stepsUnderWay > 0) return lookMs;
-  const dueInMs = (await leases.firstDueInMs()) ?? MAX_IDLE_MS;
-  return dueInMs > 0 ? Math.min(dueInMs, MAX_IDLE_MS) : lookMs;
 }
 
 /** The steps under way. */

@@ -9,7 +9,7 @@
  * Renewal changes only rows whose `due_at` is still the value that this instance wrote, so a row that was rescheduled,
  * leased by another instance or made due by an event keeps its new time. All times are the database's.
  */
-import { and, inArray, sql, type SQL } from 'drizzle-orm';
+import { and, sql, type SQL } from 'drizzle-orm';
 import type { PgColumn, PgTable } from 'drizzle-orm/pg-core';
 import type { Db, Tx } from './connection.ts';
 
@@ -49,6 +49,7 @@ export function createLeases<Table extends DueTable>(
 ): Leases<Table['$inferSelect'] & Leased> {
   type Row = Table['$inferSelect'] & Leased;
   const rows: DueTable = table;
+  const firstDue = prepareFirstDue(db, rows, isOpen);
   const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
   let isRenewing = false;
 
@@ -71,14 +72,12 @@ export function createLeases<Table extends DueTable>(
     const leasedAtMs = performance.now();
     const old = [...held].filter(([, { untilMs }]) => leasedAtMs >= untilMs - LEASE_MS + RENEW_FROM_AGE_MS);
     if (old.length === 0) return;
-    const ends = old.map(([id, { dueAt }]) => sql`(${id}::uuid, ${dueAt?.toISOString()}::timestamptz)`);
+    // Two values however many the rows: the same text each time, and its rows stay locked for a short time.
+    const ids = `{${old.map(([id]) => id).join(',')}}`;
+    const ends = `{${old.map(([, { dueAt }]) => dueAt?.toISOString() ?? 'NULL').join(',')}}`;
     const mine = and(
       isOpen,
-      inArray(
-        rows.id,
-        old.map(([id]) => id),
-      ),
-      sql`(${rows.id}, ${rows.dueAt}) IN (${sql.join(ends, sql`, `)})`,
+      sql`(${rows.id}, ${rows.dueAt}) IN (SELECT * FROM unnest(${ids}::uuid[], ${ends}::timestamptz[]))`,
     );
     const renewals = await lease(db, rows, selectUnlocked(db, rows, mine)).returning({
       id: rows.id,
@@ -103,19 +102,23 @@ export function createLeases<Table extends DueTable>(
       for (const row of claimed) keep(row, leasedAtMs);
       return fresh;
     },
-    firstDueInMs: () => firstDueInMs(db, rows, isOpen),
+    async firstDueInMs() {
+      const [first] = await firstDue.execute();
+      return first?.inMs ?? null;
+    },
     hold: (row) => keep(row, performance.now()),
     isHeld: (id) => (held.get(id)?.untilMs ?? 0) > performance.now(),
     release: (id) => held.delete(id),
   };
 }
 
-async function firstDueInMs(db: Db, rows: DueTable, isOpen: SQL): Promise<number | null> {
-  const [first] = await db
+/** Its text is made once: an idle instance asks nothing more often. */
+function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL) {
+  return db
     .select({ inMs: sql<number | null>`(extract(epoch FROM min(${rows.dueAt}) - now()) * 1000)::float8` })
     .from(rows)
-    .where(isOpen);
-  return first?.inMs ?? null;
+    .where(isOpen)
+    .prepare('first_due');
 }
 
 interface Rescheduling {

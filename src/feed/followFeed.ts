@@ -113,7 +113,7 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     async start() {
       await tail.refresh();
       unlisten = deps.feedSignal.onNotify(() => void tail.refresh());
-      poll = setInterval(() => void tail.refresh(), POLL_MS);
+      poll = setInterval(() => void tail.look(), POLL_MS);
     },
     close() {
       clearInterval(poll);
@@ -162,6 +162,13 @@ function createTail(deps: FollowerDependencies) {
     refreshing = null;
   }
 
+  /** Calls during a read are served by one more read. */
+  function refresh(): Promise<void> {
+    if (refreshing) refreshAgain = true;
+    else refreshing = readUntilQuiet();
+    return refreshing;
+  }
+
   return {
     end: () => end,
     wakeAll: waiting.wakeAll,
@@ -176,11 +183,14 @@ function createTail(deps: FollowerDependencies) {
       return found;
     },
     endBefore: ends.before,
-    /** Calls during a read are served by one more read. */
-    refresh(): Promise<void> {
-      if (refreshing) refreshAgain = true;
-      else refreshing = readUntilQuiet();
-      return refreshing;
+    refresh,
+    /** Reads on when the feed has grown: while it has not, its end alone is asked for. */
+    async look(): Promise<void> {
+      try {
+        if ((await readHead(deps.db)) > end) await refresh();
+      } catch (error) {
+        deps.log.warn({ error: messageOf(error) }, 'feed end not read');
+      }
     },
     onceGrown: waiting.onceGrown,
   };

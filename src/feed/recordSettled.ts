@@ -2,13 +2,12 @@
  * Adds the records of landed burns to the feed in the transaction that settles them. The records are read from the token
  * before, once for all burns of it; what can't be read or stored now is left to the healer, and holds up no settlement.
  */
-import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
-import { retirementRecords } from '../db/tables/index.ts';
 import { within } from '../lib/within.ts';
 import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/port.ts';
 import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
+import { writeHashes, type RecordHash } from './recordTransactions.ts';
 
 /** A landed burn of this platform. */
 export interface SettledBurn extends FeedToken {
@@ -70,20 +69,13 @@ export async function recordSettled(
     verified: NONE,
   }));
   const { appended, stored } = await appendRecords(tx, fresh, at);
-  await completeHashes(tx, burns);
+  // Of records that were stored before their burn was settled.
+  await writeHashes(tx, burns.filter(hasHash));
   const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
   const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
   return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };
 }
 
-/** Of records that were stored before their burn was settled. */
-async function completeHashes(tx: Tx, burns: readonly SettledBurn[]): Promise<void> {
-  const known = burns.flatMap(({ tokenAddress, recordIndex, txHash }) =>
-    txHash === null ? [] : [sql`(${tokenAddress}, ${recordIndex}::integer, ${txHash})`],
-  );
-  if (known.length === 0) return;
-  await tx.execute(sql`
-    UPDATE ${retirementRecords} r SET tx_hash = v.tx_hash
-    FROM (VALUES ${sql.join(known, sql`, `)}) v (token_address, index, tx_hash)
-    WHERE r.token_address = v.token_address AND r.index = v.index AND r.tx_hash IS NULL`);
+function hasHash(burn: SettledBurn): burn is SettledBurn & RecordHash {
+  return burn.txHash !== null;
 }

@@ -2,8 +2,8 @@
  * Finds the transactions of retirement records, which the token's own list does not name: from the network's logs, or
  * from own attempts. An indexer's delivery is only a hint where to look, and is deleted once the network was asked.
  */
-import { and, asc, desc, eq, exists, gt, inArray, isNull } from 'drizzle-orm';
-import type { Db } from '../db/connection.ts';
+import { and, asc, desc, eq, exists, gt, inArray, isNull, sql } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
 import { MAX_RECORDS_PER_READ, type LedgerNetwork, type RetirementRecord } from '../ledger/network/port.ts';
 
@@ -93,7 +93,10 @@ export async function completeNext(
 
 async function complete(deps: Deps, tokenAddress: string, records: readonly Unknown[]): Promise<number> {
   const found = await askAbout(deps, tokenAddress, records, { onlyHinted: false });
-  for (const [index, txHash] of found) await completeHash(deps.db, tokenAddress, index, txHash);
+  await completeHashes(
+    deps.db,
+    [...found].map(([recordIndex, txHash]) => ({ tokenAddress, recordIndex, txHash })),
+  );
   return found.size;
 }
 
@@ -146,27 +149,33 @@ async function readHints(
   return hints;
 }
 
+/** A record, and the transaction that made it. */
+export interface RecordHash {
+  tokenAddress: string;
+  recordIndex: number;
+  txHash: string;
+}
+
 /**
- * Completes a record whose transaction became known after it was stored. Takes the head's lock, so that an append
- * under way either reads the hash itself or is seen here.
+ * Completes records whose transactions became known after they were stored. Takes the head's lock, so that an append
+ * under way either reads a hash itself or is seen here.
  */
-export async function completeHash(
-  db: Db,
-  tokenAddress: string,
-  index: number,
-  txHash: string,
-): Promise<void> {
+export async function completeHashes(db: Db, known: readonly RecordHash[]): Promise<void> {
+  if (known.length === 0) return;
   await db.transaction(async (tx) => {
     await tx.select().from(feedHead).for('update');
-    await tx
-      .update(retirementRecords)
-      .set({ txHash })
-      .where(
-        and(
-          eq(retirementRecords.tokenAddress, tokenAddress),
-          eq(retirementRecords.index, index),
-          isNull(retirementRecords.txHash),
-        ),
-      );
+    await writeHashes(tx, known);
   });
+}
+
+/** The caller holds the feed's head. */
+export async function writeHashes(tx: Tx, known: readonly RecordHash[]): Promise<void> {
+  if (known.length === 0) return;
+  const rows = JSON.stringify(
+    known.map(({ tokenAddress, recordIndex, txHash }) => [tokenAddress, recordIndex, txHash]),
+  );
+  await tx.execute(sql`
+    UPDATE ${retirementRecords} r SET tx_hash = v ->> 2
+    FROM json_array_elements(${rows}::text::json) v
+    WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND r.tx_hash IS NULL`);
 }

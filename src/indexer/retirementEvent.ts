@@ -5,6 +5,8 @@
  *   the deployed one's    { id, event: { id, contract, txHash, …, data: { topics, value: [amount, beneficiary, index,
  * timestamp] } } }
  *
+ * The embedded indexer sends several events of the deployed shape in one delivery: { id, events: [event, …] }
+ *
  * A retirement is recognised by its shape, never by the event type's name. Its content is a hint where to look, never
  * a fact about the token.
  */
@@ -27,20 +29,22 @@ const text = z
   .refine((value) => !value.includes('\u0000'));
 const recordIndex = z.number().int().min(0).max(0x7fff_ffff);
 
-const deployedShape = z.object({
-  event: z.object({
-    id: text,
-    contract: text,
-    txHash: text,
-    ledger: z.number().int().min(0).optional(),
-    data: z.object({
-      topics: z.array(z.unknown()).min(1).max(16),
-      value: z
-        .tuple([z.string().regex(/^\d{1,39}$/), z.string(), recordIndex, z.union([z.string(), z.number()])])
-        .rest(z.unknown()),
-    }),
+const deployedEvent = z.object({
+  id: text,
+  contract: text,
+  txHash: text,
+  ledger: z.number().int().min(0).optional(),
+  data: z.object({
+    topics: z.array(z.unknown()).min(1).max(16),
+    value: z
+      .tuple([z.string().regex(/^\d{1,39}$/), z.string(), recordIndex, z.union([z.string(), z.number()])])
+      .rest(z.unknown()),
   }),
 });
+
+const oneEvent = z.object({ event: z.unknown() });
+/** More than the embedded indexer sends at once. */
+const someEvents = z.object({ events: z.array(z.unknown()).max(100) });
 
 /** Field names under which indexers of the specification's shape may say where the retirement is. All optional. */
 const specifiedShape = z.object({
@@ -54,20 +58,30 @@ const specifiedShape = z.object({
   }),
 });
 
-/** @returns null when the body is not JSON or does not describe a retirement */
-export function readRetirementHint(rawBody: Uint8Array): RetirementHint | null {
+/** @returns nothing when the body is not JSON or does not describe a retirement */
+export function readRetirementHints(rawBody: Uint8Array): RetirementHint[] {
   const body = parseJson(rawBody);
-  const deployed = deployedShape.safeParse(body);
-  if (deployed.success) {
-    const { id, contract, txHash, ledger, data } = deployed.data.event;
-    return {
-      eventId: id,
-      tokenAddress: contract,
-      recordIndex: data.value[2],
-      txHash,
-      ledger: ledger === undefined ? null : BigInt(ledger),
-    };
-  }
+  const some = someEvents.safeParse(body);
+  if (some.success) return some.data.events.flatMap((event) => hintOfEvent(event) ?? []);
+  const one = oneEvent.safeParse(body);
+  const hint = (one.success ? hintOfEvent(one.data.event) : null) ?? specifiedHint(body);
+  return hint === null ? [] : [hint];
+}
+
+function hintOfEvent(event: unknown): RetirementHint | null {
+  const deployed = deployedEvent.safeParse(event);
+  if (!deployed.success) return null;
+  const { id, contract, txHash, ledger, data } = deployed.data;
+  return {
+    eventId: id,
+    tokenAddress: contract,
+    recordIndex: data.value[2],
+    txHash,
+    ledger: ledger === undefined ? null : BigInt(ledger),
+  };
+}
+
+function specifiedHint(body: unknown): RetirementHint | null {
   const specified = specifiedShape.safeParse(body);
   // Own properties only: an inherited `beneficiary` is no field of the body.
   if (!specified.success || !Object.hasOwn((body as { data: object }).data, 'beneficiary')) return null;

@@ -3,12 +3,29 @@
  */
 import type { Clock } from './clock.ts';
 
-/** A failure is kept for as long, too. */
-export function keepAnswer<T>(keptMs: number, clock: Clock, ask: () => Promise<T>): () => Promise<T> {
+export interface Keeping {
+  keptMs: number;
+  clock: Clock;
+  /** False where a failure may be the first caller's alone, such as its own rate limit. */
+  keepsFailures: boolean;
+}
+
+/** @returns what asks with the arguments of the first caller, for all who follow within the time */
+export function keepAnswer<A extends unknown[], T>(
+  { keptMs, clock, keepsFailures }: Keeping,
+  ask: (...args: A) => Promise<T>,
+): (...args: A) => Promise<T> {
   let kept: { answer: Promise<T>; askedAtMs: number } | undefined;
-  return () => {
+  return (...args) => {
     const nowMs = clock.now().getTime();
-    if (kept === undefined || nowMs - kept.askedAtMs >= keptMs) kept = { answer: ask(), askedAtMs: nowMs };
-    return kept.answer;
+    if (kept !== undefined && nowMs - kept.askedAtMs < keptMs) return kept.answer;
+    const asked = { answer: ask(...args), askedAtMs: nowMs };
+    kept = asked;
+    if (!keepsFailures) {
+      asked.answer.catch(() => {
+        if (kept === asked) kept = undefined;
+      });
+    }
+    return asked.answer;
   };
 }

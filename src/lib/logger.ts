@@ -2,6 +2,7 @@
  * Structured logs, with secrets and payout accounts removed.
  */
 import pino from 'pino';
+import { linesByTurn } from './linesByTurn.ts';
 
 export type Logger = pino.Logger;
 
@@ -35,7 +36,15 @@ export function createLogger(
       ? { transport: { target: 'pino-pretty', options: { ignore: 'pid,hostname', singleLine: true } } }
       : {}),
   };
-  return destination ? pino(settings, destination) : pino(settings);
+  if (destination) return pino(settings, destination);
+  return options.pretty ? pino(settings) : pino(settings, standardOutput());
+}
+
+function standardOutput(): pino.DestinationStream {
+  const output = pino.destination(process.stdout.fd);
+  const lines = linesByTurn((text) => output.write(text));
+  process.once('exit', lines.flush);
+  return lines;
 }
 
 /**

@@ -19,11 +19,16 @@ export async function within<T>(timeoutMs: number, work: Promise<T>): Promise<T>
   }
 }
 
-/** Waits until the work is done, at most `timeoutMs`: being late is no failure. @throws what the work throws by then */
-export async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<void> {
+/**
+ * Waits until the work is done, at most `timeoutMs`: being late is no failure. @returns whether it is done
+ * @throws what the work throws by then
+ */
+export async function waitAtMost(timeoutMs: number, work: Promise<unknown>): Promise<boolean> {
   try {
     await within(timeoutMs, work);
+    return true;
   } catch (error) {
     if (!(error instanceof TooLate)) throw error;
+    return false;
   }
 }

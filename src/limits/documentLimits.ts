@@ -1,6 +1,6 @@
 /**
- * Limits on a document before validation: its aliases, its directives, and how often it selects the same name. (The parser
- * limits its tokens; its depth, breadth and cost are limited before execution.)
+ * Limits on a document before validation: its lines, its aliases, its directives, and how often it selects the same name. (The
+ * parser limits its tokens; its depth, breadth and cost are limited before execution.)
  */
 import { visit } from 'graphql';
 import type { DocumentNode } from 'graphql';
@@ -14,6 +14,16 @@ const MAX_DIRECTIVES = 50;
  * of a second. Two hundred of one name, such as `id`, are accepted.
  */
 const MAX_EQUAL_PAIRS = 200 ** 2;
+/**
+ * As many as tokens. Each error counts the lines before each field that it names: with forty thousand empty ones, the hundred
+ * errors of a document take half a second.
+ */
+const MAX_LINES = 2_000;
+
+/** Before it is parsed. @throws DomainError OPERATION_TOO_LARGE */
+export function requireModestText(text: string): void {
+  requireAtMost(MAX_LINES, 'number of lines', text.split(/\r\n|[\n\r]/).length);
+}
 
 /** @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestDocument(document: DocumentNode): void {

@@ -30,6 +30,9 @@ const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'RetirementRecord.onNetwork': 100,
   // Three reads: the head, the tiles, the entry.
   'RetirementRecord.inclusionProof': 20,
+  // Looks at the ids of all leaves.
+  'Purchase.inclusionProof': 200,
+  'Query.consistencyProof': 20,
 };
 /** Of counting a list, which reads up to MAX_COUNTED index entries. */
 const COUNT_COST = 10;

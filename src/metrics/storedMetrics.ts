@@ -92,5 +92,5 @@ export function createStoredMetrics(
       isRead.set(0);
     }
   };
-  return { update: keepAnswer(KEPT_MS, clock, update) };
+  return { update: keepAnswer({ keptMs: KEPT_MS, clock, keepsFailures: true }, update) };
 }

@@ -2,6 +2,7 @@
  * What was retired in all, and in the last weeks: the same for all readers, so it is asked for once in a few seconds.
  */
 import type { Clock } from '../lib/clock.ts';
+import { keepAnswer } from '../lib/keepAnswer.ts';
 import { askFor, type Ask } from './ask.ts';
 import { sumOf } from './text.ts';
 
@@ -45,20 +46,9 @@ interface Answer {
 }
 
 export function createOverview(clock: Clock): (ask: Ask) => Promise<Overview> {
-  let kept: { answer: Promise<Overview>; askedAtMs: number } | undefined;
-  return (ask) => {
-    const nowMs = clock.now().getTime();
-    if (kept === undefined || nowMs - kept.askedAtMs >= KEPT_MS) {
-      const answer = readOverview(ask, nowMs);
-      const asked = { answer, askedAtMs: nowMs };
-      kept = asked;
-      // One reader's failure, such as its own rate limit, is not the next one's.
-      answer.catch(() => {
-        if (kept === asked) kept = undefined;
-      });
-    }
-    return kept.answer;
-  };
+  return keepAnswer({ keptMs: KEPT_MS, clock, keepsFailures: false }, (ask: Ask) =>
+    readOverview(ask, clock.now().getTime()),
+  );
 }
 
 async function readOverview(ask: Ask, nowMs: number): Promise<Overview> {

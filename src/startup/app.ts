@@ -76,7 +76,9 @@ export async function buildApp(options: AppOptions): Promise<App> {
   const { dependencies } = platform;
   const access = composeAccess(dependencies, options.auth, limits);
   const spool = createDeliverySpool({ folder: options.spoolFolder, ids: dependencies.ids, log });
-  const openWork = keepAnswer(OPEN_WORK_KEPT_MS, clock, () => readOpenWork(dependencies.db));
+  const openWork = keepAnswer({ keptMs: OPEN_WORK_KEPT_MS, clock, keepsFailures: true }, () =>
+    readOpenWork(dependencies.db),
+  );
   const metrics = createMetrics({
     ...dependencies,
     ...access,

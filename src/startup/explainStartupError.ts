@@ -1,6 +1,10 @@
 /**
  * The one sentence that an operator reads when the process does not start.
  */
+import postgres from 'postgres';
+import { ConnectionLost } from '../db/connectionLost.ts';
+import { isPassing } from '../db/passingFailures.ts';
+import { refusedByDatabase } from '../db/refusedByDatabase.ts';
 import { WrongInstallation } from '../ledger/network/claimInstallation.ts';
 import { messageOf } from '../lib/errors.ts';
 import { WrongNetwork } from '../ledger/network/nodeIdentity.ts';
@@ -34,8 +38,27 @@ export function explainStartupError(error: unknown): string | null {
     case 'EDQUOT':
       return unusableFolder(error, 'is on a disk without space left');
     default:
-      return null;
+      return databaseTrouble(error);
   }
+}
+
+const READ_ONLY = '25006';
+
+/** Of a database that was opened: what could not be opened names its address in openDatabase.ts. */
+function databaseTrouble(error: unknown): string | null {
+  const refusal = refusedByDatabase(error);
+  if (refusal?.code === READ_ONLY) {
+    return (
+      `The database can only be read (${refusal.message}). Set DATABASE_URL to the primary, or let the database be written ` +
+      'to again: default_transaction_read_only may be on.'
+    );
+  }
+  for (let cause = error; cause instanceof Error; cause = cause.cause) {
+    if ((cause instanceof ConnectionLost || cause instanceof postgres.PostgresError) && isPassing(cause)) {
+      return `The database did not answer to the end (${cause.message}). Start again once it does: nothing is lost by it.`;
+    }
+  }
+  return null;
 }
 
 function isAboutListening(error: unknown): boolean {

@@ -12,6 +12,7 @@ import type { DocumentRules } from '../http/documents/documentSource.ts';
 import { readTrustedDocuments } from '../http/documents/trustedDocuments.ts';
 import { createGraphiqlPage } from '../http/pages/graphiql.ts';
 import { startEmbeddedIndexer } from '../indexer/embedded/startEmbeddedIndexer.ts';
+import { hookUrlOf } from '../lib/hookUrls.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import { limitsOf } from '../limits/limits.ts';
@@ -54,7 +55,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const { hasEmbeddedIndexer, recordCommands } = familyOf(config.ledger);
   const hasOwnIndexer = config.INDEXER_URL === undefined && hasEmbeddedIndexer;
   const indexer = hasOwnIndexer
-    ? await startIndexer(database, log, stops)
+    ? await startIndexer(database, hookUrlOf(config.PUBLIC_URL, 'retirements'), log, stops)
     : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
   const indexerUrl = indexer.url;
   const app = await buildApp({
@@ -107,11 +108,13 @@ export async function serve(options: ServeOptions): Promise<void> {
   );
 }
 
-async function startIndexer(database: ConfiguredDatabase, log: Logger, stops: Stops) {
+/** @param hookUrl of this server, which takes several events at once */
+async function startIndexer(database: ConfiguredDatabase, hookUrl: string, log: Logger, stops: Stops) {
   const indexer = await startEmbeddedIndexer({
     handle: database.handle,
     clock: systemClock,
     randomBytes,
+    takesMany: (url) => url === hookUrl,
     onError: (message, err) => log.warn({ err }, message),
   });
   stops.push(indexer.stop);

@@ -1,12 +1,12 @@
 /**
- * That a retirement record is in the log: made from the stored tiles, and checked from what a certificate has.
+ * That a retirement record or a transfer is in its log: made from the stored tiles, and checked from what a certificate has.
  */
 import { eq, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { transparencyHeads } from '../db/tables/index.ts';
 import { parseCheckpoint, type LogKey } from './checkpoint.ts';
-import { RECORD_LEAF, type LogName } from './leaves.ts';
-import { HASH_BYTES, inclusionProof, leafHash, rootOfProof } from './merkle.ts';
+import { RECORD_LEAF, RELATED_TO_TRANSFER, TRANSFER_LEAF, type LogName } from './leaves.ts';
+import { HASH_BYTES, inclusionProof, leafHash, rootOfProof, TILE_WIDTH } from './merkle.ts';
 import { computeFrom } from './tiles.ts';
 
 export interface InclusionProof {
@@ -28,11 +28,33 @@ export async function readHead(db: Pick<Db, 'select'>, log: LogName) {
 
 /** Null while the log does not have the leaf yet. */
 export async function proveInclusion(db: Db, leafIndex: number): Promise<InclusionProof | null> {
-  const head = await readHead(db, 'retirements');
+  return prove(db, 'retirements', leafIndex, async () => (await readEntries(db, leafIndex, 1))[0]);
+}
+
+/** Of a transfer in the books, whose leaf is found by its id. Null while the log does not have it yet. */
+export async function proveTransfer(db: Db, id: string): Promise<InclusionProof | null> {
+  const [leaf] = await db.execute<{ index: number }>(sql`
+    SELECT (index * ${TILE_WIDTH} + array_position(row_ids, ${id}::uuid) - 1)::int AS index FROM transparency_tiles
+    WHERE log = 'transfers' AND level = 0 AND ${id}::uuid = ANY (row_ids)`);
+  if (leaf === undefined) return null;
+  return prove(db, 'transfers', leaf.index, async () => {
+    const [row] = await db.execute<{ data: string }>(sql`SELECT ${sql.raw(TRANSFER_LEAF)} AS data
+      FROM transfers t ${sql.raw(RELATED_TO_TRANSFER)} WHERE t.id = ${id}`);
+    return row?.data;
+  });
+}
+
+async function prove(
+  db: Db,
+  log: LogName,
+  leafIndex: number,
+  readEntry: () => Promise<string | undefined>,
+): Promise<InclusionProof | null> {
+  const head = await readHead(db, log);
   if (head === null || leafIndex >= head.size) return null;
   const { size, root, checkpoint } = head;
-  const hashes = await computeFrom(db, 'retirements', (at) => inclusionProof(at, leafIndex, size));
-  const [entry] = await readEntries(db, leafIndex, 1);
+  const hashes = await computeFrom(db, log, (at) => inclusionProof(at, leafIndex, size));
+  const entry = await readEntry();
   if (entry === undefined) return null;
   return {
     leafIndex,

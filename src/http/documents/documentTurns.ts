@@ -4,7 +4,7 @@
  * known documents come between them, and a client that sends hundreds at once has used up its computing time after
  * some of them, before the others cost anything.
  */
-import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { createTurns } from '../../lib/turns.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';
 
@@ -27,11 +27,10 @@ export function createDocumentTurns(options: {
   requireCpu: (remoteAddress: string) => void;
 }): TakeDocument {
   const { source, isKnown, requireCpu } = options;
-  const turns = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
+  const awaitOwn = createTurns({ perTurn: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
   const awaitTurn = async (text: string, remoteAddress: string) => {
     if (isKnown(text)) return;
-    const giveBack = await turns.take(addressKey(remoteAddress));
-    setImmediate(giveBack);
+    await awaitOwn(addressKey(remoteAddress));
     requireCpu(remoteAddress);
   };
   return async (params, remoteAddress) => {

@@ -12,7 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
-import { readBody } from '../../lib/readBody.ts';
+import { giveBody, readBody } from '../../lib/readBody.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
@@ -86,8 +86,7 @@ export function createDirectPost(options: DirectPostOptions): DirectPost {
     const text = await readText(request);
     const operation = operationIn(text, options);
     if (operation === null) {
-      // yoga's adapter takes a body that is already read from here.
-      Object.assign(request, { body: text });
+      giveBody(request, text);
       return false;
     }
     const result = await options.execute(operation, context);

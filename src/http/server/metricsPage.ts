@@ -4,9 +4,9 @@
  * They tell how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
  * its own network may read without a token; a proxy stands there as well, and what it hands on comes from elsewhere.
  */
-import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { DomainError } from '../../lib/errors.ts';
+import { hasBearer } from '../../lib/hasBearer.ts';
 import { isPrivateAddress } from '../../lib/privateHost.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Gate } from './gate.ts';
@@ -37,7 +37,7 @@ export async function answerMetrics(
   }
   await gate.admitAddress(remoteAddress, []);
   const isOpen = page.access === 'private' && comesFromPrivateNetwork(request);
-  if (!isOpen && !hasToken(request, page.token)) {
+  if (!isOpen && !(page.token !== undefined && hasBearer(request, page.token))) {
     const caller = await gate.identify(request.headers.authorization, remoteAddress);
     await gate.admit(caller, []);
     if (caller === null) {
@@ -52,11 +52,4 @@ export async function answerMetrics(
 
 function comesFromPrivateNetwork(request: IncomingMessage): boolean {
   return isPrivateAddress(request.socket.remoteAddress ?? '') && !isForwarded(request);
-}
-
-/** In a time that tells nothing of the token. */
-function hasToken({ headers }: IncomingMessage, token: string | undefined): boolean {
-  if (token === undefined) return false;
-  const digest = (text: string) => createHash('sha256').update(text).digest();
-  return timingSafeEqual(digest(headers.authorization ?? ''), digest(`Bearer ${token}`));
 }

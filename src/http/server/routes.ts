@@ -26,7 +26,7 @@ import { answerHook } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
-import { readBody } from '../../lib/readBody.ts';
+import { giveBody, readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
@@ -86,7 +86,10 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     const observe = (outcome: DeliveryOutcome) => options.observeDelivery?.(name, outcome);
     return [HOOK_PATHS[name], hookRoute(withinLimit(hooks[name], deliveries), { ...services, observe })];
   };
-  const readiness = keepAnswer(READINESS_KEPT_MS, options.clock, options.readiness);
+  const readiness = keepAnswer(
+    { keptMs: READINESS_KEPT_MS, clock: options.clock, keepsFailures: true },
+    options.readiness,
+  );
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
     if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, options);
@@ -161,8 +164,7 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
       answerError(response, 413, 'BAD_REQUEST', `The body is over ${MAX_GRAPHQL_BODY_BYTES} bytes.`);
       return;
     }
-    // yoga's adapter takes a body that is already read from here.
-    Object.assign(request, { body: body.toString() });
+    giveBody(request, body);
   }
   await pipeline.handle(request, response, context);
 }

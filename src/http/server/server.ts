@@ -9,16 +9,18 @@ import { addressKey } from '../../limits/addressKey.ts';
 import { clientAddressOf } from '../../limits/clientAddress.ts';
 import { createCounters } from '../../limits/counters.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
+import type { DomainError } from '../../lib/errors.ts';
 import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
-import type { RouteOptions } from './routes.ts';
+import type { Exchange, RouteOptions } from './routes.ts';
 import { createRouter, pathOf } from './routes.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
 import type { AllowedOrigins, PipelineOptions } from '../graphql/yoga.ts';
 import { createPipeline, GRAPHQL_PATH } from '../graphql/yoga.ts';
+import { createTurns } from '../../lib/turns.ts';
 import { waitAtMost } from '../../lib/within.ts';
 
 /** A client that trickles its request in holds a connection at most this long. */
@@ -26,6 +28,11 @@ const REQUEST_TIMEOUTS: RequestTimeouts = { headersMs: 10_000, requestMs: 30_000
 /** Over the 60 s of common load balancers, so that they close first and no request races the close. */
 const KEEP_ALIVE_TIMEOUT_MS = 65_000;
 const MAX_HEADER_BYTES = 16 * 1024;
+
+/** A request takes up to a millisecond before it first waits for something: so long, in all, others wait for a turn. */
+const REQUESTS_PER_TURN = 8;
+/** A client that waits for longer may have given up. */
+const TURN_WAIT_MS = 10_000;
 
 /** The request id of a proxy or a client, when it is safe to print. */
 const REQUEST_ID = /^[\w.:-]{1,64}$/;
@@ -79,6 +86,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   const compressAnswer = createCompression();
   const running = new Set<ServerResponse>();
   const unfinished = createCounters(limits.maxConnections, limits.maxConnectionsPerAddress);
+  // Each that waits is one of the unfinished, which are limited; its body is not read yet.
+  const awaitTurn = createTurns({
+    perTurn: REQUESTS_PER_TURN,
+    maxWaiting: limits.maxConnections,
+    waitMs: TURN_WAIT_MS,
+  });
   const server = createLimitedServer(timeouts);
   limitConnections(server, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
@@ -86,35 +99,25 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   server.on('request', (request, response) => {
     const remoteAddress = remoteAddressOf(request);
-    const finish = unfinished.open(addressKey(remoteAddress));
+    const address = addressKey(remoteAddress);
+    const finish = unfinished.open(address);
     running.add(response);
     response.on('close', () => {
       finish?.();
       running.delete(response);
     });
-    // Never the client's: two requests could have one, and a log that is searched by it could be misled.
-    const requestId = options.newRequestId();
-    const headers = ['x-request-id', requestId, ...COMMON_HEADERS];
-    if (isClosing) headers.push('connection', 'close');
-    const exchange = {
-      request,
-      response,
-      requestId,
-      clientRequestId: clientRequestIdOf(request),
-      remoteAddress,
-      headers,
-      prepare() {
-        setHeaders(response, headers);
-        compressAnswer(request, response);
-      },
-    };
-    if (finish === null) {
+    const headers = isClosing ? [...COMMON_HEADERS, 'connection', 'close'] : COMMON_HEADERS;
+    const about = { requestId: options.newRequestId(), remoteAddress, headers };
+    const exchange = exchangeOf(request, response, about, compressAnswer);
+    const refuse = (error: DomainError) => {
       exchange.prepare();
-      answerRefusal(response, overloaded());
-    } else if (hasTwoHosts(request)) {
+      answerRefusal(response, error);
+    };
+    if (finish === null) refuse(overloaded());
+    else if (hasTwoHosts(request)) {
       exchange.prepare();
       answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
-    } else void route(exchange);
+    } else void awaitTurn(address).then(() => route(exchange), refuse);
   });
   server.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     // A connection that breaks before the upgrade is not a failure.
@@ -138,6 +141,29 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       sockets: websockets.openSockets(),
       subscriptions: pipeline.openSubscriptions(),
     }),
+  };
+}
+
+function exchangeOf(
+  request: IncomingMessage,
+  response: ServerResponse,
+  about: Pick<Exchange, 'requestId' | 'remoteAddress' | 'headers'>,
+  compressAnswer: (request: IncomingMessage, response: ServerResponse) => void,
+): Exchange {
+  const { requestId, remoteAddress } = about;
+  // Never the client's: two requests could have one, and a log that is searched by it could be misled.
+  const headers = ['x-request-id', requestId, ...about.headers];
+  return {
+    request,
+    response,
+    requestId,
+    clientRequestId: clientRequestIdOf(request),
+    remoteAddress,
+    headers,
+    prepare() {
+      setHeaders(response, headers);
+      compressAnswer(request, response);
+    },
   };
 }
 

@@ -9,6 +9,8 @@ import type { WebSocket } from 'ws';
 import type { Clock } from '../../lib/clock.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import type { Caller } from '../../identity/roles.ts';
+import { createTurns } from '../../lib/turns.ts';
+import { addressKey } from '../../limits/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { mapAllAndLog } from '../graphql/maskErrors.ts';
@@ -30,6 +32,11 @@ export interface ProtocolOptions {
 const MAX_OPERATIONS_PER_SOCKET = 100;
 /** Limit on messages in progress; operations that the client has cancelled may still be ending. */
 const MAX_MESSAGES_AT_A_TIME = 2 * MAX_OPERATIONS_PER_SOCKET;
+/**
+ * Two hundred sockets of an address may begin an operation each at the same time; each takes up to a millisecond. What waits
+ * holds its message of 64 kB at most.
+ */
+const OPERATION_TURNS = { perTurn: 8, maxWaiting: 2_000, waitMs: 10_000 };
 /** Deadline for connection_init, which clients send at once. */
 const INIT_WAIT_MS = 3_000;
 
@@ -112,6 +119,7 @@ function operationHandlers({
   log,
   newRequestId,
 }: ProtocolOptions): Pick<ProtocolServerOptions, 'onSubscribe' | 'execute' | 'subscribe'> {
+  const awaitTurn = createTurns(OPERATION_TURNS);
   // graphql-ws passes only the arguments to `execute` and `subscribe`; each operation has its own pair.
   const runs = new WeakMap<object, Run>();
   const runOf = (args: ExecutionArgs): Run => {
@@ -140,6 +148,7 @@ function operationHandlers({
         return errors;
       };
       try {
+        await awaitTurn(addressKey(remoteAddress));
         const { enveloped, prepared } = await prepare(pipeline, peer, payload, context);
         if (!('document' in prepared)) return refuse(prepared);
         runs.set(prepared, { enveloped, id, peer });

@@ -1,5 +1,5 @@
 /**
- * The body of a delivery, in the two shapes that indexers in use send.
+ * The body of a delivery, in the two shapes that indexers in use send, and in one of its own for several events.
  */
 import type { IndexedEvent } from '../client.ts';
 
@@ -11,7 +11,18 @@ export function deliveryBody(
   deliveryId: string,
   event: IndexedEvent,
 ): Uint8Array<ArrayBuffer> {
-  const body = shape === 'deployed' ? { id: deliveryId, event } : specifiedBody(event);
+  return encode(shape === 'deployed' ? { id: deliveryId, event } : specifiedBody(event));
+}
+
+/** Several events in the deployed shape, for the server beside this indexer. */
+export function deliveryBodyOfMany(
+  deliveryId: string,
+  events: readonly IndexedEvent[],
+): Uint8Array<ArrayBuffer> {
+  return encode({ id: deliveryId, events });
+}
+
+function encode(body: object): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(JSON.stringify(body));
 }
 

@@ -1,7 +1,9 @@
 /**
  * Delivers a network's events to the registrations: each once, over HTTP, signed, without retry or order.
  *
- *   notification or poll ──▶ claim some events ──▶ one POST per registration that wants them ──▶ repeat until none
+ *   notification or poll ──▶ claim some events ──▶ one POST for each, per registration that wants it ──▶ repeat until none
+ *
+ * The server beside it takes several events in one POST: each costs both of them a request, in the one process.
  *
  * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance or another one.
@@ -9,10 +11,12 @@
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import { signBody } from '../../lib/signature.ts';
-import { deliveryBody } from './deliveryBodies.ts';
+import { groupBy } from '../../lib/groupBy.ts';
+import type { IndexedEvent } from '../client.ts';
+import { deliveryBody, deliveryBodyOfMany } from './deliveryBodies.ts';
 import type { BodyShape } from './deliveryBodies.ts';
 import { hex } from './hex.ts';
-import type { DueDelivery, IndexerStore } from './store.ts';
+import type { DueDelivery, IndexerStore, Registration } from './store.ts';
 
 export interface DispatcherOptions {
   store: Pick<IndexerStore, 'claimDeliveries'>;
@@ -20,6 +24,8 @@ export interface DispatcherOptions {
   onNews: (wake: () => void) => Promise<() => Promise<void>>;
   randomBytes: (length: number) => Uint8Array;
   bodyShape: BodyShape;
+  /** Whether the receiver at this address takes several events in one delivery; none does by default. */
+  takesMany?: ((url: string) => boolean) | undefined;
   /** A receiver that takes longer misses the delivery. */
   timeoutMs: number;
   /** Finds events without a notification. */
@@ -29,6 +35,8 @@ export interface DispatcherOptions {
 }
 
 const EVENTS_PER_CLAIM = 50;
+/** In one delivery: each is some hundred bytes longer than its transaction (16 KiB), and the hook takes 256 KiB. */
+const MAX_EVENTS_PER_DELIVERY = 15;
 /** Connections per receiver. */
 const CONCURRENCY_PER_RECEIVER = 4;
 /** Deliveries queued or under way in this process; each holds one body of a few kilobytes. */
@@ -65,17 +73,17 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   async function claimSome(): Promise<boolean> {
     while (underWay.size >= MAX_UNDER_WAY) await Promise.race(underWay);
     const { eventCount, deliveries } = await store.claimDeliveries(EVENTS_PER_CLAIM);
-    for (const delivery of deliveries) start(delivery);
+    for (const parcel of parcelsOf(deliveries, options)) start(parcel);
     return eventCount === EVENTS_PER_CLAIM;
   }
 
-  function start(delivery: DueDelivery): void {
-    const receiver = delivery.registration.id;
+  function start(parcel: Parcel): void {
+    const receiver = parcel.registration.id;
     const limit = limits.get(receiver) ?? pLimit(CONCURRENCY_PER_RECEIVER);
     limits.set(receiver, limit);
-    const sending = limit(() => send(options, delivery, aborter.signal))
+    const sending = limit(() => send(options, parcel, aborter.signal))
       .catch((error: unknown) => {
-        if (!isStopped) onError(`A delivery to ${delivery.registration.url} failed`, error);
+        if (!isStopped) onError(`A delivery to ${parcel.registration.url} failed`, error);
       })
       .finally(() => {
         underWay.delete(sending);
@@ -102,9 +110,39 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
   };
 }
 
-async function send(options: DispatcherOptions, delivery: DueDelivery, stopping: AbortSignal): Promise<void> {
-  const { registration, event } = delivery;
-  const body = deliveryBody(options.bodyShape, hex(options.randomBytes(16)), event);
+/** What one POST carries. */
+interface Parcel {
+  registration: Registration;
+  body: Uint8Array<ArrayBuffer>;
+}
+
+function parcelsOf(deliveries: readonly DueDelivery[], options: DispatcherOptions): Parcel[] {
+  const { bodyShape, randomBytes, takesMany = () => false } = options;
+  const freshId = () => hex(randomBytes(16));
+  const ofEach = groupBy(deliveries, ({ registration }) => registration.id);
+  return [...ofEach.values()].flatMap((ofOne) => {
+    const registration = (ofOne[0] as DueDelivery).registration;
+    const events = ofOne.map(({ event }) => event);
+    const bodies = takesMany(registration.url)
+      ? inParts(events).map((part) => deliveryBodyOfMany(freshId(), part))
+      : events.map((event) => deliveryBody(bodyShape, freshId(), event));
+    return bodies.map((body) => ({ registration, body }));
+  });
+}
+
+function inParts(events: readonly IndexedEvent[]): IndexedEvent[][] {
+  const parts: IndexedEvent[][] = [];
+  for (let from = 0; from < events.length; from += MAX_EVENTS_PER_DELIVERY) {
+    parts.push(events.slice(from, from + MAX_EVENTS_PER_DELIVERY));
+  }
+  return parts;
+}
+
+async function send(
+  options: DispatcherOptions,
+  { registration, body }: Parcel,
+  stopping: AbortSignal,
+): Promise<void> {
   const signature = signBody(registration.secret, body);
   const response = await fetch(registration.url, {
     method: 'POST',

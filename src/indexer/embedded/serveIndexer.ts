@@ -1,9 +1,9 @@
 /**
  * Runs an indexer over a store of events: its REST interface on loopback, and its deliveries.
  */
-import { timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import { hasBearer } from '../../lib/hasBearer.ts';
 import type { BodyShape } from './deliveryBodies.ts';
 import { startDispatcher } from './dispatcher.ts';
 import type { DispatcherOptions } from './dispatcher.ts';
@@ -11,7 +11,7 @@ import { answerRequest } from './routes.ts';
 import type { Answer } from './routes.ts';
 import type { IndexerStore } from './store.ts';
 
-export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes'> {
+export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'randomBytes' | 'takesMany'> {
   store: IndexerStore;
   /** What a client has to send as its bearer token; null for an indexer that anyone may ask. */
   token: string | null;
@@ -48,13 +48,15 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
     randomBytes,
     onError,
     bodyShape: options.bodyShape ?? 'deployed',
+    takesMany: options.takesMany,
     timeoutMs: options.deliveryTimeoutMs ?? DEFAULT_DELIVERY_TIMEOUT_MS,
     pollMs: options.pollMs ?? DEFAULT_POLL_MS,
   });
 
   async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     try {
-      if (!isAllowed(request, options.token)) {
+      // Every user of this machine reaches loopback.
+      if (options.token !== null && !hasBearer(request, options.token)) {
         writeAnswer(response, { status: 401, body: { error: 'The bearer token is missing or wrong' } });
         return;
       }
@@ -78,14 +80,6 @@ export async function serveIndexer(options: IndexerOptions): Promise<RunningInde
     await dispatcher.stop();
     throw error;
   }
-}
-
-/** Every user of this machine reaches loopback. */
-function isAllowed(request: IncomingMessage, token: string | null): boolean {
-  if (token === null) return true;
-  const expected = Buffer.from(`Bearer ${token}`);
-  const given = Buffer.from(request.headers.authorization ?? '');
-  return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
 async function listen(server: Server): Promise<string> {

@@ -8,6 +8,7 @@ import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { isSettled } from './rules.ts';
 import { intentOf, type Submission, type Verdict } from './settle.ts';
+import type { SkipLocked } from './signAttempt.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export interface LandedSubmission {
@@ -15,19 +16,20 @@ export interface LandedSubmission {
   verdict: Extract<Verdict, { kind: 'succeeded' }>;
 }
 
-/** `locked` when another transaction holds the submission: it is settled alone then. */
+/** `locked` when another transaction holds the submission and it was asked not to wait for it. */
 export type SettledTogether = 'settled' | 'settled-before' | 'locked';
 
 export async function settleLanded(
   deps: SubmissionDependencies,
   together: LandedTogether,
   items: readonly LandedSubmission[],
+  lock?: SkipLocked,
 ): Promise<SettledTogether[]> {
   const at = deps.clock.now();
   const landedOf = new Map(items.map((item) => [item.submission.id, landedIntent(item, at)]));
   const effects = await together([...landedOf.values()]);
   const results = await deps.db.transaction(async (tx) => {
-    const states = await lockStates(tx, [...landedOf.keys()]);
+    const states = await lockStates(tx, [...landedOf.keys()], lock);
     const open = items.filter(({ submission: { id } }) => {
       const state = states.get(id);
       return state !== undefined && !isSettled(state);
@@ -44,7 +46,7 @@ export async function settleLanded(
     const settled = new Set(open.map(({ submission }) => submission.id));
     return items.map(({ submission: { id } }): SettledTogether => {
       if (settled.has(id)) return 'settled';
-      return states.has(id) ? 'settled-before' : 'locked';
+      return states.has(id) || !lock ? 'settled-before' : 'locked';
     });
   });
   if (!results.includes('settled')) return results;
@@ -62,14 +64,17 @@ function landedIntent({ submission, verdict }: LandedSubmission, at: Date): Land
   return { intent: intentOf(submission), landed: { ...verdict.landed, txHash: verdict.attemptHash, at } };
 }
 
-async function lockStates(tx: Tx, ids: readonly string[]): Promise<Map<string, Submission['state']>> {
+async function lockStates(
+  tx: Tx,
+  ids: readonly string[],
+  lock: SkipLocked | undefined,
+): Promise<Map<string, Submission['state']>> {
   const rows = await tx
     .select({ id: submissions.id, state: submissions.state })
     .from(submissions)
     .where(inArray(submissions.id, [...ids]))
     .orderBy(submissions.id)
-    // What an operator decides at this moment must not hold up the others.
-    .for('update', { skipLocked: true });
+    .for('update', lock);
   return new Map(rows.map(({ id, state }) => [id, state]));
 }
 

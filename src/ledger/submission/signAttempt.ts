@@ -31,11 +31,16 @@ export interface SigningRequest {
  */
 export type Signed = Attempt[] | 'no-slot' | 'locked';
 
+/** Asks not to wait for what other transactions hold. */
+export interface SkipLocked {
+  skipLocked: true;
+}
+
 /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
 export async function signAttempts(
   deps: SubmissionDependencies,
   requests: readonly SigningRequest[],
-  lock?: { skipLocked: true },
+  lock?: SkipLocked,
 ): Promise<Signed[]> {
   const sequences = await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
@@ -84,7 +89,7 @@ interface Locked {
 async function lockSubmissions(
   tx: Tx,
   requests: readonly SigningRequest[],
-  lock: { skipLocked: true } | undefined,
+  lock: SkipLocked | undefined,
 ): Promise<Map<string, Locked>> {
   const ids = requests.map(({ intent }) => intent.submissionId);
   const rows = await tx

@@ -4,8 +4,9 @@
  *
  *   steps ──▶ open attempts ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
  *
- * A submission that another transaction holds, and one whose part fails, is taken out and goes alone, so that none holds
- * up the others.
+ * None holds up the others: those that other transactions hold wait together, apart from the rest, and one whose part fails is
+ * taken out and goes alone. A renewal of leases holds hundreds for a moment; each alone would then cost a transaction, one
+ * after the other where they end the same run.
  */
 import { isPassing } from '../../db/passingFailures.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
@@ -15,7 +16,7 @@ import { effectsFor, type LandedTogether } from './effects.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
 import { intentOf, settle, type Submission, type Verdict } from './settle.ts';
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
-import { signAttempts, type Signed, type SigningRequest } from './signAttempt.ts';
+import { signAttempts, type Signed, type SigningRequest, type SkipLocked } from './signAttempt.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface StepBatches {
@@ -44,43 +45,56 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
     ...limits,
     run: (ids: string[]) => eachOf(ids, readLastNumbers(deps.db, ids), 0),
   });
-  const signing = createBatcher({
-    ...limits,
-    run: (requests: SigningRequest[]) => signAttempts(deps, requests, { skipLocked: true }),
-    dividesOn: (error) =>
-      !isPassing(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
-  });
-  const settling = new Map<LandedTogether, Batcher<LandedSubmission, SettledTogether>>();
+  const signing = inTwoPasses((lock) =>
+    createBatcher({
+      ...limits,
+      run: (requests: SigningRequest[]) => signAttempts(deps, requests, lock),
+      dividesOn: (error) =>
+        !isPassing(error) && !(error instanceof SequenceMismatch) && !(error instanceof NetworkUnavailable),
+    }),
+  );
+  const settling = new Map<LandedTogether, Submit<LandedSubmission, SettledTogether>>();
 
-  function settlingOf(together: LandedTogether): Batcher<LandedSubmission, SettledTogether> {
+  function settlingOf(together: LandedTogether): Submit<LandedSubmission, SettledTogether> {
     const known = settling.get(together);
     if (known) return known;
-    const batcher = createBatcher({
-      ...limits,
-      run: (items: LandedSubmission[]) => settleLanded(deps, together, items),
-      dividesOn: (error) => !isPassing(error),
-    });
-    settling.set(together, batcher);
-    return batcher;
+    const submit = inTwoPasses((lock) =>
+      createBatcher({
+        ...limits,
+        run: (items: LandedSubmission[]) => settleLanded(deps, together, items, lock),
+        dividesOn: (error) => !isPassing(error),
+      }),
+    );
+    settling.set(together, submit);
+    return submit;
   }
 
   return {
     findOpenAttempts: (submissionId) => open.submit(submissionId),
     readLastNumber: (submissionId) => last.submit(submissionId),
     async sign(request) {
-      let signed = await signing.submit(request);
-      if (signed === 'locked') [signed = []] = await signAttempts(deps, [request]);
+      const signed = await signing(request);
       return signed === 'locked' ? [] : signed;
     },
     async settle(submission, verdict) {
       const { landedTogether } = effectsFor(deps, intentOf(submission));
       // What failed before would divide every batch that it is in.
       if (verdict.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
-        const settled = await settlingOf(landedTogether).submit({ submission, verdict });
-        if (settled !== 'locked') return settled === 'settled';
+        return (await settlingOf(landedTogether)({ submission, verdict })) === 'settled';
       }
       return settle(deps, submission.id, verdict);
     },
+  };
+}
+
+type Submit<T, R> = (item: T) => Promise<R>;
+
+/** First without waiting for other transactions; what they hold, once more, waiting. */
+function inTwoPasses<T, R>(batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>): Submit<T, R | 'locked'> {
+  const [first, second] = [batcher({ skipLocked: true }), batcher()];
+  return async (item) => {
+    const result = await first.submit(item);
+    return result === 'locked' ? second.submit(item) : result;
   };
 }
 

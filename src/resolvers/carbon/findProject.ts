@@ -1,7 +1,8 @@
 /**
  * Finds projects by id, token address or asset id.
  */
-import { and, eq, ne } from 'drizzle-orm';
+import { and, eq, inArray, ne } from 'drizzle-orm';
+import { createSharedRead } from '../../db/sharedReads.ts';
 import { projects } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -11,6 +12,20 @@ export type Project = typeof projects.$inferSelect;
 export type TokenizedProject = Project & { tokenAddress: string };
 
 type Finder = Needs<'db' | 'network'>;
+
+/** What most requests begin with: purchases and retirements, too. */
+const readProjectByToken = createSharedRead<string, TokenizedProject>(async (db, addresses) => {
+  const found = await db
+    .select()
+    .from(projects)
+    .where(inArray(projects.tokenAddress, [...addresses]));
+  return new Map(
+    found.flatMap((project) => {
+      const { tokenAddress } = project;
+      return tokenAddress === null ? [] : [[tokenAddress, { ...project, tokenAddress }]];
+    }),
+  );
+});
 
 export async function findProjectById(deps: Pick<Finder, 'db'>, id: string): Promise<Project | null> {
   const [project] = await deps.db.select().from(projects).where(eq(projects.id, id));
@@ -23,8 +38,7 @@ export async function findProjectByToken(
 ): Promise<TokenizedProject | null> {
   const address = deps.network.normalizeAddress(tokenAddress);
   if (address === null) return null;
-  const [project] = await deps.db.select().from(projects).where(eq(projects.tokenAddress, address));
-  return project ? { ...project, tokenAddress: address } : null;
+  return readProjectByToken(deps.db, address);
 }
 
 /** Letter case and white space do not distinguish credits. */

@@ -1,7 +1,7 @@
 /**
- * Proves that a retirement record is in the transparency log.
+ * Proves that a retirement record or a purchase is in its transparency log.
  */
-import { proveInclusion, type InclusionProof } from '../../transparency/inclusion.ts';
+import { proveInclusion, proveTransfer, type InclusionProof } from '../../transparency/inclusion.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 /** Null while the log does not have it yet. */
@@ -10,6 +10,14 @@ export function readInclusionProof(
   record: { position: bigint },
 ): Promise<InclusionProof | null> {
   return proveInclusion(db, leafIndexOf(record));
+}
+
+/** A purchase is a transfer. Its entry tells its buyer nothing about other buyers, as that of a credit transfer would. */
+export function readPurchaseProof(
+  { db }: Needs<'db'>,
+  { id }: { id: string },
+): Promise<InclusionProof | null> {
+  return proveTransfer(db, id);
 }
 
 /** Leaves are in the feed's order, whose positions begin with 1. */

@@ -2,9 +2,10 @@
  * receiveDelivery: handles an indexer's delivery. The signature is verified first; the content is then only a hint
  * which token to read, because the token's own list of records is authoritative.
  */
-import { and, asc, count, desc, eq, gt, or, sql } from 'drizzle-orm';
-import { earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
-import { readRetirementHint, type RetirementHint } from '../../indexer/retirementEvent.ts';
+import { and, asc, count, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
+import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
+import { groupBy } from '../../lib/groupBy.ts';
 import { verifySignature } from '../../lib/signature.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -37,9 +38,9 @@ export async function receiveDelivery(
 ): Promise<DeliveryOutcome> {
   const secrets = await liveSecrets(deps);
   if (!isVerified(delivery, secrets)) return keepIfEarly(deps, delivery);
-  const hint = readRetirementHint(delivery.rawBody);
-  if (!hint) return 'not-a-retirement';
-  await follow(deps, hint);
+  const hints = readRetirementHints(delivery.rawBody);
+  if (hints.length === 0) return 'not-a-retirement';
+  await follow(deps, hints);
   return 'accepted';
 }
 
@@ -52,8 +53,7 @@ export async function retryEarlyDeliveries(deps: Needs<keyof FollowNeeds | 'seal
     .limit(MAX_EARLY_DELIVERIES);
   const secrets = await liveSecrets(deps);
   for (const { id, body, signature } of kept) {
-    const hint = isVerified({ rawBody: body, signature }, secrets) ? readRetirementHint(body) : null;
-    if (hint) await follow(deps, hint);
+    if (isVerified({ rawBody: body, signature }, secrets)) await follow(deps, readRetirementHints(body));
     await deps.db.delete(earlyDeliveries).where(eq(earlyDeliveries.id, id));
   }
 }
@@ -109,22 +109,38 @@ async function keepIfEarly(deps: Needs<'db' | 'ids'>, delivery: Delivery): Promi
   return 'kept-until-registered';
 }
 
-async function follow(deps: FollowNeeds, hint: RetirementHint): Promise<void> {
-  if (hint.tokenAddress === null) {
-    // The delivery names no token: compare every token.
-    deps.healer.requestRound();
-    return;
+async function follow(deps: FollowNeeds, hints: readonly RetirementHint[]): Promise<void> {
+  // A delivery that names no token: compare every token.
+  if (hints.some(({ tokenAddress }) => tokenAddress === null)) deps.healer.requestRound();
+  const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);
+  for (const [address, ofToken] of byToken) {
+    const project = address === null ? null : await findProjectByToken(deps, address);
+    if (!project) continue;
+    const { id: projectId, tokenAddress } = project;
+    const rows = ofToken.flatMap(({ eventId, recordIndex, txHash, ledger }) => {
+      if (recordIndex === null || txHash === null) return [];
+      const id = eventId ?? `${tokenAddress}/${recordIndex}`;
+      return [{ id, tokenAddress, recordIndex, txHash, ledger, receivedAt: sql`now()` }];
+    });
+    if (rows.length > 0) await deps.db.insert(indexerEvents).values(rows).onConflictDoNothing();
+    deps.healer.requestFill({ projectId, tokenAddress });
   }
-  const project = await findProjectByToken(deps, hint.tokenAddress);
-  if (!project) return;
-  const { id: projectId, tokenAddress } = project;
-  const { eventId, recordIndex, txHash, ledger } = hint;
-  if (recordIndex !== null && txHash !== null) {
-    const id = eventId ?? `${tokenAddress}/${recordIndex}`;
-    await deps.db
-      .insert(indexerEvents)
-      .values({ id, tokenAddress, recordIndex, txHash, ledger, receivedAt: sql`now()` })
-      .onConflictDoNothing();
-  }
-  deps.healer.requestFill({ projectId, tokenAddress });
+}
+
+/**
+ * Without those that name a transaction of this platform that has landed, or may: what settles it adds its record, with
+ * its hash, and what that leaves out the healer finds.
+ */
+async function withoutOwn(
+  { db }: Needs<'db'>,
+  hints: readonly RetirementHint[],
+): Promise<readonly RetirementHint[]> {
+  const told = hints.flatMap(({ txHash }) => txHash ?? []);
+  if (told.length === 0) return hints;
+  const rows = await db
+    .select({ hash: attempts.hash })
+    .from(attempts)
+    .where(and(inArray(attempts.hash, told), inArray(attempts.state, ['OPEN', 'LANDED'])));
+  const own = new Set(rows.map(({ hash }) => hash));
+  return hints.filter(({ txHash }) => txHash === null || !own.has(txHash));
 }

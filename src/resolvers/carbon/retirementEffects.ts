@@ -5,7 +5,7 @@ import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
-import { completeHash } from '../../feed/recordTransactions.ts';
+import { completeHashes } from '../../feed/recordTransactions.ts';
 import { returnPosting, settlePosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
@@ -40,7 +40,8 @@ export function retireEffects(deps: RetirementEffectsDependencies): Effects {
       if (!project) return;
       deps.healer.requestFill({ projectId: project.id, tokenAddress: project.tokenAddress });
       if (txHash !== null) {
-        await completeHash(deps.feed.db, project.tokenAddress, result.retirementIndex, txHash);
+        const { tokenAddress } = project;
+        await completeHashes(deps.feed.db, [{ tokenAddress, recordIndex: result.retirementIndex, txHash }]);
       }
     },
     /** A landed burn must not be signed again, nor returned: a record that no retirement claims may be its record. */

@@ -1,19 +1,21 @@
 /**
- * RetirementRecord.inclusionProof: that the record is in the transparency log of retirements.
+ * RetirementRecord.inclusionProof, Purchase.inclusionProof: that they are in the transparency logs of retirements and of transfers.
  */
-import { readInclusionProof } from '../../resolvers/carbon/readInclusionProof.ts';
+import { readInclusionProof, readPurchaseProof } from '../../resolvers/carbon/readInclusionProof.ts';
 import type { InclusionProof } from '../../transparency/inclusion.ts';
 import { builder } from '../core/builder.ts';
+import { PurchaseRef } from './purchase.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
 
 const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').implement({
   description:
-    'That an entry is in the transparency log of retirements (RFC 9162, section 2.1.3): its hash and those of the proof lead to ' +
+    'That an entry is in a transparency log (RFC 9162, section 2.1.3): its hash and those of the proof lead to ' +
     'the root that the checkpoint has signed. docs/transparency.md tells how to check it without this server.',
   fields: (t) => ({
     leafIndex: t.exposeInt('leafIndex', { description: 'The leaf of the entry, from 0.' }),
     entry: t.exposeString('entry', {
-      description: 'What the leaf is a hash of: canonical JSON (RFC 8785) of what the token has.',
+      description:
+        'What the leaf is a hash of: canonical JSON (RFC 8785) of what the token has, or the books.',
     }),
     hashes: t.stringList({
       description: 'The hashes that lead from the leaf to the root, each as 64 hexadecimal digits.',
@@ -38,5 +40,16 @@ builder.objectFields(RetirementRecordRef, (t) => ({
       'That it is in the transparency log; null while it is not, for some seconds after it is here. Against the newest head, so another ' +
       'one as the log grows.',
     resolve: (record, _args, { dependencies }) => readInclusionProof(dependencies, record),
+  }),
+}));
+
+builder.objectFields(PurchaseRef, (t) => ({
+  inclusionProof: t.field({
+    type: InclusionProofRef,
+    nullable: true,
+    description:
+      'That it is in the transparency log of transfers, whose entries are not public; null while it is not, for some seconds after it ' +
+      'is here. Against the newest head.',
+    resolve: (purchase, _args, { dependencies }) => readPurchaseProof(dependencies, purchase),
   }),
 }));

@@ -10,6 +10,9 @@ import { fillToken } from '../../../src/feed/fillToken.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
+import { retire as retireCredits } from '../../../src/resolvers/carbon/retire.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { projectInput } from '../../../devnet/platform.ts';
@@ -105,6 +108,52 @@ describe('deliveries', () => {
     expect(rubbish).toEqual(rubbish.map(() => NOTHING));
     // Even a signed delivery can't put into the feed what the token does not have.
     expect(await records(tokenAddress)).toEqual([]);
+  });
+
+  it('follows each event of a delivery that has several, except those of own transactions', async () => {
+    const { dependencies } = market.app;
+    const { tokenAddress } = await tokenWithStranger();
+    const [byStranger, other] = [await tokenWithStranger(), await tokenWithStranger()];
+    await purchase(dependencies, 'b', {
+      buyerId: 'b',
+      tokenAddress,
+      amountCO2e: 1n,
+      idempotencyKey: randomUUID(),
+    });
+    const own = await retireCredits(dependencies, 'b', {
+      buyerId: 'b',
+      buyerName: 'Own Ltd',
+      tokenAddress,
+      amountCO2e: 1n,
+      note: '',
+      idempotencyKey: randomUUID(),
+    });
+    const eventOf = (contract: string, index: number, txHash: string) => ({
+      id: `${contract}/${index}`,
+      contract,
+      txHash,
+      data: { topics: ['G'], value: ['1', 'x', index, '1'] },
+    });
+    const body = JSON.stringify({
+      id: randomUUID(),
+      events: [
+        eventOf(tokenAddress, 0, own.txHash ?? ''),
+        eventOf(byStranger.tokenAddress, 0, 'ab'.repeat(32)),
+        { id: 'no retirement' },
+        eventOf(other.tokenAddress, 0, 'cd'.repeat(32)),
+      ],
+    });
+    const filled: string[] = [];
+    const healer = {
+      ...dependencies.healer,
+      requestFill: (token: { tokenAddress: string }) => void filled.push(token.tokenAddress),
+    };
+    const delivery = { rawBody: Buffer.from(body), signature: sign(body) };
+    expect(await receiveDelivery({ ...dependencies, healer }, delivery)).toBe('accepted');
+    expect(filled).toEqual([byStranger.tokenAddress, other.tokenAddress]);
+    const kept = await dependencies.db.select().from(indexerEvents);
+    expect(kept.map((event) => event.tokenAddress).toSorted()).toEqual(filled.toSorted());
+    expect(await records(tokenAddress)).toMatchObject([{ beneficiary: 'Own Ltd', txHash: own.txHash }]);
   });
 
   it('takes an oversize body without keeping it', async () => {

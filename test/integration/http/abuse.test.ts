@@ -74,6 +74,11 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     { query: `{ ${many(5, (i) => `a${i}: registry(tokenAddress: "C") { records { index } }`)} }` },
     'OPERATION_TOO_LARGE',
   ],
+  [
+    'thousands of empty lines, which each error would count',
+    { query: `{ ${'\n'.repeat(2_000)} nothing }` },
+    'OPERATION_TOO_LARGE',
+  ],
   ['too many tokens', { query: `{ ${many(2_000, () => '__typename')} }` }, 'GRAPHQL_PARSE_FAILED'],
   [
     'fragments that double sixty times',

@@ -215,6 +215,29 @@ describe('deliveries', () => {
     expect(errors).toEqual([]);
   });
 
+  it('sends several events in one delivery where the receiver takes them, each once and signed', async () => {
+    const [many, single] = [await receive(), await receive()];
+    const first = await start();
+    const client = clientOf(first);
+    const { secret } = await client.registerWebhook(many.url, ['retired']);
+    await client.registerWebhook(single.url, ['retired']);
+    await first.stop();
+    const tokenAddress = await mintedCarbon(network, 40n);
+    for (let at = 0; at < 20; at += 1) await land(network, retire(tokenAddress, TONNE));
+    const indexer = await start({ takesMany: (url) => url === many.url });
+    await expect.poll(() => single.delivered.length, EVENTUALLY).toBe(20);
+    await indexer.stop();
+    expect(many.begun()).toBe(2);
+    const indexes = many.delivered.flatMap(({ rawBody, headers }) => {
+      expect(headers['x-service-signature']).toBe(signBody(secret, rawBody));
+      const { events } = JSON.parse(rawBody.toString('utf8')) as { events: IndexedEvent[] };
+      return events.map(({ data }) => (data.value as unknown[])[2]);
+    });
+    expect(indexes.toSorted((a, b) => Number(a) - Number(b))).toEqual(
+      Array.from({ length: 20 }, (_, i) => i),
+    );
+  });
+
   it('delivers what was published while no indexer ran, but nothing from before the registration', async () => {
     const receiver = await receive();
     const tokenAddress = await mintedCarbon(network, 5n);

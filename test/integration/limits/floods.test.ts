@@ -2,13 +2,15 @@
  * Too many requests, mutations and bad credentials, and too much work: each is refused with a way back, and other
  * clients notice nothing.
  */
+import { once } from 'node:events';
+import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createDocumentTurns } from '../../../src/http/documents/documentTurns.ts';
 import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
-import { HELLO, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
+import { HELLO, post, rates, serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
 import { token, until, testLimits } from '../../support/http/httpServer.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
@@ -90,6 +92,57 @@ describe('requests', () => {
     },
   );
 
+  it('that come all at once take turns with those of other addresses', async () => {
+    const begun: string[] = [];
+    const { port } = await serve(
+      {},
+      {
+        hooks: {
+          retirements: async ({ remoteAddress }) => void begun.push(remoteAddress),
+          payoutSettled: async () => undefined,
+        },
+      },
+    );
+    const open = async (localAddress: string) => {
+      const socket = connect({ port, host: '127.0.0.1', localAddress });
+      await once(socket, 'connect');
+      return socket;
+    };
+    const [busy, other] = await Promise.all([open('127.0.0.1'), open('127.0.0.2')]);
+    const delivery = 'POST /api/hooks/retirements HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}';
+    // Both are sent before the server, which runs in this process, can read anything.
+    busy.write(delivery.repeat(100));
+    other.write(delivery);
+    await expect.poll(() => begun.length).toBe(101);
+    expect(begun.indexOf('127.0.0.2')).toBeLessThan(50);
+    for (const socket of [busy, other]) socket.destroy();
+  });
+
+  it.each<Record<string, string>>([{}, { 'transfer-encoding': 'chunked' }])(
+    'of the largest size are handed on without a list of their characters',
+    async (headers) => {
+      const { api } = await serve({});
+      let longest = 0;
+      const { keys } = Object;
+      Object.keys = (value: object) => {
+        const found = keys(value);
+        longest = Math.max(longest, found.length);
+        return found;
+      };
+      // Not known, so it does not come the short way.
+      const query = `{ hello } # ${'x'.repeat(90_000)}`;
+      const body = JSON.stringify({ query });
+      const { status, text } = await post(api, body, {
+        'content-type': 'application/json',
+        ...headers,
+      }).finally(() => {
+        Object.keys = keys;
+      });
+      expect([status, text]).toEqual([200, expect.stringContaining('"hello":"world"')]);
+      expect(longest).toBeLessThan(1_000);
+    },
+  );
+
   it('are told what is left', async () => {
     const { api } = await serve(rates({ addressPerMinute: 10, callerPerMinute: 5 }));
     const reply = await askOver('http', api, { ...HELLO, bearer: await token(['buyer']) });
@@ -136,6 +189,8 @@ describe('documents that the server does not know', () => {
     const refused = expect(greedy[2]).rejects.toMatchObject({ code: 'RATE_LIMITED' });
     const modest = ask('modest', '192.0.2.2').then(() => spent.add('192.0.2.1'));
     await ask('known', '192.0.2.3');
+    // After all that waits for no turn of the event loop.
+    await new Promise(process.nextTick);
     // The others wait for the next turns of the event loop.
     expect(order.toSorted()).toEqual(['greedy 1', 'known']);
     await Promise.all([modest, refused]);

@@ -73,6 +73,24 @@ it('takes turns with others on the same address, one message each', async () => 
   other.socket.close();
 });
 
+it('of an address with many takes turns with those of other addresses', async () => {
+  const { wsUrl } = await serve({});
+  const busy = await Promise.all(Array.from({ length: 100 }, () => openSocket(wsUrl)));
+  const other = await openSocket(wsUrl, '127.0.0.2');
+  const answered: string[] = [];
+  for (const { socket } of busy) socket.once('message', () => answered.push('busy'));
+  other.socket.once('message', () => answered.push('other'));
+  // Known to the server, so that it waits for no turn of its document.
+  const query = '{ hello }';
+  busy[0]?.socket.send(subscribe('first', query));
+  await expect.poll(() => answered).toEqual(['busy']);
+  for (const { socket } of busy.slice(1)) socket.send(subscribe('same', query));
+  other.socket.send(subscribe('only', query));
+  await expect.poll(() => answered.length).toBe(101);
+  expect(answered.indexOf('other')).toBeLessThan(50);
+  for (const { socket } of [...busy, other]) socket.terminate();
+});
+
 it('can share its flood with other sockets of its address no further than the address may', async () => {
   const { wsUrl, api } = await serve({ ...rates({ addressPerMinute: 1_200 }), maxSocketsPerAddress: 10 });
   const sockets = await Promise.all([1, 2, 3, 4].map(() => openSocket(wsUrl)));

@@ -12,7 +12,7 @@ import { createIdSource, systemClock, type Clock } from '../../../src/lib/clock.
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
-import { readRetirementHint } from '../../../src/indexer/retirementEvent.ts';
+import { readRetirementHints } from '../../../src/indexer/retirementEvent.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { intentOf, settle } from '../../../src/ledger/submission/settle.ts';
 import { signAttempts } from '../../../src/ledger/submission/signAttempt.ts';
@@ -136,10 +136,10 @@ describe('deliveries', () => {
           },
         }),
       );
-    expect(readRetirementHint(body({}))).not.toBeNull();
-    expect(readRetirementHint(body({ id: 'e\u0000' }))).toBeNull();
+    expect(readRetirementHints(body({}))).toHaveLength(1);
+    expect(readRetirementHints(body({ id: 'e\u0000' }))).toEqual([]);
     const late = { data: { topics: ['G'], value: ['1', 'b', 2 ** 31, 1] } };
-    expect(readRetirementHint(body(late))).toBeNull();
+    expect(readRetirementHints(body(late))).toEqual([]);
   });
 
   it('that are broken on disk, or fail again and again, do not hold up those behind them', async () => {

@@ -19,7 +19,9 @@ import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 
-const VERIFY = fileURLToPath(new URL('../../../examples/verify-retirement/verify.mjs', import.meta.url));
+const example = (name: string) =>
+  fileURLToPath(new URL(`../../../examples/verify-retirement/${name}.mjs`, import.meta.url));
+const VERIFY = example('verify');
 const run = promisify(execFile);
 
 let marketplace: Marketplace;
@@ -40,9 +42,9 @@ afterAll(async () => {
   await rm(folder, { recursive: true });
 });
 
-async function buy(): Promise<void> {
+async function buy() {
   const input = { buyerId: 'acme', tokenAddress: project.tokenAddress, amountCO2e: 10n };
-  await purchase(marketplace.app.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+  return purchase(marketplace.app.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
 }
 
 async function burn(note: string): Promise<void> {
@@ -150,6 +152,91 @@ describe('a stranger', () => {
     const statuses = await Promise.all(missing.map(async (path) => (await get(path)).status));
     expect(statuses).toEqual(missing.map(() => 404));
     expect((await fetch(`${logs}/retirements/checkpoint`, { method: 'POST' })).status).toBe(405);
+  });
+});
+
+describe('the contract', () => {
+  const grown = async (file: string, graphql = marketplace.url) => {
+    const key = await textAt('transfers/key');
+    const { stdout } = await run(process.execPath, [
+      example('verifyGrowth'),
+      graphql,
+      'transfers',
+      key,
+      file,
+    ]);
+    return JSON.parse(stdout) as { from: number; to: number };
+  };
+  const prove = async (log: string, from: number, to?: number) => {
+    const { data, errors } = await marketplace.send<{ consistencyProof: Record<string, unknown> | null }>(
+      `query ($log: String!, $from: Int!, $to: Int) {
+        consistencyProof(log: $log, from: $from, to: $to) { to hashes checkpoint } }`,
+      { log, from, to },
+    );
+    return data?.consistencyProof ?? errors[0]?.extensions.code;
+  };
+
+  it('proves that a log only grew since each of its sizes, to a verifier of its own', async () => {
+    const file = join(folder, 'transfers');
+    const kept: { size: number; note: string }[] = [];
+    for (let size = (await published('transfers', 3)).size; kept.length < 3; size += 1) {
+      await published('transfers', size);
+      kept.push({ size, note: await textAt('transfers/checkpoint') });
+      await buy();
+    }
+    const { size: last } = await published('transfers', (kept.at(-1)?.size ?? 0) + 1);
+    for (const { size, note } of kept) {
+      await writeFile(file, note);
+      expect(await grown(file)).toEqual({ from: size, to: last });
+    }
+    // A log that says otherwise about its past: the root of another size, signed with its own key.
+    const [{ size = 0 } = {}, other] = kept;
+    const { origin, root } = parseCheckpoint(other?.note ?? '') ?? { origin: '', root: Buffer.of() };
+    const { key } = marketplace.app.dependencies.logs;
+    await writeFile(file, key.signCheckpoint({ origin, size, root }));
+    await expect(grown(file)).rejects.toThrow(/rewritten since the checkpoint/);
+  });
+
+  it('proves between two sizes, and refuses those that a log does not have', async () => {
+    const { size } = await published('transfers', 3);
+    expect(await prove('transfers', 2, 2)).toEqual({ to: 2, hashes: [], checkpoint: null });
+    expect(await prove('transfers', 1, 2)).toMatchObject({
+      to: 2,
+      hashes: [expect.stringMatching(/^[0-9a-f]{64}$/)],
+      checkpoint: null,
+    });
+    for (const [from, to] of [[0], [3, 2], [1, size + 1_000], [size + 1_000], [-1, 1]] as const) {
+      expect(await prove('transfers', from, to), `${from} to ${to}`).toBe('BAD_USER_INPUT');
+    }
+    expect(await prove('others', 1)).toBe('NOT_FOUND');
+  });
+
+  it('shows a buyer, and no other one, that a purchase is in the log of transfers', async () => {
+    const { id } = await buy();
+    const globalId = Buffer.from(`Purchase:${id}`).toString('base64url');
+    const ask = async (subject: string) => {
+      const { data } = await marketplace.send<{ node: { inclusionProof: object | null } | null }>(
+        `query ($id: ID!) { node(id: $id) { ... on Purchase {
+          inclusionProof { leafIndex entry hashes leafCount rootHash checkpoint } } } }`,
+        { id: globalId },
+        { role: 'buyer', subject },
+      );
+      return data?.node;
+    };
+    await expect.poll(async () => (await ask('acme'))?.inclusionProof).not.toBeNull();
+    const file = join(folder, 'purchase.json');
+    await writeFile(file, JSON.stringify(await ask('acme')));
+    const key = await textAt('transfers/key');
+    const { stdout } = await run(process.execPath, [example('verifyCertificate'), file, key]);
+    expect(JSON.parse(stdout)).toMatchObject({ entry: { id, creditOwnerId: 'acme', amount: '10' } });
+    await writeFile(
+      file,
+      JSON.stringify(await ask('acme')).replace(String.raw`\"amount\":\"10\"`, String.raw`\"amount\":\"9\"`),
+    );
+    await expect(run(process.execPath, [example('verifyCertificate'), file, key])).rejects.toThrow(
+      /does not lead to the signed root/,
+    );
+    expect(await ask('globex')).toBeNull();
   });
 });
 

@@ -111,3 +111,36 @@ it('stores the records with the settlement, each with its transaction', async ()
     .poll(() => database.handle.db.$count(retirementRecords, sql`tx_hash IS NOT NULL`), PATIENCE)
     .toBe(COUNT);
 });
+
+it('settles together what another transaction held for a moment', async () => {
+  await holdMany();
+  const { db } = database.handle;
+  let letGo: () => void = () => {};
+  let holding: Promise<unknown> | undefined;
+  let settlements = 0;
+  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+    if (point === 'settlement-committed') settlements += 1;
+    if (point !== 'attempt-committed' || holding) return;
+    await new Promise<void>((locked) => {
+      // As a renewal of leases holds them.
+      holding = db.transaction(async (tx) => {
+        await tx.select().from(submissions).for('no key update');
+        locked();
+        await new Promise<void>((resolve) => (letGo = resolve));
+      });
+    });
+  };
+  work({ checkpoint });
+  const waiting = async () => {
+    const rows = await db.execute(
+      sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+    );
+    return rows.length;
+  };
+  await expect.poll(waiting, PATIENCE).toBeGreaterThan(0);
+  letGo();
+  await holding;
+  await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
+  // The first that is found locked waits by itself; those that come meanwhile go together.
+  expect(settlements).toBeLessThanOrEqual(3);
+});

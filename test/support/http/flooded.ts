@@ -39,4 +39,17 @@ export function statusFrom(localAddress: string, url: string, authorization?: st
   });
 }
 
+/** By node:http, which sends the headers as they are given. */
+export function post(url: string, body: string, headers: Record<string, string>) {
+  return new Promise<{ status: number; text: string }>((resolve, reject) => {
+    const request = httpRequest(url, { method: 'POST', headers }, (response) => {
+      let text = '';
+      response.setEncoding('utf8').on('data', (part: string) => (text += part));
+      response.once('end', () => resolve({ status: response.statusCode ?? 0, text }));
+    });
+    request.once('error', reject);
+    request.end(body);
+  });
+}
+
 export const HELLO = { query: '{ hello }' };

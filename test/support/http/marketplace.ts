@@ -77,7 +77,14 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
   const network = await embeddedNetworkOn(handle);
   const onError = () => {};
   const indexer = withIndexer
-    ? await startEmbeddedIndexer({ handle, clock: systemClock, randomBytes, onError })
+    ? await startEmbeddedIndexer({
+        handle,
+        clock: systemClock,
+        randomBytes,
+        // As the server's own does.
+        takesMany: () => true,
+        onError,
+      })
     : null;
   const spoolFolder = await mkdtemp(join(tmpdir(), 'spool-'));
   // The public address is part of what is built, so the port is chosen before.

@@ -10,6 +10,7 @@ export const PROGRAMS = [
   'src/cli/reconcile.ts',
   'src/cli/sealingRotate.ts',
   'src/cli/wallet.ts',
+  'test/crash/buildLogs.ts',
   'test/crash/instance.ts',
   'test/support/database/embeddedPostgresHolder.ts',
   'test/support/database/reaper.ts',

@@ -5,7 +5,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
 import type { IndexedEvent } from '../../../../src/indexer/client.ts';
-import { readRetirementHint } from '../../../../src/indexer/retirementEvent.ts';
+import { readRetirementHints } from '../../../../src/indexer/retirementEvent.ts';
 import { verifySignature } from '../../../../src/lib/signature.ts';
 import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import type { Delivered, WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
@@ -95,7 +95,7 @@ describe('the indexer double', () => {
     await retire(token, TONNE, 'Grace');
     await expect.poll(() => receiver.delivered, EVENTUALLY).toHaveLength(1);
     const [{ rawBody }] = receiver.delivered as [Delivered];
-    expect(readRetirementHint(rawBody)).toMatchObject({ eventId: null, recordIndex: null });
+    expect(readRetirementHints(rawBody)).toMatchObject([{ eventId: null, recordIndex: null }]);
   });
 
   it('answers for events by contract, type and time, oldest first', async () => {

@@ -4,7 +4,7 @@
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { createIndexerClient } from '../../../../src/indexer/client.ts';
 import type { IndexedEvent, IndexerClient } from '../../../../src/indexer/client.ts';
-import { readRetirementHint } from '../../../../src/indexer/retirementEvent.ts';
+import { readRetirementHints } from '../../../../src/indexer/retirementEvent.ts';
 import { verifySignature } from '../../../../src/lib/signature.ts';
 import { startWebhookReceiver } from '../../../support/http/webhookReceiver.ts';
 import type { WebhookReceiver } from '../../../support/http/webhookReceiver.ts';
@@ -55,7 +55,7 @@ it('delivers a retirement once, signed, positional, with the record’s index', 
     timestamp: closedAt,
     data: { topics: [custody.publicKey()], value: ['2', 'Ada', 1, String(closedAt)] },
   });
-  expect(readRetirementHint(delivery.rawBody)).toMatchObject({ tokenAddress: token, recordIndex: 1 });
+  expect(readRetirementHints(delivery.rawBody)).toMatchObject([{ tokenAddress: token, recordIndex: 1 }]);
   const header = String(delivery.headers['x-ankara-signature']);
   expect(verifySignature({ rawBody: delivery.rawBody, header, secrets: [secret] })).toBe(true);
 });

@@ -91,7 +91,7 @@ function cancel(world: World, which: number): void {
 }
 
 it(
-  'burns once, gives back what was not burned, and never both settles and refunds, whatever fails and when',
+  'burns once, gives back what can no longer be burned or deposited, and never both settles and refunds, whatever fails and when',
   { timeout: 600_000 },
   async () => {
     await fc.assert(
@@ -119,31 +119,34 @@ function createSystem(): System {
 }
 
 /** Holds at every moment. */
-function neverTwice({ platform, network, provider }: World): void {
+function neverTwice(world: World): void {
+  const { platform, network, provider } = world;
   for (const [retirement, credits] of platform.credits) {
     const burns = network.burns.get(retirement) ?? 0;
     expect(burns, `burns of ${retirement}`).toBeLessThanOrEqual(1);
     if (credits === 'BURNED') expect(burns, `${retirement} is burned`).toBe(1);
     if (credits === 'RETURNED') {
       expect(burns, `${retirement} was given back`).toBe(0);
-      expect(transactionsOf(platform, retirement).some(network.canStillLand), `${retirement} can land`).toBe(
-        false,
-      );
+      expectNothingToCome(world, retirement);
     }
   }
   for (const [id, session] of platform.sessions) {
     const isPaid = provider.payouts.get(id) === 'settled';
     if (isPaid && network.deposits.get(id) === 'REFUNDED') expect(session.state).toBe('NEEDS_REVIEW');
+    if (session.state === 'REFUSED') expectNothingToCome(world, id);
   }
 }
 
-function transactionsOf(platform: World['platform'], targetId: string): SimulatedTransaction[] {
-  const rows = [...platform.submissions.values()].filter(
-    ({ submission }) => submission.targetId === targetId,
-  );
-  return rows.flatMap(({ attempts }) =>
-    attempts.map(({ signedBytes }) => JSON.parse(String(signedBytes)) as SimulatedTransaction),
-  );
+/** What was promised for it is free again, and may be promised to another: no burn or deposit of it is under way, or can land. */
+function expectNothingToCome({ platform, network }: World, targetId: string): void {
+  for (const { submission, attempts } of platform.submissions.values()) {
+    if (submission.targetId !== targetId) continue;
+    expect(submission.state, `${submission.kind} of ${targetId}`).toBe('REFUSED');
+    const transactions = attempts.map(
+      ({ signedBytes }) => JSON.parse(String(signedBytes)) as SimulatedTransaction,
+    );
+    expect(transactions.filter(network.canStillLand), `can land for ${targetId}`).toEqual([]);
+  }
 }
 
 /** The faults stop, the network includes what it gets, and the provider ends what it began. */

@@ -1,0 +1,43 @@
+/**
+ * consistencyProof: that a log only grew between two of its sizes.
+ */
+import { LOG_NAMES } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import { readHead } from '../../transparency/inclusion.ts';
+import { consistencyProof } from '../../transparency/merkle.ts';
+import { computeFrom } from '../../transparency/tiles.ts';
+import type { Needs } from '../core/dependencies.ts';
+
+export interface ConsistencyProof {
+  to: number;
+  hashes: string[];
+  /** Null when the newest head is of another size. */
+  checkpoint: string | null;
+}
+
+/** @throws DomainError NOT_FOUND, BAD_USER_INPUT */
+export async function proveConsistency(
+  { db }: Needs<'db'>,
+  { log: name, from, to }: { log: string; from: number; to?: number | null | undefined },
+): Promise<ConsistencyProof> {
+  const log = LOG_NAMES.find((known) => known === name);
+  if (log === undefined) {
+    throw new DomainError('NOT_FOUND', `There is no log "${name}": the logs are ${LOG_NAMES.join(', ')}.`);
+  }
+  const head = await readHead(db, log);
+  const size = head?.size ?? 0;
+  const until = to ?? size;
+  if (from < 1 || from > until || until > size) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `from must be at least 1 and at most to, and to at most ${size}, the leaves of the log of ${log}.`,
+      { field: from < 1 || from > size ? 'from' : 'to', leafCount: size },
+    );
+  }
+  const hashes = await computeFrom(db, log, (at) => consistencyProof(at, from, until));
+  return {
+    to: until,
+    hashes: hashes.map((hash) => Buffer.from(hash).toString('hex')),
+    checkpoint: until === size ? (head?.checkpoint ?? null) : null,
+  };
+}

@@ -1,0 +1,41 @@
+/**
+ * consistencyProof: that a transparency log only grew.
+ */
+import { proveConsistency, type ConsistencyProof } from '../../resolvers/operations/proveConsistency.ts';
+import { forPublic } from '../core/access.ts';
+import { builder } from '../core/builder.ts';
+
+const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProof').implement({
+  description:
+    'That a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes lead to both roots.',
+  fields: (t) => ({
+    to: t.exposeInt('to', { description: 'The number of leaves of the later tree.' }),
+    hashes: t.exposeStringList('hashes', {
+      description:
+        'The hashes of the proof, each as 64 hexadecimal digits; none when both sizes are the same.',
+    }),
+    checkpoint: t.exposeString('checkpoint', {
+      nullable: true,
+      description: 'The signed note with the later root, where that is the newest one; else null.',
+    }),
+  }),
+});
+
+builder.queryField('consistencyProof', (t) =>
+  t.field({
+    ...forPublic(
+      'That the log only grew since a checkpoint that you kept. Errors: NOT_FOUND; BAD_USER_INPUT when the log is not of these sizes.',
+    ),
+    type: ConsistencyProofRef,
+    nullable: true,
+    args: {
+      log: t.arg.string({
+        required: true,
+        description: 'The name of the log, as in `transparencyLogs`.',
+      }),
+      from: t.arg.int({ required: true, description: "The earlier checkpoint's number of leaves, from 1." }),
+      to: t.arg.int({ description: "The later one's; left out, that of the newest head." }),
+    },
+    resolve: (_root, args, { dependencies }) => proveConsistency(dependencies, args),
+  }),
+);

@@ -1,0 +1,32 @@
+/**
+ * Builds the transparency logs of a database as a process that kills itself at the nth message to or from PostgreSQL: instead of sending
+ * it, or before it is read. Run by logCrashes.test.ts; exits with 0 when all is built before that.
+ */
+import { Socket } from 'node:net';
+import { openDatabase } from '../../src/db/connection.ts';
+import { deriveKey } from '../../src/lib/sealer.ts';
+import { createTransparencyLogs } from '../../src/transparency/logs.ts';
+
+const [url = '', appSecret = '', killAt = ''] = process.argv.slice(2);
+
+let messages = 0;
+function pass(): void {
+  messages += 1;
+  if (messages === Number(killAt)) process.kill(process.pid, 'SIGKILL');
+}
+
+const { write, push } = Socket.prototype;
+Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
+  pass();
+  return Reflect.apply(write, this, args) as boolean;
+} as typeof write;
+Socket.prototype.push = function (this: Socket, chunk: unknown, ...args: []) {
+  if (chunk !== null) pass();
+  return push.call(this, chunk, ...args);
+};
+
+const handle = openDatabase({ url, poolSize: 2, applicationName: 'killed builder' });
+const seed = deriveKey(appSecret, 'transparency logs');
+// The logs have their names already.
+await createTransparencyLogs({ db: handle.db, seed, origin: { first: '127.0.0.1/logs' } }).catchUp();
+process.exit(0);

@@ -1,0 +1,148 @@
+/**
+ * A process that builds the transparency logs is killed between all of its messages to and from PostgreSQL: no two heads of one size
+ * differ, every head is one that the finished log has grown from, no leaf is lost or there twice, and another instance goes on.
+ */
+import { spawn } from 'node:child_process';
+import { randomBytes, randomUUID } from 'node:crypto';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { openProject, silentLog } from '../../devnet/platform.ts';
+import { transparencyHeads } from '../../src/db/tables/index.ts';
+import { appendRecords, countStored } from '../../src/feed/appendRecords.ts';
+import { createAuditLog } from '../../src/identity/auditLog.ts';
+import { createIdSource, systemClock } from '../../src/lib/clock.ts';
+import { toBaseUnits } from '../../src/ledger/units.ts';
+import { purchase } from '../../src/resolvers/carbon/purchase.ts';
+import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
+import { reconcileLogs } from '../../src/reconciliation/reconcileLogs.ts';
+import type { Platform } from '../../src/startup/compose.ts';
+import { parseCheckpoint, type SignedNote } from '../../src/transparency/checkpoint.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
+import { logAll } from '../support/reconciliation/logAll.ts';
+import { pathOf } from '../support/run/programs.ts';
+import { instancesOn } from './instances.ts';
+
+const APP_SECRET = 'an application secret for tests alone';
+/** Odd, so that messages out and in both come; each round adds to all logs, so that each has something to build. */
+const STRIDE = 3;
+/** For hangs only: a build has about a hundred messages. */
+const MAX_MESSAGES = 1_000;
+
+let database: TestDatabase;
+const instances = instancesOn(() => database);
+
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await instances.stop();
+  await database.drop();
+});
+
+it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async () => {
+  const project = await openProject(await instances.start(1), 1_000n);
+  await instances.stop();
+  // Not started: it builds when it is told to.
+  const other = await platformOn(database.handle, await embeddedNetworkOn(database.handle), {
+    appSecret: APP_SECRET,
+  });
+  await logAll(other.dependencies.logs);
+  const heads = new Map<string, SignedNote>();
+  let kills = 0;
+  let killAt = 1;
+  for (; killAt < MAX_MESSAGES; killAt += STRIDE) {
+    await addToEachLog(other, project);
+    const isBuilt = await build(killAt);
+    await keepHeads(heads);
+    if (isBuilt) break;
+    kills += 1;
+    // Every other one leaves to the next process what it has begun.
+    if (kills % 2 === 0) await logAll(other.dependencies.logs);
+    await keepHeads(heads);
+  }
+  expect(killAt).toBeLessThan(MAX_MESSAGES);
+  expect(kills).toBeGreaterThan(20);
+  await logAll(other.dependencies.logs);
+  const { db } = database.handle;
+  const sizes = await db
+    .select({ log: transparencyHeads.log, size: transparencyHeads.size })
+    .from(transparencyHeads);
+  const rounds = kills + 1;
+  // The mint is a transfer; an audit entry is logged with its outcome.
+  expect(Object.fromEntries(sizes.map(({ log, size }) => [log, size]))).toEqual({
+    retirements: rounds,
+    transfers: rounds + 1,
+    audit: rounds,
+  });
+  const keptCheckpoints = [...heads.values()];
+  expect(keptCheckpoints.length).toBeGreaterThan(kills);
+  expect(await reconcileLogs({ db, logs: other.dependencies.logs, keptCheckpoints })).toMatchObject({
+    findings: [],
+    notProved: [],
+  });
+  const [transfers] = await database.handle.sql`
+    SELECT count(*)::int AS leaves, count(DISTINCT id)::int AS ids, count(t.id)::int AS there FROM (
+      SELECT unnest(row_ids) AS id FROM transparency_tiles WHERE log = 'transfers' AND level = 0) AS leaf LEFT JOIN transfers t USING (id)`;
+  expect(transfers).toEqual({ leaves: rounds + 1, ids: rounds + 1, there: rounds + 1 });
+  await other.stop();
+});
+
+/** A purchase, a record and an audit entry. */
+async function addToEachLog({ dependencies }: Platform, project: TokenizedProject): Promise<void> {
+  const { id: projectId, tokenAddress } = project;
+  const { db } = dependencies;
+  const input = { buyerId: 'acme', tokenAddress, amountCO2e: 1n, idempotencyKey: randomUUID() };
+  await purchase(dependencies, 'acme', input);
+  const record = {
+    index: await countStored(db, tokenAddress),
+    amount: toBaseUnits(1n),
+    retiredBy: dependencies.network.custodyAddress,
+    timestamp: 1n,
+    beneficiary: 'Acme',
+    note: '',
+  };
+  await db.transaction((tx) =>
+    appendRecords(
+      tx,
+      [{ token: { projectId, tokenAddress }, records: [record], verified: new Map() }],
+      new Date(),
+    ),
+  );
+  const ids = createIdSource(systemClock, randomBytes);
+  const trail = createAuditLog({ db, clock: systemClock, ids, log: silentLog });
+  const entry = trail.open({
+    requestId: randomUUID(),
+    caller: null,
+    remoteAddress: '127.0.0.1',
+    field: 'purchase',
+    subjectIds: [],
+  });
+  await entry.begin();
+  await entry.end({ outcome: 'OK', subjectIds: [] });
+  await trail.stop();
+}
+
+/** @returns false when it was killed */
+async function build(killAt: number): Promise<boolean> {
+  const program = pathOf('test/crash/buildLogs.ts');
+  const child = spawn(process.execPath, [program, database.url, APP_SECRET, String(killAt)], {
+    stdio: ['ignore', 'inherit', 'inherit'],
+  });
+  const ended = await new Promise<{ code: number | null; signal: string | null }>((resolve) => {
+    child.once('close', (code, signal) => resolve({ code, signal }));
+  });
+  if (ended.code !== 0) expect(ended).toEqual({ code: null, signal: 'SIGKILL' });
+  return ended.code === 0;
+}
+
+/** What anyone could have read by now: two of one size have one root. */
+async function keepHeads(heads: Map<string, SignedNote>): Promise<void> {
+  const rows = await database.handle.db.select().from(transparencyHeads);
+  for (const { log, size, checkpoint } of rows) {
+    const note = parseCheckpoint(checkpoint);
+    if (note === null) throw new Error(`${checkpoint} is no checkpoint`);
+    const key = `${log} ${size}`;
+    expect(note.root, key).toEqual(heads.get(key)?.root ?? note.root);
+    heads.set(key, note);
+  }
+}

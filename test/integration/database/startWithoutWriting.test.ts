@@ -1,0 +1,57 @@
+/**
+ * What the terminal says when the database fails while the server starts: one sentence, and what to do.
+ */
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import postgres from 'postgres';
+import { startDatabaseProxy } from '../../../devnet/databaseProxy.ts';
+import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
+import { claimInstallation } from '../../../src/ledger/network/claimInstallation.ts';
+import { systemClock } from '../../../src/lib/clock.ts';
+import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+let database: TestDatabase;
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(() => database.drop());
+
+const network = { name: 'embedded', networkId: 'embedded-1', custodyAddress: 'G…' };
+
+/** The first statement that a start writes. */
+async function failureOf(handle: DatabaseHandle): Promise<unknown> {
+  try {
+    return await claimInstallation(handle.db, network, systemClock).catch((error: unknown) => error);
+  } finally {
+    await handle.close();
+  }
+}
+
+const openAt = (url: string) => openDatabase({ url, poolSize: 2, applicationName: 'start' });
+
+describe('a start', () => {
+  it('on a read-only database says so, and where to write instead', async () => {
+    const administrator = postgres(database.url, { max: 1 });
+    const name = new URL(database.url).pathname.slice(1);
+    await administrator.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    await administrator.end();
+    const sentence = explainStartupError(await failureOf(openAt(database.url)));
+    expect(sentence).toMatch(/can only be read \(cannot execute INSERT in a read-only transaction\)/);
+    expect(sentence).toContain('DATABASE_URL');
+  });
+
+  it('whose connection ends says that it may be tried again', async () => {
+    const proxy = await startDatabaseProxy(database.url);
+    proxy.loseCommitsWhen(() => true);
+    const sentence = explainStartupError(await failureOf(openAt(proxy.url)));
+    await proxy.close();
+    expect(sentence).toMatch(/did not answer to the end.*Start again/);
+  });
+
+  it('that a defect ends keeps its stack trace', async () => {
+    const administrator = postgres(database.url, { max: 1 });
+    await administrator`DROP TABLE installation CASCADE`;
+    await administrator.end();
+    expect(explainStartupError(await failureOf(openAt(database.url)))).toBeNull();
+  });
+});

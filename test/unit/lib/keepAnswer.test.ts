@@ -1,0 +1,45 @@
+import { expect, it } from 'vitest';
+import { keepAnswer } from '../../../src/lib/keepAnswer.ts';
+
+function keeper(keepsFailures: boolean) {
+  let nowMs = 0;
+  let isAway = false;
+  const asked: string[] = [];
+  const ask = keepAnswer(
+    { keptMs: 100, clock: { now: () => new Date(nowMs) }, keepsFailures },
+    async (caller: string) => {
+      asked.push(caller);
+      if (isAway) throw new Error(`${caller} is refused`);
+      return caller;
+    },
+  );
+  return {
+    ask,
+    asked,
+    pass: (ms: number) => (nowMs += ms),
+    goAway: () => (isAway = true),
+    comeBack: () => (isAway = false),
+  };
+}
+
+it('asks once for all who ask within the time', async () => {
+  const { ask, asked, pass } = keeper(true);
+  expect(await Promise.all([ask('a'), ask('b')])).toEqual(['a', 'a']);
+  pass(99);
+  expect(await ask('c')).toBe('a');
+  pass(1);
+  expect(await ask('d')).toBe('d');
+  expect(asked).toEqual(['a', 'd']);
+});
+
+it.each([true, false])(
+  'keeps a failure for as long, or gives it to its own callers alone: %s',
+  async (keeps) => {
+    const { ask, asked, goAway, comeBack } = keeper(keeps);
+    goAway();
+    await expect(ask('a')).rejects.toThrow('a is refused');
+    comeBack();
+    await (keeps ? expect(ask('b')).rejects.toThrow('a is refused') : expect(ask('b')).resolves.toBe('b'));
+    expect(asked).toEqual(keeps ? ['a'] : ['a', 'b']);
+  },
+);
