@@ -115,10 +115,10 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
     caller: null,
     remoteAddress: '127.0.0.1',
     field: 'purchase',
-    subjectIds: [],
+    targetIds: [],
   });
   await entry.begin();
-  await entry.end({ outcome: 'OK', subjectIds: [] });
+  await entry.end({ outcome: 'OK', targetIds: [] });
   await trail.stop();
 }
 
