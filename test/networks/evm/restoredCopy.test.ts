@@ -16,6 +16,7 @@ import { openProject } from '../../../devnet/platform.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
 
 let world: EvmWorld;
 beforeAll(async () => {
@@ -175,7 +176,7 @@ describe('the way out of a halt', () => {
 
   it('begins logs of another name, which contradict no checkpoint that was published', async () => {
     const heads = async ({ dependencies, handle }: Instance) => {
-      await dependencies.logs.catchUp();
+      await logAll(dependencies.logs);
       const rows = await handle.db.select().from(transparencyHeads);
       return rows.flatMap(({ checkpoint }) => parseCheckpoint(checkpoint) ?? []);
     };
