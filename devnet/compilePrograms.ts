@@ -2,7 +2,7 @@
  * Compiles the programs that tests start as processes, once per run. Through tsx each start costs a second of a core;
  * hundreds of them are most of what a run would take.
  */
-import { basename, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 import { bundled } from '../scripts/bundle.mjs';
@@ -19,14 +19,18 @@ export const programsFolderOf = (runId: string) => join(ROOT, 'node_modules/.cac
 export async function compilePrograms(folder: string, programs: readonly string[]): Promise<void> {
   await build({
     ...bundled(folder),
-    entryPoints: programs.map((program) => join(ROOT, program)),
     // All in one folder: they find other files from there.
-    entryNames: '[name]',
+    entryPoints: programs.map((program) => ({ in: join(ROOT, program), out: nameOf(program) })),
     // Below node_modules, a file's name alone tells its format.
     outExtension: { '.js': '.mjs' },
   });
 }
 
 export function compiledPath(folder: string, program: string): string {
-  return join(folder, basename(program).replace(/\.ts$/, '.mjs'));
+  return join(folder, `${nameOf(program)}.mjs`);
+}
+
+/** With its folders, because several programs are called `main.ts`. */
+function nameOf(program: string): string {
+  return program.replace(/\.ts$/, '').replaceAll('/', '-');
 }

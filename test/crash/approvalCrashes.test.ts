@@ -63,7 +63,5 @@ it('goes on by itself, once, when the process dies after the commit', async () =
   });
   const again = grantApproval(dependencies, secondPerson, id, () => Promise.reject(new Error('run again')));
   expect(await again).toMatchObject({ state: 'APPROVED' });
-  await expect
-    .poll(async () => (await findProjectById(dependencies, id))?.state, { timeout: 20_000 })
-    .toBe('OPEN');
+  await expect.poll(async () => (await findProjectById(dependencies, id))?.state).toBe('OPEN');
 });

@@ -343,12 +343,7 @@ describe('a payout', () => {
     expect(await errorsOf(grant(approval, second))).toEqual([]);
     const { db } = market.app.dependencies;
     await expect
-      .poll(
-        async () => (await db.select().from(offRampSessions).where(eq(offRampSessions.id, id)))[0]?.state,
-        {
-          timeout: 20_000,
-        },
-      )
+      .poll(async () => (await db.select().from(offRampSessions).where(eq(offRampSessions.id, id)))[0]?.state)
       .toBe('SETTLED');
   });
 
@@ -372,7 +367,6 @@ describe('a payout', () => {
       .poll(
         async () =>
           (await db.select().from(offRampSessions).where(eq(offRampSessions.id, session.id)))[0]?.state,
-        { timeout: 20_000 },
       )
       .toBe('REFUNDED');
   });

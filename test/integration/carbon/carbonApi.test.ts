@@ -136,7 +136,7 @@ describe('from submission to registry', () => {
       }),
     );
     expect(answers.flatMap((answer) => answer.errors)).toEqual([]);
-    await expect.poll(() => seen.length, { timeout: 20_000 }).toBe(100);
+    await expect.poll(() => seen.length).toBe(100);
     unfollow();
     expect(seen).toEqual(Array.from({ length: 100 }, (_, i) => i));
     const reconciliation = await market.send(

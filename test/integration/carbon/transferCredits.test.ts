@@ -19,9 +19,6 @@ import {
 } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
 
-/** The outcome is written in the background. */
-const POLL = { timeout: 20_000 };
-
 let market: Marketplace;
 let tokenAddress: string;
 
@@ -190,7 +187,7 @@ describe('a dry run', () => {
       .poll(async () => {
         const rows = await sql`SELECT outcome FROM audit_entries WHERE 'new' = ANY (target_ids)`;
         return rows.map(({ outcome }): unknown => outcome);
-      }, POLL)
+      })
       .toEqual(['DRY_RUN']);
     // The key is free: another request may use it.
     expect((await transfer({ ...input, amountCO2e: 1 }, buyer('ann'))).errors).toEqual([]);

@@ -84,7 +84,7 @@ describe('deliveries', () => {
     const { tokenAddress, retire } = await tokenWithStranger();
     const txHash = await retire('Stranger Ltd');
     await expect
-      .poll(() => records(tokenAddress), { timeout: 10_000 })
+      .poll(() => records(tokenAddress))
       .toMatchObject([{ index: 0, beneficiary: 'Stranger Ltd', note: 'own wallet', txHash }]);
   });
 
@@ -213,7 +213,7 @@ describe('without an indexer', () => {
         });
       }
       await expect
-        .poll(() => own.database.handle.db.select().from(retirementRecords), { timeout: 10_000 })
+        .poll(() => own.database.handle.db.select().from(retirementRecords))
         .toMatchObject([{ index: 0, beneficiary: 'Stranger' }]);
     } finally {
       await own.stop();
@@ -260,14 +260,14 @@ describe('without an indexer', () => {
       const other = await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(1n));
       const first = await retire();
       await tell(0, typeof other === 'string' ? other : 'ab'.repeat(32));
-      await expect.poll(hashes, { timeout: 10_000 }).toEqual([first]);
+      await expect.poll(hashes).toEqual([first]);
 
       // Told after it was stored by healing, which knows no hash at first.
       const second = await retire();
       await fillToken(dependencies.feed, { projectId: project.id, tokenAddress });
       expect(await hashes()).toEqual([first, null]);
       await tell(1, 'cd'.repeat(32));
-      await expect.poll(hashes, { timeout: 10_000 }).toEqual([first, second]);
+      await expect.poll(hashes).toEqual([first, second]);
 
       // Told by nothing: a round finds it.
       const third = await retire();

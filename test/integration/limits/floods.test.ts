@@ -33,9 +33,7 @@ describe('deliveries', () => {
     }
     expect(handled).toBe(2);
     await expect
-      .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0), {
-        timeout: 10_000,
-      })
+      .poll(() => server.log.reduce((sum, { fields }) => sum + Number(fields['count'] ?? 0), 0))
       .toBe(18);
     expect(server.log.length).toBeLessThan(18);
     expect(server.log[0]).toMatchObject({
@@ -253,7 +251,7 @@ describe('budgets', () => {
           if (reply.errors.length === 0) let2 += 1;
           return codesOf(reply);
         },
-        { timeout: 20_000, interval: 40 },
+        { interval: 40 },
       )
       .toEqual(['RATE_LIMITED']);
     expect(let2).toBeLessThan(100);

@@ -71,7 +71,7 @@ describe('a registration at the indexer', () => {
     const amount = toBaseUnits(1n);
     const txHash = await stranger.retire({ tokenAddress, amount, beneficiary: 'Stranger', note: '' });
     await expect
-      .poll(() => market.database.handle.db.select().from(retirementRecords), { timeout: 10_000 })
+      .poll(() => market.database.handle.db.select().from(retirementRecords))
       .toMatchObject([{ beneficiary: 'Stranger', txHash }]);
   });
 
@@ -100,7 +100,7 @@ describe('a running server', () => {
           const ids = (await dependencies.indexer.listWebhooks()).map(({ id }) => id);
           return ids.filter((id) => !seen.has(id));
         };
-        await expect.poll(others, { timeout: 10_000 }).toHaveLength(1);
+        await expect.poll(others).toHaveLength(1);
         for (const id of await others()) seen.add(id);
         expect(seen.size).toBe(round);
       }

@@ -81,15 +81,13 @@ async function lostOpening() {
   };
   const begun = cashOut(platform.dependencies, farmer, cashOutInput(own)).catch((error: unknown) => error);
   await expect
-    .poll(async () => platform.dependencies.db.select().from(manualRampSessions), { timeout: 20_000 })
+    .poll(async () => platform.dependencies.db.select().from(manualRampSessions))
     .toContainEqual(expect.objectContaining({ reference: (await soon(own)).id }));
   return { session: await sessionOf(platform, own.id), begun };
 }
 
 async function soon(own: TokenizedReceipt) {
-  await expect
-    .poll(async () => sessionOf(platform, own.id).catch(() => null), { timeout: 20_000 })
-    .not.toBeNull();
+  await expect.poll(async () => sessionOf(platform, own.id).catch(() => null)).not.toBeNull();
   return sessionOf(platform, own.id);
 }
 
@@ -125,7 +123,7 @@ describe('a session with a deposit', () => {
     const answer = await cancelCashOut(waiting, farmer, { offRampSessionId: id, idempotencyKey: 'early' });
     expect(answer).toMatchObject({ state: 'AWAITING_PAYOUT' });
     await expect
-      .poll(async () => (await reaches(platform, id, 'AWAITING_PAYOUT')).providerStatus, { timeout: 20_000 })
+      .poll(async () => (await reaches(platform, id, 'AWAITING_PAYOUT')).providerStatus)
       .toBe('processing');
     await providerSays(platform, providerSessionId, 'settled');
     expect(await reaches(platform, id, 'SETTLED')).toMatchObject({ resolution: 'SETTLE' });
@@ -174,7 +172,7 @@ describe('a session with a deposit', () => {
       if (state === 'SETTLED') continue;
       await reaches(platform, id, 'NEEDS_REVIEW');
       await expect
-        .poll(async () => (await network.offRampDeposit(providerSessionId))?.status, { timeout: 20_000 })
+        .poll(async () => (await network.offRampDeposit(providerSessionId))?.status)
         .toBe('REFUNDED');
       const accepted = { offRampSessionId: id, decision: 'ACCEPT', note: 'both are known' } as const;
       await resolveSessionReview(platform.dependencies, 'operator-1', accepted);

@@ -156,7 +156,7 @@ describe('createDeposit', () => {
     );
     const workers = [platform, await platformOn(database.handle, network)];
     await Promise.all(workers.map((worker) => worker.start()));
-    await expect.poll(async () => (await state())?.state, { timeout: 20_000 }).toBe('ACTIVE');
+    await expect.poll(async () => (await state())?.state).toBe('ACTIVE');
     await workers[1]?.stop();
     expect(await network.totalSupply((await state())?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });

@@ -91,9 +91,7 @@ async function runOnce(requestedBy = 'a test'): Promise<ExpiryRun> {
 
 async function finished(run: ExpiryRun | null): Promise<ExpiryRun> {
   const id = run?.id ?? '';
-  await expect
-    .poll(async () => (await findRun(platform.dependencies, id))?.finishedAt, { timeout: 20_000 })
-    .toBeInstanceOf(Date);
+  await expect.poll(async () => (await findRun(platform.dependencies, id))?.finishedAt).toBeInstanceOf(Date);
   const done = await findRun(platform.dependencies, id);
   if (!done) throw new Error('the run has vanished');
   return done;

@@ -129,9 +129,7 @@ describe('a node that was restored from an older state', () => {
     await node.start();
     await node.mine(25);
     const { ledger: seen } = await before.status();
-    await expect
-      .poll(() => database.handle.db.select().from(finalLedger), { timeout: 10_000 })
-      .toMatchObject([{ ledger: seen }]);
+    await expect.poll(() => database.handle.db.select().from(finalLedger)).toMatchObject([{ ledger: seen }]);
     expect(await history()).toMatchObject({ result: 'right' });
 
     await node.crash();

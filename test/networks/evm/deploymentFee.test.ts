@@ -44,6 +44,8 @@ async function setFee(coins: string): Promise<void> {
   await world.node.rpc('eth_sendTransaction', [
     { from: deployer.address, to: world.ledger.factoryAddress, data },
   ]);
+  // The node lands it a moment after it answers.
+  await world.node.mine();
 }
 
 const custody = () => platform.dependencies.network.custodyAddress;
@@ -75,7 +77,7 @@ describe('a deployment fee above the cap', () => {
     await setFee('0.05');
     await resumeSubmission(platform.dependencies.submission, submission.id);
     await expect
-      .poll(() => findProjectById(platform.dependencies, project.id), { timeout: 20_000 })
+      .poll(() => findProjectById(platform.dependencies, project.id))
       .toMatchObject({ state: 'OPEN', refusalMessage: null });
     expect(before - (await balance())).toBeGreaterThan(parseEther('0.05'));
     expect(before - (await balance())).toBeLessThan(parseEther('0.1'));
@@ -98,7 +100,7 @@ describe('custody without the coin for it', () => {
     expect(waiting.message).not.toContain('did not answer');
     await setBalance('10');
     await expect
-      .poll(() => findProjectById(platform.dependencies, project.id), { timeout: 20_000 })
+      .poll(() => findProjectById(platform.dependencies, project.id))
       .toMatchObject({ state: 'OPEN' });
     expect((await submissionOf(project.id)).message).toBeNull();
   });

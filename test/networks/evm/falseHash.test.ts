@@ -71,9 +71,9 @@ it('stores the hash of the chain, not of the delivery', async () => {
   };
   await retireOnce();
   await deliver(tokenAddress, 0, `0x${'ab'.repeat(32)}`);
-  await expect.poll(stored, { timeout: 15_000 }).toEqual(hashes);
+  await expect.poll(stored).toEqual(hashes);
   // A true transaction of the same token, but of another record.
   await retireOnce();
   await deliver(tokenAddress, 1, hashes[0] ?? '');
-  await expect.poll(stored, { timeout: 15_000 }).toEqual(hashes);
+  await expect.poll(stored).toEqual(hashes);
 });

@@ -100,6 +100,8 @@ describe('ledger:check on an EVM chain', () => {
       const data = encodeFunctionData({ abi: parseAbi(['function setDeploymentFee(uint256)']), args });
       const to = contracts.factoryAddress;
       await anvil.rpc('eth_sendTransaction', [{ from: deployer.address, to, data }]);
+      // The node lands it a moment after it answers.
+      await anvil.mine();
     };
     await setFee('9000');
     try {

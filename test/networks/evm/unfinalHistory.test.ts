@@ -66,13 +66,11 @@ it('does not let signing go on before what others sent is final', async () => {
     });
     await world.node.rpc('evm_setIntervalMining', [1]);
     await expect
-      .poll(
-        () =>
-          resumeSigning(dependencies, 'operator', { reason: 'it is final' }).then(
-            () => 'resumed',
-            () => 'not',
-          ),
-        { timeout: 20_000 },
+      .poll(() =>
+        resumeSigning(dependencies, 'operator', { reason: 'it is final' }).then(
+          () => 'resumed',
+          () => 'not',
+        ),
       )
       .toBe('resumed');
     await expect(decideReview(platform, 'RESUME')).rejects.toMatchObject({ code: 'CONFLICT' });

@@ -32,7 +32,8 @@ export async function createTestDatabase(
   await asAdministrator(serverUrl, async (sql) => {
     await sql`SELECT pg_advisory_lock(${CLONE_LOCK})`;
     const template = options.copyOf ? new URL(options.copyOf.url).pathname.slice(1) : TEMPLATE_DATABASE;
-    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template}`);
+    // Page by page through the log, which is the default, takes three times as long.
+    await sql.unsafe(`CREATE DATABASE ${name} TEMPLATE ${template} STRATEGY file_copy`);
   });
   const url = `${serverUrl}/${name}`;
   const handle = openDatabase({ url, poolSize: options.poolSize ?? 10, applicationName: 'test' });

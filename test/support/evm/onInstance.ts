@@ -28,6 +28,9 @@ export interface InstanceOptions {
   logOrigin?: string;
 }
 
+/** For hangs only: work that is begun is done, or under review, in a second or two on a machine with nothing else to do. */
+const PATIENCE_MS = 30_000;
+
 /** @param worldOf is asked at each use: the world is made in a hook */
 export function instancesOn(worldOf: () => EvmWorld) {
   return async function onInstance<T>(
@@ -35,7 +38,7 @@ export function instancesOn(worldOf: () => EvmWorld) {
     work: (instance: Instance) => Promise<T>,
     {
       starts = true,
-      mutationWaitMs = starts ? 15_000 : 0,
+      mutationWaitMs = starts ? PATIENCE_MS : 0,
       ledger,
       adapt = (network) => network,
       logOrigin,

@@ -4,6 +4,9 @@
 
 /** By their paths from the root of the project. */
 export const PROGRAMS = [
+  'demo/main.ts',
+  'devnet/evm/dev.ts',
+  'devnet/stellar/dev.ts',
   'src/main.ts',
   'src/cli/ledgerChannels.ts',
   'src/cli/ledgerCheck.ts',

@@ -22,7 +22,7 @@ import { startAnvil } from '../../../../devnet/evm/anvil.ts';
 import type { Anvil } from '../../../../devnet/evm/anvil.ts';
 import { startEvmIndexer } from '../../../../devnet/evm/indexer.ts';
 
-const EVENTUALLY = { timeout: 15_000, interval: 20 };
+const EVENTUALLY = { interval: 20 };
 
 let node: Anvil | null = null;
 let actors: Actors;

@@ -143,13 +143,13 @@ it('closes ledgers by itself, unless it is held', async () => {
     const { controls } = running.devnet;
     const sequence = () => controls.latest().sequence;
     const first = sequence();
-    await expect.poll(sequence, { timeout: 5_000, interval: 5 }).toBeGreaterThan(first + 2);
+    await expect.poll(sequence, { interval: 5 }).toBeGreaterThan(first + 2);
     controls.hold();
     const held = sequence();
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(sequence()).toBe(held);
     controls.release();
-    await expect.poll(sequence, { timeout: 5_000, interval: 5 }).toBeGreaterThan(held);
+    await expect.poll(sequence, { interval: 5 }).toBeGreaterThan(held);
   } finally {
     await running.devnet.close();
   }

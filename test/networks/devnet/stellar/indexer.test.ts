@@ -12,7 +12,7 @@ import { startStellarIndexer } from '../../../../devnet/stellar/indexer.ts';
 import { MINTED, retireArguments, startSorobanTestbed } from '../../../support/stellar/testbed.ts';
 import type { SorobanTestbed } from '../../../support/stellar/testbed.ts';
 
-const EVENTUALLY = { timeout: 10_000, interval: 20 };
+const EVENTUALLY = { interval: 20 };
 
 let testbed: SorobanTestbed;
 let indexer: Awaited<ReturnType<typeof startStellarIndexer>>;
