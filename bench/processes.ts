@@ -94,6 +94,12 @@ export async function cpuMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<numb
   return ((Number(user) + Number(system)) / TICKS_PER_SECOND) * 1000;
 }
 
+/** Processor time of its main thread, in milliseconds: as exact as the scheduler's clock. */
+export async function mainThreadMsOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
+  const [nanoseconds] = (await readFile(`/proc/${pid}/task/${pid}/schedstat`, 'utf8')).split(' ');
+  return Number(nanoseconds) / 1e6;
+}
+
 /** Resident memory of a process. */
 export async function residentMbOf({ pid }: Pick<ServerProcess, 'pid'>): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');

@@ -37,6 +37,9 @@ export const ATTACKS: readonly Attack[] = [
     const fields = Array.from({ length: 48 }, (_, k) => `a${i}_${k}: ledgerNetwork { name }`);
     return `query q${i} { ${fields.join(' ')} }`;
   }),
+  requestFlood('forty thousand empty lines and a hundred errors', (i) => {
+    return `query q${i} { ${'\n'.repeat(44_000)} ${Array.from({ length: 400 }, (_, k) => `nope${k}`).join(' ')} }`;
+  }),
   requestFlood('48 nested introspections in one document', (i) => {
     const nested = '__schema { types { fields { type { fields { type { fields { type { name } } } } } } } }';
     return `query q${i} { ${Array.from({ length: 48 }, (_, k) => `a${k}: ${nested}`).join(' ')} }`;
@@ -45,6 +48,14 @@ export const ATTACKS: readonly Attack[] = [
   requestFlood('fifty mutations without a token in each request', () => {
     const input = '{ buyerId: "acme", tokenAddress: "x", amountCO2e: 1, idempotencyKey: "k" }';
     return `mutation { ${Array.from({ length: 50 }, (_, k) => `a${k}: purchase(input: ${input}) { purchase { id } }`).join(' ')} }`;
+  }),
+  requestFlood(
+    'a known query with 15,000 values in a list',
+    () => 'query ($f: ProjectFilter) { projects(filter: $f) { nodes { id } } }',
+    { variables: { f: { countryCodes: Array.from({ length: 15_000 }, () => 'DE') } } },
+  ),
+  requestFlood('a known query on 400 connections', () => '{ projects(first: 5) { nodes { id } } }', {
+    senders: 400,
   }),
   {
     name: 'forged deliveries to the hooks',
@@ -79,15 +90,23 @@ function socketFlood(
   return { name, run: (url, signal) => endlessly(signal, () => once(url, signal), 1) };
 }
 
-function requestFlood(name: string, queryOf: (i: number) => string): Attack {
+function requestFlood(
+  name: string,
+  queryOf: (i: number) => string,
+  { variables, senders = SENDERS }: { variables?: Record<string, unknown>; senders?: number } = {},
+): Attack {
   return {
     name,
     run(url, signal) {
       let sent = 0;
-      return endlessly(signal, async () => {
-        const body = JSON.stringify({ query: queryOf(sent++) });
-        await read(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
-      });
+      return endlessly(
+        signal,
+        async () => {
+          const body = JSON.stringify({ query: queryOf(sent++), variables });
+          await read(url, { method: 'POST', headers: { 'content-type': 'application/json' }, body, signal });
+        },
+        senders,
+      );
     },
   };
 }

@@ -52,6 +52,10 @@ const introspections = createIntrospectionAnswers();
 /** GraphQL's own limit for what it says about one set of variables. */
 const MAX_VARIABLE_ERRORS = 50;
 
+/** What the largest operation of a client takes, with all its variables, before it waits for something. */
+const ORDINARY_MS = 2;
+const ERROR_MS = 0.1;
+
 /** For envelop: subscriptions. */
 export function useOperationGuard(guard: OperationGuard): Plugin<object, TransportContext> {
   return {
@@ -99,20 +103,29 @@ async function runWhenAdmitted(
   const { roots } = facts;
   if (isSubscription) requireUnconditional(roots);
   if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
+  const chargeChecks = beginCharge(guard, context);
   // Those of an operation that is known to be modest are read by the execution alone.
   if (isSubscription || !facts.isKnownModest()) {
     const refused = refuseVariables(guard, args, operation);
-    if (refused !== null) return refused;
+    if (refused !== null) {
+      chargeChecks();
+      return refused;
+    }
   }
   const size = facts.sizeOf(args.variableValues ?? {});
   context.trace.cost = size.cost;
   facts.requireModest(size, args.variableValues ?? {});
+  chargeChecks();
   const places = guard.concurrency[isMutation ? 'mutations' : 'queries'];
   const giveBack = await places.take(addressKey(context.remoteAddress));
   try {
     if (!isMutation) beginReads(context);
-    const result = await (isIntrospection(roots) ? introspect(guard, args, run) : run(args));
+    const chargeRun = beginCharge(guard, context);
+    const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);
+    chargeRun();
+    const result = await running;
     if (isStream(result)) return result;
+    chargeErrors(guard, context, result);
     // Nothing has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
     // A mutation has had its effect, and its answer is short.
@@ -127,12 +140,25 @@ async function runWhenAdmitted(
   }
 }
 
-/** It is computed at once, before the promise is here. */
-function introspect({ rateLimits }: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
+/**
+ * Charges the address for what is computed at once: introspection, and large variables, of which each value is read twice. What an
+ * ordinary operation takes, the budgets of requests count.
+ */
+function beginCharge({ rateLimits }: OperationGuard, { remoteAddress }: GuardedContext): () => void {
   const elapsed = stopwatch();
-  const answer = introspections.answer(args, run);
-  rateLimits.chargeCpu((args.contextValue as GuardedContext).remoteAddress, elapsed());
-  return answer;
+  return () => {
+    const ms = elapsed();
+    if (ms > ORDINARY_MS) rateLimits.chargeCpu(remoteAddress, ms);
+  };
+}
+
+/** They are made one by one, between other work. */
+function chargeErrors(
+  { rateLimits }: OperationGuard,
+  { remoteAddress }: GuardedContext,
+  { errors }: ExecutionResult,
+): void {
+  if (errors !== undefined) rateLimits.chargeCpu(remoteAddress, errors.length * ERROR_MS);
 }
 
 /**

@@ -210,6 +210,7 @@ async function awaitAnswers(running: ReadonlySet<ServerResponse>, graceMs: numbe
 /** The status line for a refused upgrade, or null. */
 function refusalOfUpgrade(request: IncomingMessage, allowedOrigins: AllowedOrigins): string | null {
   if (pathOf(request) !== GRAPHQL_PATH) return '404 Not Found';
+  if (hasTwoHosts(request)) return '400 Bad Request';
   const { origin } = request.headers;
   // Browsers always send their origin; other clients need no protection from cross-site requests.
   if (origin === undefined || allowedOrigins === '*' || allowedOrigins.includes(origin)) return null;

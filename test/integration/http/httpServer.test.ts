@@ -169,20 +169,32 @@ describe('deliveries', () => {
   });
 });
 
-it('refuses a request with two Host headers, of which a proxy may have believed the other', async () => {
-  const server = await startServer();
-  const { hostname, port } = new URL(server.url);
-  const answer = await new Promise<string>((resolve, reject) => {
-    const socket = connect({ host: hostname, port: Number(port) });
-    let text = '';
-    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
-    socket.on('end', () => resolve(text));
-    socket.on('error', reject);
-    socket.write('GET /healthz HTTP/1.1\r\nHost: one\r\nHost: two\r\nConnection: close\r\n\r\n');
-  });
-  await server.close(0);
-  expect(answer).toMatch(/^HTTP\/1.1 400 /);
-});
+it.each([
+  ['a request', '/healthz', 'Connection: close'],
+  [
+    'a websocket',
+    '/graphql',
+    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws',
+  ],
+])(
+  'refuses %s with two Host headers, of which a proxy may have believed the other',
+  async (_what, path, headers) => {
+    const server = await startServer();
+    const { hostname, port } = new URL(server.url);
+    const answer = await new Promise<string>((resolve, reject) => {
+      const socket = connect({ host: hostname, port: Number(port) });
+      let text = '';
+      socket.on('data', (chunk: Buffer) => {
+        text += chunk.toString();
+        if (text.includes('\r\n\r\n')) resolve(text);
+      });
+      socket.on('error', reject);
+      socket.write(`GET ${path} HTTP/1.1\r\nHost: one\r\nHost: two\r\n${headers}\r\n\r\n`);
+    });
+    await server.close(0);
+    expect(answer).toMatch(/^HTTP\/1.1 400 /);
+  },
+);
 
 describe('GraphiQL', () => {
   const examples: GraphiqlExample[] = [
