@@ -38,9 +38,11 @@ const FARMER = { role: 'farmer', subject: 'farmer-1' } as const;
 const DEVELOPER = { role: 'developer', subject: 'developer-1' } as const;
 /** Each client sends a few requests a second, so that the machine is not what fails. */
 const PAUSE_MS = 120;
-const MAX_PROJECTS = 12;
-const MAX_RECEIPTS = 12;
-const BEGIN_WITHIN_MS = 60_000;
+/** Few, so that most of what is asked for concerns what is there. */
+const MAX_PROJECTS = 5;
+const MAX_RECEIPTS = 5;
+/** For machines that are busy with other work: only a hang takes longer. */
+const BEGIN_WITHIN_MS = 4 * 60_000;
 const LOOK_MS = 50;
 
 interface Known {
@@ -52,6 +54,8 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
   const load = { facts: [] as Fact[], operations: {}, refusals: {} } as Load;
   let key = 0;
   let epoch = lab.epoch;
+  /** Who has bought what: another buyer's retirement would only be refused. */
+  const holdings: { buyer: Caller; tokenAddress: string }[] = [];
 
   function add(fact: Fact): void {
     load.facts.push(fact);
@@ -136,7 +140,9 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
           input,
           buyer,
         );
-        if (purchase) add({ kind: 'Purchase', ...purchase, caller: buyer, answeredAt: answeredAt() });
+        if (!purchase) return;
+        holdings.push({ buyer, tokenAddress: input.tokenAddress });
+        add({ kind: 'Purchase', ...purchase, caller: buyer, answeredAt: answeredAt() });
       },
     },
     transferCredits: {
@@ -157,11 +163,11 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
     },
     retire: {
       weight: 8,
-      async run({ projects }) {
-        if (projects.length === 0) return;
-        const buyer = { role: 'buyer', subject: random.pick(BUYERS) } as const;
+      async run() {
+        if (holdings.length === 0) return;
+        const { buyer, tokenAddress } = random.pick(holdings);
         const input = {
-          tokenAddress: random.pick(projects),
+          tokenAddress,
           amountCO2e: '1',
           buyerName: `${buyer.subject} Ltd`,
           // Names the intent on the network: the burns of one are counted by it.
@@ -233,14 +239,16 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
       const name = needed !== null && random.below(2) === 0 ? needed : random.pick(names);
       await acts[name]?.run(state);
       // A project that was answered before it had its token is asked for again.
-      if (random.below(4) === 0) await learnTokens();
+      if (needed !== null || random.below(4) === 0) await learnTokens();
       await delay(random.below(2 * PAUSE_MS));
     }
     noticeRestore();
   }
 
   async function learnTokens(): Promise<void> {
-    const unknown = load.facts.find((fact) => 'tokenAddress' in fact && fact.tokenAddress === null);
+    const all = load.facts.filter((fact) => 'tokenAddress' in fact && fact.tokenAddress === null);
+    // Not the oldest one alone: it may be under review.
+    const unknown = all.length === 0 ? undefined : random.pick(all);
     if (!unknown || !('tokenAddress' in unknown)) return;
     const began = lab.epoch;
     const reply = await api

@@ -83,19 +83,29 @@ async function claimInOrder(
 ): Promise<Submission[]> {
   const { signingOrder } = deps.network;
   if (signingOrder === null) return leases.claim(limit);
+  const claimed: Submission[] = [];
+  const claim = async (most: number, condition: SQL | undefined) => {
+    claimed.push(...(await leases.claim(most, condition)));
+  };
   const byCustody = eq(submissions.signer, 'CUSTODY');
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
-  const underWay = await leases.claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
-  const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
-  const isHalted = haltedBecause !== null;
-  if (isReviewDue) void reviewHaltedSigning(deps);
-  const quarter = Math.ceil(limit / 4);
-  // While signing is halted, unsigned submissions go to review, which needs no slot.
-  const fresh = Math.min(limit - underWay.length - quarter, isHalted ? limit : freeSlots);
-  const unsigned = fresh > 0 ? await leases.claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`)) : [];
-  const ofHolders = await leases.claim(quarter, eq(submissions.signer, 'HOLDER'));
-  return [...underWay, ...unsigned, ...ofHolders];
+  try {
+    await claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
+    const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
+    const isHalted = haltedBecause !== null;
+    if (isReviewDue) void reviewHaltedSigning(deps);
+    const quarter = Math.ceil(limit / 4);
+    // While signing is halted, unsigned submissions go to review, which needs no slot.
+    const fresh = Math.min(limit - claimed.length - quarter, isHalted ? limit : freeSlots);
+    if (fresh > 0) await claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`));
+    await claim(quarter, eq(submissions.signer, 'HOLDER'));
+  } catch (error) {
+    // No step follows that would release them: renewed for ever, they would be worked on by no instance.
+    for (const { id } of claimed) leases.release(id);
+    throw error;
+  }
+  return claimed;
 }
 
 async function processSubmission(
