@@ -77,22 +77,6 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     if (restMs > 0 && !stopping) await delay(restMs);
   }
 
-  /** @returns whether something may be due then */
-  async function awaitWork(notified: Promise<void>, hasClaimed: boolean): Promise<boolean> {
-    const woken = Promise.race([notified, steps.oneDone()]);
-    if (steps.count() > 0) {
-      await waitAtMost(lookMs, woken);
-      return true;
-    }
-    const dueInMs = (await leases.firstDueInMs()) ?? Infinity;
-    if (dueInMs <= 0) {
-      if (hasClaimed) await waitAtMost(lookMs, woken);
-      return true;
-    }
-    const isWoken = await waitAtMost(Math.min(dueInMs, MAX_IDLE_MS), woken);
-    return isWoken || dueInMs <= MAX_IDLE_MS;
-  }
-
   async function loop(): Promise<void> {
     let mayBeDue = true;
     while (!stopping) {
@@ -103,7 +87,10 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         if (isClaiming) await fill();
         // Wait for a free place when all are taken, else for work.
         if (steps.count() >= maxConcurrent) await steps.oneDone();
-        else if (backlog.length === 0) mayBeDue = await awaitWork(notified, isClaiming);
+        else if (backlog.length === 0) {
+          const woken = Promise.race([notified, steps.oneDone()]);
+          mayBeDue = await awaitWork({ leases, lookMs }, steps.count(), woken, isClaiming);
+        }
       } catch (error) {
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
@@ -128,6 +115,27 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       while ((await fill()) || steps.count() > 0) if (steps.count() > 0) await steps.anyDone();
     },
   };
+}
+
+/** Waits for a notification, a step's end or a due time. @returns whether something may be due then */
+async function awaitWork(
+  { leases, lookMs }: { leases: Pick<Leases<never>, 'firstDueInMs'>; lookMs: number },
+  stepsUnderWay: number,
+  woken: Promise<void>,
+  hasClaimed: boolean,
+): Promise<boolean> {
+  if (stepsUnderWay > 0) {
+    await waitAtMost(lookMs, woken);
+    return true;
+  }
+  const dueInMs = (await leases.firstDueInMs()) ?? Infinity;
+  if (dueInMs <= 0) {
+    // A lock or a limit kept it from the claim.
+    if (hasClaimed) await waitAtMost(lookMs, woken);
+    return true;
+  }
+  const isWoken = await waitAtMost(Math.min(dueInMs, MAX_IDLE_MS), woken);
+  return isWoken || dueInMs <= MAX_IDLE_MS;
 }
 
 /** The steps under way. */

@@ -1,50 +1,38 @@
 /**
- * An async iterator that can be ended from outside.
+ * A stream that can be ended from outside.
  */
+import { pullStream, type PullStream, type Take } from '../../lib/pullStream.ts';
 
 /**
- * The same stream, ended by `watch`. Nothing is read ahead: each `next` is one `next` of the source. (Not `Promise.race` with a promise of the end: that would remember every event.)
+ * The same stream, ended by `watch`. Nothing is read ahead: each `pull` is one `pull` of the source.
  * @param watch receives the function that ends the stream, and returns the one that stops watching.
  */
 export function endingStream<T>(
-  source: AsyncIterable<T>,
+  source: PullStream<T>,
   watch: (end: () => void) => () => void,
-): AsyncGenerator<T> {
-  const iterator = source[Symbol.asyncIterator]();
-  const finished: IteratorResult<T> = { done: true, value: undefined };
-  let ended = false;
-  let answerPending: ((result: IteratorResult<T>) => void) | undefined;
-  const end = async () => {
-    ended = true;
+): PullStream<T> {
+  let isEnded = false;
+  let waiting: Take<T> | undefined;
+  const end = () => {
+    isEnded = true;
     stopWatch();
-    answerPending?.(finished);
-    await iterator.return?.();
-    return finished;
+    const take = waiting;
+    waiting = undefined;
+    take?.(null);
+    return source.return();
   };
   // A failure of the source to stop is ignored: the reader already has its answer.
   const stopWatch = watch(() => void end().catch(() => undefined));
-  const pull = async () => {
-    const result = await iterator.next();
-    if (result.done === true) stopWatch();
-    return result;
-  };
-  return {
-    next: () =>
-      new Promise((resolve, reject) => {
-        if (ended) return resolve(finished);
-        answerPending = resolve;
-        pull().then(resolve, (error: unknown) => {
-          stopWatch();
-          reject(error);
-        });
-      }),
-    return: end,
-    throw: async (error) => {
-      await end();
-      throw error;
-    },
-    [Symbol.asyncIterator]() {
-      return this;
-    },
-  };
+  return pullStream<T>((take) => {
+    if (isEnded) return take(null);
+    waiting = take;
+    source.pull((step) => {
+      // It was ended meanwhile, and has its answer.
+      if (waiting !== take) return;
+      waiting = undefined;
+      if (step === null || 'error' in step) stopWatch();
+      take(step);
+    });
+    return undefined;
+  }, end);
 }

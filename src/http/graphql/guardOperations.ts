@@ -16,6 +16,7 @@ import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { pullStreamOf } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { beginReads, writeReads } from './auditReads.ts';
@@ -197,7 +198,7 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Run): 
       close();
       return result;
     }
-    return endingStream(result, (end) => {
+    return endingStream(pullStreamOf(result), (end) => {
       const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
       return () => {
         unwatch();

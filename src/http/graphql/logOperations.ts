@@ -6,6 +6,7 @@ import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { describeDocument, describeVariables, shownNames } from './describeOperation.ts';
 import { rootFields } from './rootFields.ts';
@@ -79,19 +80,16 @@ export function createOperationLog(
   return {
     plugin: {
       onSubscribe: () => ({
-        onSubscribeResult: ({ args, result }) => {
-          if (!(Symbol.asyncIterator in result)) {
-            writeResult(args, result);
-            return undefined;
-          }
+        onSubscribeResult: ({ args, result, setResult }) => {
+          if (!isStream(result)) return writeResult(args, result);
           let events = 0;
-          return {
-            onNext: () => {
-              events += 1;
-            },
-            // A stream is logged when it ends.
-            onEnd: () => writeResult(args, {}, events),
+          const value = (one: ExecutionResult) => {
+            events += 1;
+            return one;
           };
+          // A stream is logged when it ends.
+          const ended = () => writeResult(args, {}, events);
+          return setResult(mapPull(pullStreamOf(result as AsyncIterable<ExecutionResult>), { value, ended }));
         },
       }),
       onResultProcess: ({ result, serverContext }) => {
@@ -101,6 +99,10 @@ export function createOperationLog(
     logResult: (args, result) => writeResult(args, result),
     logRefusal: (context, errors) => write(context, {}, outcomeOf(errors)),
   };
+}
+
+function isStream(result: object): result is AsyncIterable<unknown> {
+  return Symbol.asyncIterator in result;
 }
 
 function outcomeOf(errors: ExecutionResult['errors']): string {

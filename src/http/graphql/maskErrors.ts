@@ -6,6 +6,7 @@ import { GraphQLError } from 'graphql';
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
+import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import type { TransportContext } from './transportContext.ts';
 import { takeDefect, toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -55,15 +56,14 @@ export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
       },
     onSubscribe: ({ args }) => ({
       onSubscribeResult: ({ result, setResult }) => {
-        if (!isStream(result)) setResult(mapOf(result, args.contextValue));
-        return {
-          onNext: (next) => {
-            next.setResult(mapOf(next.result, args.contextValue));
-          },
-        };
+        const value = (one: ExecutionResult) => mapOf(one, args.contextValue);
+        const error = (thrown: unknown) => mapAndLog(thrown, requestIdOf(args.contextValue), log);
+        setResult(
+          isStream(result)
+            ? mapPull(pullStreamOf(result as AsyncIterable<ExecutionResult>), { value, error })
+            : value(result),
+        );
       },
-      onSubscribeError: ({ error, setError }) =>
-        setError(mapAndLog(error, requestIdOf(args.contextValue), log)),
     }),
     // Failures outside of the execution (context, parameters) were mapped by yoga's maskError, without the request id.
     onResultProcess: ({ result, serverContext }) => {

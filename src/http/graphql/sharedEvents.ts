@@ -8,8 +8,10 @@ import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
 import { createSourceEventStream, execute } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
+import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 
-type Results = Map<string, Promise<ExecutionResult>>;
+/** A promise until it is known. */
+type Results = Map<string, ExecutionResult | Promise<ExecutionResult>>;
 
 /** Subscribers read an event within moments of each other; those that catch up are some events behind. */
 const MAX_EVENTS = 64;
@@ -24,22 +26,37 @@ export function createSharedSubscribe(): Subscribe {
   const shared = new LRUCache<object, Results>({ max: MAX_EVENTS });
   const nameOf = createNames();
   const resultOf = (args: ExecutionArgs, question: string, event: unknown) => {
-    const own = async () => execute({ ...args, rootValue: event });
+    const own = () => execute({ ...args, rootValue: event });
     if (typeof event !== 'object' || event === null) return own();
-    const results = shared.get(event) ?? new Map<string, Promise<ExecutionResult>>();
+    const results: Results = shared.get(event) ?? new Map();
     if (results.size === 0) shared.set(event, results);
     const before = results.get(question);
-    if (before !== undefined) return before.then((result) => (result.errors === undefined ? result : own()));
+    if (before !== undefined) {
+      const ownIfFailed = (result: ExecutionResult) => (result.errors === undefined ? result : own());
+      return before instanceof Promise ? before.then(ownIfFailed) : ownIfFailed(before);
+    }
     const first = own();
-    if (results.size < MAX_QUESTIONS) results.set(question, first);
+    if (results.size >= MAX_QUESTIONS) return first;
+    results.set(question, first);
+    if (first instanceof Promise) void noteResult(results, question, first);
     return first;
   };
   return async (args) => {
     const source = await createSourceEventStream(args);
     if (!isStream(source)) return source;
     const question = questionOf(args, nameOf);
-    return mapStream(source, (event) => resultOf(args, question, event));
+    return mapPull(pullStreamOf(source), { value: (event) => resultOf(args, question, event) });
   };
+}
+
+async function noteResult(
+  results: Results,
+  question: string,
+  first: Promise<ExecutionResult>,
+): Promise<void> {
+  // Those who have it already are told of a failure.
+  const result = await first.catch(() => null);
+  if (result !== null) results.set(question, result);
 }
 
 function questionOf(args: ExecutionArgs, nameOf: (document: DocumentNode) => number): string {
@@ -57,34 +74,6 @@ function createNames(): (document: DocumentNode) => number {
     names.set(document, name);
     return name;
   };
-}
-
-/** `return` reaches the source while its `next` is pending, as in graphql's own subscriptions. */
-function mapStream(
-  source: AsyncIterable<unknown>,
-  map: (event: unknown) => Promise<ExecutionResult>,
-): AsyncIterableIterator<ExecutionResult> {
-  const iterator = source[Symbol.asyncIterator]();
-  const finished = { done: true, value: undefined } as const;
-  const end = async () => {
-    await iterator.return?.();
-    return finished;
-  };
-  const stream: AsyncIterableIterator<ExecutionResult> = {
-    async next() {
-      const step = await iterator.next();
-      if (step.done === true) return finished;
-      try {
-        return { done: false, value: await map(step.value) };
-      } catch (error) {
-        await end();
-        throw error;
-      }
-    },
-    return: end,
-    [Symbol.asyncIterator]: () => stream,
-  };
-  return stream;
 }
 
 function isStream(result: object): result is AsyncIterable<unknown> {

@@ -14,6 +14,7 @@ import { addressKey } from '../../limits/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { mapAllAndLog } from '../graphql/maskErrors.ts';
+import type { SendEvent } from '../server/socketIo.ts';
 import type { TransportContext } from '../graphql/transportContext.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Enveloped, Pipeline } from '../graphql/yoga.ts';
@@ -51,6 +52,7 @@ export interface Peer {
   caller: Caller | null;
   /** Resolves when the message has left the process. */
   send: (message: string) => Promise<void>;
+  sendEvent: SendEvent;
   messagesInWork: number;
   /** What waits for the answer to an operation to be sent, by the operation's id. */
   unsent: Map<string, () => void>;
@@ -132,7 +134,7 @@ function operationHandlers({
     async subscribe(args) {
       const { enveloped, id, peer } = runOf(args);
       const result = await enveloped.subscribe(args);
-      return isStream(result) ? sendEvents(id, result, peer.send) : result;
+      return isStream(result) ? sendEvents(id, result, peer.sendEvent) : result;
     },
     onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
       const operations = Object.keys(subscriptions).length;

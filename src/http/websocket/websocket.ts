@@ -5,14 +5,15 @@
  *          │          └─ bad credential: 4403           └─ it expired or was revoked: 4403
  *          └─ silent for too long: 4408
  *
- * A subscription's next event is pulled when the one before was flushed to the socket: sentEvents.ts awaits
- * `send`, which answers when the bytes left the process. A reader that stops reading therefore
+ * A subscription's next event is pulled when the one before was flushed to the socket: sentEvents.ts waits
+ * until the bytes have left the process. A reader that stops reading therefore
  * holds one event per subscription, and stalledSockets.ts ends it.
  *
  * The loop of `graphql-ws/use/ws` is not used: it hands every message on, so a socket would have no budget of messages and no
  * order among reused ids, and it writes defects to the console and their texts to clients.
  */
 import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { handleProtocols } from 'graphql-ws';
 import { WebSocketServer } from 'ws';
@@ -72,12 +73,13 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
       upgradeAuthorization: request.headers.authorization,
       caller: null,
       send: async () => undefined,
+      sendEvent: () => undefined,
       messagesInWork: 0,
       unsent: new Map(),
       unwatchCredential: () => undefined,
     };
     const admitMessage = limitMessages(socket, request.socket, addressKey(remoteAddress));
-    serve(peer, { request, protocol, admitMessage, log: options.log });
+    serve(peer, { connection: request.socket, protocol, admitMessage, log: options.log });
   };
   const admit = async (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     const remoteAddress = options.remoteAddressOf(request);
@@ -102,14 +104,15 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
 }
 
 interface Served {
-  request: IncomingMessage;
+  /** Not the request: its headers would be kept as long as the socket is open. */
+  connection: Socket;
   protocol: Protocol;
   admitMessage: AdmitMessage;
   log: ErrorLog;
 }
 
 /** Connects one websocket to the protocol. */
-function serve(peer: Peer, { request, protocol, admitMessage, log }: Served): void {
+function serve(peer: Peer, { connection, protocol, admitMessage, log }: Served): void {
   const { socket } = peer;
   const fail = (error: unknown) => {
     log.error({ err: error, remoteAddress: peer.remoteAddress }, 'a websocket failed because of a defect');
@@ -124,10 +127,11 @@ function serve(peer: Peer, { request, protocol, admitMessage, log }: Served): vo
       });
   };
   const stopPings = keepAlive(socket);
-  peer.send = createSender(socket, (code, reason) => {
+  const sender = createSender(socket, connection, (code, reason) => {
     stopPings();
     closed(code, reason).catch(fail);
   });
+  Object.assign(peer, sender);
   const closed = protocol.opened(
     {
       protocol: socket.protocol,
@@ -142,7 +146,7 @@ function serve(peer: Peer, { request, protocol, admitMessage, log }: Served): vo
     },
     peer,
   );
-  limitUnread(socket, request);
+  limitUnread(socket, connection);
   // Protocol errors of a client (an oversized message, a bad frame) end its socket; ws sends the close code.
   socket.on('error', () => undefined);
 }

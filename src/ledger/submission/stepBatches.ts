@@ -90,7 +90,9 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
 type Submit<T, R> = (item: T) => Promise<R>;
 
 /** First without waiting for other transactions; what they hold, once more, waiting. */
-function inTwoPasses<T, R>(batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>): Submit<T, R | 'locked'> {
+function inTwoPasses<T, R>(
+  batcher: (lock?: SkipLocked) => Batcher<T, R | 'locked'>,
+): Submit<T, R | 'locked'> {
   const [first, second] = [batcher({ skipLocked: true }), batcher()];
   return async (item) => {
     const result = await first.submit(item);

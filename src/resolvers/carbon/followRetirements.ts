@@ -2,8 +2,10 @@
  * retirementFeed: the retirements of one token or of all, from a cursor on and then live.
  */
 import { DomainError } from '../../lib/errors.ts';
-import { readHead, type FeedRecord } from '../../feed/followFeed.ts';
+import type { FeedRecord } from '../../feed/followFeed.ts';
+import { readHead } from '../../feed/readFeed.ts';
 import type { FeedFilter } from '../../feed/feedFilter.ts';
+import type { PullStream } from '../../lib/pullStream.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken } from './findProject.ts';
 
@@ -14,18 +16,17 @@ interface FollowOptions {
   filter: FeedFilter;
   /** A cursor of an earlier event, FEED_START, or null for "from now on". */
   after: string | null;
-  signal: AbortSignal;
 }
 
 /** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had. */
 export async function followRetirements(
   deps: Needs<'db' | 'network' | 'follower'>,
-  { filter, after: cursor, signal }: FollowOptions,
-): Promise<AsyncGenerator<FeedRecord, void, void>> {
+  { filter, after: cursor }: FollowOptions,
+): Promise<PullStream<FeedRecord>> {
   const project = filter.tokenAddress == null ? null : await requireProjectByToken(deps, filter.tokenAddress);
   const after = cursor === null ? null : await parseCursor(deps, cursor);
   const ofToken = { ...filter, tokenAddress: project?.tokenAddress ?? null };
-  return deps.follower.follow({ filter: ofToken, after, signal });
+  return deps.follower.follow({ filter: ofToken, after });
 }
 
 export function feedCursor(record: Pick<FeedRecord, 'position'>): string {

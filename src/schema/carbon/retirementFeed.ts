@@ -9,7 +9,6 @@ import {
   latestCursor,
 } from '../../resolvers/carbon/followRetirements.ts';
 import { forPublic } from '../core/access.ts';
-import { endableStream } from '../core/endableStream.ts';
 import { builder } from '../core/builder.ts';
 import { RetirementFeedFilterInput } from './recordFilter.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
@@ -60,13 +59,7 @@ builder.subscriptionField('retirementFeed', (t) =>
       }),
     },
     subscribe: (_root, { tokenAddress, filter, after }, { dependencies }) =>
-      endableStream((signal) =>
-        followRetirements(dependencies, {
-          filter: { ...filter, tokenAddress },
-          after: after ?? null,
-          signal,
-        }),
-      ),
+      followRetirements(dependencies, { filter: { ...filter, tokenAddress }, after: after ?? null }),
     resolve: (record: FeedRecord) => record,
   }),
 );

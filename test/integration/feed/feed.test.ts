@@ -5,7 +5,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
-import { readHead, type FeedRecord } from '../../../src/feed/followFeed.ts';
+import type { FeedRecord } from '../../../src/feed/followFeed.ts';
+import { readHead } from '../../../src/feed/readFeed.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -61,14 +62,12 @@ async function take(
   { after, ...filter }: FeedFilter & { after: string | null },
   count: number,
 ): Promise<FeedRecord[]> {
-  const aborting = new AbortController();
-  const feed = await followRetirements(platform.dependencies, { filter, after, signal: aborting.signal });
+  const feed = await followRetirements(platform.dependencies, { filter, after });
   const records: FeedRecord[] = [];
   for await (const record of feed) {
     records.push(record);
     if (records.length === count) break;
   }
-  aborting.abort();
   return records;
 }
 
@@ -113,24 +112,15 @@ describe('retirementFeed', () => {
 
   it('refuses cursors that no event had', async () => {
     for (const after of ['', '-1', '1.5', 'abc', '99999999', '01']) {
-      const following = followRetirements(first.dependencies, {
-        filter: {},
-        after,
-        signal: new AbortController().signal,
-      });
+      const following = followRetirements(first.dependencies, { filter: {}, after });
       await expect(following, after).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     }
   });
 
   it('ends a subscription that is abandoned while it waits', async () => {
-    const aborting = new AbortController();
-    const feed = await followRetirements(first.dependencies, {
-      filter: {},
-      after: null,
-      signal: aborting.signal,
-    });
+    const feed = await followRetirements(first.dependencies, { filter: {}, after: null });
     const next = feed.next();
-    aborting.abort();
+    await feed.return();
     expect(await next).toEqual({ value: undefined, done: true });
   });
 
@@ -160,14 +150,12 @@ describe('retirementFeed', () => {
     ['vintages', { vintageYears: [2001] }],
     ['an empty list', { countryCodes: [] }],
   ])('goes past everything that does not match %s, and still ends', async (_what, filter) => {
-    const aborting = new AbortController();
     const feed = await followRetirements(first.dependencies, {
       filter: { ...filter, tokenAddress: (await openProject(first, 1n)).tokenAddress },
       after: '0',
-      signal: aborting.signal,
     });
     const next = feed.next();
-    aborting.abort();
+    await feed.return();
     expect(await next).toEqual({ value: undefined, done: true });
   });
 });

@@ -80,8 +80,7 @@ async function followerOn(replica: TestDatabase, maxAgeMs = 0) {
 }
 
 async function take(follower: FeedFollower, filter: FeedFilter, count: number) {
-  const ending = new AbortController();
-  const records = follower.follow({ filter, after: 0n, signal: ending.signal });
+  const records = follower.follow({ filter, after: 0n });
   const positions: number[] = [];
   while (positions.length < count) {
     const { value } = await records.next();
@@ -90,7 +89,7 @@ async function take(follower: FeedFollower, filter: FeedFilter, count: number) {
   // A further one would be there by now.
   const further = records.next();
   await primary.handle.sql`SELECT 1`;
-  ending.abort();
+  await records.return();
   return { positions, further: await further };
 }
 

@@ -1,0 +1,139 @@
+/**
+ * The feed's newest records, kept once for all subscribers of an instance, and who waits for it to grow.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Db } from '../db/connection.ts';
+import type { PublicReads } from '../db/publicReads.ts';
+import { messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
+import { PAGE_SIZE, readAfter, readHead } from './readFeed.ts';
+
+/** The newest records, kept once per instance, so that live subscribers need no query each. */
+const TAIL_SIZE = 1000;
+
+interface TailDependencies {
+  db: Db;
+  publicReads: PublicReads;
+  log: Pick<Logger, 'warn'>;
+}
+
+/** The newest records: all with a position in (start, end]. */
+export function createTail(deps: TailDependencies) {
+  let records: PlacedRecord[] = [];
+  let start = 0n;
+  let end = -1n;
+  const ends = createEnds(deps.publicReads.maxAgeMs);
+  let refreshing: Promise<void> | null = null;
+  let refreshAgain = false;
+  const waiting = createWaiting();
+
+  async function readOn(): Promise<void> {
+    if (end < 0n) {
+      start = end = await readHead(deps.db);
+      ends.note(end);
+    }
+    for (;;) {
+      const fresh = await readAfter(deps.db, end, undefined, TAIL_SIZE);
+      const last = fresh.at(-1);
+      if (!last) return;
+      records = [...records, ...fresh].slice(-TAIL_SIZE);
+      end = last.position;
+      start = (records[0]?.position ?? end + 1n) - 1n;
+      ends.note(end);
+      waiting.wakeAll();
+    }
+  }
+
+  async function readUntilQuiet(): Promise<void> {
+    do {
+      refreshAgain = false;
+      await readOn().catch((error: unknown) => {
+        // The next notification or poll continues from here.
+        deps.log.warn({ error: messageOf(error) }, 'feed tail not read');
+      });
+    } while (refreshAgain);
+    refreshing = null;
+  }
+
+  /** Calls during a read are served by one more read. */
+  function refresh(): Promise<void> {
+    if (refreshing) refreshAgain = true;
+    else refreshing = readUntilQuiet();
+    return refreshing;
+  }
+
+  return {
+    end: () => end,
+    wakeAll: waiting.wakeAll,
+    /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
+    after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
+      if (end < 0n || cursor < start) return null;
+      const found: FeedRecord[] = [];
+      for (let i = firstAfter(records, cursor); i < records.length && found.length < PAGE_SIZE; i++) {
+        const record = records[i];
+        if (record !== undefined && matches(filter, record)) found.push(record);
+      }
+      return found;
+    },
+    endBefore: ends.before,
+    refresh,
+    /** Reads on when the feed has grown: while it has not, its end alone is asked for. */
+    async look(): Promise<void> {
+      try {
+        if ((await readHead(deps.db)) > end) await refresh();
+      } catch (error) {
+        deps.log.warn({ error: messageOf(error) }, 'feed end not read');
+      }
+    },
+    onceGrown: waiting.onceGrown,
+  };
+}
+
+/** The subscribers that wait for the feed to grow. */
+function createWaiting() {
+  const waiting = new Set<() => void>();
+  return {
+    wakeAll(): void {
+      for (const wake of waiting) wake();
+    },
+    /** Calls `then` once: when the tail has grown, or when the function that this returns is called. */
+    onceGrown(then: () => void): () => void {
+      const wake = () => {
+        if (waiting.delete(wake)) then();
+      };
+      waiting.add(wake);
+      return wake;
+    },
+  };
+}
+
+/** Where the feed's end was `ageMs` ago, as far as this instance knows. */
+function createEnds(ageMs: number) {
+  let ends: { atMs: number; end: bigint }[] = [];
+  const indexOfOld = () => ends.findLastIndex(({ atMs }) => atMs <= performance.now() - ageMs);
+  return {
+    note(end: bigint): void {
+      ends.push({ atMs: performance.now(), end });
+      ends = ends.slice(Math.max(indexOfOld(), 0));
+    },
+    /** Soon after the start it waits until it is known. */
+    async before(): Promise<bigint> {
+      const [first] = ends;
+      if (first && indexOfOld() < 0) await delay(first.atMs + ageMs - performance.now() + 1);
+      return ends[Math.max(indexOfOld(), 0)]?.end ?? 0n;
+    },
+  };
+}
+
+/** The index of the first record after `cursor`: every subscriber asks this for every event. */
+function firstAfter(records: readonly FeedRecord[], cursor: bigint): number {
+  let low = 0;
+  let high = records.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((records[middle]?.position ?? cursor) <= cursor) low = middle + 1;
+    else high = middle;
+  }
+  return low;
+}

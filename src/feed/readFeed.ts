@@ -1,0 +1,45 @@
+/**
+ * Reads the feed's table: its end, and pages of records after a position.
+ */
+import { and, asc, eq, getTableColumns, gt, lte, type SQL } from 'drizzle-orm';
+import type { Db, Tx } from '../db/connection.ts';
+import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
+import { conditionOf, namesFew, type FeedFilter, type PlacedRecord } from './feedFilter.ts';
+
+/** Rows read at once per replaying subscriber: its whole memory. */
+export const PAGE_SIZE = 50;
+/** Positions looked through at once for a filter that few records match: bounds one statement. */
+const WINDOW = 5_000n;
+
+/** The position of the newest record; 0 when there is none. */
+export async function readHead(db: Db | Tx): Promise<bigint> {
+  const [head] = await db.select().from(feedHead);
+  return head?.position ?? 0n;
+}
+
+/** @param boundary no record beyond it: a replica may show what the primary has not confirmed, and loses in a failover */
+export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter, boundary?: bigint) {
+  // The end is read first, so a record committed in between is found by the next read.
+  const stored = await readHead(db);
+  const head = boundary !== undefined && boundary < stored ? boundary : stored;
+  const end = namesFew(filter) && cursor + WINDOW < head ? cursor + WINDOW : head;
+  const condition = and(lte(retirementRecords.position, end), conditionOf(filter));
+  const records = await readAfter(db, cursor, condition, PAGE_SIZE);
+  return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
+}
+
+export function readAfter(
+  db: Db | Tx,
+  cursor: bigint,
+  condition: SQL | undefined,
+  limit: number,
+): Promise<PlacedRecord[]> {
+  const { countryCode, vintageYear } = projects;
+  return db
+    .select({ ...getTableColumns(retirementRecords), countryCode, vintageYear })
+    .from(retirementRecords)
+    .innerJoin(projects, eq(projects.id, retirementRecords.projectId))
+    .where(and(gt(retirementRecords.position, cursor), condition))
+    .orderBy(asc(retirementRecords.position))
+    .limit(limit);
+}

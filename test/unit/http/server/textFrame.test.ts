@@ -1,0 +1,39 @@
+/**
+ * The frames that events are sent in, read by the websocket library of clients.
+ */
+import type { Writable } from 'node:stream';
+import { expect, it } from 'vitest';
+import * as library from 'ws';
+import { textFrame } from '../../../../src/http/server/socketIo.ts';
+
+/** Its types leave it out. */
+const { Receiver } = library as unknown as {
+  Receiver: new (options: { isServer: boolean; allowSynchronousEvents: boolean }) => Writable;
+};
+
+/** The texts of the messages that a client reads from these bytes. */
+function read(bytes: Buffer): Promise<string[]> {
+  const texts: string[] = [];
+  const receiver = new Receiver({ isServer: false, allowSynchronousEvents: true });
+  receiver.on('message', (data: Buffer) => texts.push(data.toString()));
+  return new Promise((resolve, reject) => {
+    receiver.on('error', reject);
+    receiver.end(bytes, () => resolve(texts));
+  });
+}
+
+it.each([0, 1, 120, 125, 126, 127, 65_535, 65_536, 200_000])(
+  'holds a text of %i bytes and more, whole, and the next frame after it',
+  async (length) => {
+    const head = '{"id":"ä€𝄞","payload":';
+    const tail = `"${'x'.repeat(length)}é"}`;
+    const frames = Buffer.concat([textFrame(head, Buffer.from(tail)), textFrame('', Buffer.from('next'))]);
+    expect(await read(frames)).toEqual([head + tail, 'next']);
+  },
+);
+
+it.each([125, 126, 65_535, 65_536])('has the shortest header for exactly %i bytes', async (length) => {
+  const frame = textFrame('', Buffer.alloc(length, 'x'));
+  expect(frame.length - length).toBe(length < 126 ? 2 : length < 65_536 ? 4 : 10);
+  expect(await read(frame)).toEqual(['x'.repeat(length)]);
+});
