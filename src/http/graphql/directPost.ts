@@ -12,6 +12,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionResult } from 'graphql';
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
+import { stringify } from '../../lib/readyJson.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
@@ -195,7 +196,7 @@ function addHeaders(to: string[], headers: Readonly<Record<string, string>>): vo
 
 function dataOf(result: ExecutionResult, mediaType: MediaType): Sent {
   const headers = { 'Content-Type': `${mediaType}; charset=utf-8` };
-  return { body: JSON.stringify(result), status: 200, headers };
+  return { body: stringify(result), status: 200, headers };
 }
 
 function errorsOf(result: ExecutionResult, mediaType: MediaType): Sent {
