@@ -2,6 +2,7 @@
  * How many bytes an answer takes as text, counted before the text is made: what is over the limit takes no memory for
  * it. estimateAnswer.ts estimates the same before anything runs, from what types allow.
  */
+import { ReadyJson } from '../lib/readyJson.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry with the longest texts in all of its fields has 20 MiB. */
@@ -11,6 +12,14 @@ const SCALAR_BYTES = 8;
 /** Quotes, colon and comma. */
 const PUNCTUATION_BYTES = 4;
 
+export function bytesOfName(name: string): number {
+  return name.length + PUNCTUATION_BYTES;
+}
+
+export function bytesOfScalar(value: unknown): number {
+  return typeof value === 'string' ? Buffer.byteLength(value) + PUNCTUATION_BYTES : SCALAR_BYTES;
+}
+
 /**
  * @returns at most a quarter less than the text has, where it consists of characters that JSON escapes
  * @throws DomainError OPERATION_TOO_LARGE, as soon as the limit is passed
@@ -18,12 +27,12 @@ const PUNCTUATION_BYTES = 4;
 export function measureAnswer(data: unknown, limit: number = MAX_WRITTEN_BYTES): number {
   let bytes = 0;
   const add = (value: unknown): void => {
-    if (typeof value === 'string') bytes += Buffer.byteLength(value) + PUNCTUATION_BYTES;
-    else if (typeof value !== 'object' || value === null) bytes += SCALAR_BYTES;
+    if (typeof value !== 'object' || value === null) bytes += bytesOfScalar(value);
+    else if (value instanceof ReadyJson) bytes += value.bytes;
     else if (Array.isArray(value)) for (const entry of value) add(entry);
     else {
       for (const name in value) {
-        bytes += name.length + PUNCTUATION_BYTES;
+        bytes += bytesOfName(name);
         add((value as Record<string, unknown>)[name]);
       }
     }

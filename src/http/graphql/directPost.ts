@@ -13,6 +13,7 @@ import { getOperationAST, OperationTypeNode, type DocumentNode, type ExecutionRe
 import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
+import { stringify } from '../../lib/readyJson.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
@@ -194,7 +195,7 @@ function addHeaders(to: string[], headers: Readonly<Record<string, string>>): vo
 
 function dataOf(result: ExecutionResult, mediaType: MediaType): Sent {
   const headers = { 'Content-Type': `${mediaType}; charset=utf-8` };
-  return { body: JSON.stringify(result), status: 200, headers };
+  return { body: stringify(result), status: 200, headers };
 }
 
 function errorsOf(result: ExecutionResult, mediaType: MediaType): Sent {

@@ -35,7 +35,7 @@ import { createGate, useGate } from '../server/gate.ts';
 import type { OperationGuard } from './guardOperations.ts';
 import { createKnownDocuments } from './knownDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
-import type { ObserveOperation, OperationLogger } from './logOperations.ts';
+import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
 import { createOperationLog } from './logOperations.ts';
 import type { ErrorLog } from './maskErrors.ts';
 import { mapAllAndLog } from './maskErrors.ts';
@@ -105,7 +105,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
   const { schema, dependencies, audit, log } = options;
   const guard = guardOf(options);
   const operationLog = createOperationLog(log, options.clock, options.observeOperation);
-  const operations = createOperations({ guard, operationLog, log });
+  const operations = createOperations({ schema, guard, operationLog, log });
   const documents = createDocumentSource(options.documents ?? ANY_DOCUMENT);
   const { caches, takeDocument } = createParsing(documents, options.rateLimits);
   const known = createKnownDocuments();
@@ -140,23 +140,18 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     maxRequestBodySize: false,
     logging: false,
   });
-  const execute = (
-    { document, operationName, variables }: DirectOperation,
-    context: TransportContext,
-  ): Promise<ExecutionResult> => {
-    const contextValue = Object.assign(context, { audit, dependencies });
-    const args = { schema, document, operationName, variableValues: variables, contextValue };
-    return operations.execute(args).catch((error: unknown) => {
-      const errors = mapAllAndLog(error, context.requestId, log);
-      operationLog.logRefusal(context, errors);
-      return { errors };
-    });
-  };
+  const executing = executionOf(options, operationLog.logRefusal);
   return {
     gate,
     takeDocument,
-    post: createDirectPost({ path: GRAPHQL_PATH, gate, documents, known, execute }),
-    ask: createAsk(schema, execute),
+    post: createDirectPost({
+      path: GRAPHQL_PATH,
+      gate,
+      documents,
+      known,
+      execute: executing(operations.executeKept),
+    }),
+    ask: createAsk(schema, executing(operations.execute)),
     chargeCpu: options.rateLimits.chargeCpu,
     async handle(request, response, context) {
       await yoga.handle(request, response, context);
@@ -165,6 +160,26 @@ export function createPipeline(options: PipelineOptions): Pipeline {
     logRefusal: operationLog.logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
   };
+}
+
+/** Never rejects. */
+function executionOf(
+  { schema, audit, dependencies, log }: PipelineOptions,
+  logRefusal: OperationLog['logRefusal'],
+) {
+  return (run: (args: ExecutionArgs) => Promise<ExecutionResult>) =>
+    (
+      { document, operationName, variables }: DirectOperation,
+      context: TransportContext,
+    ): Promise<ExecutionResult> => {
+      const contextValue = Object.assign(context, { audit, dependencies });
+      const args = { schema, document, operationName, variableValues: variables, contextValue };
+      return run(args).catch((error: unknown) => {
+        const errors = mapAllAndLog(error, context.requestId, log);
+        logRefusal(context, errors);
+        return { errors };
+      });
+    };
 }
 
 function createParsing(source: DocumentSource, { requireCpu }: RateLimits) {

@@ -43,6 +43,8 @@ const BODIES: Record<string, string> = {
   'a query': json({ query: '{ hello }' }),
   __typename: json({ query: '{ __typename }' }),
   'a query that waits': json({ query: '{ later hello }' }),
+  'a list of values': json({ query: '{ hello crates { tonnes label none __typename } }' }),
+  'a list with an error in it': json({ query: '{ crates { label origin } hello }' }),
   'a query with variables': json({
     query: 'query T($a: Tonnes!) { tonnes(amount: $a) }',
     variables: { a: '12' },
@@ -308,6 +310,8 @@ describe('the short way', () => {
       'a query',
       '__typename',
       'a query that waits',
+      'a list of values',
+      'a list with an error in it',
       'a query with variables',
       'variables that are missing',
       'variables that are wrong',

@@ -159,8 +159,30 @@ function testSchema() {
       note: t.string({ validate: { schema: note } }),
     }),
   });
+  const crate = builder.objectRef<{ tonnes: bigint; label: string }>('Crate').implement({
+    fields: (t) => ({
+      tonnes: t.expose('tonnes', { type: 'Tonnes' }),
+      label: t.exposeString('label'),
+      none: t.string({ nullable: true, resolve: () => null }),
+      origin: t.string({
+        nullable: true,
+        resolve: ({ label }) => {
+          if (label === '') throw THROWN['domain']?.() ?? new Error('no such failure');
+          return label;
+        },
+      }),
+    }),
+  });
   builder.queryType({
     fields: (t) => ({
+      crates: t.field({
+        type: [crate],
+        authScopes: { public: true },
+        resolve: () => [
+          { tonnes: 12n, label: '"Kasigau" \u2028 ☃' },
+          { tonnes: 2n ** 62n, label: '' },
+        ],
+      }),
       hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
       later: t.string({
         authScopes: { public: true },

@@ -42,8 +42,8 @@ describe('lines by turn', () => {
       log.info('first');
       log.fatal('last');
       process.exit(3);`;
-    const arguments_ = ['--import', 'tsx', '--input-type=module', '--eval', program];
-    const ended = await promisify(execFile)(process.execPath, arguments_).catch(
+    const given = ['--import', 'tsx', '--input-type=module', '--eval', program];
+    const ended = await promisify(execFile)(process.execPath, given).catch(
       (error: { code: number; stdout: string }) => error,
     );
     expect(ended).toMatchObject({ code: 3 });

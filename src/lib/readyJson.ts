@@ -1,0 +1,38 @@
+/**
+ * JSON that is written already, in an answer whose other values are not.
+ */
+export class ReadyJson {
+  readonly text: string;
+  /** As measureAnswer counts what it tells. */
+  readonly bytes: number;
+
+  constructor(text: string, bytes: number) {
+    this.text = text;
+    this.bytes = bytes;
+  }
+
+  /** Right everywhere; `stringify` does without it. */
+  toJSON(): unknown {
+    return JSON.parse(this.text);
+  }
+}
+
+const holders = new WeakSet<object>();
+
+/** Says that there is ready JSON among plain values in it. What has none is left to JSON.stringify, which is faster. */
+export function holdsReady(data: object): void {
+  holders.add(data);
+}
+
+/** As JSON.stringify. */
+export function stringify(result: { data?: object | null }): string {
+  return result.data != null && holders.has(result.data) ? write(result) : JSON.stringify(result);
+}
+
+function write(value: unknown): string {
+  if (value instanceof ReadyJson) return value.text;
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(write).join(',')}]`;
+  const entries = Object.entries(value).map(([name, inner]) => `${JSON.stringify(name)}:${write(inner)}`);
+  return `{${entries.join(',')}}`;
+}
