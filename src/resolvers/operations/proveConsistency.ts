@@ -9,16 +9,23 @@ import { computeFrom } from '../../transparency/tiles.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 export interface ConsistencyProof {
-  to: number;
+  leafCount: number;
   hashes: string[];
   /** Null when the newest head is of another size. */
   checkpoint: string | null;
 }
 
+interface ConsistencyProofInput {
+  log: string;
+  fromLeafCount: number;
+  /** All leaves when left out. */
+  toLeafCount?: number | null | undefined;
+}
+
 /** @throws DomainError NOT_FOUND, BAD_USER_INPUT */
 export async function proveConsistency(
   { db }: Needs<'db'>,
-  { log: name, from, to }: { log: string; from: number; to?: number | null | undefined },
+  { log: name, fromLeafCount: from, toLeafCount: to }: ConsistencyProofInput,
 ): Promise<ConsistencyProof> {
   const log = LOG_NAMES.find((known) => known === name);
   if (log === undefined) {
@@ -30,13 +37,13 @@ export async function proveConsistency(
   if (from < 1 || from > until || until > size) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `from must be at least 1 and at most to, and to at most ${size}, the leaves of the log of ${log}.`,
-      { field: from < 1 || from > size ? 'from' : 'to', leafCount: size },
+      `fromLeafCount must be at least 1 and at most toLeafCount, which is at most ${size}, the leaves of the log of ${log}.`,
+      { field: from < 1 || from > size ? 'fromLeafCount' : 'toLeafCount', leafCount: size },
     );
   }
   const hashes = await computeFrom(db, log, (at) => consistencyProof(at, from, until));
   return {
-    to: until,
+    leafCount: until,
     hashes: hashes.map((hash) => Buffer.from(hash).toString('hex')),
     checkpoint: until === size ? (head?.checkpoint ?? null) : null,
   };

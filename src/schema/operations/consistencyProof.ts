@@ -9,7 +9,7 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
   description:
     'That a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes lead to both roots.',
   fields: (t) => ({
-    to: t.exposeInt('to', { description: 'The number of leaves of the later tree.' }),
+    leafCount: t.exposeInt('leafCount', { description: 'The number of leaves of the later tree.' }),
     hashes: t.exposeStringList('hashes', {
       description:
         'The hashes of the proof, each as 64 hexadecimal digits; none when both sizes are the same.',
@@ -33,8 +33,11 @@ builder.queryField('consistencyProof', (t) =>
         required: true,
         description: 'The name of the log, as in `transparencyLogs`.',
       }),
-      from: t.arg.int({ required: true, description: "The earlier checkpoint's number of leaves, from 1." }),
-      to: t.arg.int({ description: "The later one's; left out, that of the newest head." }),
+      fromLeafCount: t.arg.int({
+        required: true,
+        description: "The earlier checkpoint's number of leaves, from 1.",
+      }),
+      toLeafCount: t.arg.int({ description: "The later one's; left out, that of the newest head." }),
     },
     resolve: (_root, args, { dependencies }) => proveConsistency(dependencies, args),
   }),

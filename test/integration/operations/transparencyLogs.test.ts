@@ -170,7 +170,7 @@ describe('the contract', () => {
   const prove = async (log: string, from: number, to?: number) => {
     const { data, errors } = await marketplace.send<{ consistencyProof: Record<string, unknown> | null }>(
       `query ($log: String!, $from: Int!, $to: Int) {
-        consistencyProof(log: $log, from: $from, to: $to) { to hashes checkpoint } }`,
+        consistencyProof(log: $log, fromLeafCount: $from, toLeafCount: $to) { leafCount hashes checkpoint } }`,
       { log, from, to },
     );
     return data?.consistencyProof ?? errors[0]?.extensions.code;
@@ -199,9 +199,9 @@ describe('the contract', () => {
 
   it('proves between two sizes, and refuses those that a log does not have', async () => {
     const { size } = await published('transfers', 3);
-    expect(await prove('transfers', 2, 2)).toEqual({ to: 2, hashes: [], checkpoint: null });
+    expect(await prove('transfers', 2, 2)).toEqual({ leafCount: 2, hashes: [], checkpoint: null });
     expect(await prove('transfers', 1, 2)).toMatchObject({
-      to: 2,
+      leafCount: 2,
       hashes: [expect.stringMatching(/^[0-9a-f]{64}$/)],
       checkpoint: null,
     });

@@ -60,7 +60,10 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
   openWork: { who: ['operator'], query: '{ openWork { reviewSubmissionCount feedDelaySeconds } }' },
   issuanceCaps: { who: ['warehouse', 'operator'], query: '{ issuanceCaps(first: 1) { nodes { id } } }' },
   ledgerNetwork: { who: null, query: '{ ledgerNetwork { name } }' },
-  consistencyProof: { who: null, query: '{ consistencyProof(log: "audit", from: 1) { to hashes } }' },
+  consistencyProof: {
+    who: null,
+    query: '{ consistencyProof(log: "audit", fromLeafCount: 1) { leafCount hashes } }',
+  },
   transparencyLogs: { who: null, query: '{ transparencyLogs { name leafCount checkpoint } }' },
   node: {
     who: null,
