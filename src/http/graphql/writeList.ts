@@ -10,7 +10,7 @@ import {
   type GraphQLResolveInfo,
 } from 'graphql';
 import { ReadyJson } from '../../lib/readyJson.ts';
-import { bytesOfName, bytesOfScalar, MAX_WRITTEN_BYTES } from '../../limits/answerBytes.ts';
+import { bytesOfName, bytesOfScalar, MAX_WRITTEN_BYTES } from '../../limits/measureAnswer.ts';
 
 type Field = GraphQLField<unknown, unknown>;
 

@@ -7,7 +7,7 @@ import { buildSchema, execute, parse, validate, type ExecutionResult, type Graph
 import { describe, expect, it } from 'vitest';
 import { createPlainLists } from '../../../src/http/graphql/plainLists.ts';
 import { ReadyJson, stringify } from '../../../src/lib/readyJson.ts';
-import { measureAnswer } from '../../../src/limits/answerBytes.ts';
+import { measureAnswer } from '../../../src/limits/measureAnswer.ts';
 
 const SDL = /* GraphQL */ `
   enum Colour {
