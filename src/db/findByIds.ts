@@ -1,9 +1,10 @@
 /**
  * Many rows in one statement, for what names each of them by its id.
  */
-import { inArray, type AnyColumn } from 'drizzle-orm';
+import type { AnyColumn } from 'drizzle-orm';
 import type { PgTable } from 'drizzle-orm/pg-core';
 import type { Db } from './connection.ts';
+import { isOneOf } from './manyRows.ts';
 
 /** Ids that have no row are not in the map. */
 export async function findByIds<TableOrView extends { id: AnyColumn; $inferSelect: { id: string } }>(
@@ -14,6 +15,6 @@ export async function findByIds<TableOrView extends { id: AnyColumn; $inferSelec
   const rows = (await db
     .select()
     .from(source as unknown as PgTable)
-    .where(inArray(source.id, [...ids]))) as TableOrView['$inferSelect'][];
+    .where(isOneOf(source.id, ids))) as TableOrView['$inferSelect'][];
   return new Map(rows.map((row) => [row.id, row]));
 }

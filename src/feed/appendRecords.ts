@@ -6,6 +6,7 @@
  */
 import { and, between, eq, inArray, max } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
+import { insertRows } from '../db/manyRows.ts';
 import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
 import { NetworkUnavailable, type RetirementRecord } from '../ledger/network/port.ts';
 
@@ -25,13 +26,14 @@ interface FreshRecords {
 /**
  * Holds the feed's head until the transaction ends: it orders appends across all instances, so positions follow commits,
  * and after position n is visible no smaller one can appear.
- * @returns how many were appended, those left out that are stored already; and how many of each token are stored now
+ * @returns how many were appended, those left out that are stored already; and how many of each token were stored before,
+ * and are now
  */
 export async function appendRecords(
   tx: Tx,
   all: readonly FreshRecords[],
   appendedAt: Date,
-): Promise<{ appended: number; stored: ReadonlyMap<string, number> }> {
+): Promise<{ appended: number; before: ReadonlyMap<string, number>; stored: ReadonlyMap<string, number> }> {
   const [head] = await tx.select().from(feedHead).for('update');
   if (!head) throw new Error('feed_head has no row: migrations are incomplete');
   const before = await countStoredOf(
@@ -52,10 +54,12 @@ export async function appendRecords(
       rows.push({ ...record, ...token, position, txHash: hashes.get(record.index) ?? null, appendedAt });
     }
   }
-  if (rows.length === 0) return { appended: 0, stored };
-  await tx.insert(retirementRecords).values(rows);
-  await tx.update(feedHead).set({ position: head.position + BigInt(rows.length) });
-  return { appended: rows.length, stored };
+  if (rows.length === 0) return { appended: 0, before, stored };
+  await Promise.all([
+    insertRows(tx, retirementRecords, rows),
+    tx.update(feedHead).set({ position: head.position + BigInt(rows.length) }),
+  ]);
+  return { appended: rows.length, before, stored };
 }
 
 /** Records other than those asked for would leave a gap that is never filled, or repeat the same request for ever. */
@@ -98,16 +102,16 @@ async function ownHashes(
   records: readonly RetirementRecord[],
 ): Promise<Map<number, string>> {
   const [first, last] = [records[0]?.index ?? 0, records.at(-1)?.index ?? 0];
-  const own = await tx
+  const own = tx
     .select({ index: retirements.recordIndex, txHash: retirements.txHash })
     .from(retirements)
     .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last)));
-  const byHolders = await tx
+  const byHolders = tx
     .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
     .from(holderActs)
     .where(and(eq(holderActs.projectId, token.projectId), between(holderActs.recordIndex, first, last)));
   const hashes = new Map<number, string>();
-  for (const { index, txHash } of [...own, ...byHolders]) {
+  for (const { index, txHash } of (await Promise.all([own, byHolders])).flat()) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);
   }
   return hashes;

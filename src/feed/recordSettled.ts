@@ -52,7 +52,7 @@ export async function readUnstored(
   return new Map(unstored);
 }
 
-/** Call it last in the transaction: it holds the feed's head. */
+/** Holds the feed's head until the transaction ends: call it late. */
 export async function recordSettled(
   tx: Tx,
   unstored: UnstoredRecords,
@@ -68,9 +68,10 @@ export async function recordSettled(
     records: unstored.get(token.tokenAddress) ?? [],
     verified: NONE,
   }));
-  const { appended, stored } = await appendRecords(tx, fresh, at);
+  const { appended, before, stored } = await appendRecords(tx, fresh, at);
   // Of records that were stored before their burn was settled.
-  await writeHashes(tx, burns.filter(hasHash));
+  const storedBefore = (burn: SettledBurn) => burn.recordIndex < (before.get(burn.tokenAddress) ?? 0);
+  await writeHashes(tx, burns.filter(hasHash).filter(storedBefore));
   const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
   const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
   return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };

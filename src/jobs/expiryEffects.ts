@@ -12,10 +12,6 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
   const tell = ({ intent: { targetId: receiptId }, landed: { txHash } }: LandedIntent) =>
     deps.log.info({ receiptId, txHash }, 'receipt marked expired');
   return {
-    succeeded: (tx, intent, landed) => expire(tx, [{ intent, landed }]),
-    async afterSucceeded(intent, landed) {
-      tell({ intent, landed });
-    },
     landedTogether: async (all) => ({
       succeeded: expire,
       afterSucceeded: () => all.forEach(tell),

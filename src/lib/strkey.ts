@@ -73,10 +73,19 @@ export function decodeStrkey(text: string): DecodedStrkey | null {
     : { kind, payload: Uint8Array.from(CODECS[kind].decode(text)) };
 }
 
+/** Addresses found valid, and the keys of accounts: requests name the same few again and again. */
+const MAX_REMEMBERED = 10_000;
+const valid = new Set<string>();
+const keys = new Map<string, KeyObject>();
+
 /** True for an account or a contract, which can hold tokens; false for a seed. */
 export function isAddress(text: string): boolean {
+  if (valid.has(text)) return true;
   const decoded = decodeStrkey(text);
-  return decoded !== null && decoded.kind !== 'seed';
+  if (decoded === null || decoded.kind === 'seed') return false;
+  if (valid.size >= MAX_REMEMBERED) valid.clear();
+  valid.add(text);
+  return true;
 }
 
 /** A fresh `S…` seed. */
@@ -113,19 +122,25 @@ export function keypairOf(secretKey: string): Keypair {
 
 /** True when `signature` over `message` was made with the key of the account `address`. Never throws. */
 export function verifyAccountSignature(address: string, message: Uint8Array, signature: Uint8Array): boolean {
-  const decoded = decodeStrkey(address);
-  if (decoded?.kind !== 'account') return false;
   try {
-    const key = createPublicKey({
-      key: Buffer.concat([SPKI_HEAD, decoded.payload]),
-      format: 'der',
-      type: 'spki',
-    });
-    return verify(null, message, key, signature);
+    const key = keyOfAccount(address);
+    return key !== null && verify(null, message, key, signature);
   } catch {
     // 32 bytes that are no point on the curve: no signature is valid for them.
     return false;
   }
+}
+
+function keyOfAccount(address: string): KeyObject | null {
+  const known = keys.get(address);
+  if (known) return known;
+  const decoded = decodeStrkey(address);
+  if (decoded?.kind !== 'account') return null;
+  const spki = Buffer.concat([SPKI_HEAD, decoded.payload]);
+  const key = createPublicKey({ key: spki, format: 'der', type: 'spki' });
+  if (keys.size >= MAX_REMEMBERED) keys.clear();
+  keys.set(address, key);
+  return key;
 }
 
 function publicBytesOf(privateKey: KeyObject): Uint8Array {

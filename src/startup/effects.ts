@@ -9,7 +9,7 @@ import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { IdSource } from '../lib/clock.ts';
 import type { Logger } from '../lib/logger.ts';
 import { projectToken } from '../resolvers/carbon/projectToken.ts';
-import { retireEffects } from '../resolvers/carbon/retirementEffects.ts';
+import { retireEffects, showInFeed } from '../resolvers/carbon/retirementEffects.ts';
 import { mintEffects, tokenDeployEffects } from '../resolvers/core/tokenEffects.ts';
 import { settlementDeployEffects } from '../resolvers/operations/deployRampSettlement.ts';
 import {
@@ -42,7 +42,7 @@ export function createEffects({
   healer,
   log,
 }: EffectsDependencies): EffectsTable {
-  const ofRetirement = retireEffects({ ids, feed, healer, log });
+  const ofRetirements = { ids, feed, healer, log };
   const ofTokens = { network, clock, ids };
   const projects = projectToken({ network, ids });
   const receipts = receiptToken({ network });
@@ -53,7 +53,7 @@ export function createEffects({
         deployCarbonCredit: tokenDeployEffects(ofTokens, projects),
         mint: mintEffects(projects),
       },
-      RETIREMENT: { retire: ofRetirement },
+      RETIREMENT: { retire: retireEffects(ofRetirements) },
       RECEIPT: {
         deployCommodityReceipt: tokenDeployEffects(ofTokens, receipts),
         mint: mintEffects(receipts),
@@ -69,7 +69,7 @@ export function createEffects({
     },
     HOLDER: {
       HOLDER_ACT: {
-        retire: holderRetireEffects(ofRetirement.afterSucceeded),
+        retire: holderRetireEffects(showInFeed(ofRetirements)),
         approve: holderApprovalEffects(),
       },
       OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },

@@ -3,6 +3,7 @@
  */
 import { and, asc, desc, eq, gt, inArray, isNull, max } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
+import { isOneOf } from '../../db/manyRows.ts';
 import { attempts } from '../../db/tables/index.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 
@@ -24,7 +25,7 @@ export async function findOpenAttemptsOf(
   const open = await db
     .select()
     .from(attempts)
-    .where(and(inArray(attempts.submissionId, [...submissionIds]), eq(attempts.state, 'OPEN')))
+    .where(and(isOneOf(attempts.submissionId, submissionIds), eq(attempts.state, 'OPEN')))
     .orderBy(asc(attempts.number));
   return groupBy(open, ({ submissionId }) => submissionId);
 }
@@ -72,7 +73,7 @@ export async function readLastNumbers(
   const rows = await db
     .select({ submissionId: attempts.submissionId, number: max(attempts.number) })
     .from(attempts)
-    .where(inArray(attempts.submissionId, [...submissionIds]))
+    .where(isOneOf(attempts.submissionId, submissionIds))
     .groupBy(attempts.submissionId);
   return new Map(rows.map(({ submissionId, number }) => [submissionId, number ?? 0]));
 }

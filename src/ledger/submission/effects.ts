@@ -43,8 +43,19 @@ export type LandedTogether = (landed: readonly LandedIntent[]) => Promise<{
   /** For those of them that this transaction settles. When it throws, they are tried again in two parts. */
   succeeded(tx: Tx, landed: readonly LandedIntent[]): Promise<void>;
   /** Called after the commit. A crash may skip it, so another process must make up for it. */
-  afterSucceeded(): void;
+  afterSucceeded(): void | Promise<void>;
 }>;
+
+/** What a success means: written for many at once, or for one. */
+type Success =
+  | { landedTogether: LandedTogether; succeeded?: never; afterSucceeded?: never }
+  | {
+      landedTogether?: never;
+      /** The call landed, finally. */
+      succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
+      /** Called after the success was committed. A crash may skip it, so another process must make up for it. */
+      afterSucceeded?(intent: Intent, landed: Landed): Promise<void>;
+    };
 
 /** The effect of a call that the network shows, made by none of this database's attempts. */
 export interface FoundOnNetwork {
@@ -56,7 +67,9 @@ export interface FoundOnNetwork {
   txHash?: string | null;
 }
 
-export interface Effects {
+export type Effects = Success & OtherEffects;
+
+interface OtherEffects {
   /**
    * Called outside any transaction before a call is signed, before a refusal is believed and before an operator gives
    * it up: was it made by a transaction that this database does not know (a restored copy, another platform with the
@@ -70,18 +83,22 @@ export interface Effects {
    * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
-  /** The call landed, finally. */
-  succeeded(tx: Tx, intent: Intent, landed: Landed): Promise<void>;
-  /** Left out where successes are settled one by one. Does what `succeeded` and `afterSucceeded` do. */
-  landedTogether?: LandedTogether;
-  /** Called after the success was committed. A crash may skip it, so another process must make up for it. */
-  afterSucceeded?(intent: Intent, landed: Landed): Promise<void>;
   /** The network refused, finally. @returns whether that ends the submission or needs an operator */
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
   /** No rule decides: whatever is reserved stays reserved. */
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;
   /** An operator resumed the submission. */
   resumed(tx: Tx, intent: Intent): Promise<void>;
+}
+
+/** A success of one call: that of many, of which there is one. */
+export async function successOf(effects: Effects, one: LandedIntent): ReturnType<LandedTogether> {
+  if (effects.landedTogether) return effects.landedTogether([one]);
+  const { intent, landed } = one;
+  return {
+    succeeded: (tx) => effects.succeeded(tx, intent, landed),
+    afterSucceeded: () => effects.afterSucceeded?.(intent, landed),
+  };
 }
 
 /**

@@ -4,6 +4,7 @@
 import { sql } from 'drizzle-orm';
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import type { Tx } from '../../db/connection.ts';
+import { insertRows } from '../../db/manyRows.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { NetworkCall } from '../network/port.ts';
 import { encodeCall } from './callCodec.ts';
@@ -47,10 +48,10 @@ export async function enqueueSubmissions(
     call: encodeCall(call),
     signer,
     state: 'PENDING' as const,
-    // The database's clock, like the leases: an instance with a fast clock would delay it.
-    dueAt: sql`now()`,
     createdAt,
   }));
-  await tx.insert(submissions).values(rows);
+  // The database's clock, like the leases: an instance with a fast clock would delay it.
+  const computed = { dueAt: sql`now()` };
+  await insertRows(tx, submissions, rows, computed);
   return rows.map(({ id }) => id);
 }

@@ -7,7 +7,15 @@ import type { Tx } from '../../db/connection.ts';
 import { submissions } from '../../db/tables/index.ts';
 import type { CallResult, Refusal } from '../network/port.ts';
 import { decodeCall } from './callCodec.ts';
-import { effectsFor, type Effects, type FoundOnNetwork, type Intent, type Landed } from './effects.ts';
+import {
+  effectsFor,
+  successOf,
+  type Effects,
+  type FoundOnNetwork,
+  type Intent,
+  type Landed,
+  type LandedTogether,
+} from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { isOutdated } from './rules.ts';
 import { holdHalt } from './sequenceSlots.ts';
@@ -62,6 +70,8 @@ export async function settle(
   confirm?: Confirm,
 ): Promise<boolean> {
   const at = deps.clock.now();
+  const landed = landedOf(verdict, at);
+  const success = landed && (await readSuccess(deps, submissionId, landed));
   const settled = await deps.db.transaction(async (tx) => {
     if (isForHalt(verdict) && !(await holdHalt(tx))) return null;
     const [submission] = await tx
@@ -74,6 +84,7 @@ export async function settle(
     if (isOutdated(submission.state, open, verdict)) return null;
     await confirm?.(tx);
     await applyVerdict(tx, deps, { submission, open }, verdict, at);
+    if (success && landed) await success.succeeded(tx, [{ intent: intentOf(submission), landed }]);
     await deps.checkpoint('settlement-uncommitted');
     return submission;
   });
@@ -82,12 +93,20 @@ export async function settle(
   deps.stateSignal.notify(settled.targetId);
   // The effects of a success may have enqueued its successor.
   deps.stateSignal.notify(NEW_SUBMISSION);
-  const landed = landedOf(verdict, at);
-  if (landed) {
-    const intent = intentOf(settled);
-    await effectsFor(deps, intent).afterSucceeded?.(intent, landed);
-  }
+  await success?.afterSucceeded();
   return true;
+}
+
+/** What it means, read before the transaction; null when there is no such submission. What it is for never changes. */
+async function readSuccess(
+  deps: SubmissionDependencies,
+  submissionId: string,
+  landed: Landed,
+): Promise<Awaited<ReturnType<LandedTogether>> | null> {
+  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
+  if (!submission) return null;
+  const intent = intentOf(submission);
+  return successOf(effectsFor(deps, intent), { intent, landed });
 }
 
 function isForHalt(verdict: Verdict): boolean {
@@ -120,7 +139,6 @@ async function applyVerdict(
       const { attemptHash: txHash, landed } = verdict;
       await decideSlot(tx, open, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
       await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
-      await effects.succeeded(tx, intent, { ...landed, txHash, at });
       return;
     }
     case 'adopted': {
@@ -128,7 +146,6 @@ async function applyVerdict(
       await markDead(tx, dead, `an operator adopted another outcome: ${evidence}`, at);
       const adopted = { adopted: evidence, message: null, refusalReason: null };
       await store({ state: 'SUCCEEDED', txHash, result, ...adopted, settledAt: at });
-      await effects.succeeded(tx, intent, { result, txHash, ledger: null, at });
       return;
     }
     case 'givenUp':

@@ -2,8 +2,9 @@
  * Settles many landed calls of one kind in one transaction. Each has its own outcome; when the effect of one can't be
  * written, nothing of the transaction is, and the caller divides it (stepBatches.ts).
  */
-import { inArray, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
+import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { isSettled } from './rules.ts';
@@ -35,8 +36,7 @@ export async function settleLanded(
       return state !== undefined && !isSettled(state);
     });
     if (open.length > 0) {
-      await decideSlots(tx, open, at);
-      await storeSuccess(tx, open, at);
+      await Promise.all([decideSlots(tx, open, at), storeSuccess(tx, open, at)]);
       await effects.succeeded(
         tx,
         open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
@@ -56,7 +56,7 @@ export async function settleLanded(
     if (result === 'settled' && targetId !== undefined) deps.stateSignal.notify(targetId);
   });
   deps.stateSignal.notify(NEW_SUBMISSION);
-  effects.afterSucceeded();
+  await effects.afterSucceeded();
   return results;
 }
 
@@ -72,7 +72,7 @@ async function lockStates(
   const rows = await tx
     .select({ id: submissions.id, state: submissions.state })
     .from(submissions)
-    .where(inArray(submissions.id, [...ids]))
+    .where(isOneOf(submissions.id, ids))
     .orderBy(submissions.id)
     .for('update', lock);
   return new Map(rows.map(({ id, state }) => [id, state]));
@@ -80,17 +80,18 @@ async function lockStates(
 
 /** The attempt that landed used the slot, so those that it replaced, or that replaced it, can't land any more. */
 async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
-  const landed = sql.join(
-    items.map(
-      ({
-        submission,
-        verdict: {
-          attemptHash,
-          landed: { ledger },
-        },
-      }) => sql`(${submission.id}::uuid, ${attemptHash}, ${ledger}::bigint)`,
-    ),
-    sql`, `,
+  const landed = items.map(
+    ({
+      submission,
+      verdict: {
+        attemptHash,
+        landed: { ledger },
+      },
+    }) => ({
+      submission_id: submission.id,
+      hash: attemptHash,
+      ledger: String(ledger),
+    }),
   );
   await tx.execute(sql`
     UPDATE ${attempts} a SET
@@ -98,25 +99,27 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
       verdict = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
       ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
       decided_at = ${at.toISOString()}::timestamptz
-    FROM (VALUES ${landed}) v (submission_id, hash, ledger)
+    FROM json_to_recordset(${JSON.stringify(landed)}::text::json) v (submission_id uuid, hash text, ledger bigint)
     WHERE a.submission_id = v.submission_id AND (a.hash = v.hash OR a.state = 'OPEN')`);
 }
 
 async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date): Promise<void> {
-  const outcomes = sql.join(
-    items.map(
-      ({
-        submission,
-        verdict: {
-          attemptHash,
-          landed: { result },
-        },
-      }) => sql`(${submission.id}::uuid, ${attemptHash}, ${JSON.stringify(result)}::jsonb)`,
-    ),
-    sql`, `,
+  const outcomes = items.map(
+    ({
+      submission: { id },
+      verdict: {
+        attemptHash,
+        landed: { result },
+      },
+    }) => ({
+      id,
+      hash: attemptHash,
+      result,
+    }),
   );
   await tx.execute(sql`
     UPDATE ${submissions} s SET state = 'SUCCEEDED', tx_hash = v.hash, result = v.result, message = NULL,
       review_cause = NULL, settled_at = ${at.toISOString()}::timestamptz
-    FROM (VALUES ${outcomes}) v (id, hash, result) WHERE s.id = v.id`);
+    FROM json_to_recordset(${JSON.stringify(outcomes)}::text::json) v (id uuid, hash text, result jsonb)
+    WHERE s.id = v.id`);
 }

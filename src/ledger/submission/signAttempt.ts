@@ -2,8 +2,9 @@
  * Signs calls and commits the signed bytes, so that only bytes known to the database are ever sent. One transaction
  * signs many.
  */
-import { eq, inArray } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
+import { insertRows, isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { Draft, NextSequences, PreparedTransaction, SequenceSlot } from '../network/port.ts';
 import {
@@ -49,7 +50,7 @@ export async function signAttempts(
       const locked = held.get(intent.submissionId);
       return locked !== undefined && maySign(locked.state, locked.open);
     });
-    const added = await addAttempts(tx, deps, toSign, sequences);
+    const added = await addAttempts(tx, deps, toSign, { held, sequences });
     return requests.map(({ intent: { submissionId } }): Signed => {
       const locked = held.get(submissionId);
       if (locked === undefined) return lock ? 'locked' : [];
@@ -83,6 +84,8 @@ interface Locked {
   state: Submission['state'];
   /** Its open attempts. */
   open: Attempt[];
+  /** Of all its attempts; 0 before the first. */
+  lastNumber: number;
 }
 
 /** Those submissions that could be locked. */
@@ -95,11 +98,17 @@ async function lockSubmissions(
   const rows = await tx
     .select({ id: submissions.id, state: submissions.state })
     .from(submissions)
-    .where(inArray(submissions.id, ids))
+    .where(isOneOf(submissions.id, ids))
     .orderBy(submissions.id)
     .for('update', lock);
-  const open = await findOpenAttemptsOf(tx, ids);
-  return new Map(rows.map(({ id, state }) => [id, { state, open: open.get(id) ?? [] }]));
+  // Only once the rows are locked: another instance may have signed until then.
+  const [open, lastNumbers] = await Promise.all([findOpenAttemptsOf(tx, ids), readLastNumbers(tx, ids)]);
+  return new Map(
+    rows.map(({ id, state }) => [
+      id,
+      { state, open: open.get(id) ?? [], lastNumber: lastNumbers.get(id) ?? 0 },
+    ]),
+  );
 }
 
 /** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */
@@ -107,7 +116,7 @@ async function addAttempts(
   tx: Tx,
   deps: SubmissionDependencies,
   requests: readonly SigningRequest[],
-  sequences: Sequences | null,
+  { held, sequences }: { held: ReadonlyMap<string, Locked>; sequences: Sequences | null },
 ): Promise<ReadonlyMap<string, Attempt>> {
   if (requests.length === 0) return new Map();
   const order = deps.network.signingOrder;
@@ -117,23 +126,19 @@ async function addAttempts(
       : requests.map(() => null);
   const signing = requests.slice(0, slots.length);
   if (signing.length === 0) return new Map();
-  const lastNumbers = await readLastNumbers(
-    tx,
-    signing.map(({ intent }) => intent.submissionId),
-  );
   const createdAt = deps.clock.now();
   const fresh = await Promise.all(
     signing.map(async ({ intent: { submissionId }, draft }, at) => {
       const prepared = await draft.sign(slots[at] ?? null);
       return freshAttempt(prepared, {
         submissionId,
-        number: (lastNumbers.get(submissionId) ?? 0) + 1,
+        number: (held.get(submissionId)?.lastNumber ?? 0) + 1,
         createdAt,
       });
     }),
   );
   await deps.checkpoint('attempt-signed');
-  await tx.insert(attempts).values(fresh);
+  await insertRows(tx, attempts, fresh);
   return new Map(fresh.map((attempt) => [attempt.submissionId, attempt]));
 }
 

@@ -7,7 +7,13 @@ import { and, eq, inArray } from 'drizzle-orm';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { countStored, requireInOrder, type FeedToken } from '../../feed/appendRecords.ts';
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
-import { findAlikeBurns, findUnclaimedRecords, type Burn } from '../../feed/unclaimedRecords.ts';
+import {
+  findAlikeBurns,
+  findClaimed,
+  findFirstUnclaimed,
+  findUnclaimedRecords,
+  type Burn,
+} from '../../feed/unclaimedRecords.ts';
 import { createBatcher } from '../../lib/batches.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import { toWholeUnits } from '../../ledger/units.ts';
@@ -16,6 +22,7 @@ import {
   NetworkUnavailable,
   type NetworkCall,
   type Outcome,
+  type RetirementRecord,
 } from '../../ledger/network/port.ts';
 import { findProjectByToken } from './findProject.ts';
 
@@ -50,12 +57,23 @@ const MAX_WAITING = 10_000;
 const MAX_ALIKE_UNDER_WAY = 2_000;
 /** With more records than burns under way, at least one belongs to none of them. */
 const MAX_ALIKE_RECORDS = MAX_ALIKE_UNDER_WAY + 1;
+/** Read at once: more than lands while burns are settled. */
+const MAX_PAGES = 10;
+/** A history is stored once; what comes meanwhile fits the pages of the next round. */
+const MAX_ROUNDS = 3;
+/** Stored records that are looked through in one statement for those that are not claimed: some tenths of a second. */
+const WINDOW = 100_000;
+/** In one search; the next goes on from there. */
+const MAX_WINDOWS = 10;
+/** Tokens whose claimed records are remembered: a number each. */
+const MAX_REMEMBERED = 10_000;
 
 export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedRecord {
+  const search: Search = { deps, claimedUpTo: createClaimedRange(deps) };
   const batcher = createBatcher<Question, Answer>({
     maxItems: MAX_QUESTIONS,
     maxWaiting: MAX_WAITING,
-    run: (questions) => search(deps, questions),
+    run: (questions) => searchAll(search, questions),
   });
   return async (call, submissionId) => {
     const answer = await batcher.submit({ call, submissionId });
@@ -64,13 +82,19 @@ export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedReco
   };
 }
 
-async function search(deps: FeedDependencies, questions: readonly Question[]): Promise<Answer[]> {
+interface Search {
+  deps: FeedDependencies;
+  /** @returns the index that the token's records are to be looked at from; `stored` when all of those are claimed */
+  claimedUpTo: (token: FeedToken, stored: number) => Promise<number>;
+}
+
+async function searchAll(search: Search, questions: readonly Question[]): Promise<Answer[]> {
   const answers = new Map<Question, Answer>();
   const byToken = groupBy(questions, ({ call }) => call.tokenAddress);
   await Promise.all(
     [...byToken].map(async ([tokenAddress, ofToken]) => {
       try {
-        await searchToken(deps, tokenAddress, ofToken, answers);
+        await searchToken(search, tokenAddress, ofToken, answers);
       } catch (error) {
         // What can't be told of one token must not hold up the others.
         for (const question of ofToken) answers.set(question, { error });
@@ -81,7 +105,7 @@ async function search(deps: FeedDependencies, questions: readonly Question[]): P
 }
 
 async function searchToken(
-  deps: FeedDependencies,
+  { deps, claimedUpTo }: Search,
   tokenAddress: string,
   questions: readonly Question[],
   answers: Map<Question, Answer>,
@@ -90,13 +114,20 @@ async function searchToken(
   if (!project) return;
   const token = { projectId: project.id, tokenAddress: project.tokenAddress };
   const alike = groupBy(questions, ({ call }) => keyOf(call));
-  const mayExist = await findCandidates(deps, token, questions);
-  if (mayExist.size === 0) return;
-  await fillToken(deps, token);
+  const { stored, fresh } = await readFresh(deps, token);
+  const ofFresh = groupBy(fresh, keyOf);
+  const from = await claimedUpTo(token, stored);
+  const burns = [...alike.values()].flatMap(([first]) => first?.call ?? []);
+  const { custodyAddress } = deps.network;
+  // What was stored since it was counted is among the fresh ones.
+  const inFeed =
+    from < stored ? await findAlikeBurns(deps.db, { ...token, custodyAddress, burns, from }) : [];
+  const keysInFeed = new Set(inFeed.map(keyOf));
   for (const [key, equal] of alike) {
     const [first] = equal;
-    if (!first || !mayExist.has(key)) continue;
-    const unclaimed = await findUnclaimed(deps, token, first.call);
+    const freshOnes = ofFresh.get(key) ?? [];
+    if (!first || (freshOnes.length === 0 && !keysInFeed.has(key))) continue;
+    const unclaimed = await findUnclaimed(deps, token, first.call, { from, fresh: freshOnes });
     for (const question of equal) answers.set(question, unclaimed(question.submissionId));
   }
 }
@@ -106,23 +137,49 @@ function keyOf({ beneficiary, note, amount }: Burn): string {
 }
 
 /**
- * The burns that unclaimed records may equal, of all that the token has. What the feed lacks is looked at in passing, so
- * that it is stored when it is settled, with its transaction.
+ * Custody's records that the feed lacks, and how many it has. They are looked at in passing, so that they are stored when
+ * they are settled, with their transactions; only a long history is stored first.
  */
-async function findCandidates(
+async function readFresh(
   deps: FeedDependencies,
   token: FeedToken,
-  questions: readonly Question[],
-): Promise<ReadonlySet<string>> {
-  const { custodyAddress } = deps.network;
-  const stored = await countStored(deps.db, token.tokenAddress);
-  const page = await deps.network.retirementRecords(token.tokenAddress, stored, MAX_RECORDS_PER_READ);
-  requireInOrder(token.tokenAddress, page.records, stored);
-  const burns = [...new Map(questions.map(({ call }) => [keyOf(call), call])).values()];
-  if (stored + page.records.length < page.totals.totalRetirements) return new Set(burns.map(keyOf));
-  const fresh = page.records.filter(({ retiredBy }) => retiredBy === custodyAddress);
-  const inFeed = await findAlikeBurns(deps.db, { ...token, custodyAddress, burns });
-  return new Set([...fresh, ...inFeed].map(keyOf));
+): Promise<{ stored: number; fresh: RetirementRecord[] }> {
+  const { network } = deps;
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    const stored = await countStored(deps.db, token.tokenAddress);
+    const fresh: RetirementRecord[] = [];
+    for (let pages = 0; pages < MAX_PAGES; pages++) {
+      const from = stored + fresh.length;
+      const page = await network.retirementRecords(token.tokenAddress, from, MAX_RECORDS_PER_READ);
+      requireInOrder(token.tokenAddress, page.records, from);
+      fresh.push(...page.records);
+      if (stored + fresh.length < page.totals.totalRetirements) continue;
+      return { stored, fresh: fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress) };
+    }
+    await fillToken(deps, token);
+  }
+  throw new NetworkUnavailable(`The records of ${token.tokenAddress} grow faster than they are read.`);
+}
+
+/**
+ * Remembers up to which index all of a token's records by custody are claimed: a claim is never taken back, so they need
+ * not be looked at again. Where one is not, those from it on are looked at each time.
+ */
+function createClaimedRange(deps: FeedDependencies) {
+  const known = new Map<string, number>();
+  return async (token: FeedToken, stored: number): Promise<number> => {
+    const { custodyAddress } = deps.network;
+    let from = known.get(token.tokenAddress) ?? 0;
+    for (let windows = 0; from < stored && windows < MAX_WINDOWS; windows++) {
+      const until = Math.min(from + WINDOW, stored);
+      const first = await findFirstUnclaimed(deps.db, { ...token, custodyAddress, from, until });
+      from = first ?? until;
+      if (first !== null) break;
+    }
+    if (known.size >= MAX_REMEMBERED) known.clear();
+    known.set(token.tokenAddress, from);
+    return from;
+  };
 }
 
 /** @returns what each of these equal burns is answered, by its submission */
@@ -130,27 +187,33 @@ async function findUnclaimed(
   deps: FeedDependencies,
   token: FeedToken,
   call: RetireCall,
+  { from, fresh }: { from: number; fresh: readonly RetirementRecord[] },
 ): Promise<(submissionId: string) => Answer> {
   const { custodyAddress } = deps.network;
-  const find = () =>
-    findUnclaimedRecords(deps.db, { ...token, custodyAddress, burn: call, limit: MAX_ALIKE_RECORDS });
-  const before = await find();
-  if (before.length === 0) return () => ({ found: null });
+  const of = { ...token, custodyAddress, burn: call, from, limit: MAX_ALIKE_RECORDS };
+  const stored = await findUnclaimedRecords(deps.db, of);
+  const candidates = new Map<number, UnclaimedRecord>();
+  for (const { index, timestamp } of fresh) candidates.set(index, { index, timestamp, txHash: null });
+  for (const record of stored) candidates.set(record.index, record);
+  if (candidates.size === 0) return () => ({ found: null });
   const underWay = await outcomesOfAlike(deps, token.projectId, call);
   // A burn that settled in the meantime was not among the open ones, and has claimed its record.
-  const after = new Set((await find()).map(({ index }) => index));
+  const settled = await findClaimed(deps.db, token, [...candidates.keys()]);
+  const before = [...candidates.values()]
+    .filter(({ index }) => !settled.has(index))
+    .toSorted((a, b) => a.index - b.index);
   return (submissionId) => {
     const others = underWay.filter((one) => one.submissionId !== submissionId);
     const claimed = new Set(others.map(({ outcome }) => recordOf(outcome)));
-    const left = before.filter(({ index }) => !claimed.has(index));
-    if (left.length === 0) return { found: null };
+    const lowest = before.find(({ index }) => !claimed.has(index));
+    if (!lowest) return { found: null };
     if (others.some(({ outcome }) => outcome.status === 'pending')) {
       const error = new NetworkUnavailable(
         'An equal burn is under way: which record belongs to which burn is known once it has an outcome.',
       );
       return { error };
     }
-    return { found: left.find(({ index }) => after.has(index)) ?? null };
+    return { found: lowest };
   };
 }
 

@@ -8,6 +8,7 @@
  *
  * The effects of the burn's outcome are in retirementEffects.ts; the way to it is in ledger/submission.
  */
+import { insertRows } from '../../db/manyRows.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { OpenEntry } from '../../identity/auditLog.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -90,7 +91,9 @@ interface HoldRow {
 const HOLDS: Rider<HoldRow> = {
   async write(tx, rows, deps) {
     const requestedAt = deps.clock.now();
-    await tx.insert(retirements).values(
+    await insertRows(
+      tx,
+      retirements,
       rows.map(({ retirement, projectId }) => ({
         ...retirement,
         projectId,

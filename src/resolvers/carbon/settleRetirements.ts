@@ -16,6 +16,7 @@ import {
   type SettledBurn,
   type UnstoredRecords,
 } from '../../feed/recordSettled.ts';
+import type { Posting } from '../../ledger/books/posting.ts';
 import { settlePosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { LandedIntent, LandedTogether } from '../../ledger/submission/effects.ts';
@@ -48,8 +49,9 @@ export function retirementsTogether(deps: SettleDependencies): LandedTogether {
         const at = landed[0]?.landed.at ?? deps.feed.clock.now();
         const burns = landed.map(burnOf);
         const retired = await retireAll(tx, burns, at);
-        await postAll(tx, deps, retired, at);
         recorded = await recordIfPossible(tx, deps, unstored, retired, burns);
+        // Last: every hold and purchase of the project waits for these accounts, and few for the feed's head.
+        await postAll(tx, deps, retired, at);
       },
       afterSucceeded() {
         if (recorded.appended > 0) deps.feed.feedSignal.notify(FEED_GREW);
@@ -76,10 +78,12 @@ interface Retired {
 
 /** @returns by the retirement's id */
 async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promise<Map<string, Retired>> {
-  const values = burns.map(
-    ({ retirementId, txHash, recordIndex, ledger }) =>
-      sql`(${retirementId}::uuid, ${txHash}, ${recordIndex}::integer, ${ledger}::bigint)`,
-  );
+  const values = burns.map(({ retirementId, txHash, recordIndex, ledger }) => ({
+    id: retirementId,
+    tx_hash: txHash,
+    record_index: recordIndex,
+    ledger: ledger === null ? null : String(ledger),
+  }));
   const rows = await tx
     .update(retirements)
     .set({
@@ -90,7 +94,9 @@ async function retireAll(tx: Tx, burns: readonly LandedBurn[], at: Date): Promis
       settledAt: at,
       refusalMessage: null,
     })
-    .from(sql`(VALUES ${sql.join(values, sql`, `)}) v (id, tx_hash, record_index, ledger)`)
+    .from(
+      sql`json_to_recordset(${JSON.stringify(values)}::text::json) v (id uuid, tx_hash text, record_index integer, ledger bigint)`,
+    )
     .where(sql`${retirements.id} = v.id`)
     .returning({ id: retirements.id, projectId: retirements.projectId, amount: retirements.amountTonnes });
   const retired = new Map(rows.map((row) => [row.id, row]));
@@ -108,6 +114,11 @@ async function postAll(
   const postings = [...retired.values()].map(({ id, projectId, amount }) =>
     settlePosting({ id: ids.next(), projectId, amount, retirementId: id }),
   );
+  await moveOutOfRetiring(tx, postings, at);
+}
+
+/** @throws for a retirement without its hold */
+export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at: Date): Promise<void> {
   const results = await postTransfers(tx, postings, at);
   const failed = results.findIndex(({ ok }) => !ok);
   if (failed < 0) return;

@@ -25,10 +25,10 @@ const NO_EFFECTS = {
 } satisfies Effects;
 
 /** @param showInFeed adds a landed retirement to the feed, as for one that custody signs. */
-export function holderRetireEffects(showInFeed: Effects['afterSucceeded']): Effects {
+export function holderRetireEffects(showInFeed: NonNullable<Effects['afterSucceeded']>): Effects {
   return {
     ...NO_EFFECTS,
-    ...(showInFeed ? { afterSucceeded: showInFeed } : {}),
+    afterSucceeded: showInFeed,
     /** The token's record does not contain its transaction's hash; the feed reads it from here. */
     async succeeded(tx, { submissionId }, { result, txHash }) {
       if (result.kind !== 'retired') throw new Error(`a retirement returned ${result.kind}`);

@@ -7,9 +7,10 @@
  * under that lock, single commits would each pay for a disk flush. Each transaction succeeds, is refused or has
  * expired by itself.
  */
-import { inArray, sql } from 'drizzle-orm';
+import { sql } from 'drizzle-orm';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { insertRows, isOneOf } from '../../../db/manyRows.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { BroadcastAnswer, Refusal } from '../port.ts';
 import { innermostMessage, isRefusedByDatabase } from './databaseErrors.ts';
@@ -93,7 +94,7 @@ async function knownHashes(tx: Tx, batch: SignedTransaction[]): Promise<Set<stri
   const rows = await tx
     .select({ hash: transactions.hash })
     .from(transactions)
-    .where(inArray(transactions.hash, hashes));
+    .where(isOneOf(transactions.hash, hashes));
   return new Set(rows.map((row) => row.hash));
 }
 
@@ -125,11 +126,15 @@ async function store(tx: Tx, world: World, ledger: ClosedLedger, landed: Landed[
   const changes = world.changes();
   await Promise.all([
     saveContracts(tx, changes),
-    tx.insert(transactions).values(landed.map((one) => transactionRow(ledger, one))),
+    insertRows(
+      tx,
+      transactions,
+      landed.map((one) => transactionRow(ledger, one)),
+    ),
   ]);
   await Promise.all([
     saveHoldings(tx, changes),
-    eventRows.length > 0 && tx.insert(events).values(eventRows),
+    insertRows(tx, events, eventRows),
     eventRows.length > 0 && tx.execute(sql`SELECT pg_notify(${EVENTS_CHANNEL}, '')`),
   ]);
 }

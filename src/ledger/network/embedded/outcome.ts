@@ -6,9 +6,9 @@
  *   absent, ledger time > validUntil, decided under the landing lock → dead, for ever
  *   prepared at a ledger that this network has not reached → undeterminable: its history was lost
  */
-import { inArray } from 'drizzle-orm';
 import type { Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { isOneOf } from '../../../db/manyRows.ts';
 import { createBatcher, type Batcher } from '../../../lib/batches.ts';
 import type { Outcome, SentTransaction, TransactionHash } from '../port.ts';
 import { closeLedger, readLedgerClock, type ClosedLedger } from './ledgerClock.ts';
@@ -88,7 +88,7 @@ async function findLanded(
   const rows = await db
     .select({ hash, ledger, closedAt, result, refusalReason, refusalMessage })
     .from(transactions)
-    .where(inArray(hash, [...hashes]));
+    .where(isOneOf(hash, hashes));
   return new Map(rows.map((row) => [row.hash, landedOutcome(row)]));
 }
 

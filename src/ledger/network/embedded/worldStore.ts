@@ -4,6 +4,7 @@
  */
 import { and, eq, inArray, or, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
+import { insertRows } from '../../../db/manyRows.ts';
 import type { Address } from '../port.ts';
 import { balances, offRamps, retirements, settlements, tokens } from './tables.ts';
 import { createWorld } from './world.ts';
@@ -50,7 +51,7 @@ export async function saveHoldings(tx: Tx, changes: WorldChanges): Promise<void>
   await Promise.all([
     saveBalances(tx, changes.balances),
     saveOffRamps(tx, changes.offRamps),
-    changes.retirements.length > 0 && tx.insert(retirements).values(changes.retirements),
+    insertRows(tx, retirements, changes.retirements),
   ]);
 }
 

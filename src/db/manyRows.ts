@@ -1,0 +1,52 @@
+/**
+ * Statements about many rows or values whose text is the same for any number of them: what they are about is one
+ * parameter, a JSON document. So a connection keeps them prepared (frequentStatements.ts), and hundreds of parameters
+ * need not be numbered, typed and encoded one by one.
+ */
+import { getTableColumns, sql, type AnyColumn, type SQL } from 'drizzle-orm';
+import type { PgTable } from 'drizzle-orm/pg-core';
+import type { Db } from './connection.ts';
+
+/**
+ * @param rows what is left out of one and given in another is null
+ * @param computed columns whose values the database makes, the same expression for each row
+ */
+export async function insertRows<Table extends PgTable, Computed extends string = never>(
+  db: Pick<Db, 'execute'>,
+  table: Table,
+  rows: readonly Omit<Table['$inferInsert'], Computed>[],
+  computed?: Readonly<Record<Computed, SQL>>,
+): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = Object.entries(getTableColumns(table));
+  const given = new Set(rows.flatMap((row) => Object.keys(row)));
+  const named = columns.filter(([key]) => given.has(key));
+  const names = new Map(named.map(([key, { name }]) => [key, name]));
+  const document = rows.map((row) =>
+    Object.fromEntries(Object.entries(row).map(([key, value]) => [names.get(key), toJson(value)])),
+  );
+  const expressions: Readonly<Record<string, SQL>> = computed ?? {};
+  const made = columns.filter(([key]) => key in expressions);
+  const into = [...named, ...made].map(([, { name }]) => sql.identifier(name));
+  const from = [
+    ...named.map(([, { name }]) => sql.identifier(name)),
+    ...made.map(([key]) => expressions[key]),
+  ];
+  await db.execute(sql`INSERT INTO ${table} (${sql.join(into, sql`, `)}) SELECT ${sql.join(from, sql`, `)}
+    FROM json_populate_recordset(NULL::${table}, ${JSON.stringify(document)}::text::json)`);
+}
+
+/** The column is one of the values. */
+export function isOneOf(column: AnyColumn, values: readonly string[]): SQL {
+  return sql`${column} = ANY (ARRAY(SELECT value::${sql.raw(column.getSQLType())}
+    FROM json_array_elements_text(${JSON.stringify(values)}::text::json)))`;
+}
+
+/** As PostgreSQL reads it as text, or as JSON. */
+function toJson(value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  // As UTF-8 has it: half a surrogate pair can't be stored.
+  if (typeof value === 'string') return value.replaceAll(/\p{Surrogate}/gu, '\uFFFD');
+  if (value instanceof Uint8Array) return `\\x${Buffer.from(value).toString('hex')}`;
+  return value;
+}

@@ -1,0 +1,71 @@
+/** Statements about many rows: what is written is what Drizzle would write, in one text for any number of rows. */
+import { inArray, sql, type SQL } from 'drizzle-orm';
+import { PgDialect } from 'drizzle-orm/pg-core';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { insertRows, isOneOf } from '../../../src/db/manyRows.ts';
+import { transactions } from '../../../src/ledger/network/embedded/tables.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+let database: TestDatabase;
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(() => database.drop());
+
+type Row = typeof transactions.$inferInsert;
+
+const rowOf = (hash: string): Row => ({
+  hash,
+  ledger: 9_007_199_254_740_993n,
+  closedAt: 1n,
+  source: `a "quoted" \\ 'text', {with} what 🌍 means something\n`,
+  kind: 'retire',
+  signedBytes: new Uint8Array([0, 0xff, 0x5c, 0x78]),
+  result: { kind: 'retired', retirementIndex: 3 },
+  refusalReason: null,
+});
+const refused: Row = {
+  ...rowOf('refused'),
+  result: null,
+  refusalReason: 'OTHER',
+  refusalMessage: 'half a pair \ud83c',
+};
+
+it('writes every kind of value as a row of its own statement has it', async () => {
+  const { db } = database.handle;
+  await insertRows(db, transactions, [rowOf('one'), refused]);
+  const one = (row: Row) => ({ ...row, hash: `${row.hash}, alone` });
+  for (const row of [rowOf('one'), refused]) await db.insert(transactions).values(one(row));
+  const read = (hashes: string[]) =>
+    db.select().from(transactions).where(inArray(transactions.hash, hashes)).orderBy(transactions.hash);
+  const together = await read(['one', 'refused']);
+  expect(together.map(({ ledger }) => ledger)).toEqual([9_007_199_254_740_993n, 9_007_199_254_740_993n]);
+  expect(together.map(one)).toEqual(await read(['one, alone', 'refused, alone']));
+});
+
+it('lets the database make what is computed', async () => {
+  const { db } = database.handle;
+  const { source: _, ...rest } = rowOf('computed');
+  await insertRows(db, transactions, [rest], { source: sql`upper('made')` });
+  const [row] = await db
+    .select()
+    .from(transactions)
+    .where(isOneOf(transactions.hash, ['computed', 'none']));
+  expect(row).toMatchObject({ hash: 'computed', source: 'MADE' });
+  expect(await db.select().from(transactions).where(isOneOf(transactions.hash, []))).toEqual([]);
+});
+
+it('has one text for any number of rows or values, so that it stays prepared', async () => {
+  const texts = new Set<string>();
+  const note = (query: SQL) => texts.add(new PgDialect().sqlToQuery(query).sql);
+  const db = { execute: async (query: SQL) => void note(query) } as never;
+  await insertRows(db, transactions, [rowOf('a')]);
+  await insertRows(db, transactions, [rowOf('a'), rowOf('b'), rowOf('c')]);
+  expect(texts.size).toBe(1);
+  await insertRows(db, transactions, []);
+  expect(texts.size).toBe(1);
+  texts.clear();
+  note(isOneOf(transactions.hash, ['a']));
+  note(isOneOf(transactions.hash, ['a', 'b', 'c']));
+  expect(texts.size).toBe(1);
+});
