@@ -22,7 +22,7 @@ export function pullStream<T>(pull: (take: Take<T>) => void, end: () => unknown)
       new Promise((resolve, reject) => {
         pull((step) => {
           if (step === null) resolve({ done: true, value: undefined });
-          else if ('error' in step) reject(step.error as Error);
+          else if ('error' in step) reject(step.error);
           else resolve({ done: false, value: step.value });
         });
       }),

@@ -19,7 +19,7 @@ const { write, push } = Socket.prototype;
 Socket.prototype.write = function (this: Socket, ...args: unknown[]) {
   pass();
   return Reflect.apply(write, this, args) as boolean;
-} as typeof write;
+};
 Socket.prototype.push = function (this: Socket, chunk: unknown, ...args: []) {
   if (chunk !== null) pass();
   return push.call(this, chunk, ...args);

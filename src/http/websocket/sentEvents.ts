@@ -28,7 +28,7 @@ export function sendEvents(
         const sendNext = () =>
           source.pull((step) => {
             if (step === null) resolve(ended);
-            else if ('error' in step) reject(step.error as Error);
+            else if ('error' in step) reject(step.error);
             else send(head, tailOf(step.value), sendNext);
           });
         sendNext();

@@ -190,7 +190,7 @@ describe('the contract', () => {
       expect(await grown(file)).toEqual({ from: size, to: last });
     }
     // A log that says otherwise about its past: the root of another size, signed with its own key.
-    const [{ size = 0 } = {}, other] = kept;
+    const [{ size } = { size: 0 }, other] = kept;
     const { origin, root } = parseCheckpoint(other?.note ?? '') ?? { origin: '', root: Buffer.of() };
     const { key } = marketplace.app.dependencies.logs;
     await writeFile(file, key.signCheckpoint({ origin, size, root }));
