@@ -1,8 +1,8 @@
 /**
  * Finds retirement records made by custody that no retirement of this platform claims: burns that the platform does
- * not know. Reads the stored records of the token, so fill it first.
+ * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
  */
-import { and, asc, eq, gte, inArray, isNull, lt, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
@@ -13,21 +13,6 @@ export interface Burn {
   note: string;
   /** In base units. */
   amount: bigint;
-}
-
-/** The lowest index of an unclaimed record from one index on and before another; null when there is none. */
-export async function findFirstUnclaimed(
-  db: Pick<Db, 'select'>,
-  of: FeedToken & { custodyAddress: string; from: number; until: number },
-): Promise<number | null> {
-  const [first] = await db
-    .select({ index: retirementRecords.index })
-    .from(retirementRecords)
-    .leftJoin(retirements, isClaimedBy)
-    .where(and(isUnclaimed(of), gte(retirementRecords.index, of.from), lt(retirementRecords.index, of.until)))
-    .orderBy(asc(retirementRecords.index))
-    .limit(1);
-  return first?.index ?? null;
 }
 
 /** Those of the token's records that retirements of this platform claim, stored or not. */
@@ -46,7 +31,7 @@ export async function findClaimed(
 /** @returns lowest index first */
 export async function findUnclaimedRecords(
   db: Pick<Db, 'select'>,
-  of: FeedToken & { custodyAddress: string; burn: Burn; from: number; limit: number },
+  of: FeedToken & { custodyAddress: string; burn: Burn; limit: number },
 ): Promise<{ index: number; timestamp: bigint; txHash: string | null }[]> {
   return db
     .select({
@@ -59,7 +44,6 @@ export async function findUnclaimedRecords(
     .where(
       and(
         isUnclaimed(of),
-        gte(retirementRecords.index, of.from),
         isOfOneOf([of.burn]),
         eq(retirementRecords.beneficiary, of.burn.beneficiary),
         eq(retirementRecords.note, of.burn.note),
@@ -73,7 +57,7 @@ export async function findUnclaimedRecords(
 /** Those of the burns that any unclaimed record equals. */
 export async function findAlikeBurns(
   db: Pick<Db, 'selectDistinct'>,
-  of: FeedToken & { custodyAddress: string; burns: readonly Burn[]; from: number },
+  of: FeedToken & { custodyAddress: string; burns: readonly Burn[] },
 ): Promise<Burn[]> {
   const { beneficiary, note, amount } = retirementRecords;
   const burns = of.burns.map(
@@ -86,7 +70,6 @@ export async function findAlikeBurns(
     .where(
       and(
         isUnclaimed(of),
-        gte(retirementRecords.index, of.from),
         isOfOneOf(of.burns),
         sql`(${beneficiary}, ${note}, ${amount}) IN (VALUES ${sql.join(burns, sql`, `)})`,
       ),

@@ -7,13 +7,7 @@ import { and, eq, inArray } from 'drizzle-orm';
 import { attempts, retirements, submissions } from '../../db/tables/index.ts';
 import { countStored, requireInOrder, type FeedToken } from '../../feed/appendRecords.ts';
 import { fillToken, type FeedDependencies } from '../../feed/fillToken.ts';
-import {
-  findAlikeBurns,
-  findClaimed,
-  findFirstUnclaimed,
-  findUnclaimedRecords,
-  type Burn,
-} from '../../feed/unclaimedRecords.ts';
+import { findAlikeBurns, findClaimed, findUnclaimedRecords, type Burn } from '../../feed/unclaimedRecords.ts';
 import { createBatcher } from '../../lib/batches.ts';
 import { groupBy } from '../../lib/groupBy.ts';
 import { toWholeUnits } from '../../ledger/units.ts';
@@ -61,19 +55,12 @@ const MAX_ALIKE_RECORDS = MAX_ALIKE_UNDER_WAY + 1;
 const MAX_PAGES = 10;
 /** A history is stored once; what comes meanwhile fits the pages of the next round. */
 const MAX_ROUNDS = 3;
-/** Stored records that are looked through in one statement for those that are not claimed: some tenths of a second. */
-const WINDOW = 100_000;
-/** In one search; the next goes on from there. */
-const MAX_WINDOWS = 10;
-/** Tokens whose claimed records are remembered: a number each. */
-const MAX_REMEMBERED = 10_000;
 
 export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedRecord {
-  const search: Search = { deps, claimedUpTo: createClaimedRange(deps) };
   const batcher = createBatcher<Question, Answer>({
     maxItems: MAX_QUESTIONS,
     maxWaiting: MAX_WAITING,
-    run: (questions) => searchAll(search, questions),
+    run: (questions) => searchAll(deps, questions),
   });
   return async (call, submissionId) => {
     const answer = await batcher.submit({ call, submissionId });
@@ -82,19 +69,13 @@ export function createUnclaimedSearch(deps: FeedDependencies): FindUnclaimedReco
   };
 }
 
-interface Search {
-  deps: FeedDependencies;
-  /** @returns the index that the token's records are to be looked at from; `stored` when all of those are claimed */
-  claimedUpTo: (token: FeedToken, stored: number) => Promise<number>;
-}
-
-async function searchAll(search: Search, questions: readonly Question[]): Promise<Answer[]> {
+async function searchAll(deps: FeedDependencies, questions: readonly Question[]): Promise<Answer[]> {
   const answers = new Map<Question, Answer>();
   const byToken = groupBy(questions, ({ call }) => call.tokenAddress);
   await Promise.all(
     [...byToken].map(async ([tokenAddress, ofToken]) => {
       try {
-        await searchToken(search, tokenAddress, ofToken, answers);
+        await searchToken(deps, tokenAddress, ofToken, answers);
       } catch (error) {
         // What can't be told of one token must not hold up the others.
         for (const question of ofToken) answers.set(question, { error });
@@ -105,7 +86,7 @@ async function searchAll(search: Search, questions: readonly Question[]): Promis
 }
 
 async function searchToken(
-  { deps, claimedUpTo }: Search,
+  deps: FeedDependencies,
   tokenAddress: string,
   questions: readonly Question[],
   answers: Map<Question, Answer>,
@@ -114,20 +95,18 @@ async function searchToken(
   if (!project) return;
   const token = { projectId: project.id, tokenAddress: project.tokenAddress };
   const alike = groupBy(questions, ({ call }) => keyOf(call));
-  const { stored, fresh } = await readFresh(deps, token);
+  const fresh = await readFresh(deps, token);
   const ofFresh = groupBy(fresh, keyOf);
-  const from = await claimedUpTo(token, stored);
   const burns = [...alike.values()].flatMap(([first]) => first?.call ?? []);
   const { custodyAddress } = deps.network;
-  // What was stored since it was counted is among the fresh ones.
-  const inFeed =
-    from < stored ? await findAlikeBurns(deps.db, { ...token, custodyAddress, burns, from }) : [];
+  // Of all that is stored, each time: with a database that fell back, its claims do too.
+  const inFeed = await findAlikeBurns(deps.db, { ...token, custodyAddress, burns });
   const keysInFeed = new Set(inFeed.map(keyOf));
   for (const [key, equal] of alike) {
     const [first] = equal;
     const freshOnes = ofFresh.get(key) ?? [];
     if (!first || (freshOnes.length === 0 && !keysInFeed.has(key))) continue;
-    const unclaimed = await findUnclaimed(deps, token, first.call, { from, fresh: freshOnes });
+    const unclaimed = await findUnclaimed(deps, token, first.call, freshOnes);
     for (const question of equal) answers.set(question, unclaimed(question.submissionId));
   }
 }
@@ -137,13 +116,10 @@ function keyOf({ beneficiary, note, amount }: Burn): string {
 }
 
 /**
- * Custody's records that the feed lacks, and how many it has. They are looked at in passing, so that they are stored when
+ * Custody's records that the feed lacks. They are looked at in passing, so that they are stored when
  * they are settled, with their transactions; only a long history is stored first.
  */
-async function readFresh(
-  deps: FeedDependencies,
-  token: FeedToken,
-): Promise<{ stored: number; fresh: RetirementRecord[] }> {
+async function readFresh(deps: FeedDependencies, token: FeedToken): Promise<RetirementRecord[]> {
   const { network } = deps;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const stored = await countStored(deps.db, token.tokenAddress);
@@ -154,32 +130,11 @@ async function readFresh(
       requireInOrder(token.tokenAddress, page.records, from);
       fresh.push(...page.records);
       if (stored + fresh.length < page.totals.totalRetirements) continue;
-      return { stored, fresh: fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress) };
+      return fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress);
     }
     await fillToken(deps, token);
   }
   throw new NetworkUnavailable(`The records of ${token.tokenAddress} grow faster than they are read.`);
-}
-
-/**
- * Remembers up to which index all of a token's records by custody are claimed: a claim is never taken back, so they need
- * not be looked at again. Where one is not, those from it on are looked at each time.
- */
-function createClaimedRange(deps: FeedDependencies) {
-  const known = new Map<string, number>();
-  return async (token: FeedToken, stored: number): Promise<number> => {
-    const { custodyAddress } = deps.network;
-    let from = known.get(token.tokenAddress) ?? 0;
-    for (let windows = 0; from < stored && windows < MAX_WINDOWS; windows++) {
-      const until = Math.min(from + WINDOW, stored);
-      const first = await findFirstUnclaimed(deps.db, { ...token, custodyAddress, from, until });
-      from = first ?? until;
-      if (first !== null) break;
-    }
-    if (known.size >= MAX_REMEMBERED) known.clear();
-    known.set(token.tokenAddress, from);
-    return from;
-  };
 }
 
 /** @returns what each of these equal burns is answered, by its submission */
@@ -187,10 +142,10 @@ async function findUnclaimed(
   deps: FeedDependencies,
   token: FeedToken,
   call: RetireCall,
-  { from, fresh }: { from: number; fresh: readonly RetirementRecord[] },
+  fresh: readonly RetirementRecord[],
 ): Promise<(submissionId: string) => Answer> {
   const { custodyAddress } = deps.network;
-  const of = { ...token, custodyAddress, burn: call, from, limit: MAX_ALIKE_RECORDS };
+  const of = { ...token, custodyAddress, burn: call, limit: MAX_ALIKE_RECORDS };
   const stored = await findUnclaimedRecords(deps.db, of);
   const candidates = new Map<number, UnclaimedRecord>();
   for (const { index, timestamp } of fresh) candidates.set(index, { index, timestamp, txHash: null });

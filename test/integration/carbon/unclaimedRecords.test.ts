@@ -1,0 +1,53 @@
+/**
+ * Whether a burn has landed that this database does not know of: asked before each is signed.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { holding, retirement } from '../../support/holding.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { makeRestorable } from '../../support/restorable.ts';
+
+let database: TestDatabase;
+let platform: Platform;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+it('is found again when the database falls back behind a process that goes on', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, 10n);
+  const input = retirement(tokenAddress, 4n);
+  const { id } = await retire(dependencies, 'acme', input);
+  const { findOnNetwork } = dependencies.submission.effects.CUSTODY.RETIREMENT?.retire ?? {};
+  const again = {
+    submissionId: randomUUID(),
+    targetType: 'RETIREMENT' as const,
+    targetId: randomUUID(),
+    signer: 'CUSTODY' as const,
+    call: {
+      kind: 'retire' as const,
+      tokenAddress,
+      amount: toBaseUnits(4n),
+      beneficiary: input.buyerName,
+      note: input.note,
+    },
+  };
+  expect(await findOnNetwork?.(again)).toBeNull();
+
+  const { corrupt, close } = await makeRestorable(database);
+  await corrupt(`UPDATE retirements SET state = 'PENDING', record_index = NULL, tx_hash = NULL, ledger = NULL,
+    settled_at = NULL WHERE id = '${id}'`);
+  await close();
+  expect(await findOnNetwork?.(again)).toMatchObject({ result: { retirementIndex: 0 } });
+});
