@@ -29,7 +29,7 @@ export interface Leased {
 export interface Leases<Row extends Leased> {
   /** Leases at most `limit` due rows that meet `condition`, without those that this instance holds already. */
   claim(limit: number, condition?: SQL): Promise<Row[]>;
-  /** Milliseconds until the first open row is due, 0 or less when one is; null without any. */
+  /** Milliseconds until a claim has something to do, 0 or less when it has; null when no open row will be due. */
   firstDueInMs(): Promise<number | null>;
   /** Keeps a leased row until it is released. */
   hold(row: Leased): void;
@@ -41,15 +41,18 @@ export interface Leases<Row extends Leased> {
 /** The end of a lease that begins now, in whole milliseconds: a Date holds no more. */
 export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(secs => ${LEASE_MS / 1000})`;
 
-/** @param isOpen which rows are open; an index over their due times should match it */
+/**
+ * @param isOpen which rows are open; an index over their due times should match it
+ * @param alsoDueAt when a claim has something else to do, which no row tells
+ */
 export function createLeases<Table extends DueTable>(
   db: Db,
   table: Table,
-  { isOpen, onError }: { isOpen: SQL; onError: (error: unknown) => void },
+  { isOpen, alsoDueAt, onError }: { isOpen: SQL; alsoDueAt?: SQL; onError: (error: unknown) => void },
 ): Leases<Table['$inferSelect'] & Leased> {
   type Row = Table['$inferSelect'] & Leased;
   const rows: DueTable = table;
-  const firstDue = prepareFirstDue(db, rows, isOpen);
+  const firstDue = prepareFirstDue(db, rows, isOpen, alsoDueAt);
   const held = new Map<string, { dueAt: Date | null; untilMs: number }>();
   let isRenewing = false;
 
@@ -113,9 +116,13 @@ export function createLeases<Table extends DueTable>(
 }
 
 /** Its text is made once: an idle instance asks nothing more often. */
-function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL) {
+function prepareFirstDue(db: Db, rows: DueTable, isOpen: SQL, alsoDueAt = sql`NULL`) {
   return db
-    .select({ inMs: sql<number | null>`(extract(epoch FROM min(${rows.dueAt}) - now()) * 1000)::float8` })
+    .select({
+      inMs: sql<
+        number | null
+      >`(extract(epoch FROM least(min(${rows.dueAt}), ${alsoDueAt}) - now()) * 1000)::float8`,
+    })
     .from(rows)
     .where(isOpen)
     .prepare('first_due');

@@ -93,7 +93,7 @@ describe('a commit whose answer is lost', () => {
   it('of the hold: it is sent again, and finds what it did', async () => {
     const project = await boughtProject();
     const input = retireInput(project);
-    const wasLost = loseOnce('post_transfers', 'insert into "retirements"');
+    const wasLost = loseOnce('post_transfers', 'INSERT INTO "retirements"');
     const retirement = await retire(platform.dependencies, 'acme', input);
     expect(wasLost()).toBe(true);
     expect(retirement.state).toBe('RETIRED');
@@ -112,8 +112,8 @@ describe('a commit whose answer is lost', () => {
   });
 
   it.each([
-    ['of the attempt', ['insert into "attempts"']],
-    ['of the ledger that it lands in', ['insert into "embedded_network"."transactions"']],
+    ['of the attempt', ['INSERT INTO "attempts"']],
+    ['of the ledger that it lands in', ['INSERT INTO "embedded_network"."transactions"']],
     ['of the settlement', ['UPDATE "submissions" s SET state = \'SUCCEEDED\'', 'post_transfers']],
   ])('%s: the burn is made and settled once', async (_name, parts) => {
     const project = await boughtProject();
@@ -125,7 +125,7 @@ describe('a commit whose answer is lost', () => {
   });
 
   it.each([
-    ['of the deploy', ['update "projects"', 'insert into "submissions"']],
+    ['of the deploy', ['update "projects"', 'INSERT INTO "submissions"']],
     ['of the mint', ['update "projects"', 'post_transfers']],
   ])('%s: the credits are issued once', async (_name, parts) => {
     const wasLost = loseOnce(...parts);

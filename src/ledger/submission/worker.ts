@@ -4,7 +4,7 @@
 import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
 import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
-import { attempts, submissions } from '../../db/tables/index.ts';
+import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../network/port.ts';
 import { reviewHaltedSigning } from './haltedSigning.ts';
@@ -48,6 +48,8 @@ const isPending = eq(submissions.state, 'PENDING');
 export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
   const leases = createLeases(deps.db, submissions, {
     isOpen: isPending,
+    // A claim begins the looks at why signing is halted, also while no submission is due.
+    alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
     onError: (error) =>
       deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),
   });

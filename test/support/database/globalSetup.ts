@@ -65,7 +65,10 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('programsFolder', surroundings.provided.programsFolder);
   return async () => {
     surroundings.users -= 1;
-    if (surroundings.users === 0) await surroundings.stop();
+    if (surroundings.users > 0) return;
+    // A second run in this process has its own.
+    delete shared[KEY];
+    await surroundings.stop();
   };
 }
 
