@@ -1,5 +1,5 @@
 /**
- * Limits on a document before validation: its lines, its aliases, its directives, and how often it selects the same name. (The
+ * Limits on variables, and on a document before validation: its lines, its aliases, its directives, and how often it selects the same name. (The
  * parser limits its tokens; its depth, breadth and cost are limited before execution.)
  */
 import { visit } from 'graphql';
@@ -23,6 +23,21 @@ const MAX_LINES = 2_000;
 /** Before it is parsed. @throws DomainError OPERATION_TOO_LARGE */
 export function requireModestText(text: string): void {
   requireAtMost(MAX_LINES, 'number of lines', text.split(/\r\n|[\n\r]/).length);
+}
+
+/** The longest lists of a filter have a hundred. Each value is checked by its scalar, more than once, before its list is measured. */
+const MAX_VALUES = 2_000;
+
+/** Before they are read. @throws DomainError OPERATION_TOO_LARGE */
+export function requireModestVariables(variables: unknown): void {
+  const unread = [variables];
+  let values = 0;
+  // Not by recursion: they may be nested as deep as a body is long.
+  for (let value = unread.pop(); value !== undefined; value = unread.pop()) {
+    values += 1;
+    if (typeof value === 'object' && value !== null) unread.push(...Object.values(value));
+    requireAtMost(MAX_VALUES, 'number of values in variables', values + unread.length);
+  }
 }
 
 /** @throws DomainError OPERATION_TOO_LARGE */

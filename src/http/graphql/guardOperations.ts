@@ -12,6 +12,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import type { Counters } from '../../limits/counters.ts';
+import { requireModestVariables } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
@@ -102,6 +103,9 @@ async function runWhenAdmitted(
   const isSubscription = operation.operation === OperationTypeNode.SUBSCRIPTION;
   const facts = guard.factsOf(args.document, operation);
   const { roots } = facts;
+  // Again: what the gate let in at the same time may have used it up.
+  guard.rateLimits.requireCpu(context.remoteAddress);
+  requireModestVariables(args.variableValues ?? {});
   if (isSubscription) requireUnconditional(roots);
   if (isMutation) await guard.rateLimits.admitMutations(context, roots.length, context.usages);
   const chargeChecks = beginCharge(guard, context);
@@ -142,7 +146,7 @@ async function runWhenAdmitted(
 }
 
 /**
- * Charges the address for what is computed at once: introspection, and large variables, of which each value is read twice. What an
+ * Charges the address for what is computed at once: introspection, and variables. What an
  * ordinary operation takes, the budgets of requests count.
  */
 function beginCharge({ rateLimits }: OperationGuard, { remoteAddress }: GuardedContext): () => void {

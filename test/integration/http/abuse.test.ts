@@ -79,6 +79,14 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     { query: `{ ${'\n'.repeat(2_000)} nothing }` },
     'OPERATION_TOO_LARGE',
   ],
+  [
+    'thousands of values in variables, of which each would be checked',
+    {
+      query: 'query ($filter: ProjectFilter) { projects(filter: $filter) { nodes { id } } }',
+      variables: { filter: { countryCodes: Array.from({ length: 2_000 }, () => 'DE') } },
+    },
+    'OPERATION_TOO_LARGE',
+  ],
   ['too many tokens', { query: `{ ${many(2_000, () => '__typename')} }` }, 'GRAPHQL_PARSE_FAILED'],
   [
     'fragments that double sixty times',
