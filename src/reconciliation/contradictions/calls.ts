@@ -89,6 +89,14 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I12',
+    query: `SELECT format('submission %s deploys the settlement contract otherwise than deployment %s says: %s', s.id, d.id, s.call) AS message
+      FROM submissions s JOIN settlement_deployments d ON d.id = s.target_id
+      WHERE (s.call ->> 'salt', s.call ->> 'treasury') IS DISTINCT FROM (d.deploy_salt, d.treasury_address)
+        OR (s.state = 'SUCCEEDED'
+          AND (s.result ->> 'contractAddress', s.tx_hash) IS DISTINCT FROM (d.settlement_address, d.tx_hash))`,
+  },
+  {
+    invariant: 'I12',
     query: `SELECT format('project %s is %s, its mint %s', p.id, p.state, coalesce(s.state::text, 'missing')) AS message
       FROM projects p LEFT JOIN submissions s ON s.target_id = p.id AND s.kind = 'mint' AND s.state <> 'REFUSED'
       WHERE (p.state = 'OPEN') <> (coalesce(s.state::text, '') = 'SUCCEEDED')`,

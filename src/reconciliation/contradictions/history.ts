@@ -41,6 +41,15 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I14',
+    query: `SELECT format('request %s for approval of %s by "%s" has no idempotency key', r.id, r.operation, r.requested_by) AS message
+      FROM approval_requests r
+      WHERE r.operation IN ('createProject', 'createDeposit') AND NOT EXISTS (SELECT 1 FROM idempotency_keys k
+        WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_id = r.requested_by)`,
+    // People make them, one at a time.
+    incremental: 'WHOLE',
+  },
+  {
+    invariant: 'I14',
     query: `SELECT format('process %s wrote %s entries of the audit log, %s are pruned, and %s are there, up to number %s', w.id,
         w.entries, w.pruned, count(e.id), coalesce(max(e.number), w.pruned)) AS message
       FROM audit_writers w LEFT JOIN audit_entries e ON e.writer_id = w.id
@@ -61,10 +70,10 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I14',
-    query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', w.id, w.pruned,
+    query: `SELECT format('process %s has %s pruned entries of the audit log, of which %s were exported', coalesce(w.id, p.writer_id), w.pruned,
         coalesce(sum(p.to_number - p.from_number + 1), 0)) AS message
-      FROM audit_writers w LEFT JOIN audit_prunings p ON p.writer_id = w.id
-      GROUP BY w.id HAVING w.pruned <> coalesce(sum(p.to_number - p.from_number + 1), 0)`,
+      FROM audit_writers w FULL JOIN audit_prunings p ON p.writer_id = w.id
+      GROUP BY w.id, p.writer_id, w.pruned HAVING w.pruned IS DISTINCT FROM coalesce(sum(p.to_number - p.from_number + 1), 0)`,
     incremental: 'WHOLE',
   },
   {

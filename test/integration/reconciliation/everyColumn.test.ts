@@ -17,6 +17,22 @@ import { openWalk, type Walk } from '../../support/reconciliation/walk.ts';
 const COLUMNS = new Map(TABLES.map(({ name, columns }) => [name, columns.map((column) => column.name)]));
 const COVERAGE = coverageByName(COLUMNS);
 
+/**
+ * The history has no server, no indexer, no administrator, no reconciliation, and a network without channels; and its logs are complete.
+ * Nothing of these tables is claimed to be found.
+ */
+const EMPTY = [
+  'early_deliveries',
+  'final_ledger',
+  'indexer_events',
+  'indexer_registrations',
+  'rate_limits',
+  'reconciled_invariants',
+  'signing_accounts',
+  'token_revocations',
+  'transparency_open_entries',
+];
+
 /** For hangs only: hundreds of changes, seconds on a machine that does nothing else. */
 const PATIENCE_MS = 600_000;
 
@@ -37,6 +53,11 @@ it('every column, deletion and forged row is covered', () => {
     [...columns, 'DELETED', 'FORGED'].map((place) => `${table}.${place}`),
   );
   expect([...COVERAGE.keys()].sort()).toEqual(places.sort());
+});
+
+it('the history has rows of each table', () => {
+  const walked = new Set(walk.corruptions.map(({ table }) => table));
+  expect([...COLUMNS.keys()].filter((table) => !walked.has(table))).toEqual(EMPTY);
 });
 
 it('the history has rows for all that is found', () => {
@@ -72,8 +93,9 @@ it.each(['changed', 'emptied', 'filled', 'deleted', 'forged'])(
   'what is said not to be found is not: %s',
   async (what) => {
     const ofThis = walk.corruptions.filter((one) => !isToBeFound(one) && one.name.endsWith(` ${what}`));
-    for (const batch of batchesOf(ofThis)) expect(await walk.findAll(batch)).toEqual([]);
+    expect(await walk.findAll(statementsOf(ofThis))).toEqual([]);
   },
+  PATIENCE_MS,
 );
 
 it('docs/invariants.md lists what is not found', async () => {
@@ -86,26 +108,25 @@ function isToBeFound({ place, name }: GeneratedCorruption): boolean {
   return by.length > 0 && !except?.test(name);
 }
 
-/** Of a row all columns at once, and all rows; of a column with several changes (JSON) one at a time. */
-function batchesOf(corruptions: readonly GeneratedCorruption[]): string[][] {
-  const whole = corruptions.filter(({ set }) => set === undefined).map(({ sql }) => sql);
-  const batches: Map<string, GeneratedCorruption[]>[] = [];
-  for (const corruption of corruptions.filter(({ set }) => set !== undefined)) {
-    const { table, row, place } = corruption;
-    const key = `${table} ${row}`;
-    const hasColumn = (batch: Map<string, GeneratedCorruption[]>) =>
-      batch.get(key)?.some((other) => other.place === place) ?? false;
-    const batch = batches.find((one) => !hasColumn(one)) ?? batches[batches.push(new Map()) - 1];
-    batch?.set(key, [...(batch.get(key) ?? []), corruption]);
+/** All rows at once, of a row all columns, and of a column all of its changes (JSON). */
+function statementsOf(corruptions: readonly GeneratedCorruption[]): string[] {
+  const rows = new Map<string, { table: string; row: string; sets: Map<string, string> }>();
+  for (const { table, row, set } of corruptions) {
+    if (set === undefined) continue;
+    const { sets } = rows.get(`${table} ${row}`) ?? { sets: new Map<string, string>() };
+    const earlier = sets.get(set.column) ?? set.column;
+    sets.set(
+      set.column,
+      set.to.replace(`jsonb_set(${set.column}`, () => `jsonb_set(${earlier}`),
+    );
+    rows.set(`${table} ${row}`, { table, row, sets });
   }
-  const updates = batches.map((batch) =>
-    [...batch.values()].map((ofRow) =>
-      updateOf(
-        ofRow[0]?.table ?? '',
-        ofRow[0]?.row ?? '',
-        ofRow.flatMap(({ set }) => set ?? []),
-      ),
+  const updates = [...rows.values()].map(({ table, row, sets }) =>
+    updateOf(
+      table,
+      row,
+      [...sets].map(([column, to]) => ({ column, to })),
     ),
   );
-  return [...(whole.length === 0 ? [] : [whole]), ...updates];
+  return [...corruptions.filter(({ set }) => set === undefined).map(({ sql }) => sql), ...updates];
 }

@@ -36,7 +36,11 @@ const BOOKKEEPING =
   'from where on a log or a job goes on: a wrong one makes it stop, or look at the same rows again';
 const INSTALLATION = 'the network that the database belongs to: the server refuses to start with another one';
 const OTHERS = 'transactions of records that others made: the token does not tell them';
-const UNCOMPARED = 'tables that nothing is held against';
+const RUNS = 'what a run of the expiry job saw: receipts, and the transactions that ended them, are compared';
+const CAPS = 'limits that operators set, of which no other row tells';
+const DECIDED =
+  'what was asked for and decided by people: what was done is compared, and the audit log has who did it';
+const FILES = "of the operator's file of old audit entries: the file is compared with it by hand";
 const INDEXER = 'hints, and limits of use: losing them costs time alone';
 
 /** Cash-outs that ended before the provider knew of them. */
@@ -49,7 +53,15 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'revoked_by revoked_at',
     notFound: [[ACCESS, 'name key_hash subject roles warehouse_ids created_at expires_at last_used_at']],
   },
-  approval_requests: { notFound: [[UNCOMPARED, '*']] },
+  approval_requests: {
+    I14: 'id operation requested_by FORGED',
+    I16: 'state expires_at',
+    partly: [
+      { by: ['I14'], places: 'DELETED', except: /APPROVED/, because: DECIDED },
+      { by: ['I16'], places: 'decided_by decided_at', except: /changed/, because: DECIDED },
+    ],
+    notFound: [[DECIDED, 'input target_id basis requested_with_key requested_at decided_with_key']],
+  },
   attempts: {
     I12: 'submission_id number state replaces FORGED',
     partly: [
@@ -69,20 +81,28 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I15: `id writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
       target_ids DELETED FORGED`,
   },
-  audit_prunings: { notFound: [[UNCOMPARED, '*']] },
+  audit_prunings: {
+    I14: 'writer_id from_number to_number DELETED FORGED',
+    notFound: [[FILES, 'sha256 pruned_at']],
+  },
   audit_writers: { I14: 'id entries pruned DELETED FORGED' },
   credit_transfers: {
     I11: 'id project_id from_buyer_id to_buyer_id amount_tonnes DELETED FORGED',
     I15: 'memo created_at',
   },
   early_deliveries: { notFound: [[INDEXER, '*']] },
-  expiry_items: { notFound: [[UNCOMPARED, '*']] },
+  expiry_items: {
+    I16: 'state',
+    partly: [{ by: ['I16'], places: 'decided_at', except: /changed/, because: RUNS }],
+    notFound: [[RUNS, 'run_id receipt_id reason tx_hash examined_at DELETED FORGED']],
+  },
   expiry_runs: {
     I16: 'due_at',
-    partly: [{ by: ['I16'], places: 'night swept_at', except: /changed/, because: TIME }],
-    notFound: [
-      [UNCOMPARED, 'id trigger requested_by started_at finished_at fruitless_steps problem DELETED FORGED'],
+    partly: [
+      { by: ['I16'], places: 'night swept_at', except: /changed/, because: TIME },
+      { by: ['I16'], places: 'trigger', except: /NIGHTLY|CATCH_UP/, because: RUNS },
     ],
+    notFound: [[RUNS, 'id requested_by started_at finished_at fruitless_steps problem DELETED FORGED']],
   },
   feed_head: { I10: 'position DELETED', I16: 'singleton FORGED' },
   final_ledger: { notFound: [[INSTALLATION, '*']] },
@@ -118,7 +138,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'singleton FORGED',
     notFound: [[INSTALLATION, 'network_name network_id created_at']],
   },
-  issuance_caps: { notFound: [[UNCOMPARED, '*']] },
+  issuance_caps: { notFound: [[CAPS, '*']] },
   manual_ramp_sessions: {
     I13: 'id reference fiat_currency fiat_amount DELETED FORGED',
     partly: [
@@ -133,7 +153,17 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [[TIME, 'observed_at']],
   },
-  off_ramp_reviews: { notFound: [[UNCOMPARED, '*']] },
+  off_ramp_reviews: {
+    partly: [
+      {
+        by: ['I16'],
+        places: 'decision decided_by closed_at statuses_seen',
+        except: /changed/,
+        because: DECIDED,
+      },
+    ],
+    notFound: [[DECIDED, 'id session_id reason state_before opened_at note DELETED FORGED']],
+  },
   off_ramp_sessions: {
     I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate
       provider_status deposit_tx_hash resolution_tx_hash`,
@@ -203,8 +233,8 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       mint_tx_hash expired_tx_hash warehouse_id DELETED FORGED`,
     I14: 'confirmed_by',
     I13: 'farmer_id',
-    I16: 'asset_millis expired_at',
-    partly: [{ by: ['I16'], places: 'activated_at', except: /changed/, because: TIME }],
+    I16: 'asset_millis',
+    partly: [{ by: ['I16'], places: 'activated_at expired_at', except: /changed/, because: TIME }],
     notFound: [
       [TIME, 'created_at'],
       [WORDS, 'refusal_message'],
@@ -233,7 +263,15 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [[WORDS, 'refusal_message']],
   },
-  settlement_deployments: { notFound: [[UNCOMPARED, '*']] },
+  settlement_deployments: {
+    I12: 'treasury_address deploy_salt settlement_address tx_hash',
+    I14: 'id requested_by DELETED FORGED',
+    I16: 'state',
+    notFound: [
+      [TIME, 'created_at'],
+      [WORDS, 'refusal_message'],
+    ],
+  },
   signing_accounts: { notFound: [[SIGNED, '*']] },
   submissions: {
     I12: 'kind target_type target_id',
@@ -243,9 +281,15 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I12', 'I5'], places: 'signer', except: / HOLDER /, because: SIGNED },
       { by: ['I12', 'I13', 'I16'], places: 'tx_hash result', except: /filled/, because: WORDS },
       {
+        by: ['I12', 'I13', 'I6', 'I5', 'I16', 'I8'],
+        places: 'state',
+        except: /initiateOffRamp.*REFUSED/,
+        because: REFUSED,
+      },
+      {
         by: ['I12', 'I13', 'I6', 'I5', 'I16'],
-        places: 'state DELETED',
-        except: /initiateOffRamp .*REFUSED/,
+        places: 'DELETED',
+        except: /OffRamp.*REFUSED/,
         because: REFUSED,
       },
       {

@@ -1,6 +1,7 @@
 /**
  * A database with a bit of everything: two projects and buyers, retirements in each state, holders who retire by
- * themselves and through the platform, receipts, a pledge, cash-outs of each end, an API key, and an audit log. Quiet when it is handed over.
+ * themselves and through the platform, receipts, a pledge, cash-outs of each end, an API key, an audit log, and what operators do
+ * (operatorHistory.ts). Quiet when it is handed over.
  */
 import { randomBytes, randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
@@ -27,6 +28,14 @@ import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../platform.ts';
 import { signAndSubmit } from '../wallets/walletWorld.ts';
 import { retirementInput } from '../wallets/walletRetirements.ts';
+import {
+  decideApprovals,
+  decideReview,
+  deploySettlement,
+  expireReceipts,
+  limitIssuance,
+  pruneAuditLog,
+} from './operatorHistory.ts';
 import {
   activeReceipt,
   cashOutInput,
@@ -80,7 +89,16 @@ export async function createRichHistory(): Promise<TestDatabase> {
       faults = plan;
     },
   );
-  await writeAuditLog(database);
+  await decideReview(platform, (plan) => {
+    faults = plan;
+  });
+  await expireReceipts(platform, network);
+  await deploySettlement(platform);
+  await limitIssuance(platform);
+  await decideApprovals(platform);
+  await writeAuditLog(database, 2);
+  await pruneAuditLog(platform);
+  await writeAuditLog(database, 5, 2);
   await createKey(platform);
 
   faults = (method, _n, call) => (method === 'draft' && call?.kind === 'retire' ? 'refused' : null);
@@ -199,10 +217,10 @@ async function createKey({ dependencies }: Platform): Promise<void> {
   await createApiKey(dependencies, administrator, { ...input, idempotencyKey: randomUUID() });
 }
 
-/** Two processes, of which the first wrote five entries. */
-async function writeAuditLog({ handle }: TestDatabase): Promise<void> {
+/** Processes that write so many entries each. */
+async function writeAuditLog({ handle }: TestDatabase, ...processes: number[]): Promise<void> {
   const ids = createIdSource(systemClock, randomBytes);
-  for (const entries of [5, 2]) {
+  for (const entries of processes) {
     const trail = createAuditLog({ db: handle.db, clock: systemClock, ids, log: silentLog });
     for (let i = 0; i < entries; i++) {
       const entry = trail.open({
