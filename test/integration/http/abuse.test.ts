@@ -135,10 +135,10 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'GRAPHQL_VALIDATION_FAILED',
   ],
   [
-    'a variable of 2,000 lists in each other',
+    'a variable of 1,900 lists in each other',
     {
       query: 'query ($f: ProjectFilter) { projects(first: 1, filter: $f) { edges { cursor } } }',
-      variables: { f: nested(2_000) },
+      variables: { f: nested(1_900) },
     },
     'BAD_USER_INPUT',
   ],
