@@ -12,7 +12,7 @@ export interface StateFile {
   release(): Promise<void>;
 }
 
-/** Of nodes in this process: the number of a process alone does not tell them apart. */
+/** Of nodes in this process: the number of a process alone does not show them apart. */
 const ownMarks = new Set<string>();
 
 /** @throws when another node has the file */

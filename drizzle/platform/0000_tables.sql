@@ -572,7 +572,7 @@ CREATE TABLE "attempts" (
 	"valid_until" bigint,
 	"prepared_at_ledger" bigint NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	"verdict" text,
+	"evidence" text,
 	"ledger" bigint,
 	"cause" text,
 	"decided_at" timestamp with time zone,

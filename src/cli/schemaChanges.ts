@@ -1,5 +1,5 @@
 /**
- * What a contract breaks of the released one, and whether clients were told before: what was deprecated in the released
+ * What a contract breaks of the released one, and whether clients were warned before: what was deprecated in the released
  * contract may be removed, everything else may not.
  */
 import {
@@ -33,7 +33,7 @@ function isAnnounced(
   { type, description }: BreakingChange,
 ): boolean {
   if (type === BreakingChangeType.TYPE_REMOVED) {
-    // `Int`, for example, because nothing uses it any more: what used it is told.
+    // `Int`, for example, because nothing uses it any more: what used it is reported.
     if (description.startsWith('Standard scalar')) return true;
     const name = /^(\w+) was removed/.exec(description)?.[1];
     return name !== undefined && isOnlyReachedByDeprecated(released, name);
@@ -49,7 +49,7 @@ function isAnnounced(
   const field = fieldsOf(released, typeName)[fieldName];
   if (field === undefined) return false;
   if (argument === null) return field.deprecationReason !== undefined;
-  // An argument of a field that goes away altogether is not told by itself.
+  // An argument of a field that goes away altogether is not reported by itself.
   const before = field.args?.find(({ name }) => name === argument[3]);
   return before?.deprecationReason !== undefined || !(fieldName in fieldsOf(current, typeName));
 }

@@ -22,7 +22,7 @@ command
   .description('Makes a wallet, and prints its address.')
   .action(async (file: string) => {
     const secretKey = generateSecretKey(randomBytes);
-    await told(writeFile(file, `${secretKey}\n`, { mode: 0o600, flag: 'wx' }));
+    await orExplain(writeFile(file, `${secretKey}\n`, { mode: 0o600, flag: 'wx' }));
     process.stdout.write(`${addressOfSecretKey(secretKey)}\n`);
   });
 
@@ -34,9 +34,9 @@ command
   )
   .option('--passphrase <text>', 'of the Stellar network that the payload is a transaction of')
   .action(async (file: string, { passphrase }: { passphrase?: string }) => {
-    const secretKey = (await told(readFile(file, 'utf8'))).trim();
+    const secretKey = (await orExplain(readFile(file, 'utf8'))).trim();
     const payload = (await text(process.stdin)).trim();
-    process.stdout.write(`${await told(sign(secretKey, payload, passphrase))}\n`);
+    process.stdout.write(`${await orExplain(sign(secretKey, payload, passphrase))}\n`);
   });
 
 await runCommand(command);
@@ -48,7 +48,7 @@ async function sign(secretKey: string, payload: string, passphrase: string | und
 }
 
 /** Turns a failure into one sentence. */
-async function told<T>(work: Promise<T>): Promise<T> {
+async function orExplain<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;
   } catch (error) {

@@ -117,7 +117,7 @@ export const SETTINGS = {
   DATABASE_READ_MAX_LAG_SECONDS: setting(
     wholeNumber(2, 60),
     '5',
-    'How old what a replica tells may be. One that is further behind, or does not answer, is not read from.',
+    'How old what a replica shows may be. One that is further behind, or does not answer, is not read from.',
   ),
   DATABASE_POOL_SIZE: setting(
     wholeNumber(4, 200),

@@ -85,7 +85,7 @@ async function findTableGrants(sql: postgres.Sql, role: string): Promise<string[
 }
 
 function privilegesOn({ schema, name, isView }: Relation): Privilege[] {
-  // The history of migrations tells whether one is missing.
+  // The history of migrations says whether one is missing.
   if (isView || schema === HISTORY_SCHEMA) return ['SELECT'];
   const table = `${schema}.${name}`;
   if (APPENDED.has(table)) return ['SELECT', 'INSERT'];

@@ -11,6 +11,6 @@ export const DATABASE_NOW = sql`clock_timestamp()`;
 /** The present moment, also inside a transaction that has waited for a lock (not the transaction's start). */
 export async function readDatabaseTime(db: Pick<Db, 'select'>): Promise<Date> {
   const [row] = await db.select({ now: sql<string>`clock_timestamp()` }).from(sql`(SELECT 1) AS one`);
-  if (row === undefined) throw new Error('the database told no time');
+  if (row === undefined) throw new Error('the database gave no time');
   return new Date(row.now);
 }

@@ -39,7 +39,7 @@ interface DueWorkerOptions<Row extends Leased> {
 
 /** What is due and could not be claimed, because of a lock or a limit, is tried again after this long. */
 const LOOK_MS = 500;
-/** Nothing is due before, as the table tells; only a row whose notification was lost waits this long. */
+/** Nothing is due before, as the table shows; only a row whose notification was lost waits this long. */
 const MAX_IDLE_MS = 4_000;
 /** So a wait for a notification that ends within MAX_IDLE_MS has ended with one. */
 const LONGER_THAN_IDLE_MS = 2 * MAX_IDLE_MS;

@@ -16,7 +16,7 @@ const MAX_COUNTED = 1_000;
 /** A longer one is a list of values. */
 const MAX_CHARACTERS = 4_000;
 
-/** @returns counts a statement that is about to be sent, and tells whether to keep it prepared */
+/** @returns counts a statement that is about to be sent, and says whether to keep it prepared */
 export function createFrequentStatements(): (text: string) => boolean {
   const frequent = new Set<string>();
   const counts = new Map<string, number>();

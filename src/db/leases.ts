@@ -43,7 +43,7 @@ export const leaseEnd = sql`date_trunc('milliseconds', now()) + make_interval(se
 
 /**
  * @param isOpen which rows are open; an index over their due times should match it
- * @param alsoDueAt when a claim has something else to do, which no row tells
+ * @param alsoDueAt when a claim has something else to do, which no row shows
  */
 export function createLeases<Table extends DueTable>(
   db: Db,

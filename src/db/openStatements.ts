@@ -24,7 +24,7 @@ interface OpenStatements {
   rejectAll(reason: Error): void;
 }
 
-/** @param onBroken is told why the connection can't be used any more: an answer is missing, or the socket failed */
+/** @param onBroken is called with the reason why the connection can't be used any more: an answer is missing, or the socket failed */
 export function createOpenStatements(onBroken: (reason: Error) => void): OpenStatements {
   const all = new Set<Open>();
   /** Of the one timer: the first deadline of what was open when it was set. */

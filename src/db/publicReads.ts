@@ -29,7 +29,7 @@ export interface ReplicaState {
   name: string;
   /** Why it is not used; null when it is fresh enough. */
   obstacle: string | null;
-  /** How old what it tells may be; null when it never was as far as the primary. */
+  /** How old what it shows may be; null when it never was as far as the primary. */
   lagMs: number | null;
 }
 
@@ -141,7 +141,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
     return Number.isFinite(freshAsOfMs) ? `${Math.round(lagMs() / 1000)} s behind` : 'never caught up yet';
   }
 
-  function tell(): void {
+  function report(): void {
     if (isUsable() === wasUsable) return;
     wasUsable = !wasUsable;
     if (wasUsable) log.info({ replica: name }, 'public reads may go to the replica');
@@ -152,7 +152,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
     distrusts += 1;
     problem = reason;
     freshAsOfMs = Number.NEGATIVE_INFINITY;
-    tell();
+    report();
   }
 
   return {
@@ -166,7 +166,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
     }),
     /** One look at a time: one that has no answer takes no further connection. */
     async look(marks: readonly Mark[]): Promise<void> {
-      tell();
+      report();
       if (isAsked) return;
       isAsked = true;
       const before = distrusts;
@@ -181,7 +181,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
         else problem = messageOf(error);
       } finally {
         isAsked = false;
-        tell();
+        report();
       }
     },
   };
@@ -196,7 +196,7 @@ interface Place {
 async function markPrimary({ sql }: Pick<DatabaseHandle, 'sql'>): Promise<Mark> {
   const atMs = performance.now();
   const [row] = (await sql.unsafe(PRIMARY_PLACE)) as unknown as Place[];
-  if (!row) throw new Error('the primary told no place');
+  if (!row) throw new Error('the primary gave no place');
   return { atMs, place: BigInt(row.place ?? 0), cluster: row.cluster, timeline: row.timeline ?? 0 };
 }
 

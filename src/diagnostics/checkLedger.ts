@@ -57,7 +57,7 @@ async function createNetworkToLook(
   });
 }
 
-/** What an earlier version of the database, or one that is new, does not tell is not known. */
+/** What an earlier version of the database, or one that is new, does not show is not known. */
 async function seenLedgersOf(database: Opening<ConfiguredDatabase>, log: Logger): Promise<SeenLedgers> {
   if ('failed' in database) return seenLedgersInMemory();
   const { db } = database.opened.handle;

@@ -124,7 +124,7 @@ async function checkSettlement(config: Config, network: LedgerNetwork): Promise<
 }
 
 function nameOfTreasury(treasury: string | null, network: LedgerNetwork): string {
-  if (treasury === null) return 'a treasury that it does not tell';
+  if (treasury === null) return 'a treasury that it does not show';
   return treasury === network.custodyAddress ? 'custody' : treasury;
 }
 

@@ -29,7 +29,7 @@ export interface EnsuredChannels {
 }
 
 /**
- * @param deps.db is told of the sequences that custody uses up.
+ * @param deps.db learns the sequences that custody uses up.
  * @throws StartupError, NetworkUnavailable, WrongNetwork
  */
 export async function ensureChannels(

@@ -64,7 +64,7 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
     if (kept) return kept;
     const page = await deps.publicReads.run(async (db, isReplica) => ({
       isReplica,
-      // One connection, so one replica: another one may not have the records up to the end that this one tells.
+      // One connection, so one replica: another one may not have the records up to the end that this one has.
       ...(await (isReplica
         ? db.transaction((tx) => readStored(tx, cursor, filter, tail.end()))
         : readStored(db, cursor, filter))),

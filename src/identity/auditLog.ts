@@ -244,7 +244,7 @@ interface Batches<Item> {
 
 /**
  * Writes added items, one batch at a time. `write` never rejects. Not lib/batches.ts: an outcome waits for no caller and is never
- * turned away, because what it tells has happened; and a stop waits until all are written.
+ * turned away, because what it records has happened; and a stop waits until all are written.
  */
 function createBatches<Item>(write: (batch: Item[]) => Promise<void>): Batches<Item> {
   let waiting: Item[] = [];

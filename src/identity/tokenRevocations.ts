@@ -15,7 +15,7 @@ export type TokenRevocationRow = typeof tokenRevocations.$inferSelect;
 
 export interface TokenRevocations {
   isRevoked(caller: Caller): boolean;
-  /** Reads what is revoked by now, and tells the listeners. */
+  /** Reads what is revoked by now, and shows the listeners. */
   read(): Promise<void>;
   /** Called after each reading. @returns the function that ends it */
   onRead(listener: () => void): () => void;
@@ -24,7 +24,7 @@ export interface TokenRevocations {
   stop(): void;
 }
 
-/** What instances tell each other by the signal of credentials. */
+/** What instances send each other by the signal of credentials. */
 export const TOKENS_REVOKED = 'tokens';
 /** Each instance holds as many in memory, and reads them at each look; a subject counts once for all its tokens. */
 export const MAX_REVOCATIONS = 5_000;

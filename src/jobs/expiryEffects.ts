@@ -9,12 +9,12 @@ import type { Effects, LandedIntent } from '../ledger/submission/effects.ts';
 import type { Logger } from '../lib/logger.ts';
 
 export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> }): Effects {
-  const tell = ({ intent: { targetId: receiptId }, landed: { txHash } }: LandedIntent) =>
+  const logExpired = ({ intent: { targetId: receiptId }, landed: { txHash } }: LandedIntent) =>
     deps.log.info({ receiptId, txHash }, 'receipt marked expired');
   return {
     landedTogether: async (all) => ({
       succeeded: expire,
-      afterSucceeded: () => all.forEach(tell),
+      afterSucceeded: () => all.forEach(logExpired),
     }),
     async refused(tx, { targetId: receiptId }, refusal, at) {
       // The receipt stays active and due: the next run tries it again.

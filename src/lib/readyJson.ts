@@ -3,7 +3,7 @@
  */
 export class ReadyJson {
   readonly text: string;
-  /** As measureAnswer counts what it tells. */
+  /** As measureAnswer counts what it writes. */
   readonly bytes: number;
 
   constructor(text: string, bytes: number) {

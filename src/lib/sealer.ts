@@ -4,7 +4,7 @@
  *
  *   v2.<key id>.<nonce, cipher text and tag>
  *
- * The key's id tells which of several keys opens a text, so that one key can replace another. The place where a text is
+ * The key's id says which of several keys opens a text, so that one key can replace another. The place where a text is
  * stored is authenticated with it: copied to another row, it does not open.
  */
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from 'node:crypto';

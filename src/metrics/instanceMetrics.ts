@@ -99,7 +99,7 @@ export function registerInstance(
   );
   gauge(
     'marketplace_replica_lag_seconds',
-    'How old what a replica tells may be; missing while it was never as far as the primary.',
+    'How old what a replica shows may be; missing while it was never as far as the primary.',
     () =>
       Object.fromEntries(
         publicReads

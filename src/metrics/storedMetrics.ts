@@ -1,5 +1,5 @@
 /**
- * What the database tells: the same on every instance, but for some seconds.
+ * What the database shows: the same on every instance, but for some seconds.
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';

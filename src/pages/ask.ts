@@ -6,7 +6,7 @@ import { DomainError, type ErrorCode, type ErrorDetails } from '../lib/errors.ts
 
 export type Ask = (source: string, variables?: Record<string, unknown>) => Promise<ExecutionResult>;
 
-/** @throws DomainError with the code of the first error, for the page that tells of it */
+/** @throws DomainError with the code of the first error, for the page that shows it */
 export async function askFor<Data>(
   ask: Ask,
   source: string,

@@ -23,7 +23,7 @@ export interface RecordPage {
 /**
  * The id of a retirement in addresses of pages: its token's address and its index there. Both are facts of the ledger
  * network, which every reader of it sees and no one changes: the id holds after this platform's database is
- * restored or replaced, and tells nothing that only the platform knows.
+ * restored or replaced, and says nothing that only the platform knows.
  */
 export function publicId({ tokenAddress, index }: Pick<ListedRecord, 'tokenAddress' | 'index'>): string {
   return `${tokenAddress}-${index}`;

@@ -32,7 +32,7 @@ const ENDS_WITH_A_CHANGE: ReadonlySet<NotProved['obstacle']> = new Set([
 ]);
 
 /**
- * An incremental run is a full one where no earlier run tells from where on.
+ * An incremental run is a full one where no earlier run says from where on.
  * @throws NetworkUnavailable; the verdicts are then those of the run before
  */
 export async function reconcileAndKeep(

@@ -69,7 +69,7 @@ export async function reconcileAll(
 /**
  * Compares what has changed since a snapshot, and what belongs to it: all rows of the database that other rows contradict now, and of
  * network and provider what those rows are about. What has not changed is not looked at again.
- * @returns null when the snapshot does not tell what has changed: then everything is to be compared. @throws NetworkUnavailable
+ * @returns null when the snapshot does not show what has changed: then everything is to be compared. @throws NetworkUnavailable
  */
 export async function reconcileChanged(
   deps: ReconcileAllDependencies,

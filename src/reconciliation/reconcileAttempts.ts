@@ -45,7 +45,7 @@ export async function reconcileAttempts({
         if (outcome.status !== 'succeeded') {
           return [{ invariant: 'I12', message: `${at} landed, and the network says ${outcome.status}` }];
         }
-        // After a rollback the same transaction lands once more, in another ledger than both rows tell.
+        // After a rollback the same transaction lands once more, in another ledger than both rows say.
         const isStoredAlike = ledger === null || ledger === attempt.ledger;
         if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return [];
         const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));

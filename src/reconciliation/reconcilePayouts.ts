@@ -132,7 +132,7 @@ function tellSkipped(
     notProved.push({ invariant: 'I13', obstacle: 'NO_ANSWER', message });
   }
   if (untold > 0) {
-    const message = `of ${untold} payouts the provider "${name}" does not tell the amount`;
+    const message = `of ${untold} payouts the provider "${name}" does not show the amount`;
     notProved.push({ invariant: 'I13', obstacle: 'NO_DATA', message });
   }
   return notProved;

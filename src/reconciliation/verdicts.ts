@@ -13,7 +13,7 @@ export const INVARIANTS = {
   I7: 'At most one landed attempt for one intent, signed by the account that may.',
   I8: 'No session is settled at the provider and refunded on the network, unless it was reviewed.',
   I9: 'The settlement contract holds what open off-ramp sessions say.',
-  I10: 'The feed holds each retirement of each token once, as the token tells it.',
+  I10: 'The feed holds each retirement of each token once, as the token has it.',
   I11: 'Each posting belongs to the mint, purchase, transfer or retirement that it names, and the reverse.',
   I12: 'What succeeded has landed, and did what its target asked for.',
   I13: 'An off-ramp session is what its deposit, its quote and its provider say.',

@@ -131,7 +131,7 @@ function openPublicReads(
 
 /**
  * A pooler in transaction mode takes LISTEN and delivers nothing: every wait would last until its next look. So what is
- * notified at `url` must be heard at `directUrl`, which also tells that both lead to one database.
+ * notified at `url` must be heard at `directUrl`, which also shows that both lead to one database.
  * @throws StartupError
  */
 async function checkSessions(

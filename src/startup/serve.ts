@@ -148,7 +148,7 @@ async function tellOfMissingDeliveries(
   }
 }
 
-/** A document that does not fit the schema is told and kept: only the application that sends it is wrong. */
+/** A document that does not fit the schema is logged and kept: only the application that sends it is wrong. */
 async function documentRules(config: Config, log: Logger): Promise<DocumentRules> {
   const { DOCUMENTS: which, TRUSTED_DOCUMENTS: path } = config;
   const trusted = path === undefined ? null : await readTrustedDocuments(path);

@@ -7,7 +7,7 @@
  *   retirements/tile/entries/<index>[.p/<width>]  what the hashes of level 0 are of
  *   retirements/proof/<leaf>                      that a leaf is in the log (c2sp.org/tlog-proof)
  *
- * The entries of the other logs are not published: their hashes tell nothing about them.
+ * The entries of the other logs are not published: their hashes say nothing about them.
  */
 import type { Db } from '../db/connection.ts';
 import { LOG_NAMES } from '../db/tables/index.ts';

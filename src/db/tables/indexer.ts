@@ -18,7 +18,7 @@ export const indexerRegistrations = pgTable(
     state: registrationState('state').notNull(),
     url: text('url').notNull(),
     webhookId: text('webhook_id'),
-    /** The indexer's signing secret, sealed. The indexer tells it once, at registration. */
+    /** The indexer's signing secret, sealed. The indexer sends it once, at registration. */
     sealedSecret: text('sealed_secret'),
     createdAt: moment('created_at').notNull(),
     replacedAt: moment('replaced_at'),

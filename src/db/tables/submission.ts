@@ -155,7 +155,7 @@ export const attempts = pgTable(
     preparedAtLedger: bigint('prepared_at_ledger', { mode: 'bigint' }).notNull(),
     createdAt: moment('created_at').notNull(),
     /** The proof of death, or the deciding ledger. */
-    verdict: text('verdict'),
+    evidence: text('evidence'),
     /** The ledger that includes it. */
     ledger: bigint('ledger', { mode: 'bigint' }),
     /** Why a landed attempt had no effect, as a constant phrase. */

@@ -20,7 +20,7 @@ import { ownersOf } from '../../schema/core/ownedBy.ts';
 const READ = 'READ';
 /** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
 const MAX_TARGETS = 256;
-/** Arguments, and members of filters, that say whose data is asked for: even a number of them is told then. */
+/** Arguments, and members of filters, that say whose data is asked for: even a number of them is an entry then. */
 const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerIds', 'lenderIds', 'warehouseIds']);
 /** And those that say which object. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);

@@ -54,7 +54,7 @@ async function noteResult(
   question: string,
   first: Promise<ExecutionResult>,
 ): Promise<void> {
-  // Those who have it already are told of a failure.
+  // Those who have it already get the failure.
   const result = await first.catch(() => null);
   if (result !== null) results.set(question, result);
 }

@@ -74,7 +74,7 @@ function writeItems(plan: ListPlan, items: unknown, context: unknown, info: Grap
   return new ReadyJson(text === '' ? '[]' : `[${text}}]`, bytes);
 }
 
-/** Of a value in each item. Where in the list the item stands, its resolver is not told. */
+/** Of a value in each item. Where in the list the item stands, its resolver does not learn. */
 function writerOf(
   { itemType }: ListPlan,
   { key, node, field, type, isNonNull }: PlannedValue,

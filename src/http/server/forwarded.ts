@@ -3,7 +3,7 @@
  */
 import type { IncomingMessage } from 'node:http';
 
-/** What proxies add. One that adds none of them can't be told from a program that stands there itself. */
+/** What proxies add. One that adds none of them can't be distinguished from a program that stands there itself. */
 const FORWARDING_HEADERS = [
   'forwarded',
   'via',

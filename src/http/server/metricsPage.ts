@@ -1,7 +1,7 @@
 /**
  * GET /metrics: who may read it, and its answer.
  *
- * They tell how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
+ * They show how much business there is and where it is stuck, which is not for the public. Scrapers stand beside the server, so
  * its own network may read without a token; a proxy stands there as well, and what it hands on comes from elsewhere.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';

@@ -29,18 +29,18 @@ export function guardLedgerNumbers(
   let checkedAtMs = Number.NEGATIVE_INFINITY;
 
   async function status(): ReturnType<LedgerNetwork['status']> {
-    const told = await network.status();
+    const reported = await network.status();
     const highest = seen.highest();
-    if (highest !== null && told.ledger + MAX_LAG_LEDGERS < highest.ledger) {
+    if (highest !== null && reported.ledger + MAX_LAG_LEDGERS < highest.ledger) {
       await seen.reread();
       const stored = seen.highest() ?? highest;
-      if (told.ledger + MAX_LAG_LEDGERS < stored.ledger) {
-        throw new NetworkBehind({ told: told.ledger, seen: stored.ledger });
+      if (reported.ledger + MAX_LAG_LEDGERS < stored.ledger) {
+        throw new NetworkBehind({ reported: reported.ledger, seen: stored.ledger });
       }
     }
-    seen.note({ ledger: told.ledger, hash: null });
+    seen.note({ ledger: reported.ledger, hash: null });
     checkedAtMs = nowMs();
-    return told;
+    return reported;
   }
 
   async function checked<T>(work: () => Promise<T>): Promise<T> {

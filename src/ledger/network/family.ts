@@ -78,7 +78,7 @@ export interface NetworkFamily<
   title: string;
   /** The values of LEDGER_NETWORK that mean one of its networks. */
   names: readonly Name[];
-  /** The same for the table of settings, with what tells them apart. */
+  /** The same for the table of settings, with what shows them apart. */
   namesDescription: string;
   settings: Own;
   /** How its node is asked, for the table of settings; null where there is no node and no factory to name. */
@@ -98,7 +98,7 @@ export interface NetworkFamily<
   migrations: readonly MigrationSet[];
   /** Asks nothing of the network that it can do without. @throws Error */
   create(ledger: Ledger, deps: NetworkDeps): Promise<CreatedNetwork>;
-  /** What `ledger:check` looks at beyond what the port can tell. */
+  /** What `ledger:check` looks at beyond what the port can answer. */
   check(ledger: Ledger): AsyncGenerator<Check>;
   /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
   remedies: Readonly<Record<string, string>>;

@@ -85,7 +85,7 @@ export interface LedgerNetwork {
   /**
    * Of each signing account that exists, the sequence that the network expects next; empty where there is no order. By the latest
    * ledger; by the one that reads are of, since no read shows yet what is between the two; or with what waits at the
-   * node as well, in no ledger, as far as the node tells.
+   * node as well, in no ledger, as far as the node shows.
    */
   nextSequences(by?: 'latest' | 'final' | 'waiting'): Promise<NextSequences>;
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */

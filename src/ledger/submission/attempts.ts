@@ -86,11 +86,11 @@ export async function decideAttempt(
   tx: Pick<Tx, 'update'>,
   hash: string,
   state: 'LANDED' | 'REFUSED' | 'DEAD',
-  verdict: string,
+  evidence: string,
   decidedAt: Date,
   ledger: bigint | null = null,
 ): Promise<void> {
-  await tx.update(attempts).set({ state, verdict, decidedAt, ledger }).where(eq(attempts.hash, hash));
+  await tx.update(attempts).set({ state, evidence, decidedAt, ledger }).where(eq(attempts.hash, hash));
 }
 
 /**
@@ -100,12 +100,12 @@ export async function decideAttempt(
 export async function markDead(
   tx: Pick<Tx, 'update'>,
   hashes: readonly string[],
-  verdict: string,
+  evidence: string,
   decidedAt: Date,
   cause: string | null = null,
 ): Promise<void> {
   await tx
     .update(attempts)
-    .set({ state: 'DEAD', verdict, decidedAt, cause })
+    .set({ state: 'DEAD', evidence, decidedAt, cause })
     .where(and(inArray(attempts.hash, [...hashes]), eq(attempts.state, 'OPEN')));
 }

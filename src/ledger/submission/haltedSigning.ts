@@ -64,7 +64,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   // What is not final yet is in nothing that the comparison reads.
   const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
   if (resent > 0 || underWay > 0 || !isFinal) {
-    // Calls under way can't be told from missing ones, and settle by themselves.
+    // Calls under way can't be distinguished from missing ones, and settle by themselves.
     deps.log.warn({ because, resent, underWay, isFinal }, 'signing stays halted: not all is final yet');
     return lookAgainSoon(deps);
   }
@@ -222,8 +222,8 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
       .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
       .limit(PAGE_SIZE);
     for (const { id } of page) {
-      const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-      if (!(await settle(deps, id, verdict))) passed.push(id);
+      const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
+      if (!(await settle(deps, id, conclusion))) passed.push(id);
     }
     if (page.length < PAGE_SIZE) return;
   }

@@ -14,7 +14,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { findOpenAttempts, readLastNumber, type Attempt } from './attempts.ts';
 import type { FoundOnNetwork } from './effects.ts';
 import { effectsFor } from './effects.ts';
-import { findOnNetwork, intentOf, settle, type Confirm, type Submission, type Verdict } from './settle.ts';
+import { findOnNetwork, intentOf, settle, type Confirm, type Submission, type Conclusion } from './settle.ts';
 import { requireKnownHistory } from './knownHistory.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
 import { readHalt } from './sequenceSlots.ts';
@@ -152,7 +152,7 @@ function isTaken(error: unknown): boolean {
 async function lastWord(
   deps: SubmissionDependencies,
   open: readonly Attempt[],
-): Promise<Extract<Verdict, { kind: 'succeeded' | 'refused' }> | null> {
+): Promise<Extract<Conclusion, { kind: 'succeeded' | 'refused' }> | null> {
   if (open.length === 0) return null;
   const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
   if (outcome.status === 'pending') {
@@ -171,10 +171,10 @@ async function lastWord(
 async function settleByOperator(
   deps: SubmissionDependencies,
   submissionId: string,
-  verdict: Verdict,
+  conclusion: Conclusion,
   confirm: Confirm | undefined,
 ): Promise<void> {
-  if (await settle(deps, submissionId, verdict, confirm)) return;
+  if (await settle(deps, submissionId, conclusion, confirm)) return;
   throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
 }
 

@@ -1,8 +1,8 @@
 /**
- * The rules that are decided under a submission's row lock: whether a verdict still holds, and whether a call may be signed.
+ * The rules that are decided under a submission's row lock: whether a conclusion still holds, and whether a call may be signed.
  * Without I/O.
  */
-import type { Submission, Verdict } from './settle.ts';
+import type { Submission, Conclusion } from './settle.ts';
 
 export function isSettled(state: Submission['state']): boolean {
   return state === 'SUCCEEDED' || state === 'REFUSED';
@@ -14,14 +14,18 @@ export function isSettled(state: Submission['state']): boolean {
  * open.
  * @param open hashes of the attempts that may still land
  */
-export function isOutdated(state: Submission['state'], open: readonly string[], verdict: Verdict): boolean {
+export function isOutdated(
+  state: Submission['state'],
+  open: readonly string[],
+  conclusion: Conclusion,
+): boolean {
   if (isSettled(state)) return true;
-  const isByOperator = verdict.kind === 'givenUp' || verdict.kind === 'adopted';
-  if (!isByOperator && verdict.attemptHash !== null && verdict.kind !== 'needsReview') return false;
-  if (isByOperator) return state !== 'NEEDS_REVIEW' || open.some((hash) => !verdict.dead.includes(hash));
+  const isByOperator = conclusion.kind === 'givenUp' || conclusion.kind === 'adopted';
+  if (!isByOperator && conclusion.attemptHash !== null && conclusion.kind !== 'needsReview') return false;
+  if (isByOperator) return state !== 'NEEDS_REVIEW' || open.some((hash) => !conclusion.dead.includes(hash));
   // What was found before it went to review decides nothing any more: an operator does.
-  if (verdict.attemptHash === null) return state !== 'PENDING' || open.length > 0;
-  return !open.includes(verdict.attemptHash);
+  if (conclusion.attemptHash === null) return state !== 'PENDING' || open.length > 0;
+  return !open.includes(conclusion.attemptHash);
 }
 
 /** What can still land is sent, never signed a second time; what is settled or under review is not signed at all. */

@@ -1,7 +1,7 @@
 /**
  * Assigns sequence slots: which account signs next, and with which sequence.
  *
- * The network tells the sequence that it expects, the database those that are assigned; a slot is the smallest
+ * The network shows the sequence that it expects, the database those that are assigned; a slot is the smallest
  * sequence that the network has not used and no live attempt holds. So a sequence that became free (its attempt died
  * without landing) is assigned next, and leaves no gap in front of later ones.
  */
@@ -187,7 +187,7 @@ function lastSeen() {
 
 function expectedOf(nextSequences: NextSequences, address: Address): bigint {
   const expected = nextSequences.get(address);
-  if (expected === undefined) throw new Error(`the network told no sequence of ${address}`);
+  if (expected === undefined) throw new Error(`the network gave no sequence of ${address}`);
   return expected;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Settles a submission: the final outcome, the attempt's verdict, the submission's state and its effects on the
+ * Settles a submission: the final outcome, the attempt's evidence, the submission's state and its effects on the
  * platform, in one transaction under the submission's row lock. A second caller finds it settled.
  */
 import { eq } from 'drizzle-orm';
@@ -26,14 +26,14 @@ export type Submission = typeof submissions.$inferSelect;
 export type ReviewCause = NonNullable<Submission['reviewCause']>;
 
 /** The final outcome of a submission; `attemptHash` is the attempt that it is about, if one was signed. */
-export type Verdict =
+export type Conclusion =
   | { kind: 'succeeded'; attemptHash: string; landed: { ledger: bigint; result: CallResult } }
   | { kind: 'refused'; attemptHash: string | null; refusal: Refusal; ledger?: bigint }
   | { kind: 'needsReview'; attemptHash: string | null; cause: ReviewCause; reason: string }
-  | OperatorsVerdict;
+  | OperatorsConclusion;
 
 /** About a submission under review; `dead` are the attempts that were open and have no provable outcome. */
-type OperatorsVerdict =
+type OperatorsConclusion =
   | { kind: 'givenUp'; dead: readonly string[]; refusal: Refusal }
   /** Its effect was made by a transaction that this database does not know. */
   | { kind: 'adopted'; dead: readonly string[]; evidence: string; result: CallResult; txHash: string | null };
@@ -66,14 +66,14 @@ export async function findOnNetwork(
 export async function settle(
   deps: SubmissionDependencies,
   submissionId: string,
-  verdict: Verdict,
+  conclusion: Conclusion,
   confirm?: Confirm,
 ): Promise<boolean> {
   const at = deps.clock.now();
-  const landed = landedOf(verdict, at);
+  const landed = landedOf(conclusion, at);
   const success = landed && (await readSuccess(deps, submissionId, landed));
   const settled = await deps.db.transaction(async (tx) => {
-    if (isForHalt(verdict) && !(await holdHalt(tx))) return null;
+    if (isForHalt(conclusion) && !(await holdHalt(tx))) return null;
     const [submission] = await tx
       .select()
       .from(submissions)
@@ -81,9 +81,9 @@ export async function settle(
       .for('update');
     if (!submission) return null;
     const open = (await findOpenAttempts(tx, submissionId)).map(({ hash }) => hash);
-    if (isOutdated(submission.state, open, verdict)) return null;
+    if (isOutdated(submission.state, open, conclusion)) return null;
     await confirm?.(tx);
-    await applyVerdict(tx, deps, { submission, open }, verdict, at);
+    await applyConclusion(tx, deps, { submission, open }, conclusion, at);
     if (success && landed) await success.succeeded(tx, [{ intent: intentOf(submission), landed }]);
     await deps.checkpoint('settlement-uncommitted');
     return submission;
@@ -109,21 +109,21 @@ async function readSuccess(
   return successOf(effectsFor(deps, intent), { intent, landed });
 }
 
-function isForHalt(verdict: Verdict): boolean {
-  return verdict.kind === 'needsReview' && verdict.cause === 'SIGNING_HALTED';
+function isForHalt(conclusion: Conclusion): boolean {
+  return conclusion.kind === 'needsReview' && conclusion.cause === 'SIGNING_HALTED';
 }
 
-function landedOf(verdict: Verdict, at: Date): Landed | null {
-  if (verdict.kind === 'succeeded') return { ...verdict.landed, txHash: verdict.attemptHash, at };
-  if (verdict.kind !== 'adopted') return null;
-  return { result: verdict.result, txHash: verdict.txHash, ledger: null, at };
+function landedOf(conclusion: Conclusion, at: Date): Landed | null {
+  if (conclusion.kind === 'succeeded') return { ...conclusion.landed, txHash: conclusion.attemptHash, at };
+  if (conclusion.kind !== 'adopted') return null;
+  return { result: conclusion.result, txHash: conclusion.txHash, ledger: null, at };
 }
 
-async function applyVerdict(
+async function applyConclusion(
   tx: Tx,
   deps: SubmissionDependencies,
   { submission, open }: { submission: Submission; open: readonly string[] },
-  verdict: Verdict,
+  conclusion: Conclusion,
   at: Date,
 ): Promise<void> {
   const intent = intentOf(submission);
@@ -134,15 +134,15 @@ async function applyVerdict(
       .set({ reviewCause: null, ...values })
       .where(eq(submissions.id, submission.id));
 
-  switch (verdict.kind) {
+  switch (conclusion.kind) {
     case 'succeeded': {
-      const { attemptHash: txHash, landed } = verdict;
+      const { attemptHash: txHash, landed } = conclusion;
       await decideSlot(tx, open, txHash, 'LANDED', `ledger ${landed.ledger}`, at, landed.ledger);
       await store({ state: 'SUCCEEDED', txHash, result: landed.result, message: null, settledAt: at });
       return;
     }
     case 'adopted': {
-      const { dead, evidence, result, txHash } = verdict;
+      const { dead, evidence, result, txHash } = conclusion;
       await markDead(tx, dead, `an operator adopted another outcome: ${evidence}`, at);
       const adopted = { adopted: evidence, message: null, refusalReason: null };
       await store({ state: 'SUCCEEDED', txHash, result, ...adopted, settledAt: at });
@@ -150,10 +150,10 @@ async function applyVerdict(
     }
     case 'givenUp':
     case 'refused': {
-      const { refusal } = verdict;
-      if (verdict.kind === 'givenUp') await markDead(tx, verdict.dead, refusal.message, at);
-      else if (verdict.attemptHash !== null) {
-        const { attemptHash, ledger = null } = verdict;
+      const { refusal } = conclusion;
+      if (conclusion.kind === 'givenUp') await markDead(tx, conclusion.dead, refusal.message, at);
+      else if (conclusion.attemptHash !== null) {
+        const { attemptHash, ledger = null } = conclusion;
         await decideSlot(tx, open, attemptHash, 'REFUSED', refusal.message, at, ledger);
       }
       const state = await effects.refused(tx, intent, refusal, at);
@@ -168,7 +168,7 @@ async function applyVerdict(
       return;
     }
     case 'needsReview': {
-      const { cause, reason } = verdict;
+      const { cause, reason } = conclusion;
       await store({ state: 'NEEDS_REVIEW', reviewCause: cause, message: reason });
       if (cause === 'SETTLEMENT_FAILED') await flagIfPossible(tx, deps, effects, intent, reason);
       else await effects.needsReview(tx, intent, reason);
@@ -204,11 +204,11 @@ async function decideSlot(
   open: readonly string[],
   landedHash: string,
   state: 'LANDED' | 'REFUSED',
-  verdict: string,
+  evidence: string,
   at: Date,
   ledger: bigint | null,
 ): Promise<void> {
-  await decideAttempt(tx, landedHash, state, verdict, at, ledger);
+  await decideAttempt(tx, landedHash, state, evidence, at, ledger);
   const others = open.filter((hash) => hash !== landedHash);
   if (others.length > 0) await markDead(tx, others, `${landedHash} used up the slot`, at);
 }

@@ -8,13 +8,13 @@ import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
 import type { LandedIntent, LandedTogether } from './effects.ts';
 import { isSettled } from './rules.ts';
-import { intentOf, type Submission, type Verdict } from './settle.ts';
+import { intentOf, type Submission, type Conclusion } from './settle.ts';
 import type { SkipLocked } from './signAttempt.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export interface LandedSubmission {
   submission: Submission;
-  verdict: Extract<Verdict, { kind: 'succeeded' }>;
+  conclusion: Extract<Conclusion, { kind: 'succeeded' }>;
 }
 
 /** `locked` when another transaction holds the submission and it was asked not to wait for it. */
@@ -60,8 +60,11 @@ export async function settleLanded(
   return results;
 }
 
-function landedIntent({ submission, verdict }: LandedSubmission, at: Date): LandedIntent {
-  return { intent: intentOf(submission), landed: { ...verdict.landed, txHash: verdict.attemptHash, at } };
+function landedIntent({ submission, conclusion }: LandedSubmission, at: Date): LandedIntent {
+  return {
+    intent: intentOf(submission),
+    landed: { ...conclusion.landed, txHash: conclusion.attemptHash, at },
+  };
 }
 
 async function lockStates(
@@ -83,7 +86,7 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
   const landed = items.map(
     ({
       submission,
-      verdict: {
+      conclusion: {
         attemptHash,
         landed: { ledger },
       },
@@ -96,7 +99,7 @@ async function decideSlots(tx: Tx, items: readonly LandedSubmission[], at: Date)
   await tx.execute(sql`
     UPDATE ${attempts} a SET
       state = CASE WHEN a.hash = v.hash THEN 'LANDED' ELSE 'DEAD' END::attempt_state,
-      verdict = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
+      evidence = CASE WHEN a.hash = v.hash THEN 'ledger ' || v.ledger ELSE v.hash || ' used up the slot' END,
       ledger = CASE WHEN a.hash = v.hash THEN v.ledger END,
       decided_at = ${at.toISOString()}::timestamptz
     FROM json_to_recordset(${JSON.stringify(landed)}::text::json) v (submission_id uuid, hash text, ledger bigint)
@@ -107,7 +110,7 @@ async function storeSuccess(tx: Tx, items: readonly LandedSubmission[], at: Date
   const outcomes = items.map(
     ({
       submission: { id },
-      verdict: {
+      conclusion: {
         attemptHash,
         landed: { result },
       },

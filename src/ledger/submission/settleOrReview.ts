@@ -6,7 +6,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
-import { settle, type Submission, type Verdict } from './settle.ts';
+import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -18,20 +18,20 @@ export async function settleOrReview(
   deps: SubmissionDependencies,
   store: Pick<StepStore, 'settle'>,
   submission: Submission,
-  verdict: Extract<Verdict, { attemptHash: string | null }>,
+  conclusion: Extract<Conclusion, { attemptHash: string | null }>,
 ): Promise<void> {
   try {
-    await store.settle(submission, verdict);
+    await store.settle(submission, conclusion);
   } catch (error) {
     if (isPassing(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
     const reason =
-      `The network's word on ${verdict.attemptHash ?? 'it'} (${verdict.kind}) could not be written ${MAX_FAILURES} ` +
+      `The network's word on ${conclusion.attemptHash ?? 'it'} (${conclusion.kind}) could not be written ${MAX_FAILURES} ` +
       `times: ${rootMessageOf(error)}`;
     deps.log.error(
       { submissionId: submission.id, err: error },
       'a settlement failed for good: it needs review',
     );
-    const { attemptHash } = verdict;
+    const { attemptHash } = conclusion;
     await settle(deps, submission.id, {
       kind: 'needsReview',
       attemptHash,

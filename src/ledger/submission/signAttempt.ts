@@ -155,7 +155,7 @@ function freshAttempt(
     preparedAtLedger,
     state: 'OPEN',
     replaces: null,
-    verdict: null,
+    evidence: null,
     ledger: null,
     cause: null,
     decidedAt: null,

@@ -27,10 +27,10 @@ export async function outcomeOfSlot(
   network: Pick<LedgerNetwork, 'outcome'>,
   open: readonly Attempt[],
 ): Promise<SlotOutcome> {
-  const told = await Promise.all(
+  const reported = await Promise.all(
     open.map(async (attempt) => ({ attempt, outcome: await network.outcome(attempt) })),
   );
-  const [decisive] = told.sort((a, b) => rank(a) - rank(b));
+  const [decisive] = reported.sort((a, b) => rank(a) - rank(b));
   if (!decisive) throw new Error('a slot without attempts has no outcome');
   return decisive;
 }

@@ -22,7 +22,7 @@ import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../net
 import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
 import { confirmMismatch, haltSigning } from './knownHistory.ts';
-import { findOnNetwork, intentOf, type Submission, type Verdict } from './settle.ts';
+import { findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
 import { replaceAttempt } from './signAttempt.ts';
@@ -85,14 +85,14 @@ async function waitForEndOfHalt(
   because: string,
 ): Promise<StepResult> {
   const reason = `Signing is halted (${because}): what this asks for may have been done already.`;
-  const verdict = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-  return (await store.settle(submission, verdict)) ? 'settled' : 'no-slot';
+  const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
+  return (await store.settle(submission, conclusion)) ? 'settled' : 'no-slot';
 }
 
 async function toReview(
   store: StepStore,
   submission: Submission,
-  cause: Extract<Verdict, { kind: 'needsReview' }>['cause'],
+  cause: Extract<Conclusion, { kind: 'needsReview' }>['cause'],
   reason: string,
 ): Promise<'settled'> {
   await store.settle(submission, { kind: 'needsReview', attemptHash: null, cause, reason });
@@ -230,10 +230,10 @@ async function conclude(
     case 'refused': {
       const found = await findOnNetwork(deps, intentOf(submission));
       const { refusal, ledger } = outcome;
-      const verdict: Verdict = found
+      const conclusion: Conclusion = found
         ? { kind: 'needsReview', attemptHash, cause: 'FOUND_ON_NETWORK', reason: found.evidence }
         : { kind: 'refused', attemptHash, refusal, ledger };
-      await settleOrReview(deps, store, submission, verdict);
+      await settleOrReview(deps, store, submission, conclusion);
       return 'settled';
     }
     case 'dead':

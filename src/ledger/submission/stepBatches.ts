@@ -14,7 +14,7 @@ import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../network/port.ts';
 import { findOpenAttemptsOf, readLastNumbers, type Attempt } from './attempts.ts';
 import { effectsFor, type LandedTogether } from './effects.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
-import { intentOf, settle, type Submission, type Verdict } from './settle.ts';
+import { intentOf, settle, type Submission, type Conclusion } from './settle.ts';
 import { settleLanded, type LandedSubmission, type SettledTogether } from './settleLanded.ts';
 import { signAttempts, type Signed, type SigningRequest, type SkipLocked } from './signAttempt.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -26,8 +26,8 @@ export interface StepBatches {
   readLastNumber(submissionId: string): Promise<number>;
   /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
   sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
-  /** @returns true when this call settled it; false when it was settled before, or the verdict is outdated */
-  settle(submission: Submission, verdict: Verdict): Promise<boolean>;
+  /** @returns true when this call settled it; false when it was settled before, or the conclusion is outdated */
+  settle(submission: Submission, conclusion: Conclusion): Promise<boolean>;
 }
 
 /** The records of one token's burns are then read, and stored, in one piece. */
@@ -76,13 +76,13 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
       const signed = await signing(request);
       return signed === 'locked' ? [] : signed;
     },
-    async settle(submission, verdict) {
+    async settle(submission, conclusion) {
       const { landedTogether } = effectsFor(deps, intentOf(submission));
       // What failed before would divide every batch that it is in.
-      if (verdict.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
-        return (await settlingOf(landedTogether)({ submission, verdict })) === 'settled';
+      if (conclusion.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
+        return (await settlingOf(landedTogether)({ submission, conclusion })) === 'settled';
       }
-      return settle(deps, submission.id, verdict);
+      return settle(deps, submission.id, conclusion);
     },
   };
 }

@@ -152,7 +152,7 @@ function rescheduleIn(
   deps: SubmissionDependencies,
   { id }: Submission,
   delayMs: number,
-  // `message` tells an operator what to do meanwhile.
+  // `message` says what an operator can do meanwhile.
   values: { fruitlessSteps?: SQL; message?: string | null } = {},
 ): Promise<void> {
   return reschedule(deps.db, submissions, { id, isOpen: isPending }, { delayMs, values });

@@ -21,7 +21,7 @@ export interface TransportOptions {
 /** A payout is a few hundred bytes; a look-up by reference answers with a few. */
 const MAX_ANSWER_BYTES = 64 * 1024;
 /** Statuses that say nothing about the payout: wrong key, too many requests, or trouble at the provider. */
-const NO_VERDICT = new Set([401, 403, 407, 408, 425, 429]);
+const NO_REFUSAL = new Set([401, 403, 407, 408, 425, 429]);
 
 /** Only machine-readable reasons are passed on. */
 const refusalSchema = z.object({ code: z.string().regex(/^[A-Za-z0-9_.-]{1,64}$/) });
@@ -76,7 +76,7 @@ export function createTransport({ url, apiKey, fetch, timeoutMs, pace }: Transpo
       const pauseMs = pauseAskedForMs(response, Date.now());
       if (pauseMs !== null) pace.hold(pauseMs);
       const text = await readBounded(response, MAX_ANSWER_BYTES);
-      if (response.status >= 400 && response.status < 500 && !NO_VERDICT.has(response.status)) {
+      if (response.status >= 400 && response.status < 500 && !NO_REFUSAL.has(response.status)) {
         throw new Refused(response.status, codeIn(text) ?? `status ${response.status}`);
       }
       if (!response.ok) throw new Error(`it answered with status ${response.status}`);

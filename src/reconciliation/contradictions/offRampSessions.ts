@@ -95,7 +95,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
   },
 ];
 
-/** The manual provider has sessions for the platform alone, and tells their ids. */
+/** The manual provider has sessions for the platform alone, and makes their ids. */
 function strangeManualSessions(from: string): string {
   return `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
       FROM ${from} m

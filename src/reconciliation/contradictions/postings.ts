@@ -74,7 +74,7 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
   },
   {
-    // Which of the prices was in force is not told by the times, which are those of the instances' clocks.
+    // Which of the prices was in force does not follow from the times, which are those of the instances' clocks.
     invariant: 'I11',
     query: boughtAtNoPrice('purchases u'),
     // A price that changed contradicts purchases that did not.

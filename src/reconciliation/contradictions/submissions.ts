@@ -40,7 +40,7 @@ export const SUBMISSION_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I12',
     query: `SELECT format('attempt %s is %s without the time and the reason of that', hash, state) AS message
-      FROM attempts WHERE (state = 'OPEN') <> (decided_at IS NULL) OR (state = 'OPEN') <> (verdict IS NULL)`,
+      FROM attempts WHERE (state = 'OPEN') <> (decided_at IS NULL) OR (state = 'OPEN') <> (evidence IS NULL)`,
   },
   {
     invariant: 'I12',

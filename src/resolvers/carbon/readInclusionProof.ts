@@ -12,7 +12,7 @@ export function readInclusionProof(
   return proveInclusion(db, leafIndexOf(record));
 }
 
-/** A purchase is a transfer. Its entry tells its buyer nothing about other buyers, as that of a credit transfer would. */
+/** A purchase is a transfer. Its entry shows its buyer nothing about other buyers, as that of a credit transfer would. */
 export function readPurchaseProof(
   { db }: Needs<'db'>,
   { id }: { id: string },

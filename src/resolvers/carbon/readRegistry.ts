@@ -61,7 +61,7 @@ export async function readRecords(
   const records = await publicReads.run((anyDb) => selectRecords(anyDb, registry, page));
   const from = (page.after ?? -1) + 1;
   const until = Math.min(page.before ?? Number.POSITIVE_INFINITY, registry.totals.totalRetirements);
-  // A replica may not have what the totals count already: indexes have no gaps, so their number tells.
+  // A replica may not have what the totals count already: indexes have no gaps, so their number shows it.
   return records.length >= Math.min(page.limit, until - from) ? records : selectRecords(db, registry, page);
 }
 

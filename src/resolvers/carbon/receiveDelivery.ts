@@ -135,12 +135,12 @@ async function withoutOwn(
   { db }: Needs<'db'>,
   hints: readonly RetirementHint[],
 ): Promise<readonly RetirementHint[]> {
-  const told = hints.flatMap(({ txHash }) => txHash ?? []);
-  if (told.length === 0) return hints;
+  const reported = hints.flatMap(({ txHash }) => txHash ?? []);
+  if (reported.length === 0) return hints;
   const rows = await db
     .select({ hash: attempts.hash })
     .from(attempts)
-    .where(and(inArray(attempts.hash, told), inArray(attempts.state, ['OPEN', 'LANDED'])));
+    .where(and(inArray(attempts.hash, reported), inArray(attempts.state, ['OPEN', 'LANDED'])));
   const own = new Set(rows.map(({ hash }) => hash));
   return hints.filter(({ txHash }) => txHash === null || !own.has(txHash));
 }

@@ -30,7 +30,7 @@ export interface SettleDependencies {
   log: Logger;
 }
 
-/** A burn as the network and its intent tell it. */
+/** A burn as the network and its intent have it. */
 interface LandedBurn {
   retirementId: string;
   tokenAddress: string;
@@ -127,7 +127,7 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   throw new Error(`retirement ${referenceId} has no hold of ${amount} tonnes`);
 }
 
-/** A stranger's record that can't be stored must not hold up the platform's own burns: the healer tells of it. */
+/** A stranger's record that can't be stored must not hold up the platform's own burns: the healer reports it. */
 async function recordIfPossible(
   tx: Tx,
   deps: SettleDependencies,

@@ -1,6 +1,6 @@
 /**
  * Work that is open, and work that should have got further by now: what readiness, metrics, the lists' filters and the log
- * tell operators. One definition serves them all.
+ * show operators. One definition serves them all.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';

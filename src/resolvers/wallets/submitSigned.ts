@@ -6,7 +6,7 @@
  * The same bytes again get the same answer. While the first bytes can still land, other bytes are accepted only as a
  * wallet's fee replacement: the same act in the same sequence slot (signedByHolder.ts). Once the first are dead, other
  * bytes are accepted only when they have landed already, because a wallet can send what it has signed: the act is then
- * done, and a client that was told otherwise would do it twice.
+ * done, and a client that was answered otherwise would do it twice.
  */
 import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';

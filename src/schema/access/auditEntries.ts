@@ -35,7 +35,7 @@ const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
     OK: { description: 'It was answered without an error.' },
     DRY_RUN: { description: 'A dry run found nothing wrong, and nothing was changed.' },
     READ: { description: 'A query or subscription: an operator was shown data of others.' },
-    FAILED: { description: 'It was answered with an error: `errorCode` tells which.' },
+    FAILED: { description: 'It was answered with an error: `errorCode` says which.' },
   },
 });
 

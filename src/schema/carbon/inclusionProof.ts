@@ -10,7 +10,7 @@ import { RetirementRecordRef } from './retirementRecord.ts';
 const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').implement({
   description:
     'That an entry is in a transparency log (RFC 9162, section 2.1.3): its hash and those of the proof lead to ' +
-    'the root that the checkpoint has signed. docs/transparency.md tells how to check it without this server.',
+    'the root that the checkpoint has signed. docs/transparency.md describes how to check it without this server.',
   fields: (t) => ({
     leafIndex: t.exposeInt('leafIndex', { description: 'The leaf of the entry, from 0.' }),
     entry: t.exposeString('entry', {

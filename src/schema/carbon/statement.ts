@@ -34,7 +34,7 @@ const StatementEntryKind = builder.enumType('StatementEntryKind', {
     },
     TRANSFER: {
       value: 'credit_transfer',
-      description: 'Credits came from another buyer, or went to one: `change` tells which.',
+      description: 'Credits came from another buyer, or went to one: `change` says which.',
     },
   } as const,
 });

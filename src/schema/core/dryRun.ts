@@ -5,7 +5,7 @@
 export const DRY_RUN = {
   defaultValue: false,
   description:
-    'True to make every check and change nothing: the answer tells what would be, or the error that there would be. The ' +
+    'True to make every check and change nothing: the answer says what would be, or the error that there would be. The ' +
     '`idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome.',
 } as const;
 

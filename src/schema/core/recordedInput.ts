@@ -83,7 +83,7 @@ class RecordedInputPlugin<Types extends SchemaTypes> extends BasePlugin<Types> {
     config: PothosOutputFieldConfig<Types>,
   ): GraphQLFieldResolver<unknown, Types['Context'], object> {
     if (config.kind !== 'Mutation') return resolve;
-    // One that is missing is told by afterBuild, with the name of its mutation.
+    // One that is missing is reported by afterBuild, with the name of its mutation.
     const declared: RecordedInput | undefined = config.pothosOptions.recordedInput;
     const isEntryWithEffect = declared?.isEntryWithEffect ?? false;
     return async (parent, args, context, info) => {

@@ -231,8 +231,10 @@ describe('a copy of the database in another cluster', () => {
   });
 });
 
-const FORGET_LOGS = `DELETE FROM transparency_tiles; DELETE FROM transparency_heads; DELETE FROM transparency_checkpoints;
-  DELETE FROM transparency_audit_writers`;
+/** But for the audit log: entries that are pruned would be missing in another one. */
+const FORGET_LOGS = ['transparency_tiles', 'transparency_heads', 'transparency_checkpoints']
+  .map((table) => `DELETE FROM ${table} WHERE log <> 'audit'`)
+  .join('; ');
 
 /** As an administrator of the database does, who also has the program. */
 async function rewrite(logs: Platform['dependencies']['logs']): Promise<void> {

@@ -75,8 +75,8 @@ async function pendingRetirement(amountCO2e: bigint): Promise<{ id: string; subm
 
 async function underReview(cause: ReviewCause, amountCO2e = 4n) {
   const retirement = await pendingRetirement(amountCO2e);
-  const verdict = { kind: 'needsReview', attemptHash: null, cause, reason: 'a test says so' } as const;
-  expect(await settle(deps(), retirement.submissionId, verdict)).toBe(true);
+  const conclusion = { kind: 'needsReview', attemptHash: null, cause, reason: 'a test says so' } as const;
+  expect(await settle(deps(), retirement.submissionId, conclusion)).toBe(true);
   return retirement;
 }
 
@@ -153,9 +153,9 @@ describe('what an instance found before another one sent the submission to revie
   it.each([
     ['a refusal', { kind: 'refused', attemptHash: null, refusal: { reason: 'PAUSED', message: 'paused' } }],
     ['a halt', { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason: 'halted' }],
-  ] as const)('is outdated: %s', async (_name, verdict) => {
+  ] as const)('is outdated: %s', async (_name, conclusion) => {
     const { submissionId } = await underReview('FOUND_ON_NETWORK');
-    expect(await settle(deps(), submissionId, verdict)).toBe(false);
+    expect(await settle(deps(), submissionId, conclusion)).toBe(false);
     const [row] = await database.handle.db.select().from(submissions).where(eq(submissions.id, submissionId));
     expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
     expect(await balance()).toBe(996n);
@@ -239,20 +239,20 @@ describe('the end of a halt', () => {
     const { submissionId } = await pendingRetirement(4n);
     await reviewHaltedSigning(reviewing());
     // The step of another instance read the halt before, and says so only now.
-    const verdict = {
+    const conclusion = {
       kind: 'needsReview',
       attemptHash: null,
       cause: 'SIGNING_HALTED',
       reason: 'halted',
     } as const;
-    expect(await settle(deps(), submissionId, verdict)).toBe(false);
+    expect(await settle(deps(), submissionId, conclusion)).toBe(false);
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
   it('waits for an instance that puts a submission under review, and resumes that too', async () => {
     const { submissionId } = await pendingRetirement(4n);
     let ended: Promise<void> | undefined;
-    const verdict = {
+    const conclusion = {
       kind: 'needsReview',
       attemptHash: null,
       cause: 'SIGNING_HALTED',
@@ -263,7 +263,7 @@ describe('the end of a halt', () => {
       ended = reviewHaltedSigning(reviewing());
       await expect.poll(() => hasLockWait(database.handle)).toBe(true);
     };
-    expect(await settle({ ...deps(), checkpoint }, submissionId, verdict)).toBe(true);
+    expect(await settle({ ...deps(), checkpoint }, submissionId, conclusion)).toBe(true);
     await ended;
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
@@ -294,14 +294,14 @@ describe('a settlement that fails while the database is away', () => {
         transaction: () => Promise.reject(makeError()),
       }),
     };
-    const verdict = {
+    const conclusion = {
       kind: 'succeeded',
       attemptHash: '0x1',
       landed: { ledger: 1n, result: { kind: 'retired', retirementIndex: 0 } },
     } as const;
     const store = createStepStore(broken);
     for (let i = 0; i < 7; i++) {
-      await expect(settleOrReview(broken, store, submission, verdict)).rejects.toThrow();
+      await expect(settleOrReview(broken, store, submission, conclusion)).rejects.toThrow();
     }
     const [after] = await database.handle.db
       .select()

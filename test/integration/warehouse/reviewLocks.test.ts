@@ -1,6 +1,6 @@
 /**
  * The ways in which a cash-out's review is decided take their locks in one order: the submission's review and the
- * session's, decided at the same moment, and a verdict of the network beside them, never wait for each other.
+ * session's, decided at the same moment, and an answer of the network beside them, never wait for each other.
  */
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';

@@ -127,7 +127,7 @@ function describeDeath(underTest: UnderTest, traits: NetworkTraits): void {
       const outcome = await twin.outcome(prepared);
       expect(outcome.status).toBe('dead');
       expect(outcome).toHaveProperty('proof', expect.stringContaining(String(validUntilOf(prepared))));
-      // Late bytes never land, on any instance, and the verdict stays.
+      // Late bytes never land, on any instance, and the outcome stays.
       expect(await network.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
       expect(await twin.broadcast(prepared.signedBytes)).toMatchObject({ status: 'refused' });
       expect((await network.outcome(prepared)).status).toBe('dead');
@@ -162,13 +162,13 @@ function describeDeath(underTest: UnderTest, traits: NetworkTraits): void {
         network,
         Array.from({ length: traits.fewSlots ?? 20 }, () => retire(tokenAddress, TONNE)),
       );
-      const [answers, verdicts] = await Promise.all([
+      const [answers, outcomes] = await Promise.all([
         Promise.all(sent.map((prepared) => network.broadcast(prepared.signedBytes))),
         advanceClock(1_000_000).then(() => Promise.all(sent.map((prepared) => twin.outcome(prepared)))),
       ]);
       const landed = answers.filter((answer) => answer.status === 'accepted').length;
-      expect(verdicts.filter((verdict) => verdict.status === 'succeeded').length).toBe(landed);
-      expect(verdicts.filter((verdict) => verdict.status === 'dead').length).toBe(sent.length - landed);
+      expect(outcomes.filter((outcome) => outcome.status === 'succeeded').length).toBe(landed);
+      expect(outcomes.filter((outcome) => outcome.status === 'dead').length).toBe(sent.length - landed);
       expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(landed);
     });
   });

@@ -175,7 +175,7 @@ function storeOf({ platform }: World, io: Io): StepStore {
       return io.database(() => platform.sign(intent.submissionId, prepared));
     },
     endAttempts: (_, open) => io.database(() => platform.endAttempts(open.map(({ hash }) => hash))),
-    settle: ({ id }, verdict) => io.database(() => platform.settle(id, verdict)),
+    settle: ({ id }, conclusion) => io.database(() => platform.settle(id, conclusion)),
   };
 }
 

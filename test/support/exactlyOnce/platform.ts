@@ -5,7 +5,7 @@
 import type { Attempt } from '../../../src/ledger/submission/attempts.ts';
 import { encodeCall } from '../../../src/ledger/submission/callCodec.ts';
 import { isOutdated, maySign } from '../../../src/ledger/submission/rules.ts';
-import type { Submission, Verdict } from '../../../src/ledger/submission/settle.ts';
+import type { Submission, Conclusion } from '../../../src/ledger/submission/settle.ts';
 import type { NetworkCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 import type { OffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -35,7 +35,7 @@ export interface SimulatedPlatform {
   openAttempts(submissionId: string): Attempt[];
   sign(submissionId: string, prepared: PreparedTransaction): Attempt[];
   endAttempts(hashes: readonly string[]): void;
-  settle(submissionId: string, verdict: Verdict): boolean;
+  settle(submissionId: string, conclusion: Conclusion): boolean;
   /** As recordStatus in offRampMoves.ts. @returns whether it is news */
   record(sessionId: string, status: RampStatus): boolean;
   apply(sessionId: string, event: OffRampEvent, isUnderWay?: boolean): void;
@@ -90,18 +90,18 @@ export function createPlatform(): SimulatedPlatform {
     }
   }
 
-  function takeEffect({ targetType, targetId, kind }: Submission, verdict: Verdict): void {
+  function takeEffect({ targetType, targetId, kind }: Submission, conclusion: Conclusion): void {
     if (targetType === 'RETIREMENT') {
-      if (verdict.kind === 'succeeded') credits.set(targetId, 'BURNED');
-      if (verdict.kind === 'refused') credits.set(targetId, 'RETURNED');
+      if (conclusion.kind === 'succeeded') credits.set(targetId, 'BURNED');
+      if (conclusion.kind === 'refused') credits.set(targetId, 'RETURNED');
       return;
     }
     const session = found(sessions.get(targetId), targetId);
-    if (verdict.kind === 'needsReview') apply(targetId, 'undecidable');
+    if (conclusion.kind === 'needsReview') apply(targetId, 'undecidable');
     else if (kind === 'initiateOffRamp') {
       // As offRampEffects.ts: what was found by a look before needs no second move.
       if (session.depositedAt !== null) return;
-      if (verdict.kind === 'refused') {
+      if (conclusion.kind === 'refused') {
         if (session.state === 'DEPOSITING' || session.state === 'NEEDS_REVIEW')
           apply(targetId, 'depositRefused');
         return;
@@ -109,7 +109,7 @@ export function createPlatform(): SimulatedPlatform {
       apply(targetId, 'deposited');
       session.depositedAt = AT;
       session.refusalMessage = null;
-    } else if (verdict.kind === 'refused') apply(targetId, 'releaseRefused');
+    } else if (conclusion.kind === 'refused') apply(targetId, 'releaseRefused');
     else {
       const end = session.resolution === 'SETTLE' ? 'SETTLED' : 'REFUNDED';
       apply(targetId, contradiction(end, session.providerStatus) ? 'releaseContradicted' : 'released');
@@ -162,22 +162,22 @@ export function createPlatform(): SimulatedPlatform {
         }
       }
     },
-    settle(submissionId, verdict) {
+    settle(submissionId, conclusion) {
       const { submission, attempts } = rowOf(submissionId);
       const open = openOf(submissionId).map(({ hash }) => hash);
-      if (isOutdated(submission.state, open, verdict)) return false;
-      if (verdict.kind === 'succeeded' || verdict.kind === 'refused') {
-        const decided = verdict.kind === 'succeeded' ? 'LANDED' : 'REFUSED';
+      if (isOutdated(submission.state, open, conclusion)) return false;
+      if (conclusion.kind === 'succeeded' || conclusion.kind === 'refused') {
+        const decided = conclusion.kind === 'succeeded' ? 'LANDED' : 'REFUSED';
         for (const attempt of attempts) {
-          if (attempt.hash === verdict.attemptHash) attempt.state = decided;
+          if (attempt.hash === conclusion.attemptHash) attempt.state = decided;
           else if (attempt.state === 'OPEN') attempt.state = 'DEAD';
         }
       }
       const states = { succeeded: 'SUCCEEDED', refused: 'REFUSED', needsReview: 'NEEDS_REVIEW' } as const;
-      if (verdict.kind === 'givenUp' || verdict.kind === 'adopted')
+      if (conclusion.kind === 'givenUp' || conclusion.kind === 'adopted')
         throw new Error('the model has no operator');
-      submission.state = states[verdict.kind];
-      takeEffect(submission, verdict);
+      submission.state = states[conclusion.kind];
+      takeEffect(submission, conclusion);
       return true;
     },
     record(sessionId, status) {

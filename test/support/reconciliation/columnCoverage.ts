@@ -21,23 +21,23 @@ export type TableCoverage = Partial<Record<Invariant, Places>> & {
   notFound?: readonly (readonly [because: string, places: Places])[];
 };
 
-const TIME = 'times of which no other row tells; the order of what happened is held by other columns';
+const TIME = 'times of which no other row shows; the order of what happened is held by other columns';
 const WORK = 'when a step is due and how often it was tried: they decide when work is done, not what is done';
 const WORDS = 'texts for people: why something was refused, how the network said so';
 const SIGNED =
-  'how an attempt was signed: the network tells of its hash alone, and of nothing that did not land';
+  'how an attempt was signed: the network shows its hash alone, and of nothing that did not land';
 const REFUSED = 'network calls that ended without an effect';
 const ACCESS = 'who may call: the audit log has who called, with which key';
-const KEYS = 'keys, and hashes of inputs, of which no other row tells';
+const KEYS = 'keys, and hashes of inputs, of which no other row shows';
 const PAYOUT =
   'where a payout goes, which only the provider knows: the account is sealed, and compared by nothing';
-const PLEDGES = 'what a farmer and a lender agreed on, which no other row tells';
+const PLEDGES = 'what a farmer and a lender agreed on, which no other row shows';
 const BOOKKEEPING =
   'from where on a log or a job goes on: a wrong one makes it stop, or look at the same rows again';
 const INSTALLATION = 'the network that the database belongs to: the server refuses to start with another one';
-const OTHERS = 'transactions of records that others made: the token does not tell them';
+const OTHERS = 'transactions of records that others made: the token does not show them';
 const RUNS = 'what a run of the expiry job saw: receipts, and the transactions that ended them, are compared';
-const CAPS = 'limits that operators set, of which no other row tells';
+const CAPS = 'limits that operators set, of which no other row shows';
 const DECIDED =
   'what was asked for and decided by people: what was done is compared, and the audit log has who did it';
 const FILES = "of the operator's file of old audit entries: the file is compared with it by hand";
@@ -66,7 +66,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I12: 'submission_id number state replaces FORGED',
     partly: [
       { by: ['I12'], places: 'hash', except: /OPEN/, because: SIGNED },
-      { by: ['I12'], places: 'decided_at verdict', except: /LANDED changed/, because: TIME },
+      { by: ['I12'], places: 'decided_at evidence', except: /LANDED changed/, because: TIME },
       { by: ['I12'], places: 'ledger', except: /^(?!.* retire CUSTODY)|OPEN/, because: SIGNED },
       { by: ['I12'], places: 'DELETED', except: /OPEN/, because: SIGNED },
       { by: ['I7'], places: 'source', except: /CUSTODY/, because: SIGNED },

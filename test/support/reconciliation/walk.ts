@@ -1,5 +1,5 @@
 /**
- * Makes generated corruptions, one at a time, and tells what a reconciliation finds: in the database, in a transaction that is rolled
+ * Makes generated corruptions, one at a time, and says what a reconciliation finds: in the database, in a transaction that is rolled
  * back; and outside of it, by the comparison that is about an invariant.
  */
 import { sql as drizzleSql } from 'drizzle-orm';
@@ -95,7 +95,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   const untouched = await reconcileAll(platform.dependencies);
   const known = new Set(untouched.findings.map(({ message }) => message));
   const obstacles = new Set(untouched.notProved.map(obstacleOf));
-  /** An obstacle tells how many calls are under way, and so is told by its kind. */
+  /** An obstacle describes how many calls are under way, and so is told by its kind. */
   const whatIsNew = ({ findings, notProved }: Comparison) => [
     ...findings.filter(({ message }) => !known.has(message)),
     ...notProved.filter((one) => !obstacles.has(obstacleOf(one))),

@@ -37,7 +37,7 @@ async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<Broa
   const { message } = error;
   if (ALREADY_THERE.test(message)) return { status: 'accepted' };
   if (NONCE_USED.test(message)) {
-    // The nonce was used by this transaction or another one: only a final block tells.
+    // The nonce was used by this transaction or another one: only a final block shows.
     const [found] = await rpc.askTogether([ask.transaction(hash)]);
     if ('value' in found && found.value !== null) return { status: 'accepted' };
     return { status: 'unknown', reason: message };

@@ -49,7 +49,7 @@ export function createDeployments(options: Options): Deployments {
   const search = createLogSearch(rpc);
   const remembered = new Map<Address, SeenToken>();
   const own = followOwnTokens(options, search);
-  let told: { settlement: Address; treasury: Address } | null = null;
+  let reported: { settlement: Address; treasury: Address } | null = null;
 
   async function lookUp(address: Address, pin: Pin): Promise<DeployedToken | null> {
     const topics = tokenDeployedTopics({ tokenAddress: address });
@@ -80,7 +80,7 @@ export function createDeployments(options: Options): Deployments {
     },
     async treasuryOf(settlement, pin) {
       if (contracts.settlementFactory === null) return null;
-      if (told?.settlement === settlement) return told.treasury;
+      if (reported?.settlement === settlement) return reported.treasury;
       const topics = encodeEventTopics({
         abi: settlementFactoryAbi,
         eventName: 'RampSettlementDeployed',
@@ -90,7 +90,7 @@ export function createDeployments(options: Options): Deployments {
       const filter = { address: contracts.settlementFactory, topics };
       const [log] = await search(filter, range, { isOneEnough: true });
       const treasury = log ? readTreasury(log) : null;
-      if (treasury) told = { settlement, treasury };
+      if (treasury) reported = { settlement, treasury };
       return treasury;
     },
   };

@@ -117,9 +117,9 @@ export async function readNextSequences(
       ask.transactionCount(address, 'pending'),
     ]);
     const landed = valueOf(latest);
-    // Not every node keeps what waits, or tells of it.
-    const told = 'value' in pending ? pending.value : landed;
-    return new Map([[address, told > landed ? told : landed]]);
+    // Not every node keeps what waits, or shows of it.
+    const reported = 'value' in pending ? pending.value : landed;
+    return new Map([[address, reported > landed ? reported : landed]]);
   }
   if (by === 'latest') return new Map([[address, await rpc.ask(ask.transactionCount(address, 'latest'))]]);
   return finality.onFinalBlock(async (pin) => {

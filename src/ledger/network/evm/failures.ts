@@ -15,7 +15,7 @@ import { explain } from './simulation.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
-  /** Not the contract's doing, as far as can be told: signing again is harmless. */
+  /** Not the contract's doing, as far as can be known: signing again is harmless. */
   | { kind: 'passing'; cause: 'out of gas' | 'reverted without a reason'; problem: string };
 
 /**

@@ -74,14 +74,14 @@ export function createFinality(
       highest = seen.highest();
       ends = await endsOf(highest);
     }
-    const { latest, told, anchor } = ends;
+    const { latest, reported, anchor } = ends;
     if (highest !== null && (latest.number < highest.ledger || anchor === null)) {
-      throw new NetworkBehind({ told: told.number, seen: highest.ledger });
+      throw new NetworkBehind({ reported: reported.number, seen: highest.ledger });
     }
     rewritten = highest === null || isWhole(ends, highest) ? null : describeRewritten(highest, anchor);
     // The head may drop by a block or two during a fork; a final block does not.
-    const isBack = rewritten === null && highest !== null && told.number < highest.ledger;
-    const final = isBack && anchor !== null ? anchor : told;
+    const isBack = rewritten === null && highest !== null && reported.number < highest.ledger;
+    const final = isBack && anchor !== null ? anchor : reported;
     if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash });
     return { latest, final, state: await referenceTo(final) };
   }
@@ -101,8 +101,8 @@ export function createFinality(
       if (found.status === 'rewritten') throw new ChainRewritten(found.message);
     },
     async acceptHistory() {
-      const { told } = await endsOf(null);
-      await seen.accept({ ledger: told.number, hash: told.hash });
+      const { reported } = await endsOf(null);
+      await seen.accept({ ledger: reported.number, hash: reported.hash });
     },
     async onFinalBlock(work) {
       try {
@@ -131,11 +131,11 @@ async function readEnds(rpc: JsonRpc, setting: FinalitySetting, highest: FinalLe
     ...(highest === null ? [] : [ask.block(highest.ledger)]),
   ]);
   const latest = requireBlock(valueOf(latestAnswer), 'latest');
-  const told =
+  const reported =
     setting === 'finalized'
       ? requireBlock(valueOf(taggedAnswer), 'finalized')
       : await confirmedBlock(rpc, latest, setting.confirmations);
-  return { latest, told, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
+  return { latest, reported, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
 }
 
 async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number): Promise<Block> {
@@ -147,7 +147,7 @@ async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number
 
 interface Ends {
   latest: Block;
-  told: Block;
+  reported: Block;
   anchor: Block | null;
 }
 

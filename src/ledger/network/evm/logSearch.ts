@@ -41,8 +41,8 @@ export function createLogSearch(rpc: JsonRpc): LogSearch {
       const width: bigint = span ?? to - next + 1n;
       const last = next + width - 1n < to ? next + width - 1n : to;
       try {
-        const told = await rpc.ask(ask.logs({ ...filter, from: next, to: last }));
-        const logs = told.filter((log) => isSame(log.address, filter.address));
+        const reported = await rpc.ask(ask.logs({ ...filter, from: next, to: last }));
+        const logs = reported.filter((log) => isSame(log.address, filter.address));
         onRead?.(logs, last);
         found.push(...logs);
         if (isOneEnough && found.length > 0) break;

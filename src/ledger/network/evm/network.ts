@@ -142,7 +142,7 @@ async function readNetworkId(
     const genesis = await rpc.ask(ask.block(0n));
     return genesis ? `${id}:${genesis.hash}` : id;
   } catch (error) {
-    log?.warn({ err: error, chainId }, 'the node does not tell its first block: known by its chain id alone');
+    log?.warn({ err: error, chainId }, 'the node does not show its first block: known by its chain id alone');
     return id;
   }
 }

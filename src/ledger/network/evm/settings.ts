@@ -57,7 +57,7 @@ export const EVM_SETTINGS = {
   LEDGER_ERROR_ABI_FILE: setting(
     text.optional(),
     null,
-    "A JSON file with the ABI of the deployed EVM contracts' own errors: refusals then tell them by name.",
+    "A JSON file with the ABI of the deployed EVM contracts' own errors: refusals then have their names.",
     { after: 'LEDGER_SECRET_KEY' },
   ),
   LEDGER_MAX_OPEN_TRANSACTIONS: setting(

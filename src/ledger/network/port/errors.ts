@@ -57,9 +57,9 @@ export class SignerShortOfFunds extends NetworkUnavailable {
 export class NetworkBehind extends NetworkUnavailable {
   override readonly name = 'NetworkBehind';
 
-  constructor(numbers: { told: bigint; seen: bigint }) {
+  constructor(numbers: { reported: bigint; seen: bigint }) {
     super(
-      `The node's final block is ${numbers.told}, but this platform has seen ${numbers.seen}: the node is behind, or ` +
+      `The node's final block is ${numbers.reported}, but this platform has seen ${numbers.seen}: the node is behind, or ` +
         'the chain was rolled back',
     );
   }

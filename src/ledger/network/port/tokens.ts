@@ -55,7 +55,7 @@ export interface OffRampDeposit {
 
 export interface SettlementContract {
   address: Address;
-  /** Null when neither the contract nor an event of its factory tells. */
+  /** Null when neither the contract nor an event of its factory shows it. */
   treasury: Address | null;
   paused: boolean;
 }

@@ -81,8 +81,8 @@ export function createContractReads(
     exists,
     async fact(contract, { getters, stored }) {
       const answers = await Promise.all(getters.map((getter) => ask(contract, getter).catch(untold)));
-      const told = answers.find((answer) => answer?.ok === true);
-      return told?.ok ? plain(told.value) : findStored(node, contract, stored);
+      const reported = answers.find((answer) => answer?.ok === true);
+      return reported?.ok ? plain(reported.value) : findStored(node, contract, stored);
     },
     async roleHolder(contract, role) {
       const { byKey } = await node.entries([instanceKey(contract)]);

@@ -138,11 +138,11 @@ function requirePredicted(
 ): void {
   const predicted = predictedAddress(contracts, call);
   if (predicted === null) return;
-  const told = plain(simulation.returnValue);
-  if (told === predicted) return;
+  const reported = plain(simulation.returnValue);
+  if (reported === predicted) return;
   throw new NetworkRefusal({
     reason: 'OTHER',
-    message: `The factory would deploy to ${String(told)}, but its address and the salt lead to ${predicted}: nothing was signed`,
+    message: `The factory would deploy to ${String(reported)}, but its address and the salt lead to ${predicted}: nothing was signed`,
   });
 }
 

@@ -19,7 +19,7 @@ export async function requireExpired(
 }
 
 /**
- * The reason why it may not be marked, if the contract tells one.
+ * The reason why it may not be marked, if the contract gives one.
  * @param sinceLedger a refusal read at an older ledger may be outdated
  * @throws NetworkUnavailable
  */

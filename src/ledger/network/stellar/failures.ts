@@ -39,7 +39,7 @@ export async function outcomeOfFailure(
   const error = hostErrorOf(landed.diagnosticEvents, null);
   if (error === null) {
     const refusal = await refusedNow(deps, call);
-    return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node tells no reason`);
+    return refusal ? { status: 'refused', ledger, refusal } : dead(`${code}, and the node gives no reason`);
   }
   if (isNetworksOwn(error)) return dead(showCode(error), showError(error));
   return { status: 'refused', ledger, refusal: await explainRefusal(deps, call, error) };

@@ -51,7 +51,7 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   minTemporaryTtlLedgers: 17_280n,
 };
 
-/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not tell. */
+/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not show. */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
   const wanted = usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;

@@ -1,7 +1,7 @@
 /**
  * Reads errors of the Soroban host, and finds the contract where they arose.
  *
- * An error is passed on through every caller, so its number alone does not tell whose it is; the diagnostic events do.
+ * An error is passed on through every caller, so its number alone does not show whose it is; the diagnostic events do.
  * The last `error` event is what the call failed with; the earliest event in the unbroken run of the same error before
  * it is where it arose. (Errors that a contract caught are other runs.)
  */
@@ -15,7 +15,7 @@ export interface HostError {
   type: string;
   /** `ExceededLimit`, `MissingValue`, …; for a contract's own error its number. */
   code: string | number;
-  /** The contract where it arose; null when the node doesn't tell. */
+  /** The contract where it arose; null when the node doesn't show. */
   contract: Address | null;
   /** The host's message; may be empty. */
   message: string;

@@ -81,7 +81,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
   return explainFailures(network, notUnderstood);
 }
 
-/** A contract that answers in another form than promised tells nothing. */
+/** A contract that answers in another form than promised says nothing. */
 function notUnderstood(error: unknown): string | null {
   return error instanceof UnexpectedValue ? `A contract's answer is not understood: ${error.message}` : null;
 }

@@ -28,7 +28,7 @@ import type { ServerOptions } from './server.ts';
 
 /** The limit of ledger entries per answer. */
 export const MAX_ENTRIES_PER_ASK = 200;
-/** No transaction has this hash; the answer about it tells the node's ledgers. */
+/** No transaction has this hash; the answer about it shows the node's ledgers. */
 const HASH_OF_NOTHING = '0'.repeat(64);
 const MAX_MESSAGE_LENGTH = 300;
 /** JSON-RPC's code. */

@@ -15,7 +15,7 @@
  *     used up, by a transaction that is not found                  → a holder's: dead; an own account's: undeterminable
  *
  * Close time and NOT_FOUND come in one answer, but need not be of one moment: so nothing is concluded from a single
- * NOT_FOUND. The unused sequence is of the ledger told, or a later one: a node that lags behind can only say
+ * NOT_FOUND. The unused sequence is of the ledger in the answer, or a later one: a node that lags behind can only say
  * "pending". The platform's accounts are used with its own keys alone: when the user of a sequence is not found, this
  * transaction has probably landed; a holder may have used theirs for anything.
  */
@@ -91,7 +91,7 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
   const { latestLedger, byAddress } = await readAccounts(deps.node, [sent.source]);
   if (latestLedger < state.latestLedger) {
     throw new NetworkUnavailable(
-      `The Stellar node shows ${sent.source} as of ledger ${latestLedger}, before the ledger ${state.latestLedger} that it told of`,
+      `The Stellar node shows ${sent.source} as of ledger ${latestLedger}, before the ledger ${state.latestLedger} that it showed before`,
     );
   }
   const past = `Ledger ${state.latestLedger} closed at ${state.closedAt}, after the transaction's last moment ${sent.validUntil}`;

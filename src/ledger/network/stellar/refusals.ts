@@ -98,8 +98,8 @@ async function explainByState(context: RefusalContext, refused: Refused): Promis
   const paused = await explainPause(context, [refused.contract, ...(tokenMovedBy(refused)?.nested ?? [])]);
   if (paused) return paused;
   if (callsToken(refused)) {
-    const told = await explainReference(context, refused);
-    if (told) return told;
+    const reported = await explainReference(context, refused);
+    if (reported) return reported;
   }
   if (functionName === 'mark_expired') return explainExpiry(context.reads, refused.contract);
   return explainBalance(context, refused);

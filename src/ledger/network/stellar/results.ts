@@ -77,7 +77,7 @@ export function resultOf(
     const retirementIndex = indexInEvents(landed, call.contract) ?? indexInChanges(landed, call.contract);
     if (retirementIndex !== null) return { kind: 'retired', retirementIndex };
     throw new NetworkUnavailable(
-      `The retirement landed in ledger ${landed.ledger}, but the node does not tell its index`,
+      `The retirement landed in ledger ${landed.ledger}, but the node does not show its index`,
     );
   }
   return { kind: 'done' };
@@ -108,7 +108,7 @@ function indexInEvents({ meta }: LandedTransaction, token: Address): number | nu
   return null;
 }
 
-/** Without events, the record that was written tells the index. */
+/** Without events, the record that was written shows the index. */
 export function indexInChanges({ meta }: LandedTransaction, token: Address): number | null {
   for (const change of meta.changes) {
     if (change.switch().name !== 'ledgerEntryCreated') continue;

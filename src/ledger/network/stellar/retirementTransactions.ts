@@ -1,6 +1,6 @@
 /**
  * Finds the transactions that made a token's retirement records: a hinted one is read and must show the record; the
- * token's events tell the rest, as far back as the node keeps them.
+ * token's events have the rest, as far back as the node keeps them.
  */
 import { StrKey, xdr } from '@stellar/stellar-sdk';
 import type { Address, TransactionHash, WantedTransaction } from '../port.ts';
@@ -80,14 +80,14 @@ async function readEvents(
 
 /** From the token's own events, or from the record that was written when the node shows none. */
 function retiredIn(landed: LandedTransaction, token: Address): number[] {
-  const told = landed.meta.events.flatMap((event) => {
+  const reported = landed.meta.events.flatMap((event) => {
     const contractId = event.contractId() as unknown as Buffer | null;
     const [name] = event.body().v0().topics();
     const isOwn = contractId !== null && StrKey.encodeContract(contractId) === token;
     const index = isOwn && name && plain(name) === 'retired' ? indexOf(event.body().v0().data()) : null;
     return index === null ? [] : [index];
   });
-  if (told.length > 0) return told;
+  if (reported.length > 0) return reported;
   const written = indexInChanges(landed, token);
   return written === null ? [] : [written];
 }

@@ -38,7 +38,7 @@ export function createSettlementReads(
     if (answer.ok) return depositOf(plain(answer.value));
     const missing = await explainMissing({ reads }, contract, 'get_off_ramp', answer.error);
     throw new NetworkRefusal(
-      missing ?? { reason: 'OTHER', message: `${contract} tells no deposit: ${showError(answer.error)}` },
+      missing ?? { reason: 'OTHER', message: `${contract} shows no deposit: ${showError(answer.error)}` },
     );
   }
 

@@ -30,12 +30,12 @@ export async function tokenAt(
   if (!isContract(address) || !(await deps.reads.exists(address))) return null;
   const template = await templateOf(deps.reads, address);
   if (template === null) return null;
-  const told = await deps.reads.fact(address, FACTS.assetId);
+  const reported = await deps.reads.fact(address, FACTS.assetId);
   const assetIdHash =
-    told instanceof Uint8Array ? asHash32(told, 'asset_id') : await hashInEvents(deps, address);
+    reported instanceof Uint8Array ? asHash32(reported, 'asset_id') : await hashInEvents(deps, address);
   if (assetIdHash === null) {
     throw new NetworkUnavailable(
-      `The token ${address} does not tell its asset id, and the node no longer remembers its deploy`,
+      `The token ${address} does not show its asset id, and the node no longer remembers its deploy`,
     );
   }
   return { template, assetIdHash };

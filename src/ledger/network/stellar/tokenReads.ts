@@ -74,9 +74,12 @@ export function createTokenReads(reads: ContractReads): TokenReads {
   }
 
   async function expiry(tokenAddress: Address): Promise<ExpiryAnswer> {
-    const [expired, told] = await Promise.all([get(tokenAddress, 'is_expired'), get(tokenAddress, 'status')]);
+    const [expired, reported] = await Promise.all([
+      get(tokenAddress, 'is_expired'),
+      get(tokenAddress, 'status'),
+    ]);
     const isExpired = asBoolean(expired.value, 'is_expired');
-    const name = asEnumName(told.value, 'status');
+    const name = asEnumName(reported.value, 'status');
     const status = RECEIPT_STATUSES[name];
     if (status === undefined) throw new UnexpectedValue(`"${name}" is no status of a receipt`);
     return { tokenAddress, isExpired, status };
@@ -116,7 +119,7 @@ async function valueOrRefusal(
   throw new NetworkRefusal(
     missing ?? {
       reason: 'OTHER',
-      message: `${token} does not tell ${functionName}: ${showError(answer.error)}`,
+      message: `${token} does not show ${functionName}: ${showError(answer.error)}`,
     },
   );
 }

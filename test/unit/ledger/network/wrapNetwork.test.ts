@@ -57,7 +57,7 @@ describe('explainFailures', () => {
 
   it.each([
     new NetworkRefusal({ reason: 'PAUSED', message: 'paused' }),
-    new NetworkBehind({ told: 1n, seen: 2n }),
+    new NetworkBehind({ reported: 1n, seen: 2n }),
     new RangeError('too many'),
     new TypeError('a defect'),
   ])('leaves %s as it is', async (error) => {
