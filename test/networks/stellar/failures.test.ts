@@ -75,8 +75,8 @@ describe('a node that keeps no diagnostics', () => {
     await testbed.setPaused(tokenAddress, false);
     expect(await testbed.network.outcome(paused)).toMatchObject({
       status: 'dead',
-      proof: expect.stringContaining('the node tells no reason') as string,
-      cause: 'invokeHostFunctionTrapped, and the node tells no reason',
+      proof: expect.stringContaining('the node gives no reason') as string,
+      cause: 'invokeHostFunctionTrapped, and the node gives no reason',
     });
     expect(await land(testbed.network, retire(tokenAddress, TONNE))).toEqual({
       kind: 'retired',
