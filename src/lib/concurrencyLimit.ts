@@ -19,6 +19,8 @@ export interface ConcurrencyLimit {
    * @throws DomainError OVERLOADED
    */
   take(key?: string): Promise<() => void>;
+  /** The same at once; null when there is no free place. */
+  takeFree(): (() => void) | null;
   load(): PlacesLoad;
 }
 
@@ -72,12 +74,16 @@ export function createConcurrencyLimit({
       }, waitMs);
       queue.push(waiter);
     });
+  const takeFree = () => {
+    if (free === 0) return null;
+    free -= 1;
+    return place();
+  };
   return {
+    takeFree,
     take(key = '') {
-      if (free > 0) {
-        free -= 1;
-        return Promise.resolve(place());
-      }
+      const giveBackFree = takeFree();
+      if (giveBackFree !== null) return Promise.resolve(giveBackFree);
       if (queue.size() >= maxWaiting && !queue.makeRoomFor(key)) {
         refused += 1;
         return Promise.reject(overloaded());
