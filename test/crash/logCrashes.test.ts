@@ -3,19 +3,18 @@
  * differ, every head is one that the finished log has grown from, no leaf is lost or there twice, and another instance goes on.
  */
 import { spawn } from 'node:child_process';
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { openProject, silentLog } from '../../devnet/platform.ts';
+import { openProject } from '../../devnet/platform.ts';
 import { transparencyHeads } from '../../src/db/tables/index.ts';
 import { appendRecords, countStored } from '../../src/feed/appendRecords.ts';
-import { createAuditLog } from '../../src/identity/auditLog.ts';
-import { createIdSource, systemClock } from '../../src/lib/clock.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
 import { reconcileLogs } from '../../src/reconciliation/reconcileLogs.ts';
 import type { Platform } from '../../src/startup/compose.ts';
 import { parseCheckpoint, type SignedNote } from '../../src/transparency/checkpoint.ts';
+import { writeAuditEntries } from '../support/auditEntries.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
 import { logAll } from '../support/reconciliation/logAll.ts';
@@ -108,18 +107,7 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
       new Date(),
     ),
   );
-  const ids = createIdSource(systemClock, randomBytes);
-  const trail = createAuditLog({ db, clock: systemClock, ids, log: silentLog });
-  const entry = trail.open({
-    requestId: randomUUID(),
-    caller: null,
-    remoteAddress: '127.0.0.1',
-    field: 'purchase',
-    targetIds: [],
-  });
-  await entry.begin();
-  await entry.end({ outcome: 'OK', targetIds: [] });
-  await trail.stop();
+  await writeAuditEntries(db, 1);
 }
 
 /** @returns false when it was killed */

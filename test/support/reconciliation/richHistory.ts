@@ -3,11 +3,9 @@
  * themselves and through the platform, receipts, a pledge, cash-outs of each end, an API key, an audit log, and what operators do
  * (operatorHistory.ts). Quiet when it is handed over.
  */
-import { randomBytes, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
-import { createIdSource, systemClock } from '../../../src/lib/clock.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createAuditLog } from '../../../src/identity/auditLog.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createApiKey } from '../../../src/resolvers/access/createApiKey.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
@@ -20,11 +18,12 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { setProjectPrice } from '../../../src/resolvers/carbon/setProjectPrice.ts';
 import { transferCredits } from '../../../src/resolvers/carbon/transferCredits.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
+import { writeAuditEntries } from '../auditEntries.ts';
 import { createTestDatabase, type TestDatabase } from '../database/database.ts';
 import { createEmbeddedHolder } from '../wallets/embeddedWallets.ts';
 import { withFaults, type FaultPlan } from '../faults/faultyNetwork.ts';
 import { withRampFaults, type RampFaultPlan } from '../faults/faultyRamp.ts';
-import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../platform.ts';
 import { signAndSubmit } from '../wallets/walletWorld.ts';
 import { retirementInput } from '../wallets/walletRetirements.ts';
@@ -96,9 +95,9 @@ export async function createRichHistory(): Promise<TestDatabase> {
   await deploySettlement(platform);
   await limitIssuance(platform);
   await decideApprovals(platform);
-  await writeAuditLog(database, 2);
+  await writeAuditEntries(database.handle.db, 2);
   await pruneAuditLog(platform);
-  await writeAuditLog(database, 5, 2);
+  await writeAuditEntries(database.handle.db, 5, 2);
   await createKey(platform);
 
   faults = (method, _n, call) => (method === 'draft' && call?.kind === 'retire' ? 'refused' : null);
@@ -215,24 +214,4 @@ async function createKey({ dependencies }: Platform): Promise<void> {
     issuedAt: null,
   };
   await createApiKey(dependencies, administrator, { ...input, idempotencyKey: randomUUID() });
-}
-
-/** Processes that write so many entries each. */
-async function writeAuditLog({ handle }: TestDatabase, ...processes: number[]): Promise<void> {
-  const ids = createIdSource(systemClock, randomBytes);
-  for (const entries of processes) {
-    const trail = createAuditLog({ db: handle.db, clock: systemClock, ids, log: silentLog });
-    for (let i = 0; i < entries; i++) {
-      const entry = trail.open({
-        requestId: randomUUID(),
-        caller: null,
-        remoteAddress: '127.0.0.1',
-        field: 'purchase',
-        targetIds: [],
-      });
-      await entry.begin();
-      await entry.end({ outcome: 'OK', targetIds: [] });
-    }
-    await trail.stop();
-  }
 }
