@@ -31,12 +31,15 @@ export async function runTransaction<T>(
   const ask = (text: string) => client.ask((sql) => sql.unsafe(text), answerTimeoutMs);
   let isOver = false;
   let savepoints = 0;
+  const requireOpen = () => {
+    if (isOver) throw new Error('The transaction is over; this statement was not sent');
+  };
 
   async function runScope<R>(run: (sql: postgres.TransactionSql) => Promise<R>): Promise<R> {
     let firstFailure: unknown;
     const unsafe: SqlForDrizzle['unsafe'] = (text, parameters) =>
       lazyQuery(async (send) => {
-        if (isOver) throw new Error('The transaction is over; this statement was not sent');
+        requireOpen();
         try {
           return await client.ask(
             (sql) => send(sql.unsafe(text, parameters, { prepare: isFrequent(text) })),
@@ -59,6 +62,7 @@ export async function runTransaction<T>(
   }
 
   async function savepoint<R>(run: (sql: postgres.TransactionSql) => Promise<R>): Promise<R> {
+    requireOpen();
     const name = `s${savepoints++}`;
     await ask(`SAVEPOINT ${name}`);
     try {

@@ -60,9 +60,7 @@ export async function findAlikeBurns(
   of: FeedToken & { custodyAddress: string; burns: readonly Burn[] },
 ): Promise<Burn[]> {
   const { beneficiary, note, amount } = retirementRecords;
-  const burns = of.burns.map(
-    (burn) => sql`(${burn.beneficiary}, ${burn.note}, ${String(burn.amount)}::numeric)`,
-  );
+  const burns = of.burns.map((burn) => [burn.beneficiary, burn.note, String(burn.amount)]);
   return db
     .selectDistinct({ beneficiary, note, amount })
     .from(retirementRecords)
@@ -71,7 +69,8 @@ export async function findAlikeBurns(
       and(
         isUnclaimed(of),
         isOfOneOf(of.burns),
-        sql`(${beneficiary}, ${note}, ${amount}) IN (VALUES ${sql.join(burns, sql`, `)})`,
+        sql`(${beneficiary}, ${note}, ${amount}) IN (SELECT v ->> 0, v ->> 1, (v ->> 2)::numeric
+          FROM json_array_elements(${JSON.stringify(burns)}::text::json) v)`,
       ),
     );
 }
@@ -83,10 +82,9 @@ const isClaimedBy = and(
 
 /** As the index has it: a beneficiary has few of a token's records. */
 function isOfOneOf(burns: readonly Burn[]) {
-  const hashes = [...new Set(burns.map(({ beneficiary }) => beneficiary))].map(
-    (beneficiary) => sql`hashtextextended(${beneficiary}, 0)`,
-  );
-  return sql`hashtextextended(${retirementRecords.beneficiary}, 0) IN (${sql.join(hashes, sql`, `)})`;
+  const beneficiaries = JSON.stringify([...new Set(burns.map(({ beneficiary }) => beneficiary))]);
+  return sql`hashtextextended(${retirementRecords.beneficiary}, 0) = ANY (ARRAY(
+    SELECT hashtextextended(value, 0) FROM json_array_elements_text(${beneficiaries}::text::json)))`;
 }
 
 function isUnclaimed({ tokenAddress, custodyAddress }: FeedToken & { custodyAddress: string }) {

@@ -1,7 +1,7 @@
 /**
  * Reads and decides attempts.
  */
-import { and, asc, desc, eq, gt, inArray, isNull, max } from 'drizzle-orm';
+import { and, asc, desc, eq, gt, inArray, isNull, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { isOneOf } from '../../db/manyRows.ts';
 import { attempts } from '../../db/tables/index.ts';
@@ -9,25 +9,40 @@ import { groupBy } from '../../lib/groupBy.ts';
 
 export type Attempt = typeof attempts.$inferSelect;
 
-/**
- * The attempts that may still land, oldest first; the database allows them one slot. Where there are several, each
- * replaces the one before, and at most one of them can land.
- */
-export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: string): Promise<Attempt[]> {
-  return (await findOpenAttemptsOf(db, [submissionId])).get(submissionId) ?? [];
+export interface CurrentAttempts {
+  /**
+   * Those that may still land, oldest first; the database allows them one slot. Where there are several, each replaces
+   * the one before, and at most one of them can land.
+   */
+  open: Attempt[];
+  /** The number of the latest attempt; 0 before the first. */
+  lastNumber: number;
 }
 
-/** The same of many submissions; without those that have none. */
-export async function findOpenAttemptsOf(
+/** Of many submissions in one statement. @returns those of each by its id */
+export async function readCurrentAttempts(
   db: Pick<Db, 'select'>,
   submissionIds: readonly string[],
-): Promise<Map<string, Attempt[]>> {
-  const open = await db
+): Promise<(submissionId: string) => CurrentAttempts> {
+  const isOpenOrLatest = sql`(${attempts.state} = 'OPEN' OR NOT EXISTS (SELECT 1 FROM ${attempts} later
+    WHERE later.submission_id = ${attempts.submissionId} AND later.number > ${attempts.number}))`;
+  const rows = await db
     .select()
     .from(attempts)
-    .where(and(isOneOf(attempts.submissionId, submissionIds), eq(attempts.state, 'OPEN')))
+    .where(and(isOneOf(attempts.submissionId, submissionIds), isOpenOrLatest))
     .orderBy(asc(attempts.number));
-  return groupBy(open, ({ submissionId }) => submissionId);
+  const bySubmission = groupBy(rows, ({ submissionId }) => submissionId);
+  return (submissionId) => {
+    const current = bySubmission.get(submissionId) ?? [];
+    return {
+      open: current.filter(({ state }) => state === 'OPEN'),
+      lastNumber: current.at(-1)?.number ?? 0,
+    };
+  };
+}
+
+export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: string): Promise<Attempt[]> {
+  return (await readCurrentAttempts(db, [submissionId]))(submissionId).open;
 }
 
 /**
@@ -62,20 +77,7 @@ export async function countSigned(
 
 /** The number of the submission's latest attempt; 0 before the first. */
 export async function readLastNumber(db: Pick<Db, 'select'>, submissionId: string): Promise<number> {
-  return (await readLastNumbers(db, [submissionId])).get(submissionId) ?? 0;
-}
-
-/** The same of many submissions; without those that have no attempt. */
-export async function readLastNumbers(
-  db: Pick<Db, 'select'>,
-  submissionIds: readonly string[],
-): Promise<Map<string, number>> {
-  const rows = await db
-    .select({ submissionId: attempts.submissionId, number: max(attempts.number) })
-    .from(attempts)
-    .where(isOneOf(attempts.submissionId, submissionIds))
-    .groupBy(attempts.submissionId);
-  return new Map(rows.map(({ submissionId, number }) => [submissionId, number ?? 0]));
+  return (await readCurrentAttempts(db, [submissionId]))(submissionId).lastNumber;
 }
 
 /**

@@ -36,11 +36,14 @@ export async function settleLanded(
       return state !== undefined && !isSettled(state);
     });
     if (open.length > 0) {
-      await Promise.all([decideSlots(tx, open, at), storeSuccess(tx, open, at)]);
-      await effects.succeeded(
-        tx,
-        open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
-      );
+      await Promise.all([
+        decideSlots(tx, open, at),
+        storeSuccess(tx, open, at),
+        effects.succeeded(
+          tx,
+          open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
+        ),
+      ]);
       await deps.checkpoint('settlement-uncommitted');
     }
     const settled = new Set(open.map(({ submission }) => submission.id));

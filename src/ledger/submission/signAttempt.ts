@@ -9,10 +9,10 @@ import { attempts, submissions } from '../../db/tables/index.ts';
 import type { Draft, NextSequences, PreparedTransaction, SequenceSlot } from '../network/port.ts';
 import {
   findOpenAttempts,
-  findOpenAttemptsOf,
+  readCurrentAttempts,
   readLastNumber,
-  readLastNumbers,
   type Attempt,
+  type CurrentAttempts,
 } from './attempts.ts';
 import type { Intent } from './effects.ts';
 import { maySign } from './rules.ts';
@@ -80,12 +80,8 @@ async function readSequences({ network }: SubmissionDependencies): Promise<Seque
   return { latest, waiting };
 }
 
-interface Locked {
+interface Locked extends CurrentAttempts {
   state: Submission['state'];
-  /** Its open attempts. */
-  open: Attempt[];
-  /** Of all its attempts; 0 before the first. */
-  lastNumber: number;
 }
 
 /** Those submissions that could be locked. */
@@ -102,13 +98,8 @@ async function lockSubmissions(
     .orderBy(submissions.id)
     .for('update', lock);
   // Only once the rows are locked: another instance may have signed until then.
-  const [open, lastNumbers] = await Promise.all([findOpenAttemptsOf(tx, ids), readLastNumbers(tx, ids)]);
-  return new Map(
-    rows.map(({ id, state }) => [
-      id,
-      { state, open: open.get(id) ?? [], lastNumber: lastNumbers.get(id) ?? 0 },
-    ]),
-  );
+  const currentOf = await readCurrentAttempts(tx, ids);
+  return new Map(rows.map(({ id, state }) => [id, { state, ...currentOf(id) }]));
 }
 
 /** The caller holds the submissions' row locks. @returns by submission; without those that no slot was free for */

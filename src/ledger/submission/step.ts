@@ -51,7 +51,7 @@ export async function step(
   submission: Submission,
 ): Promise<StepResult> {
   const { signingOrder } = deps.network;
-  const open = await store.findOpenAttempts(submission.id);
+  const { open, lastNumber } = await store.readAttempts(submission.id);
   // A committed attempt may have been sent before a crash: ask before sending again.
   if (open.length > 0) {
     const concluded = await conclude(deps, store, submission, open);
@@ -70,7 +70,7 @@ export async function step(
     // Checked before any simulation: most of a long queue only waits.
     if (freeSlots === 0) return 'no-slot';
   }
-  const death = await reasonNotToSignAgain(store, submission);
+  const death = lastNumber === 0 ? null : await reasonNotToSignAgain(store, submission);
   if (death !== null) return toReview(store, submission, 'ATTEMPTS_DIED', death);
   const intent = intentOf(submission);
   const obstacle = await effectsFor(deps, intent).reasonForReview?.(intent);
@@ -100,7 +100,6 @@ async function toReview(
 }
 
 async function reasonNotToSignAgain(store: StepStore, submission: Submission): Promise<string | null> {
-  if ((await store.readLastNumber(submission.id)) === 0) return null;
   const since = submission.attemptsBeforeResume;
   if ((await store.countSigned(submission.id, since)) >= MAX_ATTEMPTS) {
     return `${MAX_ATTEMPTS} signed attempts died without landing`;

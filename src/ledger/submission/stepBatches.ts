@@ -2,7 +2,7 @@
  * What the steps of many submissions do together. Each step goes its own way (step.ts); where several come to the same
  * point at the same time, one statement or transaction serves them all:
  *
- *   steps ──▶ open attempts ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
+ *   steps ──▶ read attempts ──▶ sign, commit ──▶ (broadcast, ask: the adapter's own) ──▶ settle landed ones
  *
  * None holds up the others: those that other transactions hold wait together, apart from the rest, and one whose part fails is
  * taken out and goes alone. A renewal of leases holds hundreds for a moment; each alone would then cost a transaction, one
@@ -11,7 +11,7 @@
 import { isPassing } from '../../db/passingFailures.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { MAX_RECORDS_PER_READ, NetworkUnavailable } from '../network/port.ts';
-import { findOpenAttemptsOf, readLastNumbers, type Attempt } from './attempts.ts';
+import { readCurrentAttempts, type CurrentAttempts } from './attempts.ts';
 import { effectsFor, type LandedTogether } from './effects.ts';
 import { SequenceMismatch } from './sequenceMismatch.ts';
 import { intentOf, settle, type Submission, type Conclusion } from './settle.ts';
@@ -20,10 +20,7 @@ import { signAttempts, type Signed, type SigningRequest, type SkipLocked } from 
 import type { SubmissionDependencies } from './submission.ts';
 
 export interface StepBatches {
-  /** Oldest first. */
-  findOpenAttempts(submissionId: string): Promise<Attempt[]>;
-  /** 0 before the first. */
-  readLastNumber(submissionId: string): Promise<number>;
+  readAttempts(submissionId: string): Promise<CurrentAttempts>;
   /** @throws SequenceMismatch, NetworkUnavailable; nothing was signed */
   sign(request: SigningRequest): Promise<Exclude<Signed, 'locked'>>;
   /** @returns true when this call settled it; false when it was settled before, or the conclusion is outdated */
@@ -37,13 +34,9 @@ const MAX_WAITING = 10_000;
 
 export function createStepBatches(deps: SubmissionDependencies): StepBatches {
   const limits = { maxItems: MAX_ITEMS, maxWaiting: MAX_WAITING };
-  const open = createBatcher({
+  const reading = createBatcher({
     ...limits,
-    run: (ids: string[]) => eachOf(ids, findOpenAttemptsOf(deps.db, ids), []),
-  });
-  const last = createBatcher({
-    ...limits,
-    run: (ids: string[]) => eachOf(ids, readLastNumbers(deps.db, ids), 0),
+    run: async (ids: string[]) => ids.map(await readCurrentAttempts(deps.db, ids)),
   });
   const signing = inTwoPasses((lock) =>
     createBatcher({
@@ -70,8 +63,7 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
   }
 
   return {
-    findOpenAttempts: (submissionId) => open.submit(submissionId),
-    readLastNumber: (submissionId) => last.submit(submissionId),
+    readAttempts: (submissionId) => reading.submit(submissionId),
     async sign(request) {
       const signed = await signing(request);
       return signed === 'locked' ? [] : signed;
@@ -98,13 +90,4 @@ function inTwoPasses<T, R>(
     const result = await first.submit(item);
     return result === 'locked' ? second.submit(item) : result;
   };
-}
-
-async function eachOf<T>(
-  ids: readonly string[],
-  reading: Promise<ReadonlyMap<string, T>>,
-  otherwise: T,
-): Promise<T[]> {
-  const found = await reading;
-  return ids.map((id) => found.get(id) ?? otherwise);
 }

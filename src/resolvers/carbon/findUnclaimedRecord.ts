@@ -95,12 +95,9 @@ async function searchToken(
   if (!project) return;
   const token = { projectId: project.id, tokenAddress: project.tokenAddress };
   const alike = groupBy(questions, ({ call }) => keyOf(call));
-  const fresh = await readFresh(deps, token);
-  const ofFresh = groupBy(fresh, keyOf);
   const burns = [...alike.values()].flatMap(([first]) => first?.call ?? []);
-  const { custodyAddress } = deps.network;
-  // Of all that is stored, each time: with a database that fell back, its claims do too.
-  const inFeed = await findAlikeBurns(deps.db, { ...token, custodyAddress, burns });
+  const { fresh, inFeed } = await readUnclaimed(deps, token, burns);
+  const ofFresh = groupBy(fresh, keyOf);
   const keysInFeed = new Set(inFeed.map(keyOf));
   for (const [key, equal] of alike) {
     const [first] = equal;
@@ -116,25 +113,48 @@ function keyOf({ beneficiary, note, amount }: Burn): string {
 }
 
 /**
- * Custody's records that the feed lacks. They are looked at in passing, so that they are stored when
- * they are settled, with their transactions; only a long history is stored first.
+ * Custody's records that the feed lacks, and those of the burns that unclaimed records of the feed equal.
+ *
+ * The feed is searched after its records were counted, so each record is in one of both; and all of it, each time: with
+ * a database that fell back, its claims do too.
  */
-async function readFresh(deps: FeedDependencies, token: FeedToken): Promise<RetirementRecord[]> {
-  const { network } = deps;
+async function readUnclaimed(
+  deps: FeedDependencies,
+  token: FeedToken,
+  burns: readonly Burn[],
+): Promise<{ fresh: RetirementRecord[]; inFeed: Burn[] }> {
+  const { custodyAddress } = deps.network;
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const stored = await countStored(deps.db, token.tokenAddress);
-    const fresh: RetirementRecord[] = [];
-    for (let pages = 0; pages < MAX_PAGES; pages++) {
-      const from = stored + fresh.length;
-      const page = await network.retirementRecords(token.tokenAddress, from, MAX_RECORDS_PER_READ);
-      requireInOrder(token.tokenAddress, page.records, from);
-      fresh.push(...page.records);
-      if (stored + fresh.length < page.totals.totalRetirements) continue;
-      return fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress);
-    }
+    const [fresh, inFeed] = await Promise.all([
+      readFresh(deps, token, stored),
+      findAlikeBurns(deps.db, { ...token, custodyAddress, burns }),
+    ]);
+    if (fresh !== null) return { fresh, inFeed };
     await fillToken(deps, token);
   }
   throw new NetworkUnavailable(`The records of ${token.tokenAddress} grow faster than they are read.`);
+}
+
+/**
+ * They are looked at in passing, so that they are stored when they are settled, with their transactions. Null of a long
+ * history, which is stored first.
+ */
+async function readFresh(
+  { network }: FeedDependencies,
+  { tokenAddress }: FeedToken,
+  stored: number,
+): Promise<RetirementRecord[] | null> {
+  const fresh: RetirementRecord[] = [];
+  for (let pages = 0; pages < MAX_PAGES; pages++) {
+    const from = stored + fresh.length;
+    const page = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
+    requireInOrder(tokenAddress, page.records, from);
+    fresh.push(...page.records);
+    if (stored + fresh.length < page.totals.totalRetirements) continue;
+    return fresh.filter(({ retiredBy }) => retiredBy === network.custodyAddress);
+  }
+  return null;
 }
 
 /** @returns what each of these equal burns is answered, by its submission */

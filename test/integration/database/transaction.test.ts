@@ -1,5 +1,5 @@
 /**
- * Which failure of a transaction is told.
+ * Transactions whose statements fail: which failure is reported, and that nothing is sent behind the end.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.drop());
 
-it('is the first one, though the failure of a statement behind it is seen earlier', async () => {
+it('reports the first failure, though the failure of a statement behind it is seen earlier', async () => {
   const work = database.handle.db.transaction(async (tx) => {
     const dividing = tx.execute(sql`SELECT 1 / 0`).catch(async (error: unknown) => {
       await delay(10);
@@ -21,4 +21,16 @@ it('is the first one, though the failure of a statement behind it is seen earlie
     await Promise.all([dividing, tx.execute(sql`SELECT 1`)]);
   });
   await expect(work).rejects.toThrow('division by zero');
+});
+
+it('opens no savepoint once the transaction is over', async () => {
+  const opened: string[] = [];
+  let late: Promise<unknown> = Promise.resolve();
+  const work = database.handle.db.transaction((tx) => {
+    late = delay(50).then(() => tx.transaction(async () => opened.push('savepoint')));
+    return Promise.all([tx.execute(sql`SELECT 1 / 0`), late]);
+  });
+  await expect(work).rejects.toThrow('SELECT 1 / 0');
+  await expect(late).rejects.toThrow('The transaction is over; this statement was not sent');
+  expect(opened).toEqual([]);
 });

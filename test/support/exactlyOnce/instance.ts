@@ -166,8 +166,11 @@ function dependenciesOf(world: World, io: Io): SubmissionDependencies {
 
 function storeOf({ platform }: World, io: Io): StepStore {
   return {
-    findOpenAttempts: (id) => io.database(() => platform.openAttempts(id)),
-    readLastNumber: (id) => io.database(() => found(platform.submissions.get(id), id).attempts.length),
+    readAttempts: (id) =>
+      io.database(() => ({
+        open: platform.openAttempts(id),
+        lastNumber: found(platform.submissions.get(id), id).attempts.length,
+      })),
     countSigned: (id) => io.database(() => found(platform.submissions.get(id), id).attempts.length),
     findRepeatedCause: () => io.database(() => null),
     async sign({ intent, draft }) {
