@@ -24,13 +24,16 @@ const MAX_KEYS_PER_NOTIFY = 150;
 const MAX_PENDING_KEYS = 1500;
 const EVERYTHING = '*';
 
-/** Listens on `channel`; resolves when the subscription stands. */
+/**
+ * Listens on `channel`; resolves when the subscription stands.
+ * @param options.senderId of this instance alone; without commas
+ */
 export async function openChangeSignal(
   handle: Pick<DatabaseHandle, 'sql' | 'listen'>,
   channel: string,
-  options: { coalesceMs?: number; onError: (error: unknown) => void },
+  options: { senderId: string; coalesceMs?: number; onError: (error: unknown) => void },
 ): Promise<ChangeSignal> {
-  const coalesceMs = options.coalesceMs ?? 10;
+  const { senderId, coalesceMs = 10 } = options;
   const waiters = createWaiters();
   const listeners = new Set<(key: string | null) => void>();
   let pending = new Set<string>();
@@ -45,7 +48,7 @@ export async function openChangeSignal(
 
   async function send(keys: string[]): Promise<void> {
     for (let i = 0; i < keys.length; i += MAX_KEYS_PER_NOTIFY) {
-      const payload = keys.slice(i, i + MAX_KEYS_PER_NOTIFY).join(',');
+      const payload = [senderId, ...keys.slice(i, i + MAX_KEYS_PER_NOTIFY)].join(',');
       await handle.sql`SELECT pg_notify(${channel}, ${payload})`;
     }
   }
@@ -61,7 +64,10 @@ export async function openChangeSignal(
   const unlisten = await handle.listen(
     channel,
     (payload) => {
-      for (const key of payload.split(',')) wake(key === EVERYTHING ? null : key);
+      const [sender, ...keys] = payload.split(',');
+      // PostgreSQL sends its own notifications back: those waiters were woken before.
+      if (sender === senderId) return;
+      for (const key of keys) wake(key === EVERYTHING ? null : key);
     },
     () => wake(null),
   );

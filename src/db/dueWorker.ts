@@ -45,6 +45,8 @@ const MAX_IDLE_MS = 4_000;
 const LONGER_THAN_IDLE_MS = 2 * MAX_IDLE_MS;
 /** Under load, what becomes due within this time is claimed together; the first after a quiet moment does not wait. */
 const CLAIM_INTERVAL_MS = 20;
+/** After a step's end without a notification, which seldom leaves anything due. */
+const UNNOTIFIED_CLAIM_INTERVAL_MS = 50;
 
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
   const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS } = options;
@@ -72,9 +74,12 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     return next.length > 0;
   }
 
-  async function untilNextClaim(): Promise<void> {
-    const restMs = claimedAtMs + CLAIM_INTERVAL_MS - performance.now();
-    if (restMs > 0 && !stopping) await delay(restMs);
+  async function untilNextClaim(notified: Promise<void>): Promise<void> {
+    const restMs = (intervalMs: number) => claimedAtMs + intervalMs - performance.now();
+    const longMs = restMs(UNNOTIFIED_CLAIM_INTERVAL_MS);
+    if (longMs > 0 && !stopping) await waitAtMost(longMs, notified);
+    const shortMs = restMs(CLAIM_INTERVAL_MS);
+    if (shortMs > 0 && !stopping) await delay(shortMs);
   }
 
   async function loop(): Promise<void> {
@@ -95,7 +100,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
       }
-      if (backlog.length === 0) await untilNextClaim();
+      if (backlog.length === 0) await untilNextClaim(notified);
     }
     // The other instances claim these when their leases end.
     for (const row of backlog.splice(0)) leases.release(row.id);

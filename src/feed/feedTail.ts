@@ -42,6 +42,7 @@ export function createTail(deps: TailDependencies) {
       start = (records[0]?.position ?? end + 1n) - 1n;
       ends.note(end);
       waiting.wakeAll();
+      if (fresh.length < TAIL_SIZE) return;
     }
   }
 

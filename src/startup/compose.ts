@@ -4,7 +4,7 @@
  */
 import { randomBytes } from 'node:crypto';
 import { reconcileAll } from '../reconciliation/reconcileAll.ts';
-import { createIdSource, systemClock, type Clock } from '../lib/clock.ts';
+import { createIdSource, systemClock, type Clock, type IdSource } from '../lib/clock.ts';
 import { claimInstallation } from '../ledger/network/claimInstallation.ts';
 import type { DatabaseHandle, Db } from '../db/connection.ts';
 import { openChangeSignal } from '../db/changeSignal.ts';
@@ -157,7 +157,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const sealer = createSealer(options.sealingSecrets ?? [options.appSecret]);
   const saltKey = deriveKey(options.appSecret, 'deploy salts');
   const ids = createIdSource(clock, options.random);
-  const { stateSignal, feedSignal, credentialSignal } = await openSignals(handle, log);
+  const { stateSignal, feedSignal, credentialSignal } = await openSignals(handle, ids, log);
   const tokenRevocations = await openTokenRevocations({
     db,
     credentialSignal,
@@ -221,12 +221,15 @@ function openIndexer({ indexerUrl: url, indexerToken: token }: ComposeOptions) {
   return createIndexerClient({ url, token, fetch, timeoutMs: INDEXER_TIMEOUT_MS });
 }
 
-async function openSignals(handle: DatabaseHandle, log: Logger) {
-  const onError = (err: unknown) => log.warn({ err }, 'change signal failed');
+async function openSignals(handle: DatabaseHandle, ids: IdSource, log: Logger) {
+  const options = {
+    senderId: ids.next(),
+    onError: (err: unknown) => log.warn({ err }, 'change signal failed'),
+  };
   const [stateSignal, feedSignal, credentialSignal] = await Promise.all([
-    openChangeSignal(handle, 'states', { onError }),
-    openChangeSignal(handle, 'feed', { onError }),
-    openChangeSignal(handle, 'credentials', { onError }),
+    openChangeSignal(handle, 'states', options),
+    openChangeSignal(handle, 'feed', options),
+    openChangeSignal(handle, 'credentials', options),
   ]);
   return { stateSignal, feedSignal, credentialSignal };
 }

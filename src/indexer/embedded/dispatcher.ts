@@ -8,6 +8,7 @@
  * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance or another one.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import { signBody } from '../../lib/signature.ts';
@@ -35,6 +36,8 @@ export interface DispatcherOptions {
 }
 
 const EVENTS_PER_CLAIM = 50;
+/** Under load, what is published within this time is claimed together; the first after a quiet moment does not wait. */
+const CLAIM_INTERVAL_MS = 100;
 /** In one delivery: each is some hundred bytes longer than its transaction (16 KiB), and the hook takes 256 KiB. */
 const MAX_EVENTS_PER_DELIVERY = 15;
 /** Connections per receiver. */
@@ -62,6 +65,7 @@ export async function startDispatcher(options: DispatcherOptions): Promise<{ sto
       while (wasWoken && !isStopped) {
         wasWoken = false;
         if (await claimSome()) wasWoken = true;
+        else await delay(CLAIM_INTERVAL_MS);
       }
     } catch (error) {
       // The next wake or poll tries again.

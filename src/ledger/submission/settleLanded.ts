@@ -58,7 +58,8 @@ export async function settleLanded(
     const targetId = items[i]?.submission.targetId;
     if (result === 'settled' && targetId !== undefined) deps.stateSignal.notify(targetId);
   });
-  deps.stateSignal.notify(NEW_SUBMISSION);
+  // Free slots may have been waited for.
+  if (deps.network.signingOrder) deps.stateSignal.notify(NEW_SUBMISSION);
   await effects.afterSucceeded();
   return results;
 }

@@ -3,6 +3,7 @@
  * which token to read, because the token's own list of records is authoritative.
  */
 import { and, asc, count, desc, eq, gt, inArray, or, sql } from 'drizzle-orm';
+import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
 import { groupBy } from '../../lib/groupBy.ts';
@@ -140,7 +141,7 @@ async function withoutOwn(
   const rows = await db
     .select({ hash: attempts.hash })
     .from(attempts)
-    .where(and(inArray(attempts.hash, reported), inArray(attempts.state, ['OPEN', 'LANDED'])));
+    .where(and(isOneOf(attempts.hash, reported), inArray(attempts.state, ['OPEN', 'LANDED'])));
   const own = new Set(rows.map(({ hash }) => hash));
   return hints.filter(({ txHash }) => txHash === null || !own.has(txHash));
 }

@@ -37,7 +37,7 @@ beforeAll(async () => {
   });
   await ahead.handle.close();
   [primary, behind] = [await copyUntil(CONFIRMED), await copyUntil(BEHIND)];
-  signal = await openChangeSignal(primary.handle, 'feed', { onError: () => {} });
+  signal = await openChangeSignal(primary.handle, 'feed', { senderId: 'primary', onError: () => {} });
   // Copied, so its pool was closed.
   ahead = await copyUntil(AHEAD);
 });
