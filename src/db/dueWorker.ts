@@ -74,14 +74,6 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
     return next.length > 0;
   }
 
-  async function untilNextClaim(notified: Promise<void>): Promise<void> {
-    const restMs = (intervalMs: number) => claimedAtMs + intervalMs - performance.now();
-    const longMs = restMs(UNNOTIFIED_CLAIM_INTERVAL_MS);
-    if (longMs > 0 && !stopping) await waitAtMost(longMs, notified);
-    const shortMs = restMs(CLAIM_INTERVAL_MS);
-    if (shortMs > 0 && !stopping) await delay(shortMs);
-  }
-
   async function loop(): Promise<void> {
     let mayBeDue = true;
     while (!stopping) {
@@ -100,7 +92,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
       }
-      if (backlog.length === 0) await untilNextClaim(notified);
+      if (backlog.length === 0 && !stopping) await untilNextClaim(claimedAtMs, notified);
     }
     // The other instances claim these when their leases end.
     for (const row of backlog.splice(0)) leases.release(row.id);
@@ -120,6 +112,14 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       while ((await fill()) || steps.count() > 0) if (steps.count() > 0) await steps.anyDone();
     },
   };
+}
+
+async function untilNextClaim(claimedAtMs: number, notified: Promise<void>): Promise<void> {
+  const restMs = (intervalMs: number) => claimedAtMs + intervalMs - performance.now();
+  const unnotifiedMs = restMs(UNNOTIFIED_CLAIM_INTERVAL_MS);
+  if (unnotifiedMs > 0) await waitAtMost(unnotifiedMs, notified);
+  const leastMs = restMs(CLAIM_INTERVAL_MS);
+  if (leastMs > 0) await delay(leastMs);
 }
 
 /** Waits for a notification, a step's end or a due time. @returns whether something may be due then */

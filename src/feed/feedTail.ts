@@ -69,13 +69,7 @@ export function createTail(deps: TailDependencies) {
     wakeAll: waiting.wakeAll,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
     after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
-      if (end < 0n || cursor < start) return null;
-      const found: FeedRecord[] = [];
-      for (let i = firstAfter(records, cursor); i < records.length && found.length < PAGE_SIZE; i++) {
-        const record = records[i];
-        if (record !== undefined && matches(filter, record)) found.push(record);
-      }
-      return found;
+      return end < 0n || cursor < start ? null : pageAfter(records, cursor, filter);
     },
     endBefore: ends.before,
     refresh,
@@ -125,6 +119,15 @@ function createEnds(ageMs: number) {
       return ends[Math.max(indexOfOld(), 0)]?.end ?? 0n;
     },
   };
+}
+
+function pageAfter(records: readonly PlacedRecord[], cursor: bigint, filter: FeedFilter): FeedRecord[] {
+  const page: FeedRecord[] = [];
+  for (let i = firstAfter(records, cursor); i < records.length && page.length < PAGE_SIZE; i++) {
+    const record = records[i];
+    if (record !== undefined && matches(filter, record)) page.push(record);
+  }
+  return page;
 }
 
 /** The index of the first record after `cursor`: every subscriber asks this for every event. */
