@@ -40,7 +40,10 @@ export interface LandedIntent {
  * written with them; it must not reject for what can be made up for later.
  */
 export type LandedTogether = (landed: readonly LandedIntent[]) => Promise<{
-  /** For those of them that this transaction settles. When it throws, they are tried again in two parts. */
+  /**
+   * For those of them that this transaction settles. When it throws, they are tried again in two parts. Of a submission
+   * that it enqueues, afterSucceeded notifies.
+   */
   succeeded(tx: Tx, landed: readonly LandedIntent[]): Promise<void>;
   /** Called after the commit. A crash may skip it, so another process must make up for it. */
   afterSucceeded(): void | Promise<void>;
