@@ -215,15 +215,15 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
   const passed: string[] = [];
   for (;;) {
     const page = await deps.db
-      .select({ id: submissions.id })
+      .select()
       .from(submissions)
       // Submissions that another instance signs or settles at this moment stay as they are, and are not visited
       // again.
       .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
       .limit(PAGE_SIZE);
-    for (const { id } of page) {
+    for (const submission of page) {
       const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-      if (!(await settle(deps, id, conclusion))) passed.push(id);
+      if (!(await settle(deps, submission, conclusion))) passed.push(submission.id);
     }
     if (page.length < PAGE_SIZE) return;
   }

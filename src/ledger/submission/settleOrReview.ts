@@ -32,7 +32,7 @@ export async function settleOrReview(
       'a settlement failed for good: it needs review',
     );
     const { attemptHash } = conclusion;
-    await settle(deps, submission.id, {
+    await settle(deps, submission, {
       kind: 'needsReview',
       attemptHash,
       cause: 'SETTLEMENT_FAILED',

@@ -94,13 +94,14 @@ it.each([
       const { dependencies, handle } = platform;
       const { id } = await retire(dependencies, 'acme', input);
       const [submission] = await handle.db.select().from(submissions).where(eq(submissions.targetId, id));
+      if (!submission) throw new Error(`retirement ${id} has no submission`);
       const conclusion = {
         kind: 'needsReview',
         attemptHash: null,
         cause: 'ATTEMPTS_DIED',
         reason: 'died',
       } as const;
-      if (!starts) await settle(dependencies.submission, submission?.id ?? '', conclusion);
+      if (!starts) await settle(dependencies.submission, submission, conclusion);
       await expect(decideReview(platform, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
       expect(await readHalt(handle.db)).toMatch(/the database is an old copy/);
       await world.node.rpc('anvil_mine', [toHex(CONFIRMATIONS + 1)]);
