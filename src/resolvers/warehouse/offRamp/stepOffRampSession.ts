@@ -23,7 +23,7 @@ import {
   contradiction,
   isEnd,
   lockOffRampSession,
-  opened,
+  requireOpenAtProvider,
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -57,11 +57,14 @@ const LATE_SESSION_GRACE_MS = 5 * 60_000;
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) await findRefused(deps, session);
-  else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
-  else if (session.depositor === 'CUSTODY' || !(await stepHolderDeposit(deps, opened(session)))) {
+  else if (session.state === 'CLOSING') await closeAtProvider(deps, requireOpenAtProvider(session));
+  else if (
+    session.depositor === 'CUSTODY' ||
+    !(await stepHolderDeposit(deps, requireOpenAtProvider(session)))
+  ) {
     if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
     if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
-    await observe(deps, opened(session));
+    await observe(deps, requireOpenAtProvider(session));
   }
 }
 
@@ -174,7 +177,7 @@ async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<vo
   await storeOpened(deps, session.id, found);
   const { id } = session;
   const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
-  await observe(deps, opened(known));
+  await observe(deps, requireOpenAtProvider(known));
 }
 
 async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
