@@ -94,6 +94,9 @@ export interface NetworkFamily<
   /** `values` are without problems. */
   configure(network: string, values: ValuesOf<Own>): Ledger;
 
+  /** What holders' wallets sign: `UnsignedTransaction.format`, and how the contract describes it. */
+  walletFormat: { name: string; description: string };
+
   /** Tables that a network needs in the platform's database. One with tables of its own lives there, and goes back with it. */
   migrations: readonly MigrationSet[];
   /** Asks nothing of the network that it can do without. @throws Error */
