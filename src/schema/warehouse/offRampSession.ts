@@ -21,7 +21,7 @@ import { MoneyRef } from '../core/money.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 
 export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
-  description: 'How far an off-ramp session is.',
+  description: 'State of an off-ramp session.',
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
     AWAITING_SIGNATURE: {
@@ -143,7 +143,7 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
 
 builder.node(OffRampSessionRef, {
   ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
-  description: "An off-ramp session. Seen by its farmer's and operators' tokens.",
+  description: 'An off-ramp session. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const found = await findOffRampSession(dependencies, id);
@@ -218,12 +218,14 @@ builder.node(OffRampSessionRef, {
     depositTxHash: t.exposeString('depositTxHash', {
       nullable: true,
       description:
-        'The hash of the deposit into custody; null until it landed. Tries before that are in `transactions`.',
+        'The hash of the deposit into custody; null until it landed. Earlier attempts are in ' +
+        '`transactions`.',
     }),
     resolutionTxHash: t.exposeString('resolutionTxHash', {
       nullable: true,
       description:
-        'The hash of the release to the treasury or of the refund; null until it landed. Tries before that are in `transactions`.',
+        'The hash of the release to the treasury or of the refund; null until it landed. Earlier ' +
+        'attempts are in `transactions`.',
     }),
     stateReason: t.exposeString('refusalMessage', {
       nullable: true,
@@ -271,7 +273,8 @@ builder.queryField('offRampSession', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "An off-ramp session by its id: how to ask again what became of it. Null when there is none, and for another farmer's.",
+      'An off-ramp session by its id, with its present state. Null when there is none, and for another ' +
+        "farmer's.",
     ),
     type: OffRampSessionRef,
     nullable: true,
