@@ -102,7 +102,7 @@ export async function serve(options: ServeOptions): Promise<void> {
   const port = await app.listen(config.PORT, config.HOST);
   await app.start();
   if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
-  else await tellOfMissingDeliveries(app, indexerUrl, config, log);
+  else await warnOfMissingDeliveries(app, indexerUrl, config, log);
   process.stdout.write(
     await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
   );
@@ -129,7 +129,7 @@ async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
 }
 
 /** Without deliveries nothing is lost: the feed is only later to hear of what others retire. */
-async function tellOfMissingDeliveries(
+async function warnOfMissingDeliveries(
   { dependencies }: App,
   indexerUrl: string | null,
   { HEAL_INTERVAL_MS: healIntervalMs }: Config,

@@ -146,7 +146,7 @@ function isTaken(error: unknown): boolean {
 }
 
 /**
- * @returns the network's outcome of the attempts; null when none landed, or it can't tell
+ * @returns the network's outcome of the attempts; null when none landed, or the history is gone
  * @throws DomainError CONFLICT when an attempt can still land
  */
 async function lastWord(

@@ -1,5 +1,5 @@
 /**
- * Which failure of a transaction is told.
+ * Which failure of a transaction is thrown.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';

@@ -220,7 +220,7 @@ describe('without an indexer', () => {
     }
   });
 
-  it('believes no hash that a signed delivery tells, and finds the true one by itself', async () => {
+  it('believes no hash of a signed delivery, and finds the true one by itself', async () => {
     const own = await startMarketplace({ withIndexer: false });
     try {
       const { dependencies } = own.app;

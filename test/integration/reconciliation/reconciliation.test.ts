@@ -217,7 +217,7 @@ describe('a token that is missing', () => {
 });
 
 describe('a provider', () => {
-  it('that does not answer, or does not tell the amount, leaves payouts unproved', async () => {
+  it('that does not answer, or does not give the amount, leaves payouts unproved', async () => {
     const { dependencies } = platform;
     const { ramp } = dependencies;
     await depositedCashOut(platform);

@@ -187,7 +187,7 @@ describe('a signed deposit', () => {
     expect(await network.balanceOf(receipt.tokenAddress, holder.address)).toBe(before);
   });
 
-  it('can not be told: an operator decides, and custody never deposits in its place', async () => {
+  it('is unknown for good: an operator decides, and custody never deposits in its place', async () => {
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
     const { session, act } = await prepareToDeposit();
     await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));

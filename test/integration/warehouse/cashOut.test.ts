@@ -280,7 +280,7 @@ describe('the provider’s faults', () => {
     await reaches(platform, pending.id, 'AWAITING_PAYOUT');
   });
 
-  it('tells a rejected payout, with nothing deposited', async () => {
+  it('reports a rejected payout, with nothing deposited', async () => {
     const receipt = await activeReceipt(platform);
     rampFaults = (method) => (method === 'openSession' ? 'rejected' : null);
     const key = randomUUID();

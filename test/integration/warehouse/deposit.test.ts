@@ -161,7 +161,7 @@ describe('createDeposit', () => {
     expect(await network.totalSupply((await state())?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });
 
-  it('tells a refused deploy, and keeps a token without its mint for an operator', async () => {
+  it('reports a refused deploy, and keeps a token without its mint for an operator', async () => {
     faults = (method) => (method === 'draft' ? 'refused' : null);
     await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     faults = (_method, _n, call) => (call?.kind === 'mint' ? 'refused' : null);

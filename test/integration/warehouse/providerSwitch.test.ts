@@ -74,7 +74,7 @@ const page = { limit: 10, inverted: false };
 const listStranded = async ({ dependencies }: Platform) =>
   (await listOffRampSessions(dependencies, { stranded: true }, page)).map(({ id }) => id).sort();
 
-it('tells operators, asks the new one nothing, and lets them decide or wait', async () => {
+it('warns operators, asks the new one nothing, and lets them decide or wait', async () => {
   const ids = await withPlatform(null, async (platform, lines) => {
     const opened = [];
     for (let i = 0; i < 3; i++) opened.push((await depositedCashOut(platform)).id);

@@ -1,5 +1,5 @@
 /**
- * A stranger's retirement on a real EVM chain, told by a correctly signed delivery with a false transaction: the feed
+ * A stranger's retirement on a real EVM chain, reported by a correctly signed delivery with a false transaction: the feed
  * shows the transaction in which the token logged it.
  */
 import { createHmac, randomUUID } from 'node:crypto';

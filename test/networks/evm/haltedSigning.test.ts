@@ -121,7 +121,7 @@ describe('a slot that was taken by bytes unknown to this database', () => {
       },
       {
         ledger: OTHER_FEES,
-        // A node that does not tell what waits: it is noticed when it has landed.
+        // A node that does not show what waits: it is noticed when it has landed.
         adapt: (network) => ({
           ...network,
           nextSequences: (by) => network.nextSequences(by === 'waiting' ? 'latest' : by),

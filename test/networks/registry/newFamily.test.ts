@@ -142,7 +142,7 @@ it('ledger:check looks at a new family, and says what its settings can do about 
   expect(found.find(({ name }) => name === 'indexer')?.found).toContain('the embedded one');
 });
 
-it('a family without channels is told so', async () => {
+it('a family without channels says so', async () => {
   const { ledger } = await loadConfig(environment());
   expect(toy.channels).toBeNull();
   const deps = { ledger, dataDir: folder, db: database.handle.db, random: randomBytes };
