@@ -9,7 +9,7 @@ import { isWithin } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
 import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
-import type { TransferKind } from './posting.ts';
+import type { TransferKind } from './postings.ts';
 
 export interface StatementEntry {
   /** The transfer. */

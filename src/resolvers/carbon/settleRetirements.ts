@@ -16,8 +16,7 @@ import {
   type SettledBurn,
   type UnstoredRecords,
 } from '../../feed/recordSettled.ts';
-import type { Posting } from '../../ledger/books/posting.ts';
-import { settlePosting } from '../../ledger/books/postings.ts';
+import { settlePosting, type Posting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { LandedIntent, LandedTogether } from '../../ledger/submission/effects.ts';
 import { messageOf } from '../../lib/errors.ts';
