@@ -33,7 +33,7 @@ interface Server {
   timeline: string | null;
 }
 
-/** A server that is gone without a word costs each new connection this long, once; a busy one answers in milliseconds. */
+/** A silent server delays each new connection by this long, once; a busy one answers in milliseconds. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 const PROBE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly",

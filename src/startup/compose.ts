@@ -83,7 +83,7 @@ export interface Platform {
   submissionWorker: SubmissionWorker;
   /** Begins the background work: submission, feed, healing, cash-outs, expiry. */
   start(): Promise<void>;
-  /** Ends it in order, and lets go of everything but the database handle. */
+  /** Ends it in order, and closes everything but the database handle. */
   stop(): Promise<void>;
 }
 

@@ -100,7 +100,7 @@ export const transfers = pgTable(
     index('transfers_written_by')
       .using('brin', t.writtenBy)
       .with({ pages_per_range: 64, autosummarize: true }),
-    // The same step of the same subject is posted once. A purchase is its transfer, so its primary key says so.
+    // The same step of the same reference is posted once. A purchase is its transfer, so its primary key says so.
     uniqueIndex('transfers_once')
       .on(t.referenceId, t.kind)
       .where(sql`kind <> 'purchase'`),

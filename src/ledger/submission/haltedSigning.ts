@@ -32,8 +32,8 @@ const MAX_RESENT = 16;
 const PAGE_SIZE = 100;
 
 /**
- * Looks whether signing may go on, if it is halted and no instance looked just now; and resumes what an instance that
- * died after the end of a halt has left under review. Never rejects.
+ * If signing is halted and no instance has checked it just now, checks whether it may go on. Also resumes what an
+ * instance that died after the end of a halt has left under review. Never rejects.
  */
 export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise<void> {
   try {
@@ -61,7 +61,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   ]);
   const resent = await resendUndone(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
-  // What is not final yet is in nothing that the comparison reads.
+  // The comparison reads final facts only, so it does not see these.
   const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
@@ -141,7 +141,7 @@ async function endHalt(
   });
 }
 
-/** What went to review for the halt alone goes on, except what an operator decides at this moment. */
+/** Resumes what went to review for the halt alone, except what an operator decides at this moment. */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
   let resumed = 0;
   for (;;) {

@@ -100,7 +100,7 @@ export async function takeSlots(
       limit: wanted,
       lock: { skipLocked: true },
     });
-    // To wait for an account while others are held could end in a deadlock.
+    // Waiting for an account while holding others could end in a deadlock.
     if (free.length === 0 && slots.length === 0) {
       free = await lockFreeAccounts(tx, order, [...candidates], { limit: 1 });
     }

@@ -126,7 +126,7 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   throw new Error(`retirement ${referenceId} has no hold of ${amount} tonnes`);
 }
 
-/** A stranger's record that can't be stored must not hold up the platform's own burns: the healer reports it. */
+/** A stranger's record that can't be stored must not block the platform's own burns: the healer reports it. */
 async function recordIfPossible(
   tx: Tx,
   deps: SettleDependencies,

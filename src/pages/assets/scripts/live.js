@@ -74,7 +74,7 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
     });
     socket.addEventListener('close', () => {
       showConnection(false);
-      // Apart from each other: a server that comes back is not met by all pages at once.
+      // Jitter, so that all pages do not connect at once to a server that comes back.
       setTimeout(connect, waitMs * (0.5 + Math.random()));
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     });

@@ -169,7 +169,7 @@ async function storeOpened(
   });
 }
 
-/** Refused by us after the provider was asked, and it may have the session all the same: then it is to be closed. */
+/** Refused by this platform after the provider was asked: if the provider has the session, it is closed there. */
 async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<void> {
   if (session.state !== 'REFUSED' || session.providerAskedAt === null) return;
   const found = await deps.ramp.findSessionByReference(session.id);
@@ -182,7 +182,7 @@ async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<vo
 
 async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   if (session.depositor === 'HOLDER' && (await isReviewedAsForeign(deps, session))) return;
-  // Refused, but there all the same? Then it is to be treated as what it is.
+  // The network may hold a deposit that was refused here: the session then goes on as deposited.
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
     await deps.db.transaction(async (tx) => {

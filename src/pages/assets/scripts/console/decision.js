@@ -50,7 +50,7 @@ export function createDecisions(dialog, announce) {
     try {
       shown = await asked.evidence();
     } catch (error) {
-      // It can be decided all the same: the server looks at it again.
+      // It can be decided anyway: the server checks it again.
       shown = element('p', { class: 'problem' }, `Not known. ${errorText(error)}`);
     }
     if (open !== asked) return;

@@ -33,7 +33,7 @@ export function createPoller({ everyMs, work, report }) {
       report(null, waitMs);
     } catch (error) {
       failures += 1;
-      // Apart from each other: a server that comes back is not met by all pages at once.
+      // Jitter, so that all pages do not connect at once to a server that comes back.
       const backoffMs = Math.min(everyMs * 2 ** (failures - 1), LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
       waitMs = Math.max(backoffMs, (error.retryAfterSeconds ?? 0) * 1000);
       if (!isStopped) report(error, waitMs);
