@@ -69,7 +69,7 @@ export interface ComposeOptions {
   expiryTimeZone: string;
   /** How long a token lives at most; as long as the setting permits unless given. */
   maxTokenSeconds?: number | undefined;
-  /** How often the registration at the indexer is looked at; every minute unless given. */
+  /** How often the registration at the indexer is checked; every minute unless given. */
   registrationLookMs?: number;
   log: Logger;
   clock?: Clock;

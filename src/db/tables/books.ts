@@ -130,7 +130,7 @@ export const transfers = pgTable(
   ],
 );
 
-/** Each transfer as it looks from one of its two accounts. */
+/** Each transfer from the side of one of its two accounts. */
 export const entries = pgView('entries', {
   accountId: bigint('account_id', { mode: 'bigint' }).notNull(),
   /** Number in the account's history, from 1 without gaps. */

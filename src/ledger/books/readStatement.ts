@@ -101,7 +101,7 @@ export async function countStatement(db: Db, selection: StatementSelection): Pro
   return row?.count ?? 0;
 }
 
-/** A transfer as it looks from one of its accounts. */
+/** A transfer from the side of one of its accounts. */
 interface Side {
   account: SQL;
   version: SQL;

@@ -101,7 +101,7 @@ export interface NetworkFamily<
   migrations: readonly MigrationSet[];
   /** Asks nothing of the network that it can do without. @throws Error */
   create(ledger: Ledger, deps: NetworkDeps): Promise<CreatedNetwork>;
-  /** What `ledger:check` looks at beyond what the port can answer. */
+  /** What `ledger:check` checks beyond what the port can answer. */
   check(ledger: Ledger): AsyncGenerator<Check>;
   /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
   remedies: Readonly<Record<string, string>>;

@@ -31,7 +31,7 @@ interface SigningState {
   haltedBecause: string | null;
   /** How many more attempts could be signed now. */
   freeSlots: number;
-  /** A halt, or what went to review for one that has ended, is to be looked at now. */
+  /** Makes the check of a halt, or of what went to review for one that has ended, due now. */
   isReviewDue: boolean;
 }
 

@@ -93,7 +93,7 @@ export async function depositLanded(
   depositTxHash: string | null,
 ): Promise<void> {
   if (session.depositedAt !== null) {
-    // Found before by a look at the settlement contract; now its transaction is known.
+    // Found before in the settlement contract; now its transaction is known.
     await tx.update(offRampSessions).set({ depositTxHash }).where(eq(offRampSessions.id, session.id));
   } else if (session.state === 'REFUSED') await giveBack(tx, deps, session, { depositTxHash });
   else {

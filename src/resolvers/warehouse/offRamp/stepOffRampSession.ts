@@ -1,5 +1,5 @@
 /**
- * One look at one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
+ * One step of one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
  *
  *   OPENING          find or open the session at the provider; refused meanwhile, it is only looked for
  *   CLOSING          make sure that the deposit is not there, then have the session closed
