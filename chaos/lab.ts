@@ -83,7 +83,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   );
   const programs = programsFolderOf(`chaos-${process.pid}`);
   await compilePrograms(programs, [SERVER, RECONCILE]);
-  const ramp = await startRampServer({ tellsAmounts: true });
+  const ramp = await startRampServer({ returnsAmounts: true });
   const rampLink = await proxyTo(ramp.url);
   const rampUrl = through(rampLink, ramp.url);
   const world = network === 'evm' ? await startEvmWorld({ mining: { everySeconds: BLOCK_SECONDS } }) : null;

@@ -1,5 +1,5 @@
 /**
- * Mixed load, and what its clients were told: each answered success is a fact that has to be true at the end.
+ * Mixed load, and the answers to its clients: each answered success is a fact that has to be true at the end.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Api, Caller } from './api.ts';
@@ -61,7 +61,7 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
     load.facts.push(fact);
   }
 
-  /** What was told after the copy was made is not in it. */
+  /** Answers after the copy was made are not in it. */
   function noticeRestore(): void {
     if (lab.epoch === epoch) return;
     epoch = lab.epoch;

@@ -1,5 +1,5 @@
 /**
- * The ramp provider's own life: it pays or fails what was opened, and tells of it by callbacks that are forged, late, out of
+ * The ramp provider's own life: it pays or fails what was opened, and reports it by callbacks that are forged, late, out of
  * order, sent twice, or never.
  */
 import { setTimeout as delay } from 'node:timers/promises';

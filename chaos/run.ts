@@ -51,7 +51,7 @@ const FOLLOWERS = 2;
 const PROGRESS_MS = 1_000;
 const WORK_PATIENCE_MS = 10_000;
 const WORK_LOOK_MS = 200;
-/** In a short run a lost callback is told again, instead of waiting for the next poll of the payout. */
+/** In a short run a lost callback is sent again, instead of waiting for the next poll of the payout. */
 const SHORT_RUN_MS = 60_000;
 /** Each kind of client has its own numbers, so that none takes another's. */
 const STREAMS = { lab: 1, load: 2, api: 3, payouts: 4, followers: 5 };

@@ -157,7 +157,7 @@ function contradictions(
     found.push(`has the token ${subject.tokenAddress}`);
   }
   if ('state' in fact && FINAL.includes(fact.state) && state !== fact.state && state !== 'NEEDS_REVIEW') {
-    found.push(`was told as ${fact.state}, is ${state}`);
+    found.push(`was answered as ${fact.state}, is ${state}`);
   }
   if (fact.kind === 'Retirement') {
     const count = burns.get(fact.note) ?? 0;

@@ -21,7 +21,7 @@ export async function compilePrograms(folder: string, programs: readonly string[
     ...bundled(folder),
     // All in one folder: they find other files from there.
     entryPoints: programs.map((program) => ({ in: join(ROOT, program), out: nameOf(program) })),
-    // Below node_modules, a file's name alone tells its format.
+    // Below node_modules, a file's name alone decides its format.
     outExtension: { '.js': '.mjs' },
   });
 }

@@ -13,7 +13,7 @@ import { migrate, type MigrationSet } from '../src/db/migrate.ts';
 import { memoryFolder } from './memoryFolder.ts';
 
 const DATABASE = 'marketplace';
-/** A process that was told to quit is gone within moments, on a busy machine within seconds. */
+/** A process that got the signal to quit is gone within moments, on a busy machine within seconds. */
 const MAX_LOOKS = 400;
 const LOOK_EVERY_MS = 50;
 

@@ -49,10 +49,12 @@ export const RAMP_API_KEY = 'key of the tests';
 
 interface RampServerOptions {
   /** Whether payouts say what is paid out, as good providers do. */
-  tellsAmounts?: boolean;
+  returnsAmounts?: boolean;
 }
 
-export async function startRampServer({ tellsAmounts = false }: RampServerOptions = {}): Promise<RampServer> {
+export async function startRampServer({
+  returnsAmounts = false,
+}: RampServerOptions = {}): Promise<RampServer> {
   const payouts = new Map<string, ServedPayout>();
   const requests: RampServer['requests'] = [];
   let misbehaviour: Misbehaviour | null = null;
@@ -76,7 +78,7 @@ export async function startRampServer({ tellsAmounts = false }: RampServerOption
     const how = misbehaviour;
     if (how !== null && misbehaveAtOnce(how, { response, body, answer })) return;
 
-    const [status, value] = route(payouts, { method, url, body, tellsAmounts });
+    const [status, value] = route(payouts, { method, url, body, returnsAmounts });
     if (how === 'hang-after-effect') return;
     if (how === 'other-reference') return answer(status, { ...(value as object), clientReference: 'x' });
     answer(status, value);
@@ -115,7 +117,7 @@ interface Asked {
   method: string;
   url: URL;
   body: Body;
-  tellsAmounts: boolean;
+  returnsAmounts: boolean;
 }
 
 /** The faults that take effect before the request does. @returns whether this was one of them */
@@ -157,10 +159,10 @@ function misbehaveAtOnce(
   return true;
 }
 
-function route(payouts: Payouts, { method, url, body, tellsAmounts }: Asked): [number, unknown] {
+function route(payouts: Payouts, { method, url, body, returnsAmounts }: Asked): [number, unknown] {
   const [, resource, id, action] = url.pathname.split('/');
   if (method === 'POST' && resource === 'quotes') return [200, quoteFor(body)];
-  if (method === 'POST' && id === undefined) return create(payouts, body, tellsAmounts);
+  if (method === 'POST' && id === undefined) return create(payouts, body, returnsAmounts);
   if (method === 'GET' && id === undefined) {
     const reference = url.searchParams.get('clientReference');
     return [200, { payouts: [...payouts.values()].filter((p) => p.clientReference === reference) }];
@@ -173,7 +175,7 @@ function route(payouts: Payouts, { method, url, body, tellsAmounts }: Asked): [n
   return [200, payout];
 }
 
-function create(payouts: Payouts, body: Body, tellsAmounts: boolean): [number, unknown] {
+function create(payouts: Payouts, body: Body, returnsAmounts: boolean): [number, unknown] {
   const clientReference = String(body['clientReference']);
   const known = [...payouts.values()].find((payout) => payout.clientReference === clientReference);
   if (known) return [409, { code: 'duplicate_reference' }];
@@ -183,7 +185,7 @@ function create(payouts: Payouts, body: Body, tellsAmounts: boolean): [number, u
     clientReference,
     status: 'pending',
     request: body,
-    ...(tellsAmounts && { fiatCurrency, fiatAmount }),
+    ...(returnsAmounts && { fiatCurrency, fiatAmount }),
   };
   payouts.set(payout.id, payout);
   return [201, payout];

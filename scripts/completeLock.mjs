@@ -8,7 +8,7 @@
  *   node scripts/completeLock.mjs [lock file]           writes what is missing
  *   node scripts/completeLock.mjs [lock file] --check   exits with 1 when something is missing
  *
- * It asks no registry: what is missing is what a registry could not tell, so the platform is read from the name.
+ * It asks no registry: what is missing is what a registry does not have, so the platform is read from the name.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { parseArgs } from 'node:util';
@@ -121,7 +121,7 @@ function main() {
   const unknown = missing.find(({ name, version }) => platformOf(name) === null || !IS_EXACT.test(version));
   if (unknown !== undefined) {
     return fail(
-      `The lock lacks the optional package ${unknown.name}@${unknown.version}, and its name and version do not tell ` +
+      `The lock lacks the optional package ${unknown.name}@${unknown.version}, and its name and version do not say ` +
         'what its entry has to be. Install where the registry has it, or choose a version of its parent that it has.',
     );
   }

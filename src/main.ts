@@ -1,5 +1,5 @@
 /**
- * Process entry: the configured server, until it is told to stop.
+ * Process entry: the configured server, until a signal stops it.
  */
 import { setFlagsFromString } from 'node:v8';
 

@@ -3,7 +3,7 @@
  * statement for each purchase takes from the token, adds to the buyer's holding, and inserts the purchase.
  *
  * Leaves out: bearer tokens, idempotency keys, the audit log, double entry, rules in the database, limits, and the
- * network altogether: a purchase that fails half way can't be told from one that did not happen.
+ * network altogether: a purchase that fails half way can't be distinguished from one that did not happen.
  */
 import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';

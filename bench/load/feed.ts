@@ -70,7 +70,7 @@ export function createFeedClients(): FeedClients {
   };
 }
 
-/** Resolves when the server has taken the subscription, as far as the protocol tells. */
+/** Resolves when the server has taken the subscription, as far as the protocol shows. */
 function openSocket(job: FeedJob, number: number, onEvent: () => void): Promise<Socket> {
   const { subscription } = job;
   return new Promise((resolve, reject) => {

@@ -1,5 +1,5 @@
 /**
- * The load process: does what the benchmark tells it, one call after the other.
+ * The load process: runs the benchmark's calls, one after the other.
  */
 import { createFeedClients } from './feed.ts';
 import { runHttp } from './http.ts';

@@ -121,6 +121,6 @@ function requireSuccess(receipt: Receipt): Receipt {
 function settlementOf(logs: Log[], abi: Abi): Address {
   const [event] = parseEventLogs({ abi, logs, eventName: 'RampSettlementDeployed' });
   const { settlementAddress } = (event as { args?: { settlementAddress?: Address } } | undefined)?.args ?? {};
-  if (!settlementAddress) throw new Error('The settlement factory told of no settlement contract');
+  if (!settlementAddress) throw new Error('The settlement factory emitted no event of a settlement contract');
   return settlementAddress;
 }

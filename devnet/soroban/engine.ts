@@ -9,7 +9,7 @@ import { gunzip } from 'node:zlib';
 export const PROTOCOLS = [26, 28] as const;
 export type Protocol = (typeof PROTOCOLS)[number];
 
-/** An error that a JSON-RPC client is told. */
+/** An error in an answer to a JSON-RPC client. */
 export class RpcError extends Error {
   override readonly name = 'RpcError';
   readonly code: number;

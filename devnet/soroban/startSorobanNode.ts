@@ -1,6 +1,6 @@
 /**
  * A Stellar network of one node in this process: the real Soroban host behind stellar-rpc's JSON-RPC over HTTP, in a
- * thread of its own. What the node is told here is done when a function returns; clients over HTTP hold up nothing.
+ * thread of its own. What a function here asks of the node is done when it returns; clients over HTTP hold up nothing.
  *
  * Its ledgers close at an interval, or only by hand. Its clock starts at `startsAt` and moves by `closeSeconds` with
  * each ledger, whatever the wall clock says.
@@ -31,7 +31,7 @@ export interface SorobanNodeOptions {
   maxTransactionsPerLedger?: number;
   /** After so many ledgers a waiting transaction is dropped, 4 by default. */
   queueLedgers?: number;
-  /** Whether diagnostic events are switched on, which alone tell a landed contract error's number; they are. */
+  /** Whether diagnostic events are switched on, which alone have a landed contract error's number; they are. */
   diagnostics?: boolean;
   /** Where the network is kept between runs: read at the start if it is there, written at the end. */
   stateFile?: string;

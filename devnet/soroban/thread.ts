@@ -13,7 +13,7 @@ export interface NodesThread {
    * @throws RpcError what the node refuses
    */
   askNow(command: Command): unknown;
-  /** Until it is called with null again, the process goes on, and errors that belong to no question are told. */
+  /** Until it is called with null again, the process goes on, and errors that belong to no question are reported. */
   watch(node: number, onError: ((error: unknown) => void) | null): void;
 }
 

@@ -1,5 +1,5 @@
 /**
- * What the nodes' thread and the thread that started it tell each other.
+ * The messages between the nodes' thread and the thread that started it.
  */
 import type { MessagePort } from 'node:worker_threads';
 import { RpcError } from './engine.ts';

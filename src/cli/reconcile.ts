@@ -34,7 +34,7 @@ const command = new Command('reconcile')
   .option('--incremental', 'compare only what has changed since everything agreed last')
   .option(
     '--from-checkpoint <file...>',
-    'also hold the transparency logs against these checkpoints, which were kept where no administrator of the database writes',
+    'also compare the transparency logs with these checkpoints, which were kept where no administrator of the database writes',
   )
   .action(async ({ incremental = false, fromCheckpoint = [] }: Options) => {
     const keptCheckpoints = await Promise.all(fromCheckpoint.map(readCheckpoint));

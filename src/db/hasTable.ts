@@ -1,5 +1,5 @@
 /**
- * Tells whether a table exists: a database that is only inspected may be empty, or of an earlier version.
+ * Whether a table exists: a database that is only inspected may be empty, or of an earlier version.
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from './connection.ts';

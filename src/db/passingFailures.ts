@@ -1,5 +1,5 @@
 /**
- * Tells failures of the database that pass by themselves from those that come again with the same statement.
+ * Distinguishes failures of the database that pass from those that the same statement meets again.
  */
 import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';

@@ -4,7 +4,7 @@
  *   connect ──▶ the server in use ──takes writes──▶ a client
  *                └─ else: all are asked at once; of those that take writes the newest timeline wins, and is in use then
  *
- * Each promotion begins a new timeline. So an old primary that comes back beside the new one is told apart, although it would
+ * Each promotion begins a new timeline. So an old primary that comes back beside the new one is recognised, although it would
  * take writes as well: no client goes to an older timeline than this process has seen, and those that are there are given up.
  *
  * With one server in the address there is no choice, and nothing is asked.
@@ -33,7 +33,7 @@ interface Server {
   timeline: string | null;
 }
 
-/** A server that is gone without a word costs each new connection this long, once; a busy one answers in milliseconds. */
+/** A silent server delays each new connection by this long, once; a busy one answers in milliseconds. */
 const PROBE_TIMEOUT_MS = 3_000;
 
 const PROBE = `SELECT pg_is_in_recovery() AS "isStandby", current_setting('transaction_read_only') = 'on' AS "isReadOnly",

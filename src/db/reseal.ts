@@ -13,7 +13,7 @@ import { SEALED_COLUMNS } from './sealedColumns.ts';
 
 /** Locked for some milliseconds; a payout that needs one of the rows waits as long. */
 const ROWS_PER_PAGE = 200;
-/** Counting looks at every row. */
+/** Counting reads every row. */
 const COUNT_TIMEOUT_MS = 60_000;
 /** As many as a person looks into. */
 const MAX_NAMED = 10;

@@ -55,7 +55,7 @@ async function readKeys(file: string): Promise<string[]> {
   );
 }
 
-/** Whole or not at all: what was in it before is in it again. */
+/** Written whole or not at all, with what was in it before. */
 async function replaceFile(file: string, text: string, random: (size: number) => Uint8Array): Promise<void> {
   const draft = `${file}.${Buffer.from(random(8)).toString('hex')}.part`;
   await writeFile(draft, text, { mode: 0o600, flush: true });

@@ -1,6 +1,6 @@
 /**
  * Which records a subscriber of the feed wants, as a condition on the table and as a test of a record in memory. Records
- * that it does not want still move its place in the feed on.
+ * that it does not want still advance its cursor.
  */
 import { and, eq, inArray, type SQL } from 'drizzle-orm';
 import { projects, retirementRecords } from '../db/tables/index.ts';

@@ -73,7 +73,7 @@ export function createTail(deps: TailDependencies) {
     },
     endBefore: ends.before,
     refresh,
-    /** Reads on when the feed has grown: while it has not, its end alone is asked for. */
+    /** Reads only the feed's end while the feed has not grown, else the new records too. */
     async look(): Promise<void> {
       try {
         if ((await readHead(deps.db)) > end) await refresh();

@@ -1,6 +1,7 @@
 /**
  * Adds the records of landed burns to the feed in the transaction that settles them. The records are read from the token
- * before, once for all burns of it; what can't be read or stored now is left to the healer, and holds up no settlement.
+ * before, once for all burns of it; what can't be read or stored now is left to the healer, so that it delays no
+ * settlement.
  */
 import type { Tx } from '../db/connection.ts';
 import { within } from '../lib/within.ts';
@@ -25,7 +26,7 @@ export interface Recorded {
 /** By token address. */
 export type UnstoredRecords = ReadonlyMap<string, readonly RetirementRecord[]>;
 
-/** Tokens read for one settling transaction; of the others the healer reads. */
+/** Tokens read for one settling transaction; the healer reads the others. */
 const MAX_TOKENS = 8;
 /** A node that answers slower must not delay what is settled. */
 const READ_TIMEOUT_MS = 1_000;

@@ -48,7 +48,7 @@ async function findLandedAgain({ db, network }: Dependencies): Promise<Map<strin
   return lowest;
 }
 
-/** What is not exactly the same otherwise stays as it is, and is a difference that a reconciliation names. */
+/** A record that differs in anything else stays as it is: a reconciliation names the difference. */
 async function redate({ db, network }: Dependencies, tokenAddress: string, first: number): Promise<void> {
   for (let from = first; ;) {
     const { records, totals } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);

@@ -52,7 +52,7 @@ async function expire(tx: Tx, all: readonly LandedIntent[]): Promise<void> {
     UPDATE ${expiryItems} i SET state = 'EXPIRED', tx_hash = v.tx_hash, decided_at = v.at
     FROM (VALUES ${landed}) v (id, tx_hash, at) WHERE i.receipt_id = v.id AND i.state = 'PENDING'
     RETURNING i.run_id`);
-  // In one order, so that transactions that end the same runs wait for each other.
+  // In one order, so that transactions that end the same runs can't deadlock.
   for (const runId of [...new Set(decided.map(({ run_id }) => run_id))].sort())
     await finishIfComplete(tx, runId, first.landed.at);
 }

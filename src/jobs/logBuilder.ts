@@ -1,5 +1,6 @@
 /**
- * Grows the transparency logs from what is committed, a second behind. Every instance looks; a log's lock lets one of them build it.
+ * Appends committed rows to the transparency logs, about a second later. Every instance tries; a log's lock lets one of
+ * them build it.
  */
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';

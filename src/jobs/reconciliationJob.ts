@@ -1,6 +1,6 @@
 /**
- * Reconciles by itself: what has changed every few minutes, and everything once a night. Of several instances the first that looks takes the
- * run; one that dies with it leaves it due again.
+ * Runs the reconciliations: of what has changed every few minutes, of everything once a night. Of several instances the
+ * first one takes the run; when it dies, the run is due again.
  */
 import { sql } from 'drizzle-orm';
 import { reconciliationSchedule } from '../db/tables/index.ts';

@@ -27,7 +27,8 @@ export const ERROR_CODES = {
   RECEIPT_PLEDGED: 'The warehouse receipt is pledged to a lender, who has to release it first.',
   RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',
   OPERATION_TOO_LARGE:
-    'The operation is deeper, broader or dearer than the limits; ask for less, or in several.',
+    'The operation is deeper, broader or more expensive than the limits allow; ask for less, or in ' +
+    'several operations.',
   RATE_LIMITED: 'Too many requests; wait for the time named in retryAfterSeconds.',
   OVERLOADED: 'The server has no capacity left for this request; try again shortly.',
   GRAPHQL_PARSE_FAILED: 'The GraphQL document has a syntax error.',

@@ -28,9 +28,9 @@ export function createStoredMetrics(
   registers: Registry[],
   { readOpenWork, listInvariants, clock, log }: StoredMetricsDependencies,
 ): { update(): Promise<void> } {
-  /** An old value would look like a present one. */
+  /** Cleared before each reading: an old value would look like a present one. */
   const clearing: (() => void)[] = [];
-  const gauge = (name: string, help: string, ...labelNames: string[]) => {
+  const gauge: MakeGauge = (name, help, ...labelNames) => {
     const made = new Gauge({ name: `marketplace_${name}`, help, labelNames, registers });
     // Without labels, a reset would leave a zero.
     clearing.push(() => (labelNames.length === 0 ? made.remove() : made.reset()));
@@ -40,42 +40,8 @@ export function createStoredMetrics(
     'database_read',
     '1 when the values from the database are of now, 0 when it did not answer.',
   );
-  const submissions = gauge('submissions', 'Submissions that are not decided, by state.', 'state');
-  const stuck = gauge('submissions_stuck', 'Submissions that submissions(filter: { stuck: true }) lists.');
-  const sessions = gauge('off_ramp_sessions', 'Off-ramp sessions that are not closed, by state.', 'state');
-  const overdue = gauge(
-    'off_ramp_sessions_overdue',
-    'Those that offRampSessions(filter: { overdue: true }) lists.',
-  );
-  const halted = gauge('signing_halted', '1 while signing is halted on every instance.');
-  const position = gauge('feed_position', 'The last position of the feed of retirements.');
-  const delay = gauge(
-    'feed_delay_seconds',
-    "How long the newest record was on the network before the feed had it; 0 where the network's clock is ahead.",
-  );
-  const verdict = gauge(
-    'invariant',
-    '1 for the last verdict of an invariant, 0 for the others.',
-    'invariant',
-    'verdict',
-  );
-  const compared = gauge('invariant_compared_timestamp_seconds', 'When it was compared last.', 'invariant');
-  const agreed = gauge('invariant_agreed_timestamp_seconds', 'When everything agreed last.', 'invariant');
-
-  const showWork = (work: OpenWork) => {
-    for (const [state, count] of Object.entries(work.submissions)) submissions.set({ state }, count);
-    for (const [state, count] of Object.entries(work.offRampSessions)) sessions.set({ state }, count);
-    stuck.set(work.stuckSubmissions);
-    overdue.set(work.overdueSessions);
-    halted.set(work.haltedBecause === null ? 0 : 1);
-    position.set(work.feedPosition);
-    if (work.feedDelaySeconds !== null) delay.set(work.feedDelaySeconds);
-  };
-  const showInvariant = ({ invariant, verdict: last, comparedAt, agreedAt }: InvariantStatus) => {
-    for (const one of VERDICTS) verdict.set({ invariant, verdict: one }, one === last ? 1 : 0);
-    if (comparedAt) compared.set({ invariant }, comparedAt.getTime() / 1000);
-    if (agreedAt) agreed.set({ invariant }, agreedAt.getTime() / 1000);
-  };
+  const showWork = openWorkGauges(gauge);
+  const showInvariant = invariantGauges(gauge);
   const update = async () => {
     try {
       const [work, invariants] = await within(
@@ -93,4 +59,47 @@ export function createStoredMetrics(
     }
   };
   return { update: keepAnswer({ keptMs: KEPT_MS, clock, keepsFailures: true }, update) };
+}
+
+type MakeGauge = (name: string, help: string, ...labelNames: string[]) => Gauge;
+
+function openWorkGauges(gauge: MakeGauge): (work: OpenWork) => void {
+  const submissions = gauge('submissions', 'Submissions that are not decided, by state.', 'state');
+  const stuck = gauge('submissions_stuck', 'Submissions that submissions(filter: { stuck: true }) lists.');
+  const sessions = gauge('off_ramp_sessions', 'Off-ramp sessions that are not closed, by state.', 'state');
+  const overdue = gauge(
+    'off_ramp_sessions_overdue',
+    'Those that offRampSessions(filter: { overdue: true }) lists.',
+  );
+  const halted = gauge('signing_halted', '1 while signing is halted on every instance.');
+  const position = gauge('feed_position', 'The last position of the feed of retirements.');
+  const delay = gauge(
+    'feed_delay_seconds',
+    "How long the newest record was on the network before the feed had it; 0 where the network's clock is ahead.",
+  );
+  return (work) => {
+    for (const [state, count] of Object.entries(work.submissions)) submissions.set({ state }, count);
+    for (const [state, count] of Object.entries(work.offRampSessions)) sessions.set({ state }, count);
+    stuck.set(work.stuckSubmissions);
+    overdue.set(work.overdueSessions);
+    halted.set(work.haltedBecause === null ? 0 : 1);
+    position.set(work.feedPosition);
+    if (work.feedDelaySeconds !== null) delay.set(work.feedDelaySeconds);
+  };
+}
+
+function invariantGauges(gauge: MakeGauge): (status: InvariantStatus) => void {
+  const verdict = gauge(
+    'invariant',
+    '1 for the last verdict of an invariant, 0 for the others.',
+    'invariant',
+    'verdict',
+  );
+  const compared = gauge('invariant_compared_timestamp_seconds', 'When it was compared last.', 'invariant');
+  const agreed = gauge('invariant_agreed_timestamp_seconds', 'When everything agreed last.', 'invariant');
+  return ({ invariant, verdict: last, comparedAt, agreedAt }) => {
+    for (const one of VERDICTS) verdict.set({ invariant, verdict: one }, one === last ? 1 : 0);
+    if (comparedAt) compared.set({ invariant }, comparedAt.getTime() / 1000);
+    if (agreedAt) agreed.set({ invariant }, agreedAt.getTime() / 1000);
+  };
 }

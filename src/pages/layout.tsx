@@ -42,60 +42,16 @@ const SECTIONS = [
 export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 200): PageAnswer {
   const page = (
     <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{`${head.title} · Carbon credit registry`}</title>
-        <meta name="description" content={head.description} />
-        {head.isUnlisted ? <meta name="robots" content="noindex" /> : null}
-        <meta property="og:type" content="website" />
-        <meta property="og:site_name" content="Carbon credit registry" />
-        <meta property="og:title" content={head.title} />
-        <meta property="og:description" content={head.description} />
-        <meta property="og:url" content={absolute(site, head.path)} />
-        <meta name="twitter:card" content="summary" />
-        <link rel="canonical" href={absolute(site, head.path)} />
-        <link rel="stylesheet" href={assetPath('site.css')} />
-        <link rel="icon" href={assetPath('icon.svg')} type="image/svg+xml" />
-        {head.script === undefined ? null : <script type="module" src={assetPath(head.script)}></script>}
-      </head>
+      <Head site={site} head={head} />
       <body>
         <a class="skip" href="#content">
           Skip to the content
         </a>
-        <header class="masthead">
-          <div class="frame">
-            <a class="name" href="/">
-              <span class="seal" aria-hidden="true"></span>
-              Carbon credit registry
-            </a>
-            <nav aria-label="Registry">
-              <ul>
-                {SECTIONS.map(([section, href, label]) => (
-                  <li>
-                    <a href={href} {...(section === head.section ? { 'aria-current': 'page' } : {})}>
-                      {label}
-                    </a>
-                  </li>
-                ))}
-              </ul>
-            </nav>
-          </div>
-        </header>
+        <Masthead section={head.section} />
         <main id="content" class="frame" tabindex={-1}>
           {content}
         </main>
-        <footer class="foot">
-          <div class="frame">
-            <p>
-              Every retirement listed here is a record of its token on the ledger network{' '}
-              <strong>{site.network.name}</strong>, which this registry reads and can't change.{' '}
-              <a href="/verify">Check one yourself.</a>
-            </p>
-            <p>Times are UTC, by the network's clock. Amounts are tonnes of CO₂ equivalent.</p>
-          </div>
-        </footer>
+        <Footer networkName={site.network.name} />
       </body>
     </html>
   );
@@ -108,6 +64,68 @@ export function htmlAnswer(site: Site, head: PageHead, content: Child, status = 
     },
     body: `<!doctype html>${rendered(page)}`,
   };
+}
+
+function Head({ site, head }: { site: Site; head: PageHead }) {
+  return (
+    <head>
+      <meta charset="utf-8" />
+      <meta name="viewport" content="width=device-width, initial-scale=1" />
+      <meta name="color-scheme" content="light dark" />
+      <title>{`${head.title} · Carbon credit registry`}</title>
+      <meta name="description" content={head.description} />
+      {head.isUnlisted ? <meta name="robots" content="noindex" /> : null}
+      <meta property="og:type" content="website" />
+      <meta property="og:site_name" content="Carbon credit registry" />
+      <meta property="og:title" content={head.title} />
+      <meta property="og:description" content={head.description} />
+      <meta property="og:url" content={absolute(site, head.path)} />
+      <meta name="twitter:card" content="summary" />
+      <link rel="canonical" href={absolute(site, head.path)} />
+      <link rel="stylesheet" href={assetPath('site.css')} />
+      <link rel="icon" href={assetPath('icon.svg')} type="image/svg+xml" />
+      {head.script === undefined ? null : <script type="module" src={assetPath(head.script)}></script>}
+    </head>
+  );
+}
+
+function Masthead({ section: current }: Pick<PageHead, 'section'>) {
+  return (
+    <header class="masthead">
+      <div class="frame">
+        <a class="name" href="/">
+          <span class="seal" aria-hidden="true"></span>
+          Carbon credit registry
+        </a>
+        <nav aria-label="Registry">
+          <ul>
+            {SECTIONS.map(([section, href, label]) => (
+              <li>
+                <a href={href} {...(section === current ? { 'aria-current': 'page' } : {})}>
+                  {label}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+      </div>
+    </header>
+  );
+}
+
+function Footer({ networkName }: { networkName: string }) {
+  return (
+    <footer class="foot">
+      <div class="frame">
+        <p>
+          Every retirement listed here is a record of its token on the ledger network{' '}
+          <strong>{networkName}</strong>, which this registry reads and can't change.{' '}
+          <a href="/verify">Check one yourself.</a>
+        </p>
+        <p>Times are UTC, by the network's clock. Amounts are tonnes of CO₂ equivalent.</p>
+      </div>
+    </footer>
+  );
 }
 
 export function redirect(path: string): PageAnswer {

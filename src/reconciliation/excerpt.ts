@@ -1,6 +1,6 @@
 /**
- * The rows that an incremental reconciliation looks at: those that changed since a snapshot, and all that belongs to the same
- * rows (a retirement's transfers, submission, attempts, key, record and project, for example).
+ * The rows that an incremental reconciliation compares: those that changed since a snapshot, and all that belongs to the
+ * same rows (a retirement's transfers, submission, attempts, key, record and project, for example).
  *
  * A snapshot is the id of a transaction. Every row carries the id of the transaction that wrote it (`xmin`), whichever program that was; at a
  * snapshot, all earlier transactions are over. So the rows from there on are what was inserted or changed since, exactly.

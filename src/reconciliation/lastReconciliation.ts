@@ -75,8 +75,8 @@ export async function findBroken(db: Pick<Db, 'select'>): Promise<string[]> {
 }
 
 /**
- * The earliest snapshot of the invariants that are not broken: those wait for a full run, and hold up no other.
- * Null when one never agreed.
+ * The earliest snapshot of the invariants that are not broken: those wait for a full run, and delay no other. Null when
+ * one never agreed.
  */
 function findStart(last: ReadonlyMap<string, LastVerdict>): (Snapshot & { agreedAt: Date }) | null {
   const snapshots: (Snapshot & { agreedAt: Date })[] = [];

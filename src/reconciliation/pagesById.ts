@@ -1,5 +1,5 @@
 /**
- * The rows that a reconciliation looks at, page by page: all of a table in the order of its ids, or those that changed.
+ * The rows that a reconciliation compares, page by page: all of a table in the order of its ids, or those that changed.
  */
 import { asc, gt, inArray, type AnyColumn, type SQL } from 'drizzle-orm';
 

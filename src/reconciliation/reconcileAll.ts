@@ -39,7 +39,7 @@ export interface ReconciliationReport extends Comparison {
 export interface ReconcileAllDependencies extends ReconcileDependencies {
   /** Left out where only books and network are compared: the provider is then not asked. */
   ramp?: Pick<RampProvider, 'name' | 'findSessionByReference'>;
-  /** Left out with it: the transparency logs are then not held against their heads. */
+  /** Left out with it: the transparency logs are then not compared with their heads. */
   logs?: ReconcileLogs['logs'];
   /** Signed heads of the transparency logs, from outside. */
   keptCheckpoints?: ReconcileLogs['keptCheckpoints'];

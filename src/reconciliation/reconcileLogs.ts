@@ -67,7 +67,7 @@ export async function reconcileLogs(
   return sum;
 }
 
-/** A transaction that stays open holds up the transfers that later ones have committed. */
+/** A transaction that stays open blocks the transfers that later ones have committed. */
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`
     SELECT count(*)::int AS transfers FROM transfers t CROSS JOIN transparency_heads h

@@ -45,7 +45,7 @@ export async function reconcilePayouts(deps: Dependencies): Promise<Comparison> 
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
     await Promise.all(page.map((session) => limit(() => ask(session))));
   }
-  compared.notProved.push(...tellSkipped(deps.ramp.name, skipped));
+  compared.notProved.push(...describeSkipped(deps.ramp.name, skipped));
   return compared;
 }
 
@@ -118,7 +118,7 @@ function isSameAmount(a: string, b: string): boolean {
   return x.units * 10n ** BigInt(y.scale) === y.units * 10n ** BigInt(x.scale);
 }
 
-function tellSkipped(
+function describeSkipped(
   name: string,
   { ofOthers, unanswered, untold }: { ofOthers: number; unanswered: number; untold: number },
 ): NotProved[] {

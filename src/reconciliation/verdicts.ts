@@ -16,7 +16,7 @@ export const INVARIANTS = {
   I10: 'The feed holds each retirement of each token once, as the token has it.',
   I11: 'Each posting belongs to the mint, purchase, transfer or retirement that it names, and the reverse.',
   I12: 'What succeeded has landed, and did what its target asked for.',
-  I13: 'An off-ramp session is what its deposit, its quote and its provider say.',
+  I13: 'An off-ramp session agrees with its deposit, its quote and its provider.',
   I14: 'Keys and the audit log are complete.',
   I15: 'The transparency logs have what is committed, and only grew since each of their signed heads.',
   I16: 'Each row keeps the rules of its table.',

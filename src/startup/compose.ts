@@ -69,7 +69,7 @@ export interface ComposeOptions {
   expiryTimeZone: string;
   /** How long a token lives at most; as long as the setting permits unless given. */
   maxTokenSeconds?: number | undefined;
-  /** How often the registration at the indexer is looked at; every minute unless given. */
+  /** How often the registration at the indexer is checked; every minute unless given. */
   registrationLookMs?: number;
   log: Logger;
   clock?: Clock;
@@ -83,7 +83,7 @@ export interface Platform {
   submissionWorker: SubmissionWorker;
   /** Begins the background work: submission, feed, healing, cash-outs, expiry. */
   start(): Promise<void>;
-  /** Ends it in order, and lets go of everything but the database handle. */
+  /** Ends it in order, and closes everything but the database handle. */
   stop(): Promise<void>;
 }
 

@@ -22,7 +22,7 @@ interface Access {
   credentialEnds: CredentialEnds;
   rateLimits: RateLimits;
   audit: AuditLog;
-  /** Writes what is left, and lets go of everything but the database. */
+  /** Writes what is left, and closes everything but the database. */
   stop(): Promise<void>;
 }
 

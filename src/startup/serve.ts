@@ -44,7 +44,6 @@ interface ServeOptions {
 export async function serve(options: ServeOptions): Promise<void> {
   const { config, log, stops } = options;
   await checkPort(config.PORT, config.HOST);
-  const documents = await documentRules(config, log);
   const onProgress = (message: string) => log.info(message);
   const database = await openConfiguredDatabase(config, { onProgress, log });
   stops.push(database.stop);
@@ -59,6 +58,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     : { url: config.INDEXER_URL ?? null, token: config.INDEXER_TOKEN };
   const indexerUrl = indexer.url;
   const app = await buildApp({
+    ...(await configuredOptions(config, log)),
     recordCommands,
     handle: database.handle,
     publicReads: database.publicReads,
@@ -66,6 +66,23 @@ export async function serve(options: ServeOptions): Promise<void> {
     clockControl,
     indexerUrl,
     indexerToken: indexer.token,
+    log,
+    ...(options.checkpoint && { checkpoint: options.checkpoint }),
+  });
+  stops.push(app.stop);
+  // Listening comes first: a port that was taken meanwhile should not have let work begin.
+  const port = await app.listen(config.PORT, config.HOST);
+  await app.start();
+  if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
+  else await warnOfMissingDeliveries(app, indexerUrl, config, log);
+  process.stdout.write(
+    await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
+  );
+}
+
+/** The app's options that the configuration alone decides. */
+async function configuredOptions(config: Config, log: Logger) {
+  return {
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
     appSecret: config.APP_SECRET,
@@ -82,7 +99,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     introspection: config.INTROSPECTION,
     metricsAccess: config.METRICS_ACCESS,
     metricsToken: config.METRICS_TOKEN,
-    documents,
+    documents: await documentRules(config, log),
     limits: limitsOf(config),
     spoolFolder: join(config.DATA_DIR, 'spool'),
     approvalPolicy: {
@@ -94,18 +111,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
     healIntervalMs: config.HEAL_INTERVAL_MS,
-    log,
-    ...(options.checkpoint && { checkpoint: options.checkpoint }),
-  });
-  stops.push(app.stop);
-  // Listening comes first: a port that was taken meanwhile should not have let work begin.
-  const port = await app.listen(config.PORT, config.HOST);
-  await app.start();
-  if (hasOwnIndexer || options.watchesAtOnce) await watchIndexer(app, log);
-  else await tellOfMissingDeliveries(app, indexerUrl, config, log);
-  process.stdout.write(
-    await welcome({ config, port, database, network, indexerUrl, isTimeMovable: clockControl !== undefined }),
-  );
+  } satisfies Partial<AppOptions>;
 }
 
 /** @param hookUrl of this server, which takes several events at once */
@@ -129,7 +135,7 @@ async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
 }
 
 /** Without deliveries nothing is lost: the feed is only later to hear of what others retire. */
-async function tellOfMissingDeliveries(
+async function warnOfMissingDeliveries(
   { dependencies }: App,
   indexerUrl: string | null,
   { HEAL_INTERVAL_MS: healIntervalMs }: Config,

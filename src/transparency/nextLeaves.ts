@@ -101,7 +101,7 @@ function isOfThisCluster({ restoredBefore }: Head) {
   return sql`age(xmin) <= age(${String(restoredBefore)}::xid8::xid)`;
 }
 
-/** Also a log that has just begun: it can't tell which rows were restored. */
+/** Also a log that has just begun: it has no record of which rows were restored. */
 export async function isOfOtherCluster(
   tx: Pick<Tx, 'execute'>,
   { cluster }: Pick<Head, 'cluster'>,

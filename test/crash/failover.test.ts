@@ -86,7 +86,7 @@ describe.skipIf(reason !== null)('failover', () => {
       .poll(async () => (await standby`SELECT pg_get_wal_replay_pause_state() AS is`)[0])
       .toEqual({ is: 'paused' });
     const second = await openProject(market.app, 10n);
-    // What is old by less than the setting may be told; then it is the primary's turn.
+    // An answer that is old by less than the setting is allowed; then it is the primary's turn.
     await expect.poll(assetIds).toEqual([second.assetId, first.assetId]);
     await expect.poll(replicas).toMatch(/is not used: \d+ s behind/);
     const before = await served();

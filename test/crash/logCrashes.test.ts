@@ -41,7 +41,7 @@ afterEach(async () => {
 it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async () => {
   const project = await openProject(await instances.start(1), 1_000n);
   await instances.stop();
-  // Not started: it builds when it is told to.
+  // Not started: it builds when the test asks for it.
   const other = await platformOn(database.handle, await embeddedNetworkOn(database.handle), {
     appSecret: APP_SECRET,
   });

@@ -1,5 +1,5 @@
 /**
- * What an instance of the crash tests is told to do, and where to die.
+ * What an instance of the crash tests does, and where it dies.
  */
 import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';

@@ -2,7 +2,7 @@
  * The warehouse side of a composed platform, for tests: deposits, and cash-outs that go as far as is asked.
  */
 import { randomUUID } from 'node:crypto';
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import type { Platform } from '../../src/startup/compose.ts';
 import { offRampSessions } from '../../src/db/tables/index.ts';
 import { awaitState } from '../../src/resolvers/core/awaitState.ts';
@@ -14,6 +14,7 @@ import {
   type OffRampSession,
   type OffRampState,
 } from '../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { OffRampSessionChanges } from '../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { setManualSessionStatus } from '../../src/resolvers/operations/setManualSessionStatus.ts';
@@ -80,6 +81,18 @@ export async function depositedCashOut(
   const session = await cashOut(platform.dependencies, farmer, cashOutInput(from, overrides));
   if (session.state !== 'AWAITING_PAYOUT') throw new Error(`the cash-out is ${session.state}`);
   return { ...session, providerSessionId: session.providerSessionId ?? '' };
+}
+
+/** Makes the session's next step due now. */
+export async function makeDue(
+  { dependencies: { db } }: Pick<Platform, 'dependencies'>,
+  offRampSessionId: string,
+  changes: OffRampSessionChanges = {},
+): Promise<void> {
+  await db
+    .update(offRampSessions)
+    .set({ ...changes, dueAt: sql`now()` })
+    .where(eq(offRampSessions.id, offRampSessionId));
 }
 
 /** Sets the provider's status and sends its webhook. */

@@ -40,7 +40,7 @@ interface RunningServer {
 
 export const SUPERUSER = 'marketplace';
 
-/** What the server is told at each start, so that a cluster made by an older version gets it too. */
+/** Given at each start, so that a cluster made by an older version gets them too. */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
   unix_socket_directories: '',
@@ -241,7 +241,7 @@ export async function startServer(cluster: Cluster): Promise<void> {
 export async function stopServer(cluster: Cluster): Promise<void> {
   const running = await findRunning(cluster);
   if (!running) return;
-  // pg_ctl's own waiting would not tell this server from the next.
+  // pg_ctl's own waiting can't distinguish this server from the next.
   await cluster.programs.run('pg_ctl', ['stop', `--pgdata=${cluster.folder}`, '--mode=fast', '--no-wait']);
   const deadlineMs = performance.now() + STOP_TIMEOUT_MS;
   while ((await findRunning(cluster))?.pid === running.pid) {

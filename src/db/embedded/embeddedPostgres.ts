@@ -36,7 +36,7 @@ const APPLICATION_ROLE = 'marketplace_application';
 /** Another process's start or stop, and its recovery, take seconds. */
 const PATIENCE_MS = 60_000;
 const RETRY_MS = 200;
-/** A port may be snatched away between choosing and using it, but hardly this often in a row. */
+/** Another program may take the port between choosing and using it, but hardly this often in a row. */
 const MAX_START_ATTEMPTS = 4;
 
 const INVALID_PASSWORD = '28P01';
@@ -78,7 +78,7 @@ function applicationPassword(ownerPassword: string): string {
   return createHmac('sha256', ownerPassword).update(APPLICATION_ROLE).digest('hex');
 }
 
-/** Goes round while others start or stop the same cluster, until this process is in. */
+/** Repeats while others start or stop the same cluster, until this process has joined. */
 async function joinOrStart(
   cluster: Cluster,
   urlOf: (port: number) => string,

@@ -1,5 +1,5 @@
 /**
- * A free port of the loopback interface, for a server that has to be told its port. Another server may take it before it
+ * A free port of the loopback interface, for a server that takes its port as an option. Another server may take it before it
  * is listened on, so a caller binds it at once, and tries again when it is taken.
  */
 import { randomInt } from 'node:crypto';

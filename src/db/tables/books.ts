@@ -100,7 +100,7 @@ export const transfers = pgTable(
     index('transfers_written_by')
       .using('brin', t.writtenBy)
       .with({ pages_per_range: 64, autosummarize: true }),
-    // The same step of the same subject is posted once. A purchase is its transfer, so its primary key says so.
+    // The same step of the same reference is posted once. A purchase is its transfer, so its primary key says so.
     uniqueIndex('transfers_once')
       .on(t.referenceId, t.kind)
       .where(sql`kind <> 'purchase'`),
@@ -130,7 +130,7 @@ export const transfers = pgTable(
   ],
 );
 
-/** Each transfer as it looks from one of its two accounts. */
+/** Each transfer from the side of one of its two accounts. */
 export const entries = pgView('entries', {
   accountId: bigint('account_id', { mode: 'bigint' }).notNull(),
   /** Number in the account's history, from 1 without gaps. */

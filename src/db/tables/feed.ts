@@ -61,7 +61,7 @@ export const retirementRecords = pgTable(
 
 /**
  * What was retired, added up: a row for each project, and for each UTC day of a project, of a country, of a vintage and
- * of all; what a row does not tell apart is null in it. Triggers keep it from the records, in the transaction that writes
+ * of all; a column that a row is not grouped by is null. Triggers keep it from the records, in the transaction that writes
  * them.
  */
 export const retirementTotals = pgTable(

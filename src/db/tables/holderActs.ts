@@ -32,7 +32,7 @@ export const holderActs = pgTable(
     recordIndex: integer('record_index'),
     recordTxHash: text('record_tx_hash'),
     /** The format of the payload that the wallet got. */
-    format: text('format', { enum: ['embedded-payload', 'stellar-xdr', 'evm-call'] }).notNull(),
+    format: text('format').notNull(),
     payload: text('payload').notNull(),
     /** Unix seconds of the network's clock; null when it does not expire. */
     validUntil: bigint('valid_until', { mode: 'bigint' }),

@@ -11,7 +11,7 @@ export const issuanceCaps = pgTable(
     id: uuid('id').primaryKey(),
     warehouseId: text('warehouse_id').notNull(),
     commodityType: text('commodity_type').notNull(),
-    /** The same for spellings that people don't tell apart. */
+    /** The same for spellings that differ in letter case or white space alone. */
     commodityKey: text('commodity_key').notNull(),
     limitKg: bigint('limit_kg', { mode: 'bigint' }).notNull(),
     setBy: text('set_by').notNull(),

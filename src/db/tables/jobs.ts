@@ -117,7 +117,7 @@ export const reconciledInvariants = pgTable(
   ],
 );
 
-/** One row: when the next reconciliations are due, on whichever instance looks first. */
+/** One row: when the next reconciliations are due, on the instance that checks first. */
 export const reconciliationSchedule = pgTable(
   'reconciliation_schedule',
   {

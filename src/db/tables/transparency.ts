@@ -69,7 +69,7 @@ export const transparencyTiles = pgTable(
   ],
 );
 
-/** Signed heads that were published: one a day, so that a reconciliation holds the log against its own past. */
+/** Signed heads that were published: one a day, so that a reconciliation compares the log with its own past. */
 export const transparencyCheckpoints = pgTable(
   'transparency_checkpoints',
   {

@@ -3,7 +3,7 @@
  * response objects.
  *
  *   plain request? ─▶ gate ─▶ body ─▶ known document? ─▶ the pipeline's execution ─▶ answer
- *         └─no────────┴─refused───────────┴─no─▶ yoga, which is told what has been done already
+ *         └─no────────┴─refused───────────┴─no─▶ yoga, with what has been done already
  *
  * Only what both do alike comes this way: other methods, forms, origins and parameters, subscriptions, and every error
  * before the execution are yoga's.

@@ -36,7 +36,7 @@ import { NOT_PLAIN, writeList, type ListPlan, type PlannedValue } from './writeL
 type Execute = (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>;
 type Field = GraphQLField<unknown, unknown>;
 
-/** For documents that are kept: each is looked at once. The result may have ReadyJson in it. */
+/** For documents that are kept: each is examined once. The result may have ReadyJson in it. */
 export function createPlainLists(schema: GraphQLSchema): Execute {
   const known = new WeakMap<DocumentNode, DocumentNode | null>();
   return (args) => {

@@ -3,7 +3,7 @@
  * its place.
  */
 import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
-import type { AccountRef, Posting } from './posting.ts';
+import type { AccountRef, Posting } from './postings.ts';
 
 export interface BookingKey {
   callerId: string;

@@ -10,7 +10,7 @@ import type { Batcher } from '../../lib/batches.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
 import { createBookingBatcher } from './batcher.ts';
 import { encodeBookings, type BookingKey, type BookingRow, type EncodableBooking } from './bookingCodec.ts';
-import type { Posting } from './posting.ts';
+import type { Posting } from './postings.ts';
 
 export type { BookingKey } from './bookingCodec.ts';
 

@@ -8,7 +8,7 @@
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { encodeBookings, type BookingRow } from './bookingCodec.ts';
-import type { Posting } from './posting.ts';
+import type { Posting } from './postings.ts';
 
 type PostingResult =
   | { ok: true }

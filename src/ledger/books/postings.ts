@@ -1,5 +1,5 @@
 /**
- * Builds the six kinds of posting.
+ * A posting is one movement of credits between two accounts of a project, as it is to be booked. There are six kinds.
  *
  *   issue              issuance → inventory     the mint is final on the network
  *   purchase           inventory → buyer        books only
@@ -8,7 +8,31 @@
  *   retirement_return  retiring → buyer         the network refused the burn, or it is proved dead
  *   credit_transfer    buyer → another buyer    books only
  */
-import type { Posting, ProjectName } from './posting.ts';
+import type { transfers } from '../../db/tables/index.ts';
+
+export type TransferKind = (typeof transfers.kind.enumValues)[number];
+
+/** An account, named by its purpose. Only buyers' accounts exist more than once per project. */
+export type AccountRef =
+  { kind: 'issuance' | 'inventory' | 'retiring' | 'retired' } | { kind: 'buyer'; buyerId: string };
+
+/** The project whose accounts are meant, by its id or by its token's normalised address. */
+type ProjectName = { projectId: string } | { tokenAddress: string };
+
+export type Posting = ProjectName & {
+  /** The transfer's id, made by the caller. */
+  id: string;
+  kind: TransferKind;
+  /**
+   * What it belongs to: the project, the purchase (which is the transfer itself) or the retirement. Each kind posts once
+   * per reference.
+   */
+  referenceId: string;
+  debit: AccountRef;
+  credit: AccountRef;
+  /** Whole tonnes, positive. */
+  amount: bigint;
+};
 
 type Movement = ProjectName & {
   id: string;

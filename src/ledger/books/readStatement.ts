@@ -9,7 +9,7 @@ import { isWithin } from '../../db/conditions.ts';
 import type { Db } from '../../db/connection.ts';
 import { MAX_COUNTED, type KeysetPage } from '../../db/keyset.ts';
 import { accounts, BUYER_CREDITED, BUYER_DEBITED, projects, transfers } from '../../db/tables/index.ts';
-import type { TransferKind } from './posting.ts';
+import type { TransferKind } from './postings.ts';
 
 export interface StatementEntry {
   /** The transfer. */
@@ -101,7 +101,7 @@ export async function countStatement(db: Db, selection: StatementSelection): Pro
   return row?.count ?? 0;
 }
 
-/** A transfer as it looks from one of its accounts. */
+/** A transfer from the side of one of its accounts. */
 interface Side {
   account: SQL;
   version: SQL;

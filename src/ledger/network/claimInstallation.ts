@@ -43,7 +43,7 @@ export async function checkInstallation(db: Db, network: NetworkIdentity): Promi
 
 /**
  * A longer id that continues a shorter one after a colon names the same network: a chain id, and the same with the
- * hash of its first block, which only a node can tell.
+ * hash of its first block, which only a node has.
  */
 function isSameNetwork(one: string, other: string): boolean {
   return one === other || one.startsWith(`${other}:`) || other.startsWith(`${one}:`);

@@ -94,11 +94,14 @@ export interface NetworkFamily<
   /** `values` are without problems. */
   configure(network: string, values: ValuesOf<Own>): Ledger;
 
+  /** What holders' wallets sign: `UnsignedTransaction.format`, and how the contract describes it. */
+  walletFormat: { name: string; description: string };
+
   /** Tables that a network needs in the platform's database. One with tables of its own lives there, and goes back with it. */
   migrations: readonly MigrationSet[];
   /** Asks nothing of the network that it can do without. @throws Error */
   create(ledger: Ledger, deps: NetworkDeps): Promise<CreatedNetwork>;
-  /** What `ledger:check` looks at beyond what the port can answer. */
+  /** What `ledger:check` checks beyond what the port can answer. */
   check(ledger: Ledger): AsyncGenerator<Check>;
   /** What to do about what `check` finds, by its name, where that depends on the family's settings. */
   remedies: Readonly<Record<string, string>>;

@@ -32,8 +32,8 @@ const MAX_RESENT = 16;
 const PAGE_SIZE = 100;
 
 /**
- * Looks whether signing may go on, if it is halted and no instance looked just now; and resumes what an instance that
- * died after the end of a halt has left under review. Never rejects.
+ * If signing is halted and no instance has checked it just now, checks whether it may go on. Also resumes what an
+ * instance that died after the end of a halt has left under review. Never rejects.
  */
 export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise<void> {
   try {
@@ -61,7 +61,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   ]);
   const resent = await resendUndone(deps, expected);
   const underWay = await deps.db.$count(attempts, and(inArray(attempts.source, accounts), takesUpSlot));
-  // What is not final yet is in nothing that the comparison reads.
+  // The comparison reads final facts only, so it does not see these.
   const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
@@ -141,7 +141,7 @@ async function endHalt(
   });
 }
 
-/** What went to review for the halt alone goes on, except what an operator decides at this moment. */
+/** Resumes what went to review for the halt alone, except what an operator decides at this moment. */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
   let resumed = 0;
   for (;;) {
@@ -215,15 +215,15 @@ async function reviewUnsigned(deps: SubmissionDependencies, because: string): Pr
   const passed: string[] = [];
   for (;;) {
     const page = await deps.db
-      .select({ id: submissions.id })
+      .select()
       .from(submissions)
       // Submissions that another instance signs or settles at this moment stay as they are, and are not visited
       // again.
       .where(and(isUnsigned, passed.length > 0 ? notInArray(submissions.id, passed) : undefined))
       .limit(PAGE_SIZE);
-    for (const { id } of page) {
+    for (const submission of page) {
       const conclusion = { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason } as const;
-      if (!(await settle(deps, id, conclusion))) passed.push(id);
+      if (!(await settle(deps, submission, conclusion))) passed.push(submission.id);
     }
     if (page.length < PAGE_SIZE) return;
   }

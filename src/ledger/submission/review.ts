@@ -93,13 +93,13 @@ export async function giveUpSubmission(
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last, confirm));
+  if (last?.kind === 'succeeded') return void (await settle(deps, submission, last, confirm));
   if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found) throw doneAlready(submissionId, found);
   const refusal = { reason: 'OTHER', message: `given up by an operator: ${reason}` } as const;
   const dead = open.map(({ hash }) => hash);
-  await settleByOperator(deps, submissionId, last ?? { kind: 'givenUp', dead, refusal }, confirm);
+  await settleByOperator(deps, submission, last ?? { kind: 'givenUp', dead, refusal }, confirm);
 }
 
 /**
@@ -116,7 +116,7 @@ export async function adoptOutcome(
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submissionId, last, confirm));
+  if (last?.kind === 'succeeded') return void (await settle(deps, submission, last, confirm));
   const found = await findOnNetwork(deps, intentOf(submission));
   if (!found?.result) {
     throw new DomainError(
@@ -132,21 +132,21 @@ export async function adoptOutcome(
   }
   const dead = open.map(({ hash }) => hash);
   try {
-    await settleByOperator(deps, submissionId, { kind: 'adopted', dead, evidence, result, txHash }, confirm);
+    await settleByOperator(deps, submission, { kind: 'adopted', dead, evidence, result, txHash }, confirm);
   } catch (error) {
     if (!isTaken(error)) throw error;
     throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
   }
 }
 
-/** What the network shows belongs to one target: a unique key of the database holds it against a race. */
+/** What the network shows belongs to one target: a unique key of the database prevents a second one. */
 function isTaken(error: unknown): boolean {
   const cause = error instanceof Error ? error.cause : undefined;
   return cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION;
 }
 
 /**
- * @returns the network's outcome of the attempts; null when none landed, or it can't tell
+ * @returns the network's outcome of the attempts; null when none landed, or the history is gone
  * @throws DomainError CONFLICT when an attempt can still land
  */
 async function lastWord(
@@ -170,12 +170,12 @@ async function lastWord(
 
 async function settleByOperator(
   deps: SubmissionDependencies,
-  submissionId: string,
+  submission: Submission,
   conclusion: Conclusion,
   confirm: Confirm | undefined,
 ): Promise<void> {
-  if (await settle(deps, submissionId, conclusion, confirm)) return;
-  throw new DomainError('CONFLICT', `Submission ${submissionId} was decided otherwise meanwhile.`);
+  if (await settle(deps, submission, conclusion, confirm)) return;
+  throw new DomainError('CONFLICT', `Submission ${submission.id} was decided otherwise meanwhile.`);
 }
 
 function doneAlready(submissionId: string, { evidence, result }: FoundOnNetwork): DomainError {

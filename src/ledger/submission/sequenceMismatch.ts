@@ -15,7 +15,7 @@ export abstract class SequenceMismatch extends Error {
 
 /**
  * The network has seen transactions of a signing account that this database does not know: the key is used elsewhere,
- * or the database was restored from a backup. Calls that look undone may have been done.
+ * or the database was restored from a backup. A call without a known attempt may have been made.
  */
 export class SequenceAhead extends SequenceMismatch {
   override readonly name = 'SequenceAhead';
@@ -27,7 +27,7 @@ export class SequenceAhead extends SequenceMismatch {
 
 /**
  * The network reports a sequence as unused whose transaction this database has seen in a ledger: the node is behind,
- * or the network was rolled back below finality. Calls that look done may be undone.
+ * or the network was rolled back below finality. A call that had landed may be undone.
  */
 export class SequenceBehind extends SequenceMismatch {
   override readonly name = 'SequenceBehind';

@@ -31,7 +31,7 @@ interface SigningState {
   haltedBecause: string | null;
   /** How many more attempts could be signed now. */
   freeSlots: number;
-  /** A halt, or what went to review for one that has ended, is to be looked at now. */
+  /** Makes the check of a halt, or of what went to review for one that has ended, due now. */
   isReviewDue: boolean;
 }
 
@@ -100,7 +100,7 @@ export async function takeSlots(
       limit: wanted,
       lock: { skipLocked: true },
     });
-    // To wait for an account while others are held could end in a deadlock.
+    // Waiting for an account while holding others could end in a deadlock.
     if (free.length === 0 && slots.length === 0) {
       free = await lockFreeAccounts(tx, order, [...candidates], { limit: 1 });
     }

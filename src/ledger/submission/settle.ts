@@ -14,7 +14,6 @@ import {
   type FoundOnNetwork,
   type Intent,
   type Landed,
-  type LandedTogether,
 } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { isOutdated } from './rules.ts';
@@ -60,53 +59,43 @@ export async function findOnNetwork(
 }
 
 /**
+ * @param submission as it was read at any time: only what never changes of it is used, its state is read under its lock
  * @param confirm what has to hold for it, under the submission's lock: it settles nothing when this throws
  * @returns true when this call settled it; false when it was settled before
  */
 export async function settle(
   deps: SubmissionDependencies,
-  submissionId: string,
+  submission: Submission,
   conclusion: Conclusion,
   confirm?: Confirm,
 ): Promise<boolean> {
   const at = deps.clock.now();
+  const intent = intentOf(submission);
   const landed = landedOf(conclusion, at);
-  const success = landed && (await readSuccess(deps, submissionId, landed));
-  const settled = await deps.db.transaction(async (tx) => {
-    if (isForHalt(conclusion) && !(await holdHalt(tx))) return null;
-    const [submission] = await tx
-      .select()
+  const success = landed && (await successOf(effectsFor(deps, intent), { intent, landed }));
+  const isSettled = await deps.db.transaction(async (tx) => {
+    if (isForHalt(conclusion) && !(await holdHalt(tx))) return false;
+    const [locked] = await tx
+      .select({ state: submissions.state })
       .from(submissions)
-      .where(eq(submissions.id, submissionId))
+      .where(eq(submissions.id, submission.id))
       .for('update');
-    if (!submission) return null;
-    const open = (await findOpenAttempts(tx, submissionId)).map(({ hash }) => hash);
-    if (isOutdated(submission.state, open, conclusion)) return null;
+    if (!locked) return false;
+    const open = (await findOpenAttempts(tx, submission.id)).map(({ hash }) => hash);
+    if (isOutdated(locked.state, open, conclusion)) return false;
     await confirm?.(tx);
-    await applyConclusion(tx, deps, { submission, open }, conclusion, at);
-    if (success && landed) await success.succeeded(tx, [{ intent: intentOf(submission), landed }]);
+    await applyConclusion(tx, deps, { intent, open }, conclusion, at);
+    if (success && landed) await success.succeeded(tx, [{ intent, landed }]);
     await deps.checkpoint('settlement-uncommitted');
-    return submission;
+    return true;
   });
-  if (!settled) return false;
+  if (!isSettled) return false;
   await deps.checkpoint('settlement-committed');
-  deps.stateSignal.notify(settled.targetId);
+  deps.stateSignal.notify(intent.targetId);
   // The effects of a success may have enqueued its successor.
   deps.stateSignal.notify(NEW_SUBMISSION);
   await success?.afterSucceeded();
   return true;
-}
-
-/** What it means, read before the transaction; null when there is no such submission. What it is for never changes. */
-async function readSuccess(
-  deps: SubmissionDependencies,
-  submissionId: string,
-  landed: Landed,
-): Promise<Awaited<ReturnType<LandedTogether>> | null> {
-  const [submission] = await deps.db.select().from(submissions).where(eq(submissions.id, submissionId));
-  if (!submission) return null;
-  const intent = intentOf(submission);
-  return successOf(effectsFor(deps, intent), { intent, landed });
 }
 
 function isForHalt(conclusion: Conclusion): boolean {
@@ -122,17 +111,16 @@ function landedOf(conclusion: Conclusion, at: Date): Landed | null {
 async function applyConclusion(
   tx: Tx,
   deps: SubmissionDependencies,
-  { submission, open }: { submission: Submission; open: readonly string[] },
+  { intent, open }: { intent: Intent; open: readonly string[] },
   conclusion: Conclusion,
   at: Date,
 ): Promise<void> {
-  const intent = intentOf(submission);
   const effects = effectsFor(deps, intent);
   const store = (values: Partial<typeof submissions.$inferInsert>) =>
     tx
       .update(submissions)
       .set({ reviewCause: null, ...values })
-      .where(eq(submissions.id, submission.id));
+      .where(eq(submissions.id, intent.submissionId));
 
   switch (conclusion.kind) {
     case 'succeeded': {

@@ -1,7 +1,6 @@
 /**
  * Handles a final outcome that can't be written. When writing fails for a permanent reason (a missing row, a violated
- * rule of the database), retrying for ever would block the attempt's slot without telling an operator: so it goes to
- * review.
+ * rule of the database), retrying for ever would block the attempt's slot unnoticed: so it goes to review.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
@@ -32,7 +31,7 @@ export async function settleOrReview(
       'a settlement failed for good: it needs review',
     );
     const { attemptHash } = conclusion;
-    await settle(deps, submission.id, {
+    await settle(deps, submission, {
       kind: 'needsReview',
       attemptHash,
       cause: 'SETTLEMENT_FAILED',
@@ -45,7 +44,7 @@ async function countFailure({ db }: SubmissionDependencies, { id }: Submission):
   const [row] = await db
     .update(submissions)
     .set({ failedSettlements: sql`${submissions.failedSettlements} + 1` })
-    // A failure after the commit (the process is ending, the feed is not filled) is made up for elsewhere.
+    // After the commit there is nothing to count: the healer fills the feed.
     .where(and(eq(submissions.id, id), inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW'])))
     .returning({ failures: submissions.failedSettlements });
   return row?.failures ?? 0;

@@ -74,7 +74,7 @@ export function createStepBatches(deps: SubmissionDependencies): StepBatches {
       if (conclusion.kind === 'succeeded' && landedTogether && submission.failedSettlements === 0) {
         return (await settlingOf(landedTogether)({ submission, conclusion })) === 'settled';
       }
-      return settle(deps, submission.id, conclusion);
+      return settle(deps, submission, conclusion);
     },
   };
 }

@@ -48,7 +48,7 @@ const isPending = eq(submissions.state, 'PENDING');
 export function createSubmissionWorker(deps: SubmissionDependencies): SubmissionWorker {
   const leases = createLeases(deps.db, submissions, {
     isOpen: isPending,
-    // A claim begins the looks at why signing is halted, also while no submission is due.
+    // A claim also starts the check of a halt, even while no submission is due.
     alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
     onError: (error) =>
       deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),

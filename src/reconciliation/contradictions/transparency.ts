@@ -1,5 +1,5 @@
 /**
- * Contradictions between the leaves of the transparency logs and the rows that they are of. reconcileLogs.ts holds the leaves against
+ * Contradictions between the leaves of the transparency logs and the rows that they are of. reconcileLogs.ts compares the leaves with
  * the signed heads.
  */
 import {

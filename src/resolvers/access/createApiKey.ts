@@ -12,7 +12,7 @@ import type { Caller, Role } from '../../identity/roles.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
-/** Keys must be renewed: one without an expiry outlives the knowledge of who uses it. */
+/** Keys must be renewed: one without an expiry is used long after its owner is known. */
 const MAX_LIFETIME_DAYS = 400;
 const MIN_LIFETIME_SECONDS = 60;
 

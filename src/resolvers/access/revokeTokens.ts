@@ -46,7 +46,7 @@ export async function revokeTokens(
     await tx.delete(tokenRevocations).where(lt(tokenRevocations.endsAt, sql`now()`));
     return (await insert(tx, row)) ?? readStanding(tx, row);
   });
-  // Also when it stood already: a lost notification may have left the tokens in use on an instance.
+  // Also when it existed already: a lost notification may have left the tokens in use on an instance.
   deps.credentialSignal.notify(TOKENS_REVOKED);
   await deps.tokenRevocations.read();
   return revocation;
@@ -61,7 +61,7 @@ function tokensOf(
       field: jti === null ? 'input' : 'input.subject',
     });
   }
-  // Identity providers' clocks may be ahead: a token of this moment says so then.
+  // Identity providers' clocks may be ahead: a token of this moment is then dated later.
   const latest = Math.ceil(now.getTime() / 1000) + CLOCK_TOLERANCE_SECONDS;
   if (jti !== null) {
     if (issuedUntil === null) return { jti, subject, issuedUntil };

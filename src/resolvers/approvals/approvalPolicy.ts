@@ -6,7 +6,7 @@ import type { ApprovalInputs, AskedOperation } from './approvalRequests.ts';
 
 export interface ApprovalPolicy {
   isRequired: boolean;
-  /** Whole tonnes of a project, from which on its minting is not asked about. */
+  /** Projects of at most this many whole tonnes need no approval. */
   aboveTonnes: bigint;
   /** Whole kilograms of a deposit, likewise. */
   aboveKilograms: bigint;

@@ -77,7 +77,7 @@ async function searchAll(deps: FeedDependencies, questions: readonly Question[])
       try {
         await searchToken(deps, tokenAddress, ofToken, answers);
       } catch (error) {
-        // What can't be answered for one token must not hold up the others.
+        // A token that the network can't answer about must not block the others.
         for (const question of ofToken) answers.set(question, { error });
       }
     }),

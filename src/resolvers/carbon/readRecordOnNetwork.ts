@@ -5,7 +5,10 @@ import type { RetirementRecord } from '../../ledger/network/port.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** The public may ask: its requests leave the node free for the platform's own. A page of a hundred records waits for itself. */
+/**
+ * Open to the public, so its requests are limited: the node stays free for the platform's own. A page of a hundred
+ * records waits its turn.
+ */
 const READS = { maxConcurrent: 4, maxWaiting: 400, waitMs: 10_000 };
 const reads = createConcurrencyLimit(READS);
 

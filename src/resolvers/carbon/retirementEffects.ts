@@ -6,12 +6,12 @@ import type { Tx } from '../../db/connection.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import { completeHashes } from '../../feed/recordTransactions.ts';
-import { returnPosting } from '../../ledger/books/postings.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { findProjectByToken } from './findProject.ts';
 import { createUnclaimedSearch, type UnclaimedRecord } from './findUnclaimedRecord.ts';
 import type { Retirement } from './findRetirement.ts';
-import { moveOutOfRetiring, retirementsTogether, type SettleDependencies } from './settleRetirements.ts';
+import { returnCredits } from './returnCredits.ts';
+import { retirementsTogether, type SettleDependencies } from './settleRetirements.ts';
 
 export function retireEffects(deps: SettleDependencies): Effects {
   const findUnclaimedRecord = createUnclaimedSearch(deps.feed);
@@ -37,9 +37,7 @@ export function retireEffects(deps: SettleDependencies): Effects {
         refusalMessage: refusal.message,
         settledAt: at,
       });
-      const { id: retirementId, buyerId, projectId, amountTonnes: amount } = retirement;
-      const posting = returnPosting({ id: deps.ids.next(), projectId, amount, retirementId, buyerId });
-      await moveOutOfRetiring(tx, [posting], at);
+      await returnCredits(tx, deps, retirement, at);
       return 'REFUSED';
     },
     async needsReview(tx, intent, reason) {

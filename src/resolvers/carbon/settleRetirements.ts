@@ -16,8 +16,7 @@ import {
   type SettledBurn,
   type UnstoredRecords,
 } from '../../feed/recordSettled.ts';
-import type { Posting } from '../../ledger/books/posting.ts';
-import { settlePosting } from '../../ledger/books/postings.ts';
+import { settlePosting, type Posting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { LandedIntent, LandedTogether } from '../../ledger/submission/effects.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -127,7 +126,7 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   throw new Error(`retirement ${referenceId} has no hold of ${amount} tonnes`);
 }
 
-/** A stranger's record that can't be stored must not hold up the platform's own burns: the healer reports it. */
+/** A stranger's record that can't be stored must not block the platform's own burns: the healer reports it. */
 async function recordIfPossible(
   tx: Tx,
   deps: SettleDependencies,

@@ -6,7 +6,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { UnixSeconds } from '../../ledger/network/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** Ten years: later than every date that the product computes. */
+/** Ten years: beyond every date that the product computes. */
 export const MAX_ADVANCE_SECONDS = 10 * 366 * 24 * 3600;
 
 /**

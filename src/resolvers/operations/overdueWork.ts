@@ -16,13 +16,13 @@ import {
 import { messageOf } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 
-/** Ethereum is final after a quarter of an hour: what waits longer waits for something else. */
+/** Ethereum is final after a quarter of an hour: longer waits have another cause. */
 const STUCK_MINUTES = 20;
 /** A node that restarts is back by then. */
 const FAILING_MINUTES = 1;
 /** Everything but a payout takes minutes, after the moment until which its holder or its quote may take. */
 const OVERDUE_HOURS = 1;
-/** A bank needs up to two working days, and a weekend may lie between. */
+/** A bank needs up to two working days, with a weekend in between. */
 const PAYOUT_OVERDUE_HOURS = 96;
 
 export const STUCK_RULE =

@@ -16,7 +16,7 @@ import { beginCashOut, rehearseCashOut, type CashOutInput } from '../warehouse/o
 import {
   approvalCall,
   depositCall,
-  opened,
+  requireOpenAtProvider,
   type OpenedOffRampSession,
 } from '../warehouse/offRamp/offRampMoves.ts';
 import { requireSettlementOf, requireUnexpired } from '../warehouse/offRamp/checkCashOut.ts';
@@ -82,7 +82,7 @@ async function nextAct(
   const isUsable = latest !== null && (await isStillUsable(deps, latest));
   if (isUsable && latest.kind === 'initiateOffRamp') return latest;
 
-  const known = opened(session);
+  const known = requireOpenAtProvider(session);
   const deposit = await prepareUnlessUnapproved(deps, known, preparedBy);
   if (deposit !== null) return deposit;
   return isUsable ? latest : prepare(deps, known, preparedBy, approvalCall(known));

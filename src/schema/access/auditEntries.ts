@@ -96,8 +96,8 @@ builder.node(AuditEntryRef, {
     }),
     targetIds: t.exposeStringList('targetIds', {
       description:
-        'The ids and addresses that the input named or the answer had. Of a read, also whose data was shown: at most 256, and ' +
-        'the others in further entries of the request.',
+        'The ids and addresses in the input and the answer. For a read, also those whose data was shown: ' +
+        'at most 256, the rest in further entries of the same request.',
     }),
   }),
 });

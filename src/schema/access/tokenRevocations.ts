@@ -36,11 +36,14 @@ builder.node(TokenRevocationRef, {
       type: 'UnixTime',
       nullable: true,
       description:
-        'Of the subject, tokens are refused that were issued before this time, in Unix seconds, or that do not say when. Null ' +
-        'when it is about one token.',
+        "The subject's tokens are refused that were issued before this time, in Unix seconds, or that " +
+        'have no time of issue. Null when it is about one token.',
       resolve: ({ issuedUntil }) => (issuedUntil === null ? null : unixSeconds(issuedUntil)),
     }),
-    reason: t.exposeString('reason', { nullable: true, description: 'Why, if that was given.' }),
+    reason: t.exposeString('reason', {
+      nullable: true,
+      description: 'The reason; null when none was given.',
+    }),
     revokedBy: t.exposeString('revokedBy', { description: 'The administrator who revoked them.' }),
     revokedAt: t.field({
       type: 'UnixTime',
@@ -49,8 +52,7 @@ builder.node(TokenRevocationRef, {
     }),
     endsAt: t.field({
       type: 'UnixTime',
-      description:
-        'When the revocation goes from the list, in Unix seconds: by then the tokens have expired by themselves.',
+      description: 'When the revocation leaves the list, in Unix seconds: the tokens have expired by then.',
       resolve: ({ endsAt }) => unixSeconds(endsAt),
     }),
   }),

@@ -50,9 +50,9 @@ const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
   description: 'State of a request for approval.',
   values: {
     AWAITING: { description: 'Nothing is done yet: a second person decides.' },
-    APPROVED: { description: 'A second person approved it, and it was done: once.' },
+    APPROVED: { description: 'A second person approved it, and it was done, once.' },
     WITHDRAWN: { description: 'Withdrawn by its requester, or refused by an operator; nothing was done.' },
-    EXPIRED: { description: 'Its time was up before a decision; nothing was done.' },
+    EXPIRED: { description: 'It expired before a decision; nothing was done.' },
   },
 });
 
@@ -72,7 +72,7 @@ const ApprovalInputValueRef = builder
     description: 'One value of the input of an operation that awaits approval.',
     fields: (t) => ({
       name: t.exposeString('name', {
-        description: 'Its place in the input, with points: `quantityKg`, `pricePerTonne.amount`.',
+        description: 'Its path in the input, with dots: `quantityKg`, `pricePerTonne.amount`.',
       }),
       value: t.exposeString('value', { description: 'The value, as text.' }),
     }),

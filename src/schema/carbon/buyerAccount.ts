@@ -45,8 +45,8 @@ builder.node(BuyerAccountRef, {
       {
         type: BuyerBalanceRef,
         description:
-          'One balance for each project of which the buyer ever had credits, a page at a time. How each came about is in the ' +
-          '`statement`.',
+          'One balance for each project of which the buyer ever had credits, a page at a time. The ' +
+          '`statement` has the changes of each.',
         resolve: (account, args, { dependencies }) =>
           pageOf(args, balanceCursors, {
             list: (page) => listBalances(dependencies, account.buyerId, page),

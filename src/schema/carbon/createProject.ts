@@ -60,7 +60,7 @@ const CreateProjectInput = builder.inputType('CreateProjectInput', {
     }),
     pricePerTonne: t.field({
       type: MoneyInput,
-      description: `The price of a tonne from the beginning. ${PRICE_LIMITS} Without effect when the project exists already.`,
+      description: `The first price of a tonne. ${PRICE_LIMITS} Without effect when the project exists already.`,
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),

@@ -21,8 +21,8 @@ builder.node(CreditTransferRef, {
     return maySeeBuyer(caller, found.fromBuyerId) || maySeeBuyer(caller, found.toBuyerId) ? found : null;
   },
   fields: (t) => ({
-    fromBuyerId: t.exposeString('fromBuyerId', { description: 'The buyer whose credits they were.' }),
-    toBuyerId: t.exposeString('toBuyerId', { description: 'The buyer whose credits they are since then.' }),
+    fromBuyerId: t.exposeString('fromBuyerId', { description: 'The buyer who owned the credits before.' }),
+    toBuyerId: t.exposeString('toBuyerId', { description: 'The buyer who owns the credits from then on.' }),
     project: t.field({
       type: ProjectRef,
       description: 'The project whose credits they are.',

@@ -31,8 +31,8 @@ builder.objectField(RetirementRef, 'record', (t) =>
     type: RetirementRecordRef,
     nullable: true,
     description:
-      "Its public record, as the project's token has it: the fact. The fields beside it are what the platform asked for, and are there before. Null " +
-      'until it is RETIRED, and for the moment until the feed has read it.',
+      "Its public record, as the project's token has it. The other fields are what the platform asked " +
+      'for. Null until it is RETIRED and the feed has read the record.',
     resolve: async ({ projectId, recordIndex }, _args, context) => {
       if (recordIndex === null) return null;
       const { tokenAddress } = await projectOf(context, projectId);

@@ -9,8 +9,9 @@ import { RetirementRecordRef } from './retirementRecord.ts';
 
 const InclusionProofRef = builder.objectRef<InclusionProof>('InclusionProof').implement({
   description:
-    'That an entry is in a transparency log (RFC 9162, section 2.1.3): its hash and those of the proof lead to ' +
-    'the root that the checkpoint has signed. docs/transparency.md describes how to check it without this server.',
+    'The proof that an entry is in a transparency log (RFC 9162, section 2.1.3): its hash and those of ' +
+    'the proof lead to the root that the checkpoint has signed. docs/transparency.md describes how to ' +
+    'check it without this server.',
   fields: (t) => ({
     leafIndex: t.exposeInt('leafIndex', { description: 'The leaf of the entry, from 0.' }),
     entry: t.exposeString('entry', {
@@ -37,8 +38,8 @@ builder.objectFields(RetirementRecordRef, (t) => ({
     type: InclusionProofRef,
     nullable: true,
     description:
-      'That it is in the transparency log; null while it is not, for some seconds after it is here. Against the newest head, so another ' +
-      'one as the log grows.',
+      'The proof that it is in the transparency log, against the newest head: it changes as the log ' +
+      'grows. Null for some seconds after the record is here.',
     resolve: (record, _args, { dependencies }) => readInclusionProof(dependencies, record),
   }),
 }));
@@ -48,8 +49,8 @@ builder.objectFields(PurchaseRef, (t) => ({
     type: InclusionProofRef,
     nullable: true,
     description:
-      'That it is in the transparency log of transfers, whose entries are not public; null while it is not, for some seconds after it ' +
-      'is here. Against the newest head.',
+      'The proof that it is in the transparency log of transfers, whose entries are not public, against ' +
+      'the newest head. Null for some seconds after the purchase is booked.',
     resolve: (purchase, _args, { dependencies }) => readPurchaseProof(dependencies, purchase),
   }),
 }));

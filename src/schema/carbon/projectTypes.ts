@@ -8,8 +8,8 @@ import { builder } from '../core/builder.ts';
 builder.queryField('projectTypes', (t) =>
   t.stringList({
     ...forPublic(
-      'The kinds of projects that there are, each once, in the order of their names, at most 100: what `filter: { projectTypes }` of ' +
-        '`projects` can be chosen from.',
+      'The kinds of projects that exist, each once, in alphabetical order, at most 100: the values for ' +
+        '`filter: { projectTypes }` of `projects`.',
     ),
     nullable: true,
     resolve: (_root, _args, { dependencies }) => listProjectTypes(dependencies),

@@ -48,10 +48,10 @@ const ProjectFilterInput = builder.inputType('ProjectFilter', {
     }),
     minUnsoldTonnes: t.field({
       type: 'Tonnes',
-      description: 'With at least so many tonnes that are unsold: what one purchase can get.',
+      description: 'With at least this many unsold tonnes.',
     }),
-    minQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at least so many verified tonnes CO2e.' }),
-    maxQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at most so many verified tonnes CO2e.' }),
+    minQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at least this many verified tonnes CO2e.' }),
+    maxQuantityCO2e: t.field({ type: 'Tonnes', description: 'Of at most this many verified tonnes CO2e.' }),
     from: t.field({ type: 'UnixTime', description: fromTime('Submitted') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Submitted') }),
   }),

@@ -51,7 +51,7 @@ const RetireInput = builder.inputType('RetireInput', {
     reason: t.field({ type: RetirementReasonEnum, description: 'What they are retired for. Public.' }),
     period: t.field({
       type: RetirementPeriodInput,
-      description: 'The time whose emissions they stand for. Public.',
+      description: 'The period whose emissions they stand for. Public.',
     }),
     dryRun: t.boolean({ ...DRY_RUN, description: `${DRY_RUN.description} The network is not asked.` }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),

@@ -52,14 +52,16 @@ builder.node(RetirementRef, {
     txHash: t.string({
       nullable: true,
       description:
-        'The hash of the burn that landed, or else of the latest one signed: to show, and there before `record` is. Every try, with its state, is in `transactions`. Null while none is signed.',
+        'The hash of the burn that landed, or else of the latest one signed. It is set before `record` ' +
+        'is. `transactions` has every attempt with its state. Null while none is signed.',
       resolve: async ({ id, txHash }, _args, { dependencies }) =>
         txHash ?? hashOf(await readTransactions(dependencies, id), 'retire'),
     }),
     recordIndex: t.exposeInt('recordIndex', {
       nullable: true,
       description:
-        "The index of its record in the token's retirement list, there a moment before `record` is; null until it is RETIRED.",
+        "The index of its record in the token's retirement list, set a moment before `record` is; null " +
+        'until it is RETIRED.',
     }),
     ledger: t.expose('ledger', {
       type: 'LedgerNumber',

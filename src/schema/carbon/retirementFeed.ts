@@ -53,7 +53,7 @@ builder.subscriptionField('retirementFeed', (t) =>
         type: 'Address',
         description: 'Only retirements of this token; of all tokens when omitted.',
       }),
-      filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which of those; all when omitted.' }),
+      filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which retirements; all when omitted.' }),
       after: t.arg.string({
         description: `The cursor of the last event received; "${FEED_START}" for the whole history. When omitted, the feed starts now.`,
       }),

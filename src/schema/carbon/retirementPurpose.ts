@@ -47,7 +47,7 @@ interface Period {
 }
 
 const RetirementPeriodRef = builder.objectRef<Period>('RetirementPeriod').implement({
-  description: 'The time whose emissions a retirement stands for.',
+  description: 'The period whose emissions a retirement stands for.',
   fields: (t) => ({
     from: t.expose('from', { type: 'Date', description: 'The first day.' }),
     until: t.expose('until', { type: 'Date', description: 'The day after the last one.' }),
@@ -55,7 +55,7 @@ const RetirementPeriodRef = builder.objectRef<Period>('RetirementPeriod').implem
 });
 
 export const RetirementPeriodInput = builder.inputType('RetirementPeriodInput', {
-  description: 'The time whose emissions a retirement stands for.',
+  description: 'The period whose emissions a retirement stands for.',
   fields: (t) => ({
     from: t.field({ type: 'Date', required: true, description: 'The first day.' }),
     until: t.field({ type: 'Date', required: true, description: 'The day after the last one.' }),
@@ -76,7 +76,7 @@ const TEXTS = {
     "The beneficiary's id in a public register, such as an LEI or a company number; null when none was given.",
   jurisdiction: 'The country under whose rules the credits are claimed; null when none was given.',
   reason: 'What they were retired for; null when no reason was given.',
-  period: 'The time whose emissions they stand for; null when none was given.',
+  period: 'The period whose emissions they stand for; null when none was given.',
   serialRange: 'The serial numbers of the tonnes.',
 } as const;
 

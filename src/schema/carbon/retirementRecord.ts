@@ -55,8 +55,8 @@ builder.node(RetirementRecordRef, {
     }),
     leafIndex: t.int({
       description:
-        'Its leaf in the transparency log of retirements, from 0: what it is looked up by there. It is in the log a few seconds ' +
-        'after it is here, see `transparencyLogs`.',
+        'The index of its leaf in the transparency log of retirements, from 0. The record enters ' +
+        'the log a few seconds after it is readable here: see `transparencyLogs`.',
       resolve: leafIndexOf,
     }),
     project: t.field({

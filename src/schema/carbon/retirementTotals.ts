@@ -20,7 +20,7 @@ import { recordFilterOf, RetirementRecordFilterInput } from './recordFilter.ts';
 import { decimalTonnes } from './retirementRecord.ts';
 
 const RetirementGroupEnum = builder.enumType('RetirementGroup', {
-  description: 'What retirements are added up by.',
+  description: 'What totals of retirements are grouped by.',
   values: {
     DAY: { description: 'By the day (UTC) on which they were burned, newest first.' },
     PROJECT: { description: 'By project, largest first.' },
@@ -88,7 +88,7 @@ builder.queryField('retirementTotals', (t) =>
         groupBy: t.arg({
           type: RetirementGroupEnum,
           required: true,
-          description: 'What they are added up by.',
+          description: 'What the totals are grouped by.',
         }),
         filter: t.arg({
           type: RetirementRecordFilterInput,

@@ -32,8 +32,8 @@ const RetirementFilterInput = builder.inputType('RetirementFilter', {
     states: t.field({ type: [RetirementStateEnum], description: 'In one of these states.' }),
     from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
-    minTonnes: t.field({ type: 'Tonnes', description: 'Of at least so many tonnes CO2e.' }),
-    maxTonnes: t.field({ type: 'Tonnes', description: 'Of at most so many tonnes CO2e.' }),
+    minTonnes: t.field({ type: 'Tonnes', description: 'Of at least this many tonnes CO2e.' }),
+    maxTonnes: t.field({ type: 'Tonnes', description: 'Of at most this many tonnes CO2e.' }),
   }),
 });
 

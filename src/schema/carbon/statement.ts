@@ -64,7 +64,7 @@ export const StatementEntryRef = builder.objectRef<StatementEntry>('StatementEnt
     }),
     balanceAfter: t.expose('balanceAfterTonnes', {
       type: 'Tonnes',
-      description: "The balance of this project's credits after, in whole tonnes CO2e.",
+      description: "The balance of this project's credits afterwards, in whole tonnes CO2e.",
     }),
     postedAt: t.field({
       type: 'UnixTime',

@@ -18,7 +18,7 @@ const TransferCreditsInput = builder.inputType('TransferCreditsInput', {
   fields: (t) => ({
     fromBuyerId: t.string({
       validate: { schema: buyerId },
-      description: `${OWN_BUYER_ID} The credits are this buyer's before.`,
+      description: `${OWN_BUYER_ID} The credits leave this buyer's balance.`,
     }),
     toBuyerId: t.string({
       required: true,
@@ -70,7 +70,13 @@ builder.mutationField('transferCredits', (t) =>
     ),
     type: TransferCreditsPayload,
     nullable: true,
-    args: { input: t.arg({ type: TransferCreditsInput, required: true, description: 'What moves.' }) },
+    args: {
+      input: t.arg({
+        type: TransferCreditsInput,
+        required: true,
+        description: 'The credits, the buyer who sends them, and the buyer who gets them.',
+      }),
+    },
     recordedInput: {
       targets: ['fromBuyerId', 'toBuyerId', 'tokenAddress'],
       shown: ['amountCO2e', 'dryRun', 'idempotencyKey'],

@@ -210,7 +210,8 @@ function isCalendarDate(text: string): boolean {
  */
 const privateText: ScalarDefinition<string> = {
   description:
-    'Text that is never repeated, neither in answers nor in errors: 1 to 64 characters, none of them hidden.',
+    'Text that is never shown again, neither in answers nor in errors: 1 to 64 characters, none of them ' +
+    'hidden.',
   specifiedByURL: documented('PrivateText'),
   serialize: () => {
     throw new Error('PrivateText is never printed.');

@@ -38,7 +38,13 @@ builder.mutationField('advanceNetworkClock', (t) =>
     ),
     type: AdvanceNetworkClockPayload,
     nullable: true,
-    args: { input: t.arg({ type: AdvanceNetworkClockInput, required: true, description: 'How far.' }) },
+    args: {
+      input: t.arg({
+        type: AdvanceNetworkClockInput,
+        required: true,
+        description: 'How far to move the clock.',
+      }),
+    },
     recordedInput: { hidden: ['seconds'] },
     safeWithoutKey: 'time moves no value',
     resolve: async (_root, { input }, { dependencies }) => ({

@@ -7,7 +7,8 @@ import { builder } from '../core/builder.ts';
 
 const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProof').implement({
   description:
-    'That a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes lead to both roots.',
+    'The proof that a transparency log only grew between two sizes (RFC 9162, section 2.1.4): the hashes ' +
+    'lead to both roots.',
   fields: (t) => ({
     leafCount: t.exposeInt('leafCount', { description: 'The number of leaves of the later tree.' }),
     hashes: t.exposeStringList('hashes', {
@@ -24,7 +25,8 @@ const ConsistencyProofRef = builder.objectRef<ConsistencyProof>('ConsistencyProo
 builder.queryField('consistencyProof', (t) =>
   t.field({
     ...forPublic(
-      'That the log only grew since a checkpoint that you kept. Errors: NOT_FOUND; BAD_USER_INPUT when the log is not of these sizes.',
+      'The proof that a log only grew since a checkpoint that you kept. Errors: NOT_FOUND; ' +
+        'BAD_USER_INPUT when the log is not of these sizes.',
     ),
     type: ConsistencyProofRef,
     nullable: true,
@@ -37,7 +39,9 @@ builder.queryField('consistencyProof', (t) =>
         required: true,
         description: "The earlier checkpoint's number of leaves, from 1.",
       }),
-      toLeafCount: t.arg.int({ description: "The later one's; left out, that of the newest head." }),
+      toLeafCount: t.arg.int({
+        description: "The later tree's number of leaves. Defaults to that of the newest head.",
+      }),
     },
     resolve: (_root, args, { dependencies }) => proveConsistency(dependencies, args),
   }),

@@ -27,7 +27,8 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       type: 'UnixTime',
       nullable: true,
       description:
-        'When everything agreed last, in Unix seconds: from there the next incremental reconciliation compares. Null when that was never so.',
+        'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
+        'Null when it never did.',
       resolve: ({ agreedAt }) => momentOf(agreedAt),
     }),
     comparedAt: t.field({

@@ -12,7 +12,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 
 const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
-  description: 'Work that has not ended, in numbers. It shows nothing of whose work it is.',
+  description: 'Counts of the work that has not ended, without its owners.',
   fields: (t) => ({
     pendingSubmissionCount: t.int({
       description: 'The number of submissions in progress.',
@@ -32,8 +32,7 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       resolve: ({ stuckSince }) => momentOf(stuckSince),
     }),
     pendingOffRampSessionCount: t.int({
-      description:
-        'The number of off-ramp sessions that go on by themselves, or wait for a holder or a payout.',
+      description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
       resolve: ({ offRampSessions: { NEEDS_REVIEW: _review, ...pending } }) =>
         Object.values(pending).reduce((sum, count) => sum + count, 0),
     }),
@@ -72,8 +71,8 @@ builder.queryField('openWork', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Work that has not ended, in numbers: one cheap look for those who watch the platform. `submissions`, `offRampSessions` and ' +
-        '`approvalRequests` list it.',
+      'Counts of the work that has not ended, cheap enough for monitoring. `submissions`, ' +
+        '`offRampSessions` and `approvalRequests` list it.',
     ),
     type: OpenWorkRef,
     nullable: true,

@@ -24,7 +24,8 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     }),
     checkpoint: t.exposeString('checkpoint', {
       description:
-        'The signed note (C2SP tlog-checkpoint) that says so. Keep it to hold the log against later.',
+        'The signed note (C2SP tlog-checkpoint) that says so. Keep it, to check later versions of the ' +
+        'log against it.',
     }),
     verifierKey: t.exposeString('verifierKey', {
       description: 'The Ed25519 key that signs it, as tools for signed notes take it.',

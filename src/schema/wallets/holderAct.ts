@@ -2,6 +2,7 @@
  * HolderAct: a transaction for a holder's own wallet to sign, and its outcome.
  */
 import { unixSeconds } from '../../lib/clock.ts';
+import { FAMILIES } from '../../ledger/network/families.ts';
 import type { UnsignedTransaction } from '../../ledger/network/port.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -48,23 +49,12 @@ const HolderActStateEnum = builder.enumType('HolderActState', {
 
 const UnsignedFormatEnum = builder.enumType('UnsignedTransactionFormat', {
   description: 'The format in which wallets of the network take a transaction.',
-  values: {
-    STELLAR_XDR: {
-      value: 'stellar-xdr',
-      description: 'A base64 TransactionEnvelope. Return the same envelope with the signature in it.',
-    },
-    EVM_CALL: {
-      value: 'evm-call',
-      description:
-        'JSON of chainId, from, to, data, value, nonce, gas and fees. Return the signed raw transaction, 0x….',
-    },
-    EMBEDDED_PAYLOAD: {
-      value: 'embedded-payload',
-      description:
-        'JSON, to be signed with ed25519 as it is, in UTF-8. Return base64 of the 64 bytes of the signature ' +
-        "followed by the JSON's.",
-    },
-  },
+  values: Object.fromEntries(
+    FAMILIES.map(({ walletFormat: { name, description } }) => [
+      name.toUpperCase().replaceAll('-', '_'),
+      { value: name, description },
+    ]),
+  ),
 });
 
 const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedTransaction').implement({
@@ -98,9 +88,9 @@ export async function findVisibleAct(
 builder.node(HolderActRef, {
   ...ownedBy<HolderAct>(({ preparedBy }) => [preparedBy]),
   description:
-    "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and given back " +
-    'with `submitSigned`. Seen by the token that had it prepared, the farmer of its off-ramp session, and operators; what a ' +
-    'retirement became is public in the registry.',
+    "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and " +
+    'given back with `submitSigned`. Visible to the caller who had it prepared, to the farmer of its ' +
+    'off-ramp session, and to operators; the record of a retirement is public in the registry.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleAct(context, id),
   fields: (t) => ({

@@ -22,7 +22,9 @@ const CancelCashOutInput = builder.inputType('CancelCashOutInput', {
 });
 
 const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPayload').implement({
-  description: 'The off-ramp session, in the state reached when the answer was given. It goes on by itself.',
+  description:
+    'The off-ramp session in the state that it had reached when the response was sent. Processing ' +
+    'continues in the background.',
   fields: (t) => ({
     offRampSession: t.field({
       type: OffRampSessionRef,

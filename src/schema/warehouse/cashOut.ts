@@ -33,7 +33,8 @@ interface Answer {
 
 const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
   description:
-    'The off-ramp session, in the state reached when the answer was given, which goes on by itself; or what it would pay.',
+    'The off-ramp session in the state that it had reached when the response was sent, while its ' +
+    'processing continues in the background; or what it would pay.',
   fields: (t) => ({
     sessionId: t.string({
       nullable: true,
@@ -75,7 +76,13 @@ builder.mutationField('cashOut', (t) =>
     ),
     type: CashOutPayload,
     nullable: true,
-    args: { input: t.arg({ type: CashOutInput, required: true, description: 'What goes where.' }) },
+    args: {
+      input: t.arg({
+        type: CashOutInput,
+        required: true,
+        description: 'The receipt, the quantity and the payout account.',
+      }),
+    },
     recordedInput: {
       targets: ['receiptTokenAddress'],
       shown: ['tokenAmount', 'fiatCurrency', 'countryCode', 'dryRun', 'idempotencyKey'],

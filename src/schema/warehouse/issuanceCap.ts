@@ -35,8 +35,8 @@ builder.node(IssuanceCapRef, {
     outstandingKg: t.expose('outstandingKg', {
       type: 'Kilograms',
       description:
-        'What counts against it, in whole kilograms: of receipts that are neither refused nor expired, less what settled ' +
-        'cash-outs took. It exceeds the cap when that was lowered since.',
+        'What counts against it, in whole kilograms: of receipts that are neither refused nor expired, ' +
+        'less what settled cash-outs took. It exceeds a cap that was lowered since.',
     }),
     setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
     setAt: t.field({

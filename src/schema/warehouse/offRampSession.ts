@@ -21,7 +21,7 @@ import { MoneyRef } from '../core/money.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
 
 export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
-  description: 'How far an off-ramp session is.',
+  description: 'State of an off-ramp session.',
   values: {
     OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
     AWAITING_SIGNATURE: {
@@ -143,7 +143,7 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
 
 builder.node(OffRampSessionRef, {
   ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
-  description: "An off-ramp session. Seen by its farmer's and operators' tokens.",
+  description: 'An off-ramp session. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const found = await findOffRampSession(dependencies, id);
@@ -206,72 +206,78 @@ builder.node(OffRampSessionRef, {
       description: 'The expiry of the frozen quote, in Unix seconds: the deadline for opening the session.',
       resolve: ({ quoteExpiresAt }) => unixSeconds(quoteExpiresAt),
     }),
-    providerStatus: t.expose('providerStatus', {
-      type: RampStatusEnum,
-      nullable: true,
-      description: "The provider's latest status; null until it was read.",
-    }),
-    exposed: t.boolean({
-      description: 'Whether the provider has paid while the tokens are not in custody.',
-      resolve: isExposed,
-    }),
-    depositTxHash: t.exposeString('depositTxHash', {
-      nullable: true,
-      description:
-        'The hash of the deposit into custody; null until it landed. Tries before that are in `transactions`.',
-    }),
-    resolutionTxHash: t.exposeString('resolutionTxHash', {
-      nullable: true,
-      description:
-        'The hash of the release to the treasury or of the refund; null until it landed. Tries before that are in `transactions`.',
-    }),
-    stateReason: t.exposeString('refusalMessage', {
-      nullable: true,
-      description: 'Why it was refused, or the last deposit that a holder signed, as text; null otherwise.',
-    }),
-    cancelRequestedAt: t.field({
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
-      resolve: ({ cancelRequestedAt }) =>
-        cancelRequestedAt === null ? null : unixSeconds(cancelRequestedAt),
-    }),
-    providerHistory: t.field({
-      type: [ProviderStatusRef],
-      description: "The provider's observed statuses, oldest first.",
-      resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
-    }),
-    transactions: t.field({
-      type: [NetworkTransactionRef],
-      description:
-        'Every signed transaction of it with its state, oldest first. Those that its holder signed are in `holderActs`.',
-      resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
-    }),
-    reviews: t.field({
-      type: [OffRampReviewRef],
-      description: 'Its reviews, oldest first. Always empty for callers who are not operators.',
-      resolve: ({ id }, _args, { caller, dependencies }) =>
-        isOperator(caller) ? readReviews(dependencies, id) : [],
-    }),
-    createdAt: t.field({
-      type: 'UnixTime',
-      description: 'When it was requested, in Unix seconds.',
-      resolve: ({ createdAt }) => unixSeconds(createdAt),
-    }),
-    closedAt: t.field({
-      type: 'UnixTime',
-      nullable: true,
-      description: 'When it became SETTLED, REFUNDED or REFUSED, in Unix seconds; null before.',
-      resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
-    }),
   }),
 });
+
+/** What became of it. */
+builder.objectFields(OffRampSessionRef, (t) => ({
+  providerStatus: t.expose('providerStatus', {
+    type: RampStatusEnum,
+    nullable: true,
+    description: "The provider's latest status; null until it was read.",
+  }),
+  exposed: t.boolean({
+    description: 'Whether the provider has paid while the tokens are not in custody.',
+    resolve: isExposed,
+  }),
+  depositTxHash: t.exposeString('depositTxHash', {
+    nullable: true,
+    description:
+      'The hash of the deposit into custody; null until it landed. Earlier attempts are in ' +
+      '`transactions`.',
+  }),
+  resolutionTxHash: t.exposeString('resolutionTxHash', {
+    nullable: true,
+    description:
+      'The hash of the release to the treasury or of the refund; null until it landed. Earlier ' +
+      'attempts are in `transactions`.',
+  }),
+  stateReason: t.exposeString('refusalMessage', {
+    nullable: true,
+    description: 'Why it was refused, or the last deposit that a holder signed, as text; null otherwise.',
+  }),
+  cancelRequestedAt: t.field({
+    type: 'UnixTime',
+    nullable: true,
+    description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
+    resolve: ({ cancelRequestedAt }) => (cancelRequestedAt === null ? null : unixSeconds(cancelRequestedAt)),
+  }),
+  providerHistory: t.field({
+    type: [ProviderStatusRef],
+    description: "The provider's observed statuses, oldest first.",
+    resolve: ({ id }, _args, { dependencies }) => readProviderStatuses(dependencies, id),
+  }),
+  transactions: t.field({
+    type: [NetworkTransactionRef],
+    description:
+      'Every signed transaction of it with its state, oldest first. Those that its holder signed are in `holderActs`.',
+    resolve: ({ id }, _args, { dependencies }) => readTransactions(dependencies, id),
+  }),
+  reviews: t.field({
+    type: [OffRampReviewRef],
+    description: 'Its reviews, oldest first. Always empty for callers who are not operators.',
+    resolve: ({ id }, _args, { caller, dependencies }) =>
+      isOperator(caller) ? readReviews(dependencies, id) : [],
+  }),
+  createdAt: t.field({
+    type: 'UnixTime',
+    description: 'When it was requested, in Unix seconds.',
+    resolve: ({ createdAt }) => unixSeconds(createdAt),
+  }),
+  closedAt: t.field({
+    type: 'UnixTime',
+    nullable: true,
+    description: 'When it became SETTLED, REFUNDED or REFUSED, in Unix seconds; null before.',
+    resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
+  }),
+}));
 
 builder.queryField('offRampSession', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "An off-ramp session by its id: how to ask again what became of it. Null when there is none, and for another farmer's.",
+      'An off-ramp session by its id, with its present state. Null when there is none, and for another ' +
+        "farmer's.",
     ),
     type: OffRampSessionRef,
     nullable: true,

@@ -36,8 +36,8 @@ const OffRampSessionFilterInput = builder.inputType('OffRampSessionFilter', {
     }),
     from: t.field({ type: 'UnixTime', description: fromTime('Requested') }),
     until: t.field({ type: 'UnixTime', description: untilTime('Requested') }),
-    minTokenAmount: t.field({ type: 'Kilograms', description: 'Of at least so many kilograms.' }),
-    maxTokenAmount: t.field({ type: 'Kilograms', description: 'Of at most so many kilograms.' }),
+    minTokenAmount: t.field({ type: 'Kilograms', description: 'Of at least this many kilograms.' }),
+    maxTokenAmount: t.field({ type: 'Kilograms', description: 'Of at most this many kilograms.' }),
   }),
 });
 

@@ -22,7 +22,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
     lenderName: t.string({
       required: true,
       validate: { schema: label },
-      description: "The lender's name, who holds the pledge.",
+      description: 'The name of the lender that holds the pledge.',
     }),
     lenderId: t.string({
       validate: { schema: lenderId },
@@ -49,7 +49,7 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
     reference: t.string({
       required: true,
       validate: { schema: label },
-      description: "The pledge's reference: a request that comes late never releases the next pledge.",
+      description: "The pledge's reference, so that a late request can't release a later pledge.",
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),

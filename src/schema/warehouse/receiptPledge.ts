@@ -82,8 +82,7 @@ builder.objectField(ReceiptRef, 'pledges', (t) =>
   t.connection(
     {
       type: ReceiptPledgeRef,
-      description:
-        'Every pledge of it, newest first, a page at a time. A lender sees its own: who lent before is not its concern.',
+      description: 'Every pledge of it, newest first, a page at a time. A lender sees its own alone.',
       resolve: (receipt, args, { caller, dependencies }) => {
         const filter = {
           receiptId: receipt.id,

@@ -51,7 +51,7 @@ const identityProvider = createServer((_request, response) => {
   })();
 });
 
-/** What those who may ask are told when the table asks for what is not there, or not any more. */
+/** The answers to callers with the right when the table asks for what is not there, or not any more. */
 const ANSWERS = ['NOT_FOUND', 'CONFLICT', 'INSUFFICIENT_BALANCE', 'INDEXER_UNAVAILABLE'];
 
 let market: Marketplace;
@@ -176,7 +176,7 @@ describe('a malformed global id', () => {
   });
 
   it.each(inputs)(
-    'at $place is told by that path and takes no neighbour along',
+    'at $place is reported with that path, and its neighbours are answered',
     async ({ root, field, path }) => {
       const rule = { ...QUERIES, ...MUTATIONS, ...SUBSCRIPTIONS }[field.name];
       const usual = root === 'Mutation' ? rule?.variables?.(own) : {};

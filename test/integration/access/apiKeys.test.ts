@@ -224,7 +224,7 @@ describe('what was opened with a key closes with it', () => {
     await other.stop();
   });
 
-  it('also when no notification told of it', async () => {
+  it('also when no notification came', async () => {
     const { key, apiKey } = await makeKey();
     const socket = await openSocket(market.url, key);
     const id = Buffer.from(apiKey.id, 'base64url').toString().split(':')[1] ?? '';

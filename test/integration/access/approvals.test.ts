@@ -102,7 +102,7 @@ describe('a large mint', () => {
     expect(await errorsOf(grant(approval, third))).toEqual(['CONFLICT']);
   });
 
-  it('needs none up to the quantity, and a dry run tells', async () => {
+  it('needs none up to the quantity, and a dry run says so', async () => {
     await newToken(market, { quantityCO2e: 1_000 });
     const deposit = (quantityKg: number, dryRun = false) =>
       mutate<{ approval: Approval | null; dryRun: unknown; receipt: unknown }>(

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, createIdSource } from '../../../src/lib/clock.ts';
 import { createAuditLog } from '../../../src/identity/auditLog.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
+import { newToken as newTokenOn } from '../../support/http/creditTrade.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 
@@ -55,25 +56,7 @@ function purchaseInput(tokenAddress: string, overrides: Record<string, unknown> 
   return { buyerId: 'acme', tokenAddress, amountCO2e: 1, idempotencyKey: randomUUID(), ...overrides };
 }
 
-async function newToken(): Promise<string> {
-  const input = {
-    creditType: 'VCU',
-    verificationBodyRef: `VCS-${randomUUID()}`,
-    vintageYear: 2024,
-    quantityCO2e: 100,
-    projectLocation: 'Kasigau Corridor',
-    projectType: 'REDD+',
-    countryCode: 'KE',
-    idempotencyKey: randomUUID(),
-  };
-  const created = await market.send<{ createProject: { tokenAddress: string } }>(
-    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { tokenAddress } }',
-    { input },
-    { role: 'developer', subject: 'dev' },
-  );
-  expect(created.errors).toEqual([]);
-  return created.data?.createProject.tokenAddress ?? '';
-}
+const newToken = () => newTokenOn(market, { quantityCO2e: 100 });
 
 describe('every mutation leaves an entry', () => {
   it.each(TRANSPORTS)('that says who did what from where, over %s', async (transport) => {

@@ -83,7 +83,7 @@ describe('a caller', () => {
     });
   });
 
-  it('with another role is FORBIDDEN, and told what is needed', async () => {
+  it('with another role is FORBIDDEN, with the roles that may', async () => {
     const { errors } = await ask('{ operators }', `Bearer ${await token(['farmer', 'buyer'])}`);
     expect(errors?.[0]).toMatchObject({
       message: 'operators needs a token with role operator; this one has farmer, buyer.',

@@ -160,7 +160,7 @@ describe('what was opened with a revoked token closes with it', () => {
     bystander.close();
   });
 
-  it('also when no notification told of it', async () => {
+  it('also when no notification came', async () => {
     const jti = randomUUID();
     const socket = await openSocket(market.url, await tokenOf(buyer('acme'), { jti }));
     await market.database.handle.sql`INSERT INTO token_revocations (id, jti, revoked_by, revoked_at, ends_at)

@@ -12,8 +12,8 @@ import {
   purchasePosting,
   returnPosting,
   settlePosting,
+  type Posting,
 } from '../../../src/ledger/books/postings.ts';
-import type { Posting } from '../../../src/ledger/books/posting.ts';
 import { postTransfers } from '../../../src/ledger/books/postTransfers.ts';
 import { readProjectBalances } from '../../../src/ledger/books/readBalances.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';

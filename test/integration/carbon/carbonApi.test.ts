@@ -4,6 +4,13 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import {
+  buyer,
+  developer,
+  newToken as newTokenOn,
+  operator,
+  projectInput,
+} from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 
 let market: Marketplace;
@@ -17,10 +24,6 @@ afterAll(async () => {
   expect(report.findings).toEqual([]);
 });
 
-const developer = { role: 'developer', subject: 'dev' } as const;
-const operator = { role: 'operator', subject: 'ops' } as const;
-const buyer = (subject: string) => ({ role: 'buyer', subject }) as const;
-
 const CREATE = `mutation ($input: CreateProjectInput!) {
   createProject(input: $input) { tokenAddress txHash project { id assetId state unsoldTonnes } } }`;
 const PURCHASE = `mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id tonnes } } }`;
@@ -33,25 +36,7 @@ interface Created {
   createProject: { tokenAddress: string; txHash: string; project: { id: string; state: string } };
 }
 
-function projectInput(overrides: Record<string, unknown> = {}) {
-  return {
-    creditType: 'VCU',
-    verificationBodyRef: `VCS-${randomUUID()}`,
-    vintageYear: 2024,
-    quantityCO2e: 1000,
-    projectLocation: 'Kasigau Corridor',
-    projectType: 'REDD+',
-    countryCode: 'KE',
-    idempotencyKey: randomUUID(),
-    ...overrides,
-  };
-}
-
-async function newToken(quantityCO2e: number | string = 1000): Promise<string> {
-  const answer = await market.send<Created>(CREATE, { input: projectInput({ quantityCO2e }) }, developer);
-  expect(answer.errors).toEqual([]);
-  return answer.data?.createProject.tokenAddress ?? '';
-}
+const newToken = (quantityCO2e: number = 1000) => newTokenOn(market, { quantityCO2e });
 
 const purchase = (
   buyerId: string,
@@ -84,7 +69,11 @@ const retire = (
 
 describe('from submission to registry', () => {
   it('goes from creation to retirement', async () => {
-    const created = await market.send<Created>(CREATE, { input: projectInput() }, developer);
+    const created = await market.send<Created>(
+      CREATE,
+      { input: { ...projectInput(), idempotencyKey: randomUUID() } },
+      developer,
+    );
     expect(created.errors).toEqual([]);
     expect(created.data?.createProject).toMatchObject({ project: { state: 'OPEN', unsoldTonnes: '1000' } });
     const tokenAddress = created.data?.createProject.tokenAddress ?? '';

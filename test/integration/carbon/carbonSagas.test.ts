@@ -19,10 +19,10 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { readAllRecords, readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import { openProject, projectInput } from '../../../devnet/platform.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -30,13 +30,7 @@ let platform: Platform;
 let faults: FaultPlan = () => null;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(
-    database.handle,
-    withFaults(network, (method, n) => faults(method, n)),
-  );
-  await platform.start();
+  ({ database, network, platform } = await startFaultyPlatform((method, n) => faults(method, n)));
 });
 afterAll(async () => {
   faults = () => null;

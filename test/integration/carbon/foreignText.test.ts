@@ -5,13 +5,12 @@
 import { randomUUID } from 'node:crypto';
 import { SignJWT } from 'jose';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { sealedPlace } from '../../../src/db/sealedColumns.ts';
-import { indexerRegistrations } from '../../../src/db/tables/index.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { CALLBACK_SIGNATURE_HEADER } from '../../../src/ramp/http/httpProvider.ts';
 import { makeBelongings, MUTATIONS, QUERIES, type Belongings } from '../../support/http/accessTable.ts';
 import { askOver } from '../../support/http/askOver.ts';
+import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 
@@ -75,18 +74,8 @@ describe.each(TEXTS.map((text) => [JSON.stringify(text).slice(0, 20), text]))('%
   });
 
   it('in a signed delivery of the indexer is a hint at nothing', async () => {
-    const { db, ids, sealer } = market.app.dependencies;
     const secret = randomUUID();
-    const id = ids.next();
-    await db.insert(indexerRegistrations).values({
-      id,
-      url: 'http://127.0.0.1:9/',
-      state: 'REPLACED',
-      webhookId: randomUUID(),
-      sealedSecret: sealer.seal(secret, sealedPlace('registrationSecret', id)),
-      createdAt: new Date(),
-      replacedAt: new Date(),
-    });
+    await storeRegistration(market.app.dependencies, secret, 'REPLACED');
     const event = {
       id: randomUUID(),
       contract: own.tokenAddress,

@@ -171,7 +171,7 @@ describe('a purchase', () => {
     }
   });
 
-  it('in a dry run tells price, total and balance, and books nothing', async () => {
+  it('in a dry run answers with price, total and balance, and books nothing', async () => {
     await setPrice(eur('4.2'));
     const { sql } = market.database.handle;
     const count = () => sql`SELECT count(*) FROM transfers`;

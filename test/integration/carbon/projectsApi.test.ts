@@ -141,7 +141,7 @@ describe('projects', () => {
     });
   });
 
-  it('tell its developer and operators alone why it is not open', async () => {
+  it('show its developer and operators alone why it is not open', async () => {
     const { db } = market.app.dependencies;
     const id = await insertProject(db, { quantityTonnes: 1n });
     await db

@@ -126,7 +126,7 @@ describe('a retirement for another', () => {
 });
 
 describe('a dry run', () => {
-  it('tells the balance that would be, and burns, holds and keeps nothing', async () => {
+  it('answers with the balance that would be, and burns, holds and keeps nothing', async () => {
     const { sql } = market.database.handle;
     const rows = () =>
       sql`SELECT (SELECT count(*) FROM retirements) AS made, (SELECT count(*) FROM transfers) AS posted,

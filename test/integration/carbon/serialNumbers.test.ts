@@ -16,9 +16,9 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { findRecordBySerial, readSerialNumbers } from '../../../src/resolvers/carbon/serialNumbers.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { withFaults, type Fault } from '../../support/faults/faultyNetwork.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import type { Fault } from '../../support/faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 
 const RUNS = 6;
 const PROJECTS_PER_RUN = 6;
@@ -30,16 +30,10 @@ let platform: Platform;
 let misfortunes: (Fault | null)[] = [];
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  const network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(
-    database.handle,
-    withFaults(network, (method) => {
-      const fault = misfortunes.pop() ?? null;
-      return fault === 'refused' && method !== 'draft' ? null : fault;
-    }),
-  );
-  await platform.start();
+  ({ database, platform } = await startFaultyPlatform((method) => {
+    const fault = misfortunes.pop() ?? null;
+    return fault === 'refused' && method !== 'draft' ? null : fault;
+  }));
 });
 afterAll(async () => {
   expect(await findBookContradictions(database.handle.db)).toEqual([]);

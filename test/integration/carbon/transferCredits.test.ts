@@ -165,7 +165,7 @@ describe('a transfer', () => {
 });
 
 describe('a dry run', () => {
-  it('tells what would be, and changes nothing: no balance, no account, no key, no row', async () => {
+  it('answers with what would be, and changes nothing: no balance, no account, no key, no row', async () => {
     const { sql } = market.database.handle;
     const rows = () =>
       sql`SELECT (SELECT count(*) FROM credit_transfers) AS made, (SELECT count(*) FROM transfers) AS posted,

@@ -94,7 +94,7 @@ it('is claimed by one of several, and not twice by its holder', async () => {
   for (const each of [...several, mine]) for (const one of [...ids, id]) each.release(one);
 });
 
-it('tells an idle worker when to look again', async () => {
+it('wakes an idle worker when the next row is due', async () => {
   const [mine, others] = [leases(), leases()];
   expect(await mine.firstDueInMs()).toBeNull();
   const [id, later] = [await addDue(), await addDue()];

@@ -124,7 +124,7 @@ describe('retirementFeed', () => {
     expect(await next).toEqual({ value: undefined, done: true });
   });
 
-  it('tells a subscriber with a filter what matches, replayed and live, from any cursor', async () => {
+  it('sends a subscriber with a filter what matches, replayed and live, from any cursor', async () => {
     const project = await openProject(first, 500n);
     const start = String(await readHead(first.dependencies.db));
     const filter = { countryCodes: [project.countryCode], beneficiaries: ['wanted'] };

@@ -14,6 +14,7 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
 import { retire as retireCredits } from '../../../src/resolvers/carbon/retire.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { projectInput } from '../../../devnet/platform.ts';
 
@@ -163,6 +164,46 @@ describe('deliveries', () => {
   });
 });
 
+const OWN_SECRET = 'the secret';
+
+/** A marketplace without an indexer, in which a stranger holds tonnes of a project. */
+async function besideStranger(
+  tonnes: bigint,
+  work: (world: {
+    own: Marketplace;
+    projectId: string;
+    tokenAddress: string;
+    stranger: ReturnType<Marketplace['network']['createSigner']>;
+    /** The stranger burns one tonne. */
+    retire(beneficiary: string): Promise<string>;
+    /** To the hook, signed with OWN_SECRET. */
+    post(content: object, header?: string): Promise<void>;
+  }) => Promise<void>,
+): Promise<void> {
+  const own = await startMarketplace({ withIndexer: false });
+  try {
+    const project = await createProject(own.app.dependencies, 'developer', projectInput());
+    const tokenAddress = project.tokenAddress ?? '';
+    const stranger = own.network.createSigner(generateSecretKey(randomBytes));
+    await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(tonnes));
+    await work({
+      own,
+      projectId: project.id,
+      tokenAddress,
+      stranger,
+      retire: (beneficiary) =>
+        stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary, note: '' }),
+      async post(content, header = 'x-service-signature') {
+        const body = JSON.stringify(content);
+        const headers = { [header]: sign(body, OWN_SECRET) };
+        await fetch(new URL('/api/hooks/retirements', own.url), { method: 'POST', body, headers });
+      },
+    });
+  } finally {
+    await own.stop();
+  }
+}
+
 describe('without an indexer', () => {
   it.each([
     [
@@ -186,121 +227,60 @@ describe('without an indexer', () => {
     ],
     ['the specified shape alone', () => ({ eventType: 'r', data: { beneficiary: 'x' } })],
   ])('reads the token when a delivery of %s points at it', async (_name, bodyFor) => {
-    const own = await startMarketplace({ withIndexer: false });
-    try {
-      const { dependencies } = own.app;
-      const id = randomUUID();
-      await own.database.handle.db.insert(indexerRegistrations).values({
-        id,
-        state: 'LIVE',
-        url: dependencies.retirementsHookUrl,
-        webhookId: 'w',
-        sealedSecret: dependencies.sealer.seal('the secret', sealedPlace('registrationSecret', id)),
-        createdAt: new Date(),
-      });
-      const project = await createProject(dependencies, 'developer', projectInput());
-      const tokenAddress = project.tokenAddress ?? '';
-      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
-      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(10n));
-      await stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary: 'Stranger', note: '' });
-      const body = JSON.stringify(bodyFor(tokenAddress));
-      const hook = new URL('/api/hooks/retirements', own.url);
-      for (let i = 0; i < 3; i++) {
-        await fetch(hook, {
-          method: 'POST',
-          body,
-          headers: { 'x-ankara-signature': sign(body, 'the secret') },
-        });
-      }
+    await besideStranger(10n, async ({ own, tokenAddress, retire, post }) => {
+      await storeRegistration(own.app.dependencies, OWN_SECRET);
+      await retire('Stranger');
+      for (let i = 0; i < 3; i++) await post(bodyFor(tokenAddress), 'x-ankara-signature');
       await expect
         .poll(() => own.database.handle.db.select().from(retirementRecords))
         .toMatchObject([{ index: 0, beneficiary: 'Stranger' }]);
-    } finally {
-      await own.stop();
-    }
+    });
   });
 
-  it('believes no hash that a signed delivery tells, and finds the true one by itself', async () => {
-    const own = await startMarketplace({ withIndexer: false });
-    try {
+  it('believes no hash of a signed delivery, and finds the true one by itself', async () => {
+    await besideStranger(10n, async ({ own, projectId, tokenAddress, stranger, retire, post }) => {
       const { dependencies } = own.app;
-      const id = randomUUID();
       const { db } = own.database.handle;
-      await db.insert(indexerRegistrations).values({
-        id,
-        state: 'LIVE',
-        url: dependencies.retirementsHookUrl,
-        webhookId: 'w',
-        sealedSecret: dependencies.sealer.seal('the secret', sealedPlace('registrationSecret', id)),
-        createdAt: new Date(),
-      });
-      const project = await createProject(dependencies, 'developer', projectInput());
-      const tokenAddress = project.tokenAddress ?? '';
-      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
-      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(10n));
-      const retire = () =>
-        stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary: 'Stranger', note: '' });
-      const hook = new URL('/api/hooks/retirements', own.url);
-      const tell = async (index: number, txHash: string) => {
-        const body = JSON.stringify({
-          eventType: 'r',
-          data: { beneficiary: 'x', contract: tokenAddress, index, txHash },
-        });
-        await fetch(hook, {
-          method: 'POST',
-          body,
-          headers: { 'x-service-signature': sign(body, 'the secret') },
-        });
-      };
+      await storeRegistration(dependencies, OWN_SECRET);
+      const deliverHash = (index: number, txHash: string) =>
+        post({ eventType: 'r', data: { beneficiary: 'x', contract: tokenAddress, index, txHash } });
       const hashes = async () => {
         const rows = await db.select().from(retirementRecords).orderBy(retirementRecords.index);
         return rows.map(({ txHash }) => txHash);
       };
-      // Told before the record is stored, of another transaction that the network knows.
+      // Delivered before the record is stored, with another transaction that the network knows.
       const other = await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(1n));
-      const first = await retire();
-      await tell(0, typeof other === 'string' ? other : 'ab'.repeat(32));
+      const first = await retire('Stranger');
+      await deliverHash(0, typeof other === 'string' ? other : 'ab'.repeat(32));
       await expect.poll(hashes).toEqual([first]);
 
-      // Told after it was stored by healing, which knows no hash at first.
-      const second = await retire();
-      await fillToken(dependencies.feed, { projectId: project.id, tokenAddress });
+      // Delivered after it was stored by healing, which knows no hash at first.
+      const second = await retire('Stranger');
+      await fillToken(dependencies.feed, { projectId, tokenAddress });
       expect(await hashes()).toEqual([first, null]);
-      await tell(1, 'cd'.repeat(32));
+      await deliverHash(1, 'cd'.repeat(32));
       await expect.poll(hashes).toEqual([first, second]);
 
-      // Told by nothing: a round finds it.
-      const third = await retire();
+      // Not delivered: a round finds it.
+      const third = await retire('Stranger');
       await dependencies.healer.round();
       await dependencies.healer.round();
       expect(await hashes()).toEqual([first, second, third]);
       expect(await db.select().from(indexerEvents)).toEqual([]);
-    } finally {
-      await own.stop();
-    }
+    });
   });
 
   it('heals the feed of what was never delivered', async () => {
-    const own = await startMarketplace({ withIndexer: false });
-    try {
-      const { dependencies } = own.app;
-      const project = await createProject(dependencies, 'developer', projectInput());
-      const tokenAddress = project.tokenAddress ?? '';
-      const stranger = own.network.createSigner(generateSecretKey(randomBytes));
-      await own.network.transfer(tokenAddress, stranger.address, toBaseUnits(300n));
+    await besideStranger(300n, async ({ own, retire }) => {
       const beneficiaries = Array.from({ length: 250 }, (_, i) => `b${i}`);
-      const burn = (beneficiary: string) =>
-        stranger.retire({ tokenAddress, amount: toBaseUnits(1n), beneficiary, note: '' });
-      await Promise.all(beneficiaries.map(burn));
-      await dependencies.healer.round();
+      await Promise.all(beneficiaries.map(retire));
+      await own.app.dependencies.healer.round();
       const healed = await own.database.handle.db
         .select()
         .from(retirementRecords)
         .orderBy(retirementRecords.index);
       expect(healed.map((record) => record.index)).toEqual(beneficiaries.map((_, i) => i));
       expect(healed.map((record) => record.beneficiary).sort()).toEqual(beneficiaries.sort());
-    } finally {
-      await own.stop();
-    }
+    });
   });
 });

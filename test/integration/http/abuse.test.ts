@@ -253,7 +253,7 @@ describe.each(TRANSPORTS)('over %s', (transport) => {
     });
   });
 
-  it('tells nothing of the schema where it is a secret', async () => {
+  it('shows nothing of the schema where it is a secret', async () => {
     const introspection = await askOver(transport, closed.url, { query: '{ __schema { types { name } } }' });
     expect(new Set(codesOf(introspection))).toEqual(new Set(['GRAPHQL_VALIDATION_FAILED']));
     const variable = 'query ($f: ProjectFilter) { projects(first: 1, filter: $f) { edges { cursor } } }';

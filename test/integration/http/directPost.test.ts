@@ -180,7 +180,7 @@ function send(url: string, path: string, { headers, body }: Sent): Promise<Got> 
   });
 }
 
-/** What may differ: the date, the request's id, how the length is told, and the state of a window that began at another moment. */
+/** What may differ: the date, the request's id, how the length is given, and the state of a window that began at another moment. */
 function comparable({ status, headers, body }: Got): Got {
   const {
     date: _date,

@@ -83,7 +83,7 @@ describe('the server', () => {
     await open.close(0);
   });
 
-  it('tells whether it is alive and ready', async () => {
+  it('answers whether it is alive and ready', async () => {
     expect(await (await fetch(`${server.url}/healthz`)).json()).toEqual({ status: 'ok' });
     expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
     const unready = await startServer({

@@ -1,5 +1,5 @@
 /**
- * Subscriptions as Apollo Client asks for them over HTTP, and what is told to clients that accept no form of an answer.
+ * Subscriptions as Apollo Client asks for them over HTTP, and the answer to clients that accept no form of it.
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { startServer, token, until, type TestServer, testLimits } from '../../support/http/httpServer.ts';
@@ -97,7 +97,7 @@ describe('a subscription over multipart', () => {
 });
 
 describe('a client that accepts no form of the answer', () => {
-  it('is told which there are for a subscription, and nothing stays open', async () => {
+  it('gets the forms that there are for a subscription, and nothing stays open', async () => {
     for (const accept of ['application/json', 'multipart/mixed', 'multipart/mixed;subscriptionSpec=2.0']) {
       const response = await ask(server.url, 'subscription { ticks(wait: true) }', { accept });
       expect(response.status).toBe(406);
@@ -109,7 +109,7 @@ describe('a client that accepts no form of the answer', () => {
     expect(server.load().subscriptions).toBe(0);
   });
 
-  it('is told which there are for a query', async () => {
+  it('gets the forms that there are for a query', async () => {
     const response = await ask(server.url, '{ hello }', { accept: 'text/csv' });
     expect(response.status).toBe(406);
     expect(await response.text()).toContain('application/graphql-response+json, or application/json');

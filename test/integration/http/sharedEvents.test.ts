@@ -88,7 +88,7 @@ it('runs for itself with another document, with other variables, and as another 
   expect(executions).toHaveLength(5);
 });
 
-it('runs for each when it fails, so that each is told of its own request', async () => {
+it('runs for each when it fails, so that each error is about its own request', async () => {
   const query = 'subscription { events { fails } }';
   const sockets = await Promise.all([subscribe('1', { query }), subscribe('2', { query })]);
   await waitUntil(() => listening() === 2);

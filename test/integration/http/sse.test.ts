@@ -80,7 +80,7 @@ describe('a subscription over SSE', () => {
     await ahead.close(0);
   });
 
-  it('tells its source when the client goes away', async () => {
+  it('ends its source when the client goes away', async () => {
     const before = server.sources.length;
     const { request, response } = await open(server.url, 'subscription { ticks(count: 1, wait: true) }');
     await new Promise((resolve) => response.once('data', resolve));

@@ -78,7 +78,7 @@ async function* overSse(market: Marketplace, query: string, id: string, bearer: 
   }
 }
 
-/** The states told until the stream ends; `onFirst` runs after the first. */
+/** The states sent until the stream ends; `onFirst` runs after the first. */
 async function statesOf(stream: AsyncIterable<Result>, onFirst = () => {}): Promise<(string | undefined)[]> {
   const states: (string | undefined)[] = [];
   for await (const { data, errors } of stream) {
@@ -128,7 +128,7 @@ const release = () => {
 };
 
 describe('a subscription to one object', () => {
-  it('tells a retirement from PENDING to its end, over both transports', async () => {
+  it('sends a retirement from PENDING to its end, over both transports', async () => {
     const id = await retire();
     const told = await Promise.all([
       statesOf(overSocket(watched, RETIREMENT, id, acme), release),
@@ -138,12 +138,12 @@ describe('a subscription to one object', () => {
     expect(told).toEqual(Array.from({ length: 3 }, () => ['PENDING', 'RETIRED']));
   });
 
-  it('tells what is final once, and ends', async () => {
+  it('sends what is final once, and ends', async () => {
     expect(await statesOf(overSocket(watched, RETIREMENT, own.retirementId, acme))).toEqual(['RETIRED']);
     expect(await statesOf(overSse(watched, PROJECT, own.projectId, null))).toEqual(['OPEN']);
   });
 
-  it('tells how an off-ramp session goes on', async () => {
+  it('sends each state of an off-ramp session', async () => {
     const settle = () =>
       asked.send(
         `mutation ($input: SetManualSessionStatusInput!) { setManualSessionStatus(input: $input) { __typename } }`,
@@ -157,7 +157,7 @@ describe('a subscription to one object', () => {
     expect([states[0], states.at(-1)]).toEqual(['AWAITING_PAYOUT', 'SETTLED']);
   });
 
-  it('tells that a receipt has expired', async () => {
+  it('sends a receipt that has expired', async () => {
     const stream = overSocket(watched, RECEIPT, own.receiptId, farmer);
     const states = await statesOf(stream, () => {
       void (async () => {

@@ -162,7 +162,7 @@ describe('operations over a websocket', () => {
     await anonymous.dispose();
   });
 
-  it('that are given up: the source is told, and the socket goes on', async () => {
+  it('that are given up: the source ends, and the socket goes on', async () => {
     const anonymous = client();
     const stream = anonymous.iterate({ query: 'subscription { ticks(count: 1, wait: true) }' });
     await stream.next();
@@ -179,7 +179,7 @@ describe("an id that is used again at once, in spite of graphql-ws's `finally { 
   const live = (id: string) => subscribe(id, 'subscription { ticks(count: 1, wait: true) }');
   const complete = (id: string) => ({ type: 'complete', id });
 
-  /** A socket, and what it was told since it was acknowledged. */
+  /** A socket, and what it received since it was acknowledged. */
   async function acknowledged(url?: string) {
     const socket = await openSocket(url);
     const told: { type: string; id?: string; payload?: { data: unknown } }[] = [];

@@ -141,7 +141,7 @@ describe('requests', () => {
     },
   );
 
-  it('are told what is left', async () => {
+  it('get what is left', async () => {
     const { api } = await serve(rates({ addressPerMinute: 10, callerPerMinute: 5 }));
     const reply = await askOver('http', api, { ...HELLO, bearer: await token(['buyer']) });
     expect(reply.headers?.get('ratelimit-policy')).toBe('"address";q=10;w=60, "caller";q=5;w=60');

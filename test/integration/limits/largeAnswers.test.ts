@@ -9,7 +9,7 @@ import { HELLO, rates, serveWith as serve } from '../../support/http/flooded.ts'
 
 const MEGABYTE = 1024 * 1024;
 
-/** Its estimate is small: nothing in the types tells how long the text is. */
+/** Its estimate is small: nothing in the types shows how long the text is. */
 function schemaOfLongText() {
   const builder = createBuilder<object>();
   builder.queryType({

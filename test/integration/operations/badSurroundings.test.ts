@@ -107,7 +107,7 @@ describe('two workers on one submission', () => {
     const deps = waiting.dependencies.submission;
     const intent = intentOf(submission);
     await signAttempts(deps, [{ intent, draft: await network.draft(intent.call) }]);
-    await settle(deps, submission.id, {
+    await settle(deps, submission, {
       kind: 'needsReview',
       attemptHash: null,
       cause: 'UNDETERMINABLE',

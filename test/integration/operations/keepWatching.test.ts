@@ -1,5 +1,5 @@
 /**
- * A registration that vanished at the indexer: noticed, told and made again, once, and only where there was one.
+ * A registration that vanished at the indexer: noticed, logged and made again, once, and only where there was one.
  */
 import { randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';

@@ -131,7 +131,7 @@ describe('ledger:check', () => {
     expect(about(checks, 'database')?.found).toContain(url.host);
   });
 
-  it('tells of signing accounts that were stopped', async () => {
+  it('names signing accounts that were stopped', async () => {
     const haltedBecause = 'the network expects sequence 9';
     await database.handle.db
       .insert(signingAccounts)

@@ -1,6 +1,6 @@
 /**
  * Nothing is asked of a node that belongs to another network: not at the start, and not when the address leads
- * somewhere else later. The nodes here answer the one question that tells, in both families' wire form.
+ * somewhere else later. The nodes here answer the one question that decides, in both families' wire form.
  */
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
-/** A node that gives `answer` (a JSON-RPC result) to every question, until it is told otherwise. */
+/** A node that gives `answer` (a JSON-RPC result) to every question, until a test changes it. */
 async function startNode(answer: unknown) {
   const node = { answer, questions: [] as string[], rpcUrl: '' };
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -42,7 +42,7 @@ async function startNode(answer: unknown) {
 }
 
 describe('a node', () => {
-  it('of Stellar tells its passphrase', async () => {
+  it('of Stellar answers with its passphrase', async () => {
     const node = await startNode({ passphrase: 'Mine', protocolVersion: 23 });
     const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
     await stellarIdentityCheck({ ...options, passphrase: 'Mine' })();
@@ -52,7 +52,7 @@ describe('a node', () => {
     expect(node.questions).toEqual(['getNetwork', 'getNetwork']);
   });
 
-  it('of an EVM chain tells its id', async () => {
+  it('of an EVM chain answers with its id', async () => {
     const node = await startNode('0x7a69');
     const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
     await evmIdentityCheck({ ...options, chainId: 31_337 })();

@@ -76,7 +76,7 @@ async function checks(): Promise<Record<string, string>> {
   expect(answer.status).toBe(200);
   return ((await answer.json()) as { checks: Record<string, string> }).checks;
 }
-async function toldByLog(): Promise<string[]> {
+async function logLines(): Promise<string[]> {
   const lines: string[] = [];
   const write = (line: string) => void lines.push((JSON.parse(line) as { msg: string }).msg);
   const log = createLogger({ level: 'warn', pretty: false }, { write });
@@ -92,7 +92,7 @@ describe('a stuck submission', () => {
       )
     ).submissions.nodes;
 
-  it('tells why, since when and when it is tried next, without the secrets of an address', async () => {
+  it('shows why, since when and when it is tried next, without the secrets of an address', async () => {
     expect(await listed('stuck: true')).toEqual([]);
     isDown = true;
     const creating = mutate(
@@ -118,13 +118,13 @@ describe('a stuck submission', () => {
     const values = await metrics();
     expect(values.get('marketplace_submissions{state="PENDING"}')).toBe(1);
     expect(values.get('marketplace_submissions_stuck')).toBe(1);
-    expect(await toldByLog()).toEqual([expect.stringContaining('submissions are stuck')]);
+    expect(await logLines()).toEqual([expect.stringContaining('submissions are stuck')]);
 
     isDown = false;
     expect((await creating).errors).toEqual([]);
     expect(await listed('stuck: true')).toEqual([]);
     expect((await checks())['submissions']).toBeUndefined();
-    expect(await toldByLog()).toEqual([]);
+    expect(await logLines()).toEqual([]);
   });
 });
 
@@ -147,7 +147,7 @@ describe('an overdue session', () => {
     const values = await metrics();
     expect(values.get('marketplace_off_ramp_sessions{state="AWAITING_PAYOUT"}')).toBe(1);
     expect(values.get('marketplace_off_ramp_sessions_overdue')).toBe(1);
-    expect(await toldByLog()).toEqual([expect.stringContaining('off-ramp sessions are overdue')]);
+    expect(await logLines()).toEqual([expect.stringContaining('off-ramp sessions are overdue')]);
 
     // Not stored, so that no worker acts on states that were never reached.
     const overdueAs = async (values: string) => {

@@ -22,6 +22,7 @@ import {
   cashOutInput,
   depositedCashOut,
   farmer,
+  makeDue,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -58,12 +59,7 @@ async function unpause(): Promise<void> {
 }
 
 /** Instead of a quarter of a minute later. */
-async function lookNow(id: string): Promise<void> {
-  await database.handle.db
-    .update(offRampSessions)
-    .set({ dueAt: sql`now()`, hints: sql`${offRampSessions.hints} + 1` })
-    .where(eq(offRampSessions.id, id));
-}
+const makeDueByHint = (id: string) => makeDue(platform, id, { hints: sql`${offRampSessions.hints} + 1` });
 
 const looks = async (id: string) =>
   (await findOffRampSession(platform.dependencies, id))?.fruitlessSteps ?? 0;
@@ -85,13 +81,13 @@ describe.each([
     expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
 
     const before = await looks(session.id);
-    await lookNow(session.id);
+    await makeDueByHint(session.id);
     await expect.poll(() => looks(session.id)).toBeGreaterThanOrEqual(before);
     expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({ releasedAt: null });
 
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     await unpause();
-    await lookNow(session.id);
+    await makeDueByHint(session.id);
     const released = await reaches(platform, session.id, end);
     expect(released.resolutionTxHash).not.toBeNull();
     expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe(end);

@@ -44,7 +44,7 @@ export function testConsole({
   }
 
   it(
-    'tells plainly that a token is wrong, and keeps none of it',
+    'says plainly that a token is wrong, and keeps none of it',
     async () => {
       await withPage(
         {},
@@ -211,7 +211,7 @@ export function testConsole({
   );
 
   it(
-    'reads off-ramp sessions when it is asked to, and shows the refusal of a decision as the API tells it',
+    'reads off-ramp sessions when it is asked to, and shows the refusal of a decision in the words of the API',
     async () => {
       const { app } = market();
       const session = await depositedCashOut(app);

@@ -127,7 +127,7 @@ describe('pages', () => {
     expect(response.headers.get('content-encoding')).toBe('br');
   });
 
-  it('tell browsers of what is not there as a page, and programs as JSON', async () => {
+  it('answer browsers about what is not there with a page, and programs with JSON', async () => {
     const page = await get('/nothing', { headers: { accept: 'text/html' } });
     expect([page.status, page.response.headers.get('content-type')]).toEqual([
       404,

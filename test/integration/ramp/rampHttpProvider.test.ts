@@ -79,7 +79,7 @@ describe('the adapter', () => {
     expect(await provider.findSessionByReference(randomUUID())).toBeNull();
   });
 
-  it('tells what is paid where the provider repeats it, in a form that can be read', async () => {
+  it('shows what is paid where the provider repeats it, in a form that can be read', async () => {
     const open = await request();
     const { sessionId } = await provider.openSession(open);
     const payout = server.payouts.get(sessionId) ?? {};
@@ -138,7 +138,7 @@ describe('the adapter', () => {
     await expect(provider.openSession(await request())).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
   });
 
-  it('tells a refusal without repeating the payout account', async () => {
+  it('reports a refusal without repeating the payout account', async () => {
     const open = await request();
     server.misbehave('refuse');
     await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });

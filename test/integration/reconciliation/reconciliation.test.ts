@@ -30,12 +30,12 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { readOpenWork } from '../../../src/resolvers/operations/overdueWork.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import { withRampFaults } from '../../support/faults/faultyRamp.ts';
 import { startMarketplace } from '../../support/http/marketplace.ts';
 import { custodySecretKey, openProject } from '../../../devnet/platform.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { depositedCashOut } from '../../support/warehouse.ts';
 import { pathOf } from '../../support/run/programs.ts';
@@ -48,13 +48,7 @@ let quiet: TokenizedProject;
 let busy: TokenizedProject;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(
-    database.handle,
-    withFaults(network, (...call) => faults(...call)),
-  );
-  await platform.start();
+  ({ database, network, platform } = await startFaultyPlatform((...call) => faults(...call)));
   quiet = await holding(100n);
   busy = await holding(100n);
   await burn(quiet, 'first');
@@ -217,7 +211,7 @@ describe('a token that is missing', () => {
 });
 
 describe('a provider', () => {
-  it('that does not answer, or does not tell the amount, leaves payouts unproved', async () => {
+  it('that does not answer, or does not give the amount, leaves payouts unproved', async () => {
     const { dependencies } = platform;
     const { ramp } = dependencies;
     await depositedCashOut(platform);

@@ -57,7 +57,7 @@ beforeEach(async () => {
 
 const deps = () => platform.dependencies.submission;
 
-async function pendingRetirement(amountCO2e: bigint): Promise<{ id: string; submissionId: string }> {
+async function pendingRetirement(amountCO2e: bigint) {
   const { id } = await retire(platform.dependencies, 'acme', {
     buyerId: 'acme',
     buyerName: 'Acme Ltd',
@@ -70,13 +70,14 @@ async function pendingRetirement(amountCO2e: bigint): Promise<{ id: string; subm
     .select()
     .from(submissions)
     .where(eq(submissions.targetId, id));
-  return { id, submissionId: submission?.id ?? '' };
+  if (!submission) throw new Error(`retirement ${id} has no submission`);
+  return { id, submission, submissionId: submission.id };
 }
 
 async function underReview(cause: ReviewCause, amountCO2e = 4n) {
   const retirement = await pendingRetirement(amountCO2e);
   const conclusion = { kind: 'needsReview', attemptHash: null, cause, reason: 'a test says so' } as const;
-  expect(await settle(deps(), retirement.submissionId, conclusion)).toBe(true);
+  expect(await settle(deps(), retirement.submission, conclusion)).toBe(true);
   return retirement;
 }
 
@@ -154,8 +155,8 @@ describe('what an instance found before another one sent the submission to revie
     ['a refusal', { kind: 'refused', attemptHash: null, refusal: { reason: 'PAUSED', message: 'paused' } }],
     ['a halt', { kind: 'needsReview', attemptHash: null, cause: 'SIGNING_HALTED', reason: 'halted' }],
   ] as const)('is outdated: %s', async (_name, conclusion) => {
-    const { submissionId } = await underReview('FOUND_ON_NETWORK');
-    expect(await settle(deps(), submissionId, conclusion)).toBe(false);
+    const { submission, submissionId } = await underReview('FOUND_ON_NETWORK');
+    expect(await settle(deps(), submission, conclusion)).toBe(false);
     const [row] = await database.handle.db.select().from(submissions).where(eq(submissions.id, submissionId));
     expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
     expect(await balance()).toBe(996n);
@@ -236,7 +237,7 @@ describe('the end of a halt', () => {
   });
 
   it('leaves nothing under review that an instance found halted before it ended', async () => {
-    const { submissionId } = await pendingRetirement(4n);
+    const { submission, submissionId } = await pendingRetirement(4n);
     await reviewHaltedSigning(reviewing());
     // The step of another instance read the halt before, and says so only now.
     const conclusion = {
@@ -245,12 +246,12 @@ describe('the end of a halt', () => {
       cause: 'SIGNING_HALTED',
       reason: 'halted',
     } as const;
-    expect(await settle(deps(), submissionId, conclusion)).toBe(false);
+    expect(await settle(deps(), submission, conclusion)).toBe(false);
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
   it('waits for an instance that puts a submission under review, and resumes that too', async () => {
-    const { submissionId } = await pendingRetirement(4n);
+    const { submission, submissionId } = await pendingRetirement(4n);
     let ended: Promise<void> | undefined;
     const conclusion = {
       kind: 'needsReview',
@@ -263,7 +264,7 @@ describe('the end of a halt', () => {
       ended = reviewHaltedSigning(reviewing());
       await expect.poll(() => hasLockWait(database.handle)).toBe(true);
     };
-    expect(await settle({ ...deps(), checkpoint }, submissionId, conclusion)).toBe(true);
+    expect(await settle({ ...deps(), checkpoint }, submission, conclusion)).toBe(true);
     await ended;
     expect(await stateOf(submissionId)).toBe('PENDING');
   });

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { attempts, offRampSessions, holderActs, submissions } from '../../../src/db/tables/index.ts';
+import { holderActs, submissions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import {
   findOffRampSession,
@@ -25,8 +25,13 @@ import {
 } from '../../support/wallets/embeddedWallets.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
-import { EVENTUALLY, sendPastUs } from '../../support/wallets/walletWorld.ts';
-import { activeReceipt, farmer, providerSays, reaches } from '../../support/warehouse.ts';
+import {
+  attemptsOfSubmission,
+  EVENTUALLY,
+  sendPastUs,
+  stateOfAct,
+} from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, farmer, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
 
 let world: EmbeddedWallets;
 let network: EmbeddedWallets['network'];
@@ -52,23 +57,10 @@ afterAll(async () => {
 const prepareToDeposit = () => prepareDeposit(world, holder, depositInputOf(receipt, holder));
 const impatient = () => ({ ...platform.dependencies, mutationWaitMs: 200 });
 
-async function attemptsOf(submissionId: string | undefined) {
-  return platform.dependencies.db
-    .select()
-    .from(attempts)
-    .where(eq(attempts.submissionId, submissionId ?? ''));
-}
+const attemptsOf = (submissionId: string | undefined) => attemptsOfSubmission(platform, submissionId);
+const stateOf = (actId: string) => stateOfAct(platform, actId);
 
-async function stateOf(actId: string) {
-  return (await findHolderAct(platform.dependencies, actId))?.state;
-}
-
-async function lookNow(sessionId: string): Promise<void> {
-  await platform.dependencies.db
-    .update(offRampSessions)
-    .set({ dueAt: sql`now()`, fruitlessSteps: 0 })
-    .where(eq(offRampSessions.id, sessionId));
-}
+const lookNow = (sessionId: string) => makeDue(platform, sessionId, { fruitlessSteps: 0 });
 
 async function looksAt(sessionId: string): Promise<number> {
   return (await findOffRampSession(platform.dependencies, sessionId))?.fruitlessSteps ?? 0;
@@ -187,7 +179,7 @@ describe('a signed deposit', () => {
     expect(await network.balanceOf(receipt.tokenAddress, holder.address)).toBe(before);
   });
 
-  it('can not be told: an operator decides, and custody never deposits in its place', async () => {
+  it('is unknown for good: an operator decides, and custody never deposits in its place', async () => {
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
     const { session, act } = await prepareToDeposit();
     await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));

@@ -3,11 +3,9 @@
  * late or never; providers that pay or fail at the wrong time; a network that loses calls and answers. In the end each
  * is where its deposit and its provider say, or with an operator, and no kilogram is lost.
  */
-import { eq, sql } from 'drizzle-orm';
 import fc from 'fast-check';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { offRampSessions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { hasEnded } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import {
@@ -26,7 +24,7 @@ import {
 import type { Fault, FaultyMethod } from '../../support/faults/faultyNetwork.ts';
 import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
-import { activeReceipt, providerSays } from '../../support/warehouse.ts';
+import { activeReceipt, makeDue, providerSays } from '../../support/warehouse.ts';
 
 const SESSIONS = 16;
 const KILOGRAMS = 10n;
@@ -102,13 +100,7 @@ const statusOf = async ({ providerSessionId }: OffRampSession) =>
   (await world.network.offRampDeposit(providerSessionId ?? ''))?.status ?? null;
 const isHeld = async (session: OffRampSession) => (await statusOf(session)) === 'PENDING';
 
-async function lookNow({ id }: OffRampSession): Promise<void> {
-  const { db } = world.platform.dependencies;
-  await db
-    .update(offRampSessions)
-    .set({ dueAt: sql`now()` })
-    .where(eq(offRampSessions.id, id));
-}
+const lookNow = ({ id }: OffRampSession) => makeDue(world.platform, id);
 
 it(
   'ends where the deposit and the provider say, or with an operator, and loses nothing',

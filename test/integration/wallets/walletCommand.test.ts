@@ -44,7 +44,7 @@ it('makes a key, and signs with it what the network takes', async () => {
   expect(wallet(['new', file])).toMatchObject({ status: 1, stdout: '' });
 });
 
-it('signs a transaction of the Stellar network whose passphrase it is told', () => {
+it('signs a transaction of the Stellar network whose passphrase it is given', () => {
   const file = join(folder, 'stellar-key');
   const source = wallet(['new', file]).stdout.trim();
   const unsigned = new TransactionBuilder(new Account(source, '1'), {

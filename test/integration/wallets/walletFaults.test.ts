@@ -23,7 +23,13 @@ import {
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { retirementInput } from '../../support/wallets/walletRetirements.ts';
-import { CALLER, EVENTUALLY, sendPastUs } from '../../support/wallets/walletWorld.ts';
+import {
+  attemptsOfSubmission,
+  CALLER,
+  EVENTUALLY,
+  sendPastUs,
+  stateOfAct,
+} from '../../support/wallets/walletWorld.ts';
 
 let world: EmbeddedWallets;
 let network: EmbeddedWallets['network'];
@@ -54,16 +60,8 @@ const prepare = () =>
 const impatient = () => ({ ...platform.dependencies, mutationWaitMs: 200 });
 const recordCount = async () => (await network.carbonTotals(project.tokenAddress)).totalRetirements;
 
-async function attemptsOf(submissionId: string | undefined) {
-  return platform.dependencies.db
-    .select()
-    .from(attempts)
-    .where(eq(attempts.submissionId, submissionId ?? ''));
-}
-
-async function stateOf(actId: string) {
-  return (await findHolderAct(platform.dependencies, actId))?.state;
-}
+const attemptsOf = (submissionId: string | undefined) => attemptsOfSubmission(platform, submissionId);
+const stateOf = (actId: string) => stateOfAct(platform, actId);
 
 describe('a signed retirement', () => {
   it('is committed before it is sent, and sent by the next instance after a crash', async () => {

@@ -61,7 +61,7 @@ const cancel = (id: string, idempotencyKey: string = randomUUID(), caller = farm
 
 const held = () => network.balanceOf(receipt.tokenAddress, network.custodyAddress);
 
-/** What the provider has, without a webhook that tells of it. */
+/** What the provider has, without a webhook about it. */
 async function silently(sessionId: string, status: RampStatus): Promise<void> {
   await platform.dependencies.db
     .update(manualRampSessions)

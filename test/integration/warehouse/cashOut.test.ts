@@ -24,9 +24,10 @@ import { listOffRampSessions } from '../../../src/resolvers/warehouse/offRamp/li
 import { quoteOffRamp } from '../../../src/resolvers/warehouse/quoteOffRamp.ts';
 import { land } from '../../../devnet/calls.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { platformOn } from '../../support/platform.ts';
 import {
   ACCOUNT_NUMBER,
   activeReceipt,
@@ -46,14 +47,8 @@ let faults: FaultPlan = () => null;
 let rampFaults: RampFaultPlan = () => null;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(
-    database.handle,
-    withFaults(network, (...call) => faults(...call)),
-  );
+  ({ database, network, platform } = await startFaultyPlatform((...call) => faults(...call)));
   manual = platform.dependencies.ramp;
-  await platform.start();
 });
 beforeEach(() => {
   ramp = withRampFaults(manual, (...call) => rampFaults(...call));
@@ -280,7 +275,7 @@ describe('the provider’s faults', () => {
     await reaches(platform, pending.id, 'AWAITING_PAYOUT');
   });
 
-  it('tells a rejected payout, with nothing deposited', async () => {
+  it('reports a rejected payout, with nothing deposited', async () => {
     const receipt = await activeReceipt(platform);
     rampFaults = (method) => (method === 'openSession' ? 'rejected' : null);
     const key = randomUUID();

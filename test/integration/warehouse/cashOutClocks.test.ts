@@ -7,7 +7,6 @@ import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { sealedPlace } from '../../../src/db/sealedColumns.ts';
 import { offRampSessions, expiryRuns, indexerRegistrations } from '../../../src/db/tables/index.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
@@ -28,6 +27,7 @@ import { resolveSessionReview } from '../../../src/resolvers/operations/resolveS
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
@@ -228,18 +228,9 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
   });
 
   it('takes a delivery that is signed with the secret before the last for five minutes', async () => {
-    const { db, ids, sealer } = right.dependencies;
+    const { db } = right.dependencies;
     const secret = randomUUID();
-    const id = ids.next();
-    await db.insert(indexerRegistrations).values({
-      id,
-      url: 'http://127.0.0.1:9/',
-      state: 'REPLACED',
-      webhookId: randomUUID(),
-      sealedSecret: sealer.seal(secret, sealedPlace('registrationSecret', id)),
-      createdAt: new Date(),
-      replacedAt: new Date(),
-    });
+    const id = await storeRegistration(right.dependencies, secret, 'REPLACED');
     const rawBody = Buffer.from(JSON.stringify({ eventType: 'something else' }));
     const deliver = () =>
       receiveDelivery(skewed().dependencies, { rawBody, signature: signBody(secret, rawBody) });

@@ -34,7 +34,7 @@ const holder = createEmbeddedHolder();
 /** Made before, as the workers of an instance would go on with the cash-outs, too. */
 const receipts: TokenizedReceipt[] = [];
 let receiptOfHolder: TokenizedReceipt;
-/** Does only what a test tells it to. */
+/** Does only what a test asks for. */
 let platform: Platform;
 let manual: RampProvider;
 /** What the network says instead of the truth. */
@@ -203,7 +203,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
   });
 });
 
-it('tells the asker at once that it was refused, each time', async () => {
+it('answers at once that it was refused, each time', async () => {
   const receipt = nextReceipt();
   const input = cashOutInput(receipt);
   const { id } = await cashOut(platform.dependencies, farmer, input);

@@ -16,10 +16,11 @@ import { createDeposit, STORAGE_SECONDS } from '../../../src/resolvers/warehouse
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
 import { openProject } from '../../../devnet/platform.ts';
-import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import { platformOn } from '../../support/platform.ts';
 import { activeReceipt, depositInput } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
@@ -28,13 +29,7 @@ let platform: Platform;
 let faults: FaultPlan = () => null;
 
 beforeAll(async () => {
-  database = await createTestDatabase({ poolSize: 20 });
-  network = await embeddedNetworkOn(database.handle);
-  platform = await platformOn(
-    database.handle,
-    withFaults(network, (...call) => faults(...call)),
-  );
-  await platform.start();
+  ({ database, network, platform } = await startFaultyPlatform((...call) => faults(...call)));
 });
 afterAll(async () => {
   faults = () => null;
@@ -161,7 +156,7 @@ describe('createDeposit', () => {
     expect(await network.totalSupply((await state())?.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });
 
-  it('tells a refused deploy, and keeps a token without its mint for an operator', async () => {
+  it('reports a refused deploy, and keeps a token without its mint for an operator', async () => {
     faults = (method) => (method === 'draft' ? 'refused' : null);
     await expect(deposit()).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     faults = (_method, _n, call) => (call?.kind === 'mint' ? 'refused' : null);

@@ -58,7 +58,7 @@ afterAll(async () => {
   expect(report.findings).toEqual([]);
 });
 
-/** What the provider has, without a webhook that tells of it. */
+/** What the provider has, without a webhook about it. */
 async function silently(sessionId: string, status: RampStatus): Promise<void> {
   await platform.dependencies.db
     .update(manualRampSessions)
@@ -94,7 +94,7 @@ const review = (offRampSessionId: string, decision: SessionReviewDecision) =>
   });
 
 describe('the provider’s status decides', () => {
-  it('SETTLED: releases the tokens to the treasury, told by the manual provider’s own webhook', async () => {
+  it('SETTLED: releases the tokens to the treasury, on the manual provider’s own webhook', async () => {
     const receipt = await activeReceipt(platform, { farmerAddress: network.custodyAddress });
     const session = await depositedCashOut(platform, receipt);
     const status = { sessionId: session.providerSessionId, status: 'settled' } as const;
@@ -260,7 +260,7 @@ describe('confirm and refund', () => {
     await silently(session.providerSessionId, resolution === 'SETTLE' ? 'settled' : 'failed');
   });
 
-  it('is not undone by a provider that settles after the refund: an operator is told', async () => {
+  it('is not undone by a provider that settles after the refund: it goes to an operator', async () => {
     const session = await depositedCashOut(platform);
     await providerSays(platform, session.providerSessionId, 'failed');
     await reaches(platform, session.id, 'REFUNDED');
@@ -289,7 +289,7 @@ describe('confirm and refund', () => {
     await reaches(platform, session.id, 'SETTLED');
   });
 
-  it('is looked at again when its outcome could not be told', async () => {
+  it('is looked at again when its outcome could not be read', async () => {
     const session = await depositedCashOut(platform);
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
     await providerSays(platform, session.providerSessionId, 'settled');

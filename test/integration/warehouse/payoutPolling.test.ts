@@ -3,10 +3,10 @@
  * the provider however many are open.
  */
 import { createServer } from 'node:http';
-import { eq, sql } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { offRampSessions, manualRampSessions } from '../../../src/db/tables/index.ts';
+import { manualRampSessions } from '../../../src/db/tables/index.ts';
 import { createHttpProvider } from '../../../src/ramp/http/httpProvider.ts';
 import { retryAfterMs } from '../../../src/lib/retryAfter.ts';
 import { createPace } from '../../../src/ramp/http/pace.ts';
@@ -15,7 +15,7 @@ import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/po
 import { payoutLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { depositedCashOut } from '../../support/warehouse.ts';
+import { depositedCashOut, makeDue } from '../../support/warehouse.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -38,10 +38,7 @@ describe('an awaited payout', () => {
     const { id, providerSessionId } = await depositedCashOut(working);
     await working.stop();
     for (const fruitlessSteps of [5, 9, 30]) {
-      await database.handle.db
-        .update(offRampSessions)
-        .set({ fruitlessSteps, dueAt: sql`now()` })
-        .where(eq(offRampSessions.id, id));
+      await makeDue(platform, id, { fruitlessSteps });
       await createSessionPoller(platform.dependencies).drain();
       const [row] = await database.handle.sql<{ seconds: number }[]>`
         SELECT extract(epoch FROM due_at - now())::float AS seconds FROM off_ramp_sessions WHERE id = ${id}`;
@@ -52,10 +49,7 @@ describe('an awaited payout', () => {
       .update(manualRampSessions)
       .set({ status: 'settled' })
       .where(eq(manualRampSessions.id, providerSessionId));
-    await database.handle.db
-      .update(offRampSessions)
-      .set({ dueAt: sql`now()` })
-      .where(eq(offRampSessions.id, id));
+    await makeDue(platform, id);
     await createSessionPoller(platform.dependencies).drain();
     expect(await findOffRampSession(platform.dependencies, id)).toMatchObject({
       state: 'CONFIRMING',

@@ -239,7 +239,7 @@ describe('over the API', () => {
     expect((await read(asLender)).data).toEqual({ receipt: null });
   });
 
-  it('tells a lender of its own pledges alone, and after the release nothing more of the receipt', async () => {
+  it('shows a lender its own pledges alone, and after the release nothing more of the receipt', async () => {
     const receipt = await activeReceipt(platform);
     const secondBank = { role: 'lender', subject: 'bank-3' } as const;
     const globalId = (id: string) => Buffer.from(`ReceiptPledge:${id}`).toString('base64url');
@@ -286,7 +286,7 @@ describe('over the API', () => {
     });
   });
 
-  it('lists to a lender what is pledged to it now, and tells it of each change until the release', async () => {
+  it('lists to a lender what is pledged to it now, and sends it each change until the release', async () => {
     const receipt = await activeReceipt(platform);
     await activeReceipt(platform);
     const listed = async (caller: Parameters<Marketplace['send']>[2], filter = {}) => {

@@ -2,11 +2,9 @@
  * Another ramp provider is configured while cash-outs of the one before are open: they are shown to operators, who may
  * decide about them, nothing of them is asked of the new one, and they go on when their own comes back.
  */
-import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
-import { offRampSessions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
@@ -22,6 +20,7 @@ import {
   activeReceipt,
   cashOutInput,
   depositedCashOut,
+  makeDue,
   farmer,
   providerSays,
   reaches,
@@ -74,7 +73,7 @@ const page = { limit: 10, inverted: false };
 const listStranded = async ({ dependencies }: Platform) =>
   (await listOffRampSessions(dependencies, { stranded: true }, page)).map(({ id }) => id).sort();
 
-it('tells operators, asks the new one nothing, and lets them decide or wait', async () => {
+it('warns operators, asks the new one nothing, and lets them decide or wait', async () => {
   const ids = await withPlatform(null, async (platform, lines) => {
     const opened = [];
     for (let i = 0; i < 3; i++) opened.push((await depositedCashOut(platform)).id);
@@ -135,10 +134,7 @@ it('takes a provider at another address for another one', async () => {
   const id = await withPlatform(at(first), async (platform) => (await depositedCashOut(platform)).id);
   await withPlatform(at(second), async (platform, lines) => {
     expect(told(lines)).toEqual([[`http ${new URL(first.url).host}`, 1]]);
-    await database.handle.db
-      .update(offRampSessions)
-      .set({ dueAt: sql`now()` })
-      .where(eq(offRampSessions.id, id));
+    await makeDue(platform, id);
     await createSessionPoller(platform.dependencies).drain();
     expect(await listStranded(platform)).toEqual([id]);
     expect(second.requests).toEqual([]);

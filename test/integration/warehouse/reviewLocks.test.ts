@@ -6,7 +6,7 @@ import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
-import { settle } from '../../../src/ledger/submission/settle.ts';
+import { settle, type Submission } from '../../../src/ledger/submission/settle.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
@@ -22,7 +22,7 @@ let database: TestDatabase;
 /** Its workers don't run: nothing but what the test does moves the session. */
 let platform: Platform;
 let offRampSessionId: string;
-let submissionId: string;
+let deposit: Submission;
 
 beforeAll(async () => {
   database = await createTestDatabase({ poolSize: 20 });
@@ -37,11 +37,12 @@ beforeAll(async () => {
   const begun = await findOffRampSession(dependencies, offRampSessionId);
   if (!begun) throw new Error('the cash-out has vanished');
   await stepOffRampSession(dependencies, begun);
-  const [deposit] = await database.handle.db
-    .select({ id: submissions.id })
+  const [submission] = await database.handle.db
+    .select()
     .from(submissions)
     .where(eq(submissions.targetId, offRampSessionId));
-  submissionId = deposit?.id ?? '';
+  if (!submission) throw new Error('the cash-out has no deposit');
+  deposit = submission;
 });
 afterAll(async () => {
   await platform.stop();
@@ -53,7 +54,7 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
   const outcomes: string[] = [];
   for (let round = 0; round < ROUNDS; round++) {
     const reason = `round ${round}`;
-    await settle(dependencies.submission, submissionId, {
+    await settle(dependencies.submission, deposit, {
       kind: 'needsReview',
       attemptHash: null,
       cause: 'UNDETERMINABLE',
@@ -62,10 +63,10 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
     expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const retry = { offRampSessionId, decision: 'RETRY', note: reason } as const;
     const results = await Promise.allSettled([
-      resolveReview(dependencies, 'operator-1', { submissionId, decision: 'RESUME', reason }),
+      resolveReview(dependencies, 'operator-1', { submissionId: deposit.id, decision: 'RESUME', reason }),
       resolveSessionReview(dependencies, 'operator-2', retry),
       resolveSessionReview(dependencies, 'operator-3', retry),
-      settle(dependencies.submission, submissionId, {
+      settle(dependencies.submission, deposit, {
         kind: 'needsReview',
         attemptHash: null,
         cause: 'UNDETERMINABLE',

@@ -234,7 +234,7 @@ describe('who may do what', () => {
     expect(hidden).toMatchObject({ data: { receipt: null }, errors: [] });
   });
 
-  it("tells another farmer's receipt from one that does not exist in no list of cash-outs", async () => {
+  it("lists the cash-outs of another farmer's receipt like those of one that does not exist", async () => {
     const list =
       'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddresses: [$a] }) { edges { cursor } } }';
     const tokenAddress = await deposited();

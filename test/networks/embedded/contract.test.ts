@@ -213,7 +213,7 @@ describe('the embedded network', () => {
     expect(await network.totalSupply(tokenAddress)).toBe(5n * TONNE);
   });
 
-  it('can’t tell about attempts that are newer than its history', async () => {
+  it('knows nothing of attempts that are newer than its history', async () => {
     const network = await open();
     const prepared = await prepare(network, deployCarbon());
     const lost = { ...prepared, preparedAtLedger: prepared.preparedAtLedger + 1_000_000n };
@@ -251,7 +251,7 @@ describe('the embedded network', () => {
     expect(answers.map((answer) => answer.status)).toEqual(
       notes.map((note) => (note === 'poison' ? 'unknown' : 'accepted')),
     );
-    // What went wrong is told, without the statement and its values.
+    // The error says what went wrong, without the statement and its values.
     expect(answers[4]).toEqual({ status: 'unknown', reason: 'retirements is append-only: INSERT refused' });
     expect((await network.carbonTotals(tokenAddress)).totalRetirements).toBe(9);
     await database.handle.sql.unsafe('DROP TRIGGER refuse_poison ON embedded_network.retirements');

@@ -1,6 +1,6 @@
 /**
  * A chain that goes back behind what was final, and a node that was restored from an older state: nothing is read or
- * signed by it, also not after a restart of the platform; and where it goes on as another chain, that is told.
+ * signed by it, also not after a restart of the platform; and where it goes on as another chain, that is reported.
  */
 import { randomUUID } from 'node:crypto';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
@@ -34,7 +34,7 @@ async function mineOthers(node: Anvil, count: number): Promise<void> {
 }
 
 describe('a rollback below what was final', () => {
-  it('is told with both numbers, and as a rewritten chain once that has passed them', async () => {
+  it('is reported with both numbers, and as a rewritten chain once that has passed them', async () => {
     const testbed = await startEvmTestbed();
     try {
       const network = await testbed.open();

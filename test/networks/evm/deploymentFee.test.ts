@@ -1,6 +1,6 @@
 /**
  * What a factory may ask for a deployment, and custody without the coin for it, through the whole of submission: over
- * the cap nothing is paid and nothing is lost, and without coin the operator is told what is missing.
+ * the cap nothing is paid and nothing is lost, and without coin the error says what is missing.
  */
 import { eq } from 'drizzle-orm';
 import { encodeFunctionData, parseAbi, parseEther, toHex } from 'viem';

@@ -1,14 +1,14 @@
 /**
- * A stranger's retirement on a real EVM chain, told by a correctly signed delivery with a false transaction: the feed
+ * A stranger's retirement on a real EVM chain, reported by a correctly signed delivery with a false transaction: the feed
  * shows the transaction in which the token logged it.
  */
 import { createHmac, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { sealedPlace } from '../../../src/db/sealedColumns.ts';
-import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
+import { retirementRecords } from '../../../src/db/tables/index.ts';
 import type { HolderCall, LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
+import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
@@ -26,13 +26,7 @@ beforeAll(async () => {
   database = await createTestDatabase({ poolSize: 20 });
   network = await connectLedger(world.ledger, database.handle);
   market = await startMarketplace({ database, network, withIndexer: false });
-  const { retirementsHookUrl: url, sealer } = market.app.dependencies;
-  const id = randomUUID();
-  const sealedSecret = sealer.seal(SECRET, sealedPlace('registrationSecret', id));
-  const createdAt = new Date();
-  await database.handle.db
-    .insert(indexerRegistrations)
-    .values({ id, state: 'LIVE', url, webhookId: 'w', sealedSecret, createdAt });
+  await storeRegistration(market.app.dependencies, SECRET);
 });
 afterAll(async () => {
   await market.stop();

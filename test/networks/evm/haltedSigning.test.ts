@@ -12,7 +12,7 @@ import { attempts, signingAccounts } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
-import { instancesOn } from '../../support/evm/onInstance.ts';
+import { copyWhileHolding, instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { holding, retirement } from '../../support/holding.ts';
 
@@ -59,11 +59,7 @@ async function lookedAgain(handle: DatabaseHandle): Promise<void> {
 
 describe('a database restored from a copy', () => {
   it('does not burn again what was burned after the copy was made', async () => {
-    const original = await createTestDatabase();
-    await original.handle.close();
-    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
-    const copy = await createTestDatabase({ copyOf: original });
-    await copy.handle.close();
+    const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
     const input = retirement(tokenAddress, 30n);
     await onInstance(original.url, async ({ dependencies }) => {
       expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
@@ -81,17 +77,13 @@ describe('a database restored from a copy', () => {
       const { findings } = await reconcileAll({ ...dependencies, isStill: true });
       expect(findings.map(({ invariant }) => invariant)).toContain('I4');
     });
-    await Promise.all([original, copy].map((database) => database.drop()));
+    await drop();
   });
 });
 
 describe('a slot that was taken by bytes unknown to this database', () => {
   it('stops signing, and does not burn a second time', async () => {
-    const original = await createTestDatabase();
-    await original.handle.close();
-    const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
-    const copy = await createTestDatabase({ copyOf: original });
-    await copy.handle.close();
+    const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
     const input = retirement(tokenAddress, 30n);
     // Signed and sent by the original, but in no block yet when the copy takes over.
     await world.node.rpc('evm_setIntervalMining', [0]);
@@ -121,14 +113,14 @@ describe('a slot that was taken by bytes unknown to this database', () => {
       },
       {
         ledger: OTHER_FEES,
-        // A node that does not tell what waits: it is noticed when it has landed.
+        // A node that does not show what waits: it is noticed when it has landed.
         adapt: (network) => ({
           ...network,
           nextSequences: (by) => network.nextSequences(by === 'waiting' ? 'latest' : by),
         }),
       },
     );
-    await Promise.all([original, copy].map((database) => database.drop()));
+    await drop();
   });
 });
 

@@ -88,7 +88,7 @@ describe('ledger:check on an EVM chain', () => {
     expect(about(checks, 'settlement roles')?.remedy).toContain('RAMP_SETTLEMENT_ADDRESS');
   });
 
-  it('tells the factory’s fee and its cap, and what is held for review above it', async () => {
+  it('shows the factory’s fee and its cap, and what is held for review above it', async () => {
     expect(about(await look(), 'deployment fee')).toEqual({
       result: 'right',
       name: 'deployment fee',

@@ -98,7 +98,7 @@ describe('a chain without base fees', () => {
       LEDGER_FINALITY: '0',
     });
 
-  it('is told as what it is by ledger:check, without advice about fees', async () => {
+  it('is named as what it is by ledger:check, without advice about fees', async () => {
     const settings = await config();
     if (settings.ledger.family !== 'evm') throw new Error('not EVM');
     const found: Check[] = [];

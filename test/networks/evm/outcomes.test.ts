@@ -190,7 +190,7 @@ describe('what the pool forgets', () => {
 });
 
 describe('reverted transactions', () => {
-  it('tells the reason when what caused it landed in the same block', async () => {
+  it('gives the reason when what caused it landed in the same block', async () => {
     const { totalSupply } = await network.carbonTotals(token);
     const most = totalSupply - TONNE;
     const both = await prepareAll(network, [retire(token, most), retire(token, most)]);
@@ -236,7 +236,7 @@ describe('nodes that are not to be trusted', () => {
     await expect(network.carbonTotals(token)).rejects.toThrow(/behind/);
   });
 
-  it('leaves it to people when the history that would tell is gone', async () => {
+  it('leaves it to people when the history that would decide is gone', async () => {
     const sent = await send(retire(token, TONNE));
     const other = await signByHand({ nonce: sent.sequence ?? 0n, gas: 500_000n, data: retireData(9n) });
     await network.broadcast(other.signedBytes);

@@ -221,7 +221,7 @@ describe('what was deployed', () => {
 describe('the settlement contract', () => {
   const hidden = ['0x5c975abb', '0x61d027b3'];
 
-  it('is read also where it does not tell its pause and its treasury', async () => {
+  it('is read also where it does not show its pause and its treasury', async () => {
     const told = await network.settlementContract();
     expect(told).toMatchObject({ treasury: testbed.custody.address, paused: false });
     testbed.faulty.obey(({ method, params }) => {

@@ -11,9 +11,8 @@ import { settle } from '../../../src/ledger/submission/settle.ts';
 import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
-import { holding, retirement } from '../../support/holding.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { decideReview, instancesOn } from '../../support/evm/onInstance.ts';
+import { retirement } from '../../support/holding.ts';
+import { copyWhileHolding, decideReview, instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
 const CONFIRMATIONS = 4;
@@ -31,11 +30,7 @@ const onInstance = instancesOn(() => world);
 /** The copy was made when the buyer held 100; the original's burn of 30 is in the latest block. */
 async function copyWithUnfinalBurn() {
   await world.node.rpc('evm_setIntervalMining', [1]);
-  const original = await createTestDatabase();
-  await original.handle.close();
-  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
-  const copy = await createTestDatabase({ copyOf: original });
-  await copy.handle.close();
+  const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
   const input = retirement(tokenAddress, 30n);
   await world.node.rpc('evm_setIntervalMining', [0]);
   await onInstance(original.url, async ({ dependencies, handle }) => {
@@ -50,7 +45,7 @@ async function copyWithUnfinalBurn() {
       })
       .not.toBeNull();
   });
-  return { input, copy, drop: () => Promise.all([original.drop(), copy.drop()]) };
+  return { input, copy, drop };
 }
 
 it('does not let signing go on before what others sent is final', async () => {
@@ -94,13 +89,14 @@ it.each([
       const { dependencies, handle } = platform;
       const { id } = await retire(dependencies, 'acme', input);
       const [submission] = await handle.db.select().from(submissions).where(eq(submissions.targetId, id));
+      if (!submission) throw new Error(`retirement ${id} has no submission`);
       const conclusion = {
         kind: 'needsReview',
         attemptHash: null,
         cause: 'ATTEMPTS_DIED',
         reason: 'died',
       } as const;
-      if (!starts) await settle(dependencies.submission, submission?.id ?? '', conclusion);
+      if (!starts) await settle(dependencies.submission, submission, conclusion);
       await expect(decideReview(platform, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
       expect(await readHalt(handle.db)).toMatch(/the database is an old copy/);
       await world.node.rpc('anvil_mine', [toHex(CONFIRMATIONS + 1)]);

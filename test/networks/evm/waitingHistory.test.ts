@@ -8,9 +8,8 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { attempts } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
-import { holding, retirement } from '../../support/holding.ts';
-import { createTestDatabase } from '../../support/database/database.ts';
-import { instancesOn } from '../../support/evm/onInstance.ts';
+import { retirement } from '../../support/holding.ts';
+import { copyWhileHolding, instancesOn } from '../../support/evm/onInstance.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
 let world: EvmWorld;
@@ -22,11 +21,7 @@ afterAll(() => world.close());
 const onInstance = instancesOn(() => world);
 
 it('halts before anything is signed, and burns nothing twice', async () => {
-  const original = await createTestDatabase();
-  await original.handle.close();
-  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, 100n));
-  const copy = await createTestDatabase({ copyOf: original });
-  await copy.handle.close();
+  const { original, copy, tokenAddress, drop } = await copyWhileHolding(onInstance, 100n);
   const second = retirement(tokenAddress, 20n);
   await world.node.rpc('evm_setIntervalMining', [0]);
   await onInstance(
@@ -54,5 +49,5 @@ it('halts before anything is signed, and burns nothing twice', async () => {
     expect(totalRetired).toBe(30n * 10n ** 18n);
     expect(await readHalt(handle.db)).not.toBeNull();
   });
-  await Promise.all([original.drop(), copy.drop()]);
+  await drop();
 });

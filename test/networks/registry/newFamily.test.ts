@@ -18,6 +18,7 @@ import { signDevelopmentToken } from '../../../src/startup/developmentTokens.ts'
 import { serve } from '../../../src/startup/serve.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { projectInput } from '../../support/http/creditTrade.ts';
 import { toy } from './toyFamily.ts';
 
 // The line of the new family. What looks one up in the list is the product's own.
@@ -108,16 +109,7 @@ it('a server runs on a new family by its settings alone', async () => {
     expect(await ask('{ ledgerNetwork { name clockCanBeMoved } }')).toMatchObject({
       data: { ledgerNetwork: { name: 'toy-box by Ada', clockCanBeMoved: true } },
     });
-    const input = {
-      creditType: 'VCU',
-      verificationBodyRef: `VCS-${randomUUID()}`,
-      vintageYear: 2024,
-      quantityCO2e: 10,
-      projectLocation: 'Kasigau Corridor',
-      projectType: 'REDD+',
-      countryCode: 'KE',
-      idempotencyKey: randomUUID(),
-    };
+    const input = { ...projectInput({ quantityCO2e: 10 }), idempotencyKey: randomUUID() };
     const create =
       'mutation ($input: CreateProjectInput!) { createProject(input: $input) { project { state } } }';
     expect(await ask(create, { input })).toMatchObject({
@@ -142,7 +134,7 @@ it('ledger:check looks at a new family, and says what its settings can do about 
   expect(found.find(({ name }) => name === 'indexer')?.found).toContain('the embedded one');
 });
 
-it('a family without channels is told so', async () => {
+it('a family without channels says so', async () => {
   const { ledger } = await loadConfig(environment());
   expect(toy.channels).toBeNull();
   const deps = { ledger, dataDir: folder, db: database.handle.db, random: randomBytes };

@@ -33,6 +33,7 @@ export const toy = defineFamily({
     speed: values.TOY_SPEED,
   }),
 
+  walletFormat: { name: 'toy-payload', description: 'What toys sign.' },
   migrations: ['embedded-network'],
   async create({ name, maker, secretKey }, { handle }) {
     if (handle === null) throw new Error('the toy needs the database');

@@ -35,7 +35,7 @@ describe('records', () => {
     ]);
   });
 
-  it('are never told with a hole: what can’t be read is unknown', async () => {
+  it('are never read with a gap: what can’t be read is unknown', async () => {
     const tokenAddress = await open(28);
     for (const note of ['first', 'second']) await land(testbed.network, retire(tokenAddress, TONNE, note));
     // An entry that is counted but lost can't be on a real network; a node may still not show it.

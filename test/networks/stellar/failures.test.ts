@@ -63,7 +63,7 @@ describe('a node that keeps no diagnostics', () => {
     });
   });
 
-  it('is told dead, for a new attempt, when the same call would succeed now', async () => {
+  it('is called dead, for a new attempt, when the same call would succeed now', async () => {
     await open(1);
     const tokenAddress = await mintedCarbon(testbed.network, 10n);
     const paused = await prepare(testbed.network, retire(tokenAddress, TONNE));
@@ -90,7 +90,7 @@ describe('the contract’s word', () => {
     return refusalsIn(await landHeld(await prepareAll(testbed.network, [first, second])));
   }
 
-  it('is told from whose number it is, also of a token within a deposit', async () => {
+  it('is named after the contract whose number it is, also of a token within a deposit', async () => {
     testbed = await startStellarTestbed({ channels: 2 });
     const { custody } = testbed;
     const receipt = await deploy(testbed.network, deployReceipt(4_000_000_000n));
@@ -110,7 +110,7 @@ describe('the contract’s word', () => {
     ).toEqual(['WRONG_STATUS']);
   });
 
-  it('is told of a salt that another deploy used in the same ledger', async () => {
+  it('is reported for a salt that another deploy used in the same ledger', async () => {
     testbed = await startStellarTestbed({ channels: 2 });
     const call = deployCarbon();
     expect(await together(call, { ...call, name: 'Another' })).toEqual(['SALT_ALREADY_USED']);

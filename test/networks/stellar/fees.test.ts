@@ -76,7 +76,7 @@ it('bids what others bid, and no more than the cap', async () => {
   expect(feeOf(await prepare(testbed.network, retire(tokenAddress, TONNE))).bid).toBe(CAP_STROOPS);
 });
 
-it('replaces what is stuck: the same transaction within, one landing, told under both hashes', async () => {
+it('replaces what is stuck: the same transaction within, one landing, found under both hashes', async () => {
   const { network, twin, custody } = testbed;
   const first = await stuckAt(900);
   const second = await network.replace(first);

@@ -136,7 +136,7 @@ describe('making channels', () => {
     expect(await keysOnDisk()).toBe('SNONSENSE');
   });
 
-  it('tells the database of the sequences that it uses up', async () => {
+  it('notes in the database the sequences that it uses up', async () => {
     const network = await connectLedger(await ledgerOf(), database.handle);
     const nextOf = async () => (await network.nextSequences()).get(custody.publicKey()) ?? 0n;
     const { db } = database.handle;
@@ -170,7 +170,7 @@ describe('the command', () => {
   });
 });
 
-it('ledger:check tells of channels that are missing, and finds them when they are made', async () => {
+it('ledger:check names channels that are missing, and finds them when they are made', async () => {
   const look = async (keys: string) => {
     const config = await loadConfig(environment({ LEDGER_CHANNEL_SECRET_KEYS: keys }));
     const checks = [];

@@ -1,5 +1,5 @@
 /**
- * What landed is told from whatever a node shows of it: return value and events, or the promised places alone.
+ * What landed is read from whatever a node shows of it: return value and events, or the promised places alone.
  */
 import { xdr } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -46,12 +46,12 @@ function told(network: LedgerNetwork, ...all: PreparedTransaction[]): Promise<Ou
   return Promise.all(all.map((prepared) => network.outcome(prepared)));
 }
 
-it('is told without the events beside the meta', async () => {
+it('is read without the events beside the meta', async () => {
   onLookUps((result) => delete result['events']);
   expect(await told(behindProxy, deployed, retired)).toEqual(await told(testbed.network, deployed, retired));
 });
 
-it('is told without any event: the record that was written has the index', async () => {
+it('is read without any event: the record that was written has the index', async () => {
   onLookUps((result) => {
     delete result['events'];
     const meta = xdr.TransactionMeta.fromXDR(String(result['resultMetaXdr']), 'base64');
@@ -61,7 +61,7 @@ it('is told without any event: the record that was written has the index', async
   expect(await told(behindProxy, retired)).toEqual(await told(testbed.network, retired));
 });
 
-it('is told of a meta that this library can’t read, from what stands beside it', async () => {
+it('is read of a meta that this library can’t decode, from what stands beside it', async () => {
   onLookUps((result) => (result['resultMetaXdr'] = 'AAAACQ=='));
   expect(await told(behindProxy, deployed, retired)).toEqual(await told(testbed.network, deployed, retired));
 });

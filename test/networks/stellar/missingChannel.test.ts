@@ -1,5 +1,5 @@
 /**
- * A channel that is configured and does not exist: the others sign, operators are told, and it signs once it exists.
+ * A channel that is configured and does not exist: the others sign, operators are warned, and it signs once it exists.
  */
 import { randomUUID } from 'node:crypto';
 import { Keypair } from '@stellar/stellar-sdk';
@@ -58,7 +58,7 @@ async function undecided(): Promise<number> {
   return open + (await db.$count(signingAccounts, isNotNull(signingAccounts.haltedBecause)));
 }
 
-it('is left out, told once, and signs when it is there', { timeout: 3 * PATIENCE_MS }, async () => {
+it('is left out, logged once, and signs when it is there', { timeout: 3 * PATIENCE_MS }, async () => {
   const { dependencies } = marketplace.app;
   const readyz = new URL('/readyz', marketplace.url);
   const { tokenAddress } = await openProject({ dependencies }, 10n);

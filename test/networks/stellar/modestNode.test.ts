@@ -1,6 +1,6 @@
 /**
  * A Stellar node that offers less: without fee statistics, lists of transactions or the network's settings, calls are
- * made and told all the same.
+ * made and found all the same.
  */
 import { Keypair, TransactionBuilder } from '@stellar/stellar-sdk';
 import { afterEach, beforeEach, expect, it } from 'vitest';

@@ -125,7 +125,7 @@ describe('a node that does not answer', () => {
 });
 
 describe('a node behind the same address that lags', () => {
-  it('refuses nothing for good on a ledger older than one that was told of', async () => {
+  it('refuses nothing for good on a ledger older than one that was seen', async () => {
     const minted = {
       kind: 'mint',
       to: testbed.custody.publicKey(),
@@ -145,7 +145,7 @@ describe('a node behind the same address that lags', () => {
 });
 
 describe('death', () => {
-  it('is not told by a node that lags behind, whatever the time', async () => {
+  it('is not proved by a node that lags behind, whatever the time', async () => {
     const prepared = await retireOne();
     passBounds(prepared);
     testbed.devnet.controls.faults.lagLedgers = 1;
@@ -154,7 +154,7 @@ describe('death', () => {
     expect(await testbed.network.outcome(prepared)).toMatchObject({ status: 'dead' });
   });
 
-  it('is not told of what landed, though the node denies it after its time', async () => {
+  it('is not said of what landed, though the node denies it after its time', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
     testbed.devnet.controls.closeLedger();
@@ -184,7 +184,7 @@ describe('death', () => {
     });
   });
 
-  it('can’t be told when the sequence was used and history is gone', async () => {
+  it('can’t be proved when the sequence was used and history is gone', async () => {
     const prepared = await retireOne();
     await testbed.network.broadcast(prepared.signedBytes);
     testbed.devnet.controls.closeLedger();
@@ -267,7 +267,7 @@ describe('death', () => {
       const others = Array.from({ length: 60 }, (_, at) => ({ ...mint, amount: BigInt(at + 1) }));
       await landAll([testbed.network], others);
       await testbed.advanceClock(700);
-      // Both accounts went on, and twice: they no longer tell where they used what.
+      // Both accounts went on, and twice: they no longer show where they used what.
       for (let times = 0; times < 2; times += 1) {
         await busy.broadcast((await byHolder()).signedBytes);
         await testbed.advanceClock(1);

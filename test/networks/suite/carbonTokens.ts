@@ -53,7 +53,7 @@ export function describeCarbonTokens(underTest: UnderTest): void {
       ]);
     });
 
-    it('tells which transactions made the records, whatever hints say', async () => {
+    it('finds which transactions made the records, whatever hints say', async () => {
       const { network } = underTest();
       const tokenAddress = await mintedCarbon(network, 100n);
       const hashes: string[] = [];

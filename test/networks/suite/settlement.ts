@@ -68,7 +68,7 @@ export function describeSettlement(underTest: UnderTest): void {
       const { tokenAddress, settlement } = await openReceipt(network);
       await land(network, { kind: 'mint', tokenAddress, to: stranger.custodyAddress, amount: 300n });
       const { treasury } = settlement;
-      if (treasury === null) throw new Error('The settlement contract does not tell its treasury');
+      if (treasury === null) throw new Error('The settlement contract does not show its treasury');
       const treasuryBefore = await network.balanceOf(tokenAddress, treasury);
       const sessionId = randomUUID();
       await land(stranger, { kind: 'initiateOffRamp', sessionId, tokenAddress, amount: 300n });

@@ -34,7 +34,7 @@ export const rampAbi = [...settlementAbi, ...guardedAbi, ...erc20ErrorsAbi];
 
 /** A node on this machine has the receipt of what was sent within moments. */
 const POLL_MS = 20;
-/** Busy, anvil now and then forgets to close the block that a transaction asked for: then it is told to. */
+/** Busy, anvil now and then forgets to close the block that a transaction asked for: then it is asked to. */
 const BLOCK_OVERDUE_MS = 2000;
 
 export const CARBON_METADATA = {
@@ -129,7 +129,7 @@ export async function deployReceipt(actors: Actors, options: { expiresInSeconds:
   });
 }
 
-/** What the factory told of the token that it made. */
+/** The factory's event of the token that it made. */
 export function tokenOf(receipt: TransactionReceipt) {
   const [event] = parseEventLogs({ abi: factoryAbi, logs: receipt.logs, eventName: 'TokenDeployed' });
   if (!event) throw new Error('No token was deployed');

@@ -1,5 +1,5 @@
 /**
- * A node that does not always tell the truth: in front of a real one, it speaks JSON-RPC over HTTP and passes on
+ * A node whose answers may be false: in front of a real one, it speaks JSON-RPC over HTTP and passes on
  * what no rule answers.
  */
 import { createServer } from 'node:http';
@@ -29,7 +29,7 @@ export interface FaultyNode {
   readonly questions: RpcQuestion[];
   /** Of each request: how many questions it held. */
   readonly batchSizes: number[];
-  /** The first rule that answers does; called without any, it tells the truth. */
+  /** The first rule that answers does; called without any, it answers truly. */
   obey(...rules: Rule[]): void;
   /** Answers this instead of JSON-RPC, whatever is asked; null ends that. */
   answerAll(response: FixedAnswer | null): void;

@@ -11,6 +11,8 @@ import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { createTestDatabase } from '../database/database.ts';
+import { holding } from '../holding.ts';
 import { platformOn } from '../platform.ts';
 
 export interface Instance extends Platform {
@@ -55,6 +57,16 @@ export function instancesOn(worldOf: () => EvmWorld) {
       await handle.close();
     }
   };
+}
+
+/** A database whose buyer holds all tonnes of a token, and a copy of it; neither has a connection. */
+export async function copyWhileHolding(onInstance: ReturnType<typeof instancesOn>, tonnes: bigint) {
+  const original = await createTestDatabase();
+  await original.handle.close();
+  const tokenAddress = await onInstance(original.url, (platform) => holding(platform, tonnes));
+  const copy = await createTestDatabase({ copyOf: original });
+  await copy.handle.close();
+  return { original, copy, tokenAddress, drop: () => Promise.all([original.drop(), copy.drop()]) };
 }
 
 /** An operator decides the one submission that is under review. */

@@ -20,7 +20,7 @@ export interface EvmTestbed {
   custody: AnvilAccount;
   stranger: AnvilAccount;
   deployer: AnvilAccount;
-  /** In front of the node; adapters speak to it unless told otherwise. */
+  /** In front of the node; adapters speak to it unless given another address. */
   faulty: FaultyNode;
   open(options?: Partial<EvmNetworkOptions>): Promise<EvmNetwork>;
   close(): Promise<void>;

@@ -1,5 +1,5 @@
 /**
- * The outside world of the exactly-once model: a ledger network and a ramp provider, which keep what they are told, decide
+ * The outside world of the exactly-once model: a ledger network and a ramp provider, which keep what they receive, decide
  * when they like, and never forget. Everything is synchronous; what is lost on the way is simulatedInstance.ts's matter.
  */
 import {
@@ -10,7 +10,7 @@ import {
 } from '../../../src/ledger/network/port.ts';
 import type { RampStatus } from '../../../src/ramp/port.ts';
 
-/** What a signed transaction does, told apart from the same call signed again by its hash alone. */
+/** What a signed transaction does, distinguished from the same call signed again by its hash alone. */
 export interface SimulatedTransaction {
   hash: string;
   call: NetworkCall;

@@ -198,7 +198,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
   pledgeReceipt: {
     who: ['farmer', 'operator'],
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
-    // Of a receipt that is being cashed out: a caller with the role is told so, and the receipt stays free for the others.
+    // Of a receipt that is being cashed out: the error says so to a caller with the role, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
       input: { receiptTokenAddress, lenderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
     }),

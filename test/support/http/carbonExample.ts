@@ -2,6 +2,7 @@
  * A marketplace with something in it to read: three projects, a purchase and a retirement by acme.
  */
 import { randomUUID } from 'node:crypto';
+import { newToken } from './creditTrade.ts';
 import { startMarketplace } from './marketplace.ts';
 import type { Marketplace, TestCaller } from './marketplace.ts';
 
@@ -42,25 +43,13 @@ export async function startCarbonExample(): Promise<CarbonExample> {
   return { market, tokens, purchaseId, retirementId };
 }
 
-async function createToken(market: Marketplace, vintageYear: number): Promise<string> {
-  const { data, errors } = await market.send<{ createProject: { tokenAddress: string } }>(
-    'mutation ($input: CreateProjectInput!) { createProject(input: $input) { tokenAddress } }',
-    {
-      input: {
-        creditType: 'VCU',
-        verificationBodyRef: `VCS-${randomUUID()}`,
-        vintageYear,
-        quantityCO2e: vintageYear === 2022 ? 100 : 1000,
-        projectLocation: 'Kasigau',
-        projectType: 'REDD+',
-        countryCode: vintageYear === 2020 ? 'BR' : 'KE',
-        idempotencyKey: randomUUID(),
-      },
-    },
-    callers.developer,
-  );
-  if (errors.length > 0) throw new Error(JSON.stringify(errors));
-  return data?.createProject.tokenAddress ?? '';
+function createToken(market: Marketplace, vintageYear: number): Promise<string> {
+  return newToken(market, {
+    vintageYear,
+    quantityCO2e: vintageYear === 2022 ? 100 : 1000,
+    projectLocation: 'Kasigau',
+    countryCode: vintageYear === 2020 ? 'BR' : 'KE',
+  });
 }
 
 /** Purchases or retires for acme; the id of what came of it. */

@@ -26,7 +26,7 @@ export const IDENTITY = {
 /** What a subscription to `ticks` does, seen from the source. */
 interface TickSource {
   pulls: number;
-  /** Resolves when the stream was told to stop. */
+  /** Resolves when the stream was stopped. */
   returned: Promise<void>;
 }
 

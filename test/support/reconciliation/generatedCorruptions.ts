@@ -29,7 +29,7 @@ export const TABLES: readonly TableConfig[] = Object.values<unknown>(tables)
   .map((table) => getTableConfig(table))
   .sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** What tells kinds of rows beside their enumerations: expressions of the row `t`. */
+/** What distinguishes kinds of rows beside their enumerations: expressions of the row `t`. */
 const KINDS: Readonly<Record<string, string>> = {
   attempts: `(SELECT concat_ws(' ', s.kind, s.signer, s.state) FROM submissions s WHERE s.id = t.submission_id)`,
   holder_acts: 'kind',

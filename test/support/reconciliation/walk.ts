@@ -43,7 +43,7 @@ export interface Walk {
   isFound(corruption: GeneratedCorruption, by: readonly Invariant[]): Promise<boolean>;
   /** The queries that found a change, and of these those that find none of the same changes in an incremental run. */
   findBlind(): Promise<{ contradictions: number; blind: string[] }>;
-  /** What a reconciliation tells of the corruptions, made together. */
+  /** What a reconciliation finds of the corruptions, made together. */
   findAll(statements: readonly string[]): Promise<string[]>;
   close(): Promise<void>;
 }
@@ -95,7 +95,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
   const untouched = await reconcileAll(platform.dependencies);
   const known = new Set(untouched.findings.map(({ message }) => message));
   const obstacles = new Set(untouched.notProved.map(obstacleOf));
-  /** An obstacle describes how many calls are under way, and so is told by its kind. */
+  /** An obstacle describes how many calls are under way, and so is named by its kind. */
   const whatIsNew = ({ findings, notProved }: Comparison) => [
     ...findings.filter(({ message }) => !known.has(message)),
     ...notProved.filter((one) => !obstacles.has(obstacleOf(one))),
@@ -162,7 +162,7 @@ export async function openWalk(history: TestDatabase): Promise<Walk> {
 const isAskedInFullAlone = ({ incremental }: Contradiction) =>
   typeof incremental === 'object' && incremental.query.endsWith('WHERE false');
 
-/** Triggers, foreign keys, checks and unique keys; not primary keys, by which rows are told apart. */
+/** Triggers, foreign keys, checks and unique keys; not primary keys, by which rows are distinguished. */
 async function switchRulesOff(sql: postgres.Sql): Promise<void> {
   await sql`SET session_replication_role = replica`;
   await sql`SET jit = off`;

@@ -28,10 +28,10 @@ export default class Progress extends DefaultReporter {
 
   override onTestRunEnd(...[modules, errors, reason]: Parameters<DefaultReporter['onTestRunEnd']>): void {
     super.onTestRunEnd(modules, errors, reason);
-    if (modules.length > 1) this.#tellSlowest(modules);
+    if (modules.length > 1) this.#printSlowest(modules);
   }
 
-  #tellSlowest(modules: readonly TestModule[]): void {
+  #printSlowest(modules: readonly TestModule[]): void {
     const timed = modules.map((module) => ({ module, ms: module.diagnostic().duration }));
     const slowest = timed.sort((a, b) => b.ms - a.ms).slice(0, SLOWEST);
     this.log(

@@ -1,7 +1,7 @@
 /**
  * Cash-outs by holders with a wallet of their own.
  */
-import { eq, isNotNull, sql } from 'drizzle-orm';
+import { isNotNull, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { offRampSessions } from '../../../src/db/tables/index.ts';
@@ -15,7 +15,7 @@ import {
 } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
-import { activeReceipt, cashOutInput, farmer, providerSays, reaches } from '../warehouse.ts';
+import { activeReceipt, cashOutInput, farmer, makeDue, providerSays, reaches } from '../warehouse.ts';
 import { sendPastUs, signAndSubmit, type InWorld, type WalletWorld } from './walletWorld.ts';
 import type { Holder } from '../../../devnet/world.ts';
 
@@ -184,10 +184,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       await sendPastUs(inWorld(), holder, act);
       expect(await balance()).toBe(before - toBaseUnits(100n));
       // Its own next look, a minute later.
-      await platform.dependencies.db
-        .update(offRampSessions)
-        .set({ dueAt: sql`now()` })
-        .where(eq(offRampSessions.id, session.id));
+      await makeDue(platform, session.id);
       const refunded = await reaches(platform, session.id, 'REFUNDED');
       expect(refunded.resolution).toBe('REFUND');
       expect(await statusOnNetwork(session.providerSessionId)).toBe('REFUNDED');

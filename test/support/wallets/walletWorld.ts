@@ -1,10 +1,12 @@
 /**
  * A platform on some network, with people who have wallets there.
  */
+import { eq } from 'drizzle-orm';
 import { expect } from 'vitest';
+import { attempts } from '../../../src/db/tables/index.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
-import type { HolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
+import { findHolderAct, type HolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import type { Holder } from '../../../devnet/world.ts';
 
@@ -25,6 +27,21 @@ export type InWorld = () => WalletWorld;
 export const CALLER = 'acme';
 /** For what happens by itself: within a moment here, later on a busy machine. */
 export const EVENTUALLY = { timeout: 30_000 };
+
+/** In no order. */
+export function attemptsOfSubmission(
+  { dependencies: { db } }: Pick<Platform, 'dependencies'>,
+  submissionId: string | undefined,
+) {
+  return db
+    .select()
+    .from(attempts)
+    .where(eq(attempts.submissionId, submissionId ?? ''));
+}
+
+export async function stateOfAct({ dependencies }: Pick<Platform, 'dependencies'>, actId: string) {
+  return (await findHolderAct(dependencies, actId))?.state;
+}
 
 /** Prepares, signs and gives back. */
 export async function signAndSubmit(

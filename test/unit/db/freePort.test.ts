@@ -1,5 +1,5 @@
 /**
- * Ports for servers that have to be told one: outgoing connections, which the system gives the ports from 32768 on, must
+ * Ports for servers that take one as an option: outgoing connections, which the system gives the ports from 32768 on, must
  * not take them before they are listened on.
  */
 import { once } from 'node:events';

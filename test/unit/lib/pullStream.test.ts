@@ -28,7 +28,7 @@ it('is an iterator, too, and ends while it is waited for', async () => {
   expect(await second).toEqual({ done: true, value: undefined });
 });
 
-it('maps at once where the mapping is at hand, and tells once it is where not', async () => {
+it('maps at once where the mapping is at hand, and later where it is not', async () => {
   const { stream, give } = source();
   const steps: Step<string>[] = [];
   const later: ((text: string) => void)[] = [];

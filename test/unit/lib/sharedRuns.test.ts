@@ -2,7 +2,7 @@
 import { expect, it } from 'vitest';
 import { shareFreshRuns, shareRun } from '../../../src/lib/sharedRuns.ts';
 
-/** Runs that end when they are told to, with their number. */
+/** Runs that end when the test ends them, with their number. */
 function controlledRuns() {
   const ends: ((error?: Error) => void)[] = [];
   const run = () =>

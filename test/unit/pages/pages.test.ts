@@ -92,7 +92,7 @@ describe('the network’s word', () => {
     errors: [new GraphQLError('no', { extensions: { code } })],
   });
 
-  it('is told apart: the same, another, none, no answer', async () => {
+  it('has four outcomes: the same, another, none, no answer', async () => {
     expect(await check(answer(record))).toMatchObject({ outcome: 'SAME' });
     expect(await check(answer({ ...record, beneficiary: 'B', amount: '6' }))).toMatchObject({
       outcome: 'DIFFERENT',

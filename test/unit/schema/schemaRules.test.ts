@@ -98,7 +98,7 @@ describe('the contract', () => {
   );
 
   it('has mutations that take one input and answer with a payload', () => {
-    // These have nothing to be told.
+    // These have nothing to describe.
     const withoutInput = new Set(['expireReceipts', 'watchRetirements']);
     for (const field of Object.values(schema.getMutationType()?.getFields() ?? {})) {
       const form = field.args.map(({ name, type }) => `${name}: ${String(type)}`);

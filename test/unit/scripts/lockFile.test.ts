@@ -85,7 +85,7 @@ it('puts what a nested package lacks beside it, where another version stands fur
   });
 });
 
-it('guesses nothing: a name that tells no platform is an error that names the package', async () => {
+it('guesses nothing: a name without a platform is an error that names the package', async () => {
   const packages = { '': {}, 'node_modules/vite': { optionalDependencies: { fsevents: '2.3.3' } } };
   const file = await write(packages);
   const { exitCode, stderr } = await run(file);
@@ -94,7 +94,7 @@ it('guesses nothing: a name that tells no platform is an error that names the pa
   expect((await readLock(file)).packages).toEqual(packages);
 });
 
-it('tells of entries that name a registry', async () => {
+it('reports entries that name a registry', async () => {
   const file = await write({ '': {}, 'node_modules/a': { resolved: 'https://packages.example/a.tgz' } });
   const { exitCode, stderr } = await run(file, '--check');
   expect(exitCode).toBe(1);

@@ -24,6 +24,6 @@ it('are named by their SHA-256 sums, all of them', () => {
   expect(lines.toSorted()).toEqual(named.toSorted());
 });
 
-it.each(files)('%s tells nothing of where it was built', (file) => {
+it.each(files)('%s contains nothing of where it was built', (file) => {
   expect(FOREIGN_PATH.exec(read(file).toString('latin1'))).toBeNull();
 });

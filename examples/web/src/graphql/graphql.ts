@@ -59,7 +59,7 @@ export type RetireInput = {
   jurisdiction?: string | null | undefined;
   /** A remark on the public record: at most 1024 bytes of UTF-8; may be empty. */
   note?: string;
-  /** The time whose emissions they stand for. Public. */
+  /** The period whose emissions they stand for. Public. */
   period?: RetirementPeriodInput | null | undefined;
   /** What they are retired for. Public. */
   reason?: RetirementReason | null | undefined;
@@ -67,7 +67,7 @@ export type RetireInput = {
   tokenAddress: string;
 };
 
-/** The time whose emissions a retirement stands for. */
+/** The period whose emissions a retirement stands for. */
 export type RetirementPeriodInput = {
   /** The first day. */
   from: string;

@@ -33,6 +33,12 @@ export const embedded = defineFamily({
     secretKey: values.LEDGER_SECRET_KEY ?? '',
     settlementAddress: values.RAMP_SETTLEMENT_ADDRESS,
   }),
+  walletFormat: {
+    name: 'embedded-payload',
+    description:
+      'JSON, to be signed with ed25519 as it is, in UTF-8. Return base64 of the 64 bytes of the signature ' +
+      "followed by the JSON's.",
+  },
 
   migrations: ['embedded-network'],
   async create({ secretKey, settlementAddress }, { handle }) {

@@ -9,6 +9,7 @@ import { NetworkRefusal } from '../port.ts';
 import type { Address, PreparedTransaction, UnsignedTransaction } from '../port.ts';
 import { checkInvocation } from './calls.ts';
 import type { Invocation } from './calls.ts';
+import { embedded } from './family.ts';
 import { readLedgerClock } from './ledgerClock.ts';
 import { freshTransaction } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
@@ -34,7 +35,7 @@ export async function prepareForHolder(
   const validUntil = latest.closedAt + HOLDER_VALIDITY_SECONDS;
   const transaction = freshTransaction(deps, holder, invocation, validUntil);
   return {
-    format: 'embedded-payload',
+    format: embedded.walletFormat.name,
     payload: Buffer.from(encodeTransaction(transaction)).toString('utf8'),
     holder,
     validUntil,

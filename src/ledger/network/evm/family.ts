@@ -30,6 +30,11 @@ export const evm = defineFamily({
   },
   nameOfMoney: nameOfMoneyChain,
   configure: configureEvm,
+  walletFormat: {
+    name: 'evm-call',
+    description:
+      'JSON of chainId, from, to, data, value, nonce, gas and fees. Return the signed raw transaction, 0x….',
+  },
 
   migrations: [],
   async create(ledger, { log, seenLedgers }) {

@@ -9,7 +9,7 @@
  *       another transaction is found in the chain with that nonce ──▶ dead
  *       this one is found ──▶ not decided: the node showed no receipt, but there is one
  *       none is found ──▶ pending: the node contradicts itself
- *       history too old to tell ──▶ undeterminable
+ *       history too old to decide ──▶ undeterminable
  *
  * Each decision uses one batch of answers, tied to one block by its hash.
  */
@@ -109,7 +109,7 @@ async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<
     if (!(await isUsedUp(deps, pin, sent))) return { status: 'pending' };
     return {
       status: 'undeterminable',
-      reason: `Nonce ${sequence} of ${source} is used up, but the node no longer has the history that tells by what`,
+      reason: `Nonce ${sequence} of ${source} is used up, but the node no longer has the history that shows by what`,
     };
   }
   if (isSame(use.hash, hash)) {

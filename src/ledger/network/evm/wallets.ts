@@ -19,6 +19,7 @@ import { MAX_TRANSACTION_BYTES } from './broadcast.ts';
 import type { ContractAddresses } from './contracts.ts';
 import { estimateCall } from './draft.ts';
 import type { EstimateDeps } from './draft.ts';
+import { evm } from './family.ts';
 import { encodeCall } from './calls.ts';
 import type { EncodedCall } from './calls.ts';
 import { valueOf } from './jsonRpc.ts';
@@ -67,7 +68,7 @@ export async function prepareForHolder(
     maxFeePerGas: quantityOf(2n * market.baseFee + market.priorityFee),
     maxPriorityFeePerGas: quantityOf(market.priorityFee),
   };
-  return { format: 'evm-call', payload: JSON.stringify(payload), holder: from, validUntil: null };
+  return { format: evm.walletFormat.name, payload: JSON.stringify(payload), holder: from, validUntil: null };
 }
 
 /** @throws NetworkRefusal NOT_AS_PREPARED, with what differs; NetworkUnavailable */

@@ -90,8 +90,8 @@ export type Outcome =
 
 /** What a holder's wallet signs, in the form that the network's wallets take. */
 export interface UnsignedTransaction {
-  /** `stellar-xdr`: base64 envelope. `evm-call`: JSON of chainId, from, to, data, value, nonce, gas and fees. */
-  format: 'embedded-payload' | 'stellar-xdr' | 'evm-call';
+  /** The name of its family's `walletFormat`. */
+  format: string;
   payload: string;
   holder: Address;
   /** After this moment of the network's clock it can't land any more; null where it does not expire. */

@@ -1,7 +1,7 @@
 /**
  * Reads contracts: a getter's value by simulation, whether a contract exists, and what it stores under a name.
  *
- * Answers come with their ledger. A contract's refusal is an answer too; what the node can't tell is
+ * Answers come with their ledger. A contract's refusal is an answer too; what the node can't answer is
  * NetworkUnavailable.
  */
 import { Account, Operation, TransactionBuilder, xdr } from '@stellar/stellar-sdk';

@@ -28,6 +28,10 @@ export const stellar = defineFamily({
   findProblems: async (given) => findStellarProblems(given),
   nameOfMoney: nameOfMainnet,
   configure: configureStellar,
+  walletFormat: {
+    name: 'stellar-xdr',
+    description: 'A base64 TransactionEnvelope. Return the same envelope with the signature in it.',
+  },
 
   migrations: [],
   async create(ledger, { log, seenLedgers }) {

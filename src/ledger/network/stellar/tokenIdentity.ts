@@ -1,7 +1,7 @@
 /**
  * Identifies the token at an address by the functions that it answers, as contracts carry no type.
  *
- * Tokens are not promised to tell the asset id's hash. It is read from a getter `asset_id` or the token's storage, and
+ * A token need not have a getter of the asset id's hash. It is read from a getter `asset_id` or the token's storage, and
  * otherwise from the factory's event of the deploy, as far back as the node keeps it.
  */
 import { xdr } from '@stellar/stellar-sdk';

@@ -12,13 +12,13 @@ import { readAccounts } from './accounts.ts';
 import { isAccount } from './addresses.ts';
 import { roomyCall, simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
+import { stellar } from './family.ts';
 import { inclusionFeeStroops } from './fees.ts';
 import { hostFunctionOf, invocationOf } from './calls.ts';
 import { buildTransaction, preparedFrom } from './signing.ts';
 
 /** Time for a person to read, decide and sign, perhaps on another device. */
 const HOLDER_VALIDITY_SECONDS = 600n;
-const FORMAT = 'stellar-xdr';
 /** Above any envelope with one signature that is made here. */
 const MAX_ENVELOPE_CHARACTERS = 200_000;
 
@@ -56,7 +56,7 @@ export async function prepareForHolder(
     },
     { source: holder, sequence: account.sequence + 1n },
   );
-  return { format: FORMAT, payload: transaction.toXDR(), holder, validUntil };
+  return { format: stellar.walletFormat.name, payload: transaction.toXDR(), holder, validUntil };
 }
 
 /** @throws NetworkRefusal NOT_AS_PREPARED */

@@ -46,7 +46,7 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
     news.textContent = `${arrived} new since this page was opened`;
   };
 
-  const tell = (isLive) => {
+  const showConnection = (isLive) => {
     live.classList.toggle('on', isLive);
     state.textContent = isLive ? 'Live' : 'Connecting again';
   };
@@ -61,7 +61,7 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
       if (message.type === 'ping') send({ type: 'pong' });
       if (message.type === 'connection_ack') {
         waitMs = 1000;
-        tell(true);
+        showConnection(true);
         const payload = { query: QUERY, variables: { after: cursor, filter } };
         send({ id: 'retirements', type: 'subscribe', payload });
       }
@@ -73,8 +73,8 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
       if (message.type === 'error' || message.type === 'complete') socket.close();
     });
     socket.addEventListener('close', () => {
-      tell(false);
-      // Apart from each other: a server that comes back is not met by all pages at once.
+      showConnection(false);
+      // Jitter, so that all pages do not connect at once to a server that comes back.
       setTimeout(connect, waitMs * (0.5 + Math.random()));
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     });

@@ -10,7 +10,7 @@ import { enqueueDeposit } from './custodyDeposits.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 import {
   closeReview,
-  opened,
+  requireOpenAtProvider,
   type OffRampSessionChanges,
   type MoveDependencies,
   type OpenedOffRampSession,
@@ -50,8 +50,8 @@ export async function applyEvent(
     .where(eq(offRampSessions.id, session.id))
     .returning();
   if (!moved) throw new Error(`off-ramp session ${session.id} has vanished`);
-  if (effect === 'deposit') await enqueueDeposit(tx, deps, opened(moved));
-  else if (effect === 'release') await enqueueRelease(tx, deps, opened(moved));
+  if (effect === 'deposit') await enqueueDeposit(tx, deps, requireOpenAtProvider(moved));
+  else if (effect === 'release') await enqueueRelease(tx, deps, requireOpenAtProvider(moved));
 }
 
 function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: boolean): Transition {

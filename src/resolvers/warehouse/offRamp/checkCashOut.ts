@@ -1,6 +1,6 @@
 /**
- * Everything about an off-ramp session that can fail is looked at before the provider is asked for anything, because
- * what the provider has begun to pay can't be taken back.
+ * Everything about an off-ramp session that can fail is checked before the provider is asked for anything, because what
+ * the provider has begun to pay can't be taken back.
  */
 import { and, eq, isNull, lt, ne, sum } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';

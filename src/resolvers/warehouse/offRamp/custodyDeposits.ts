@@ -20,7 +20,7 @@ import {
   approvalCall,
   depositCall,
   lockOffRampSession,
-  opened,
+  requireOpenAtProvider,
   type MoveDependencies,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -54,7 +54,7 @@ export async function stepWaitingDeposit(
   const isTaken = await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state !== 'DEPOSITING' || session.depositor === 'HOLDER') return false;
-    return takeTurn(tx, deps.submission, opened(session));
+    return takeTurn(tx, deps.submission, requireOpenAtProvider(session));
   });
   if (isTaken) deps.stateSignal.notify(NEW_SUBMISSION);
 }
@@ -91,7 +91,7 @@ export async function passTurn(
     await enqueueSubmission(tx, deps, {
       targetType: 'OFF_RAMP_SESSION',
       targetId: next.id,
-      call: approvalCall(opened(next)),
+      call: approvalCall(requireOpenAtProvider(next)),
     });
 }
 

@@ -17,7 +17,7 @@ import {
   depositCall,
   isAcknowledged,
   lockOffRampSession,
-  opened,
+  requireOpenAtProvider,
   type MoveDependencies,
 } from './offRampMoves.ts';
 import { settlementMismatch } from './checkCashOut.ts';
@@ -41,7 +41,7 @@ const MAX_APPROVALS = 10;
 export function approvalEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId, submissionId }) {
-      const session = opened(await lockOffRampSession(tx, targetId));
+      const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
       // Decided otherwise meanwhile: nothing is taken, and the next approval overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
@@ -68,7 +68,7 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
     afterSucceeded: async () => deps.stateSignal.notify(OFF_RAMP_SESSIONS),
     async refused(tx, intent, refusal) {
       const { targetId } = intent;
-      const session = opened(await lockOffRampSession(tx, targetId));
+      const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
       const isUnapproved = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
       if (isUnapproved && isToBeDeposited(session) && (await mayApproveAgain(tx, deps, targetId))) {
         await goOn(tx, deps, session);
@@ -93,7 +93,7 @@ export async function depositLanded(
   depositTxHash: string | null,
 ): Promise<void> {
   if (session.depositedAt !== null) {
-    // Found before by a look at the settlement contract; now its transaction is known.
+    // Found before in the settlement contract; now its transaction is known.
     await tx.update(offRampSessions).set({ depositTxHash }).where(eq(offRampSessions.id, session.id));
   } else if (session.state === 'REFUSED') await giveBack(tx, deps, session, { depositTxHash });
   else {

@@ -37,7 +37,7 @@ export async function lockOffRampSession(tx: Tx, id: string): Promise<OffRampSes
   return session;
 }
 
-export function opened(session: OffRampSession): OpenedOffRampSession {
+export function requireOpenAtProvider(session: OffRampSession): OpenedOffRampSession {
   const { providerSessionId } = session;
   if (providerSessionId === null)
     throw new Error(`off-ramp session ${session.id} is not open at its provider`);

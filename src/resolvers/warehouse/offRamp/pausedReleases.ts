@@ -14,7 +14,7 @@ import type { Needs } from '../../core/dependencies.ts';
 import { isUnreleasedReview, type OffRampSession } from './findOffRampSession.ts';
 import { PAUSE_LOOKS } from './schedules.ts';
 
-/** A day of looks in vain, each of which leaves a refused submission: then only an operator goes on. */
+/** A day of tries without success, each of which leaves a refused submission: after that an operator decides. */
 const MAX_PAUSED_REFUSALS = 100;
 
 /** The network refused the release; called where that is settled. */

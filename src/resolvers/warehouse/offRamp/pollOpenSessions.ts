@@ -1,6 +1,6 @@
 /**
- * pollOpenSessions: looks at off-ramp sessions when they are due, so that webhooks which never come are made up
- * for. A hint only makes a session due at once. Any number of instances may run it.
+ * pollOpenSessions: looks at off-ramp sessions when they are due, so that a webhook which never comes does no harm. A
+ * hint only makes a session due at once. Any number of instances may run it.
  */
 import { eq, isNotNull, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';

@@ -80,7 +80,7 @@ async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOf
   });
 }
 
-/** The settlement contract in use can't tell whether something was deposited in the session's own. */
+/** The settlement contract in use has no record of what was deposited in the session's own. */
 export async function isReviewedAsForeign(
   deps: Needs<'db' | 'network' | 'submission'>,
   session: OpenedOffRampSession,

@@ -1,5 +1,5 @@
 /**
- * One look at one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
+ * One step of one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
  *
  *   OPENING          find or open the session at the provider; refused meanwhile, it is only looked for
  *   CLOSING          make sure that the deposit is not there, then have the session closed
@@ -23,7 +23,7 @@ import {
   contradiction,
   isEnd,
   lockOffRampSession,
-  opened,
+  requireOpenAtProvider,
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
@@ -57,11 +57,14 @@ const LATE_SESSION_GRACE_MS = 5 * 60_000;
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
   else if (session.providerSessionId === null) await findRefused(deps, session);
-  else if (session.state === 'CLOSING') await closeAtProvider(deps, opened(session));
-  else if (session.depositor === 'CUSTODY' || !(await stepHolderDeposit(deps, opened(session)))) {
+  else if (session.state === 'CLOSING') await closeAtProvider(deps, requireOpenAtProvider(session));
+  else if (
+    session.depositor === 'CUSTODY' ||
+    !(await stepHolderDeposit(deps, requireOpenAtProvider(session)))
+  ) {
     if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
     if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
-    await observe(deps, opened(session));
+    await observe(deps, requireOpenAtProvider(session));
   }
 }
 
@@ -166,7 +169,7 @@ async function storeOpened(
   });
 }
 
-/** Refused by us after the provider was asked, and it may have the session all the same: then it is to be closed. */
+/** Refused by this platform after the provider was asked: if the provider has the session, it is closed there. */
 async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<void> {
   if (session.state !== 'REFUSED' || session.providerAskedAt === null) return;
   const found = await deps.ramp.findSessionByReference(session.id);
@@ -174,12 +177,12 @@ async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<vo
   await storeOpened(deps, session.id, found);
   const { id } = session;
   const known = await deps.db.transaction((tx) => lockOffRampSession(tx, id));
-  await observe(deps, opened(known));
+  await observe(deps, requireOpenAtProvider(known));
 }
 
 async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   if (session.depositor === 'HOLDER' && (await isReviewedAsForeign(deps, session))) return;
-  // Refused, but there all the same? Then it is to be treated as what it is.
+  // The network may hold a deposit that was refused here: the session then goes on as deposited.
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
     await deps.db.transaction(async (tx) => {

@@ -50,7 +50,7 @@ export interface Facts {
   isPaid: boolean;
   isFailed: boolean;
   isDeposited: boolean;
-  /** Its cancellation was asked for; it may be paid all the same. */
+  /** Its cancellation was requested; it may still be paid. */
   isCancelled: boolean;
   resolution: OffRampSession['resolution'];
   /** A submission of its deposit, or of the approval for it, is under way. */

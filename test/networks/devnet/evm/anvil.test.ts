@@ -56,7 +56,7 @@ describe('anvil', () => {
     },
   );
 
-  it('closes blocks on demand only when it is told to, and finalizes those that lie two behind', async () => {
+  it('closes blocks on demand only when it is set to, and finalizes those that lie two behind', async () => {
     const node = await start({ mining: 'on-demand' });
     const [{ address }] = node.accounts;
     const before = await heightOf(node);

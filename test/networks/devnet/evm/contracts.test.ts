@@ -37,7 +37,7 @@ beforeAll(async () => {
 afterAll(() => node?.stop());
 
 describe('the factory', () => {
-  it('tells of a carbon token by its event: template 4, deployer, asset id and country', async () => {
+  it('announces a carbon token by its event: template 4, deployer, asset id and country', async () => {
     const receipt = await deployCarbon(actors);
     const [event] = parseEventLogs({ abi: factoryAbi, logs: receipt.logs, eventName: 'TokenDeployed' });
     const { timestamp } = await actors.client.getBlock({ blockNumber: receipt.blockNumber });
@@ -51,7 +51,7 @@ describe('the factory', () => {
     });
   });
 
-  it('tells of a commodity receipt with template 1, a draft that stays one when it is minted', async () => {
+  it('announces a commodity receipt with template 1, a draft that stays one when it is minted', async () => {
     const { template, tokenAddress } = tokenOf(await deployReceipt(actors, { expiresInSeconds: 3600 }));
     expect(template).toBe(1);
     const at = { address: tokenAddress, abi: receiptAbi } as const;
@@ -256,7 +256,7 @@ describe('the settlement contract', () => {
     });
   });
 
-  it('is made by its factory, which tells where, for whom and when', async () => {
+  it('is made by its factory, whose event says where, for whom and when', async () => {
     const treasury = getAddress(bytesToHex(randomBytes(20)));
     const at = { address: actors.contracts.settlementFactoryAddress, abi: settlementFactoryAbi } as const;
     const args = [actors.custody.address, treasury] as const;

@@ -17,7 +17,7 @@ afterAll(() => dev.end(), DEV_TIMEOUT_MS);
 
 describe('dev:evm', () => {
   it(
-    'is where the demo tells its whole story, and every invariant holds afterwards',
+    'is where the demo runs from end to end, and every invariant holds afterwards',
     { timeout: DEV_TIMEOUT_MS },
     async () => {
       const demo = dev.run('demo/main.ts', ['--expiry']);

@@ -122,7 +122,7 @@ describe('the indexer double', () => {
     expect(await client.events({ contract: token.address, limit: 1 })).toHaveLength(1);
   });
 
-  it('tells of what a reorganisation brought, and forgets what it undid', async () => {
+  it('delivers what a reorganisation brought, and forgets what it undid', async () => {
     const token = await mintedCarbon(actors, 5n);
     const { client, receiver } = await watch({}, ['retired']);
     await retire(token, TONNE, 'undone');

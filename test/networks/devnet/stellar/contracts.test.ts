@@ -68,7 +68,7 @@ describe('the contracts', () => {
     expect(next.events[0]?.txHash).toBe(landed.txHash);
   });
 
-  it('tell of a deploy, and refuse a salt that was used', async () => {
+  it('announce a deploy, and refuse a salt that was used', async () => {
     const { devnet, client, custody } = testbed;
     const startLedger = devnet.controls.latest().sequence + 1;
     const salt = `0x${'22'.repeat(32)}`;

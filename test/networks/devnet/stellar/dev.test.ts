@@ -22,7 +22,7 @@ describe('dev:stellar', () => {
   });
 
   it(
-    'is where the demo tells its whole story, and every invariant holds until Ctrl-C ends it',
+    'is where the demo runs from end to end, and every invariant holds until Ctrl-C ends it',
     { timeout: DEV_TIMEOUT_MS },
     async () => {
       const settings = await dev.settings();

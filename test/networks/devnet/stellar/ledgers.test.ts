@@ -46,7 +46,7 @@ describe('a ledger', () => {
     expect(await holder.statusOf(cheap)).toBe('SUCCESS');
   });
 
-  it('tells by its fee statistics what was paid', async () => {
+  it('shows in its fee statistics what was paid', async () => {
     const price = 5_000;
     testbed.devnet.controls.setInclusionPrice(price);
     const original = await holder.retirement();

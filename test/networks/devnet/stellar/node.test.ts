@@ -105,7 +105,7 @@ describe('ledger entries', () => {
 });
 
 describe('a simulation', () => {
-  it('tells a contract error by its number', async () => {
+  it('reports a contract error with its number', async () => {
     const { client, custody, token } = testbed;
     const retire = (amount: bigint) =>
       client.prepare(custody, token, 'retire', retireArguments(custody, amount));
@@ -113,7 +113,7 @@ describe('a simulation', () => {
     await expect(retire(MINTED * 2n)).rejects.toThrow('HostError: Error(Contract, #2)');
   });
 
-  it('tells that there is no contract, and no such function', async () => {
+  it('reports that there is no contract, and no such function', async () => {
     const { client, token } = testbed;
     const noContract = deployedAddress('elsewhere', Keypair.random().publicKey(), SALT);
     await expect(client.read(noContract, 'balance')).rejects.toThrow('Error(Storage, MissingValue)');

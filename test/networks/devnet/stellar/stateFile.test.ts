@@ -53,7 +53,7 @@ it.each(PROTOCOLS)('keeps ledgers, entries and what landed, on protocol %i', asy
   }
 });
 
-it('keeps what was dropped from being taken, and tells its own settings', async () => {
+it('keeps what was dropped from being taken, and reports its own settings', async () => {
   const first = await startSorobanNode({ closeEveryMs: null, queueLedgers: 1, stateFile });
   const payer = Keypair.random();
   first.fund(payer.publicKey());

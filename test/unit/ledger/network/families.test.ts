@@ -13,7 +13,7 @@ const NETWORK = join(SRC, 'ledger', 'network');
 
 /** Tools and parts of one family that stand outside of its folder: they branch on nothing, and are its own. */
 const OF_ONE_FAMILY = new Set([
-  // Stellar's channel accounts are the only ones, and their funds are told in XLM.
+  // Stellar's channel accounts are the only ones, and their funds are shown in XLM.
   'cli/ledgerChannels.ts',
   // Signs for the embedded network, which no other wallet knows, and for a Stellar network of this machine's own.
   'cli/wallet.ts',

@@ -20,7 +20,7 @@ describe('effectsFor', () => {
     effects: { CUSTODY: { PROJECT: { mint: ofProject }, RECEIPT: { mint: ofReceipt } }, HOLDER: {} },
   };
 
-  it('tells the same call for a project from one for a receipt', () => {
+  it('distinguishes the same call for a project from one for a receipt', () => {
     expect(effectsFor(deps, { signer: 'CUSTODY', targetType: 'PROJECT', call: mint })).toBe(ofProject);
     expect(effectsFor(deps, { signer: 'CUSTODY', targetType: 'RECEIPT', call: mint })).toBe(ofReceipt);
   });

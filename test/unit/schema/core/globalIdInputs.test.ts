@@ -1,4 +1,4 @@
-/** A wrong global id is told with the path at which it stood, as every other wrong input is. */
+/** A wrong global id is reported with the path at which it stood, as every other wrong input is. */
 import {
   graphql,
   isInputObjectType,

@@ -39,7 +39,7 @@ describe('a page', () => {
     const { source, asked } = numbers();
     const { edges } = await pageOf(args, cursors, source);
     expect(edges).toHaveLength(size);
-    // One more than shown tells whether there is another page.
+    // One more than shown: whether there is another page.
     expect(asked).toMatchObject([{ limit: size + 1 }]);
   });
 

@@ -17,7 +17,7 @@ const cases = (['MOBILE_MONEY', 'BANK'] as const).flatMap((type) =>
   ),
 );
 
-/** The first field that is wrong, by the rules as the schema tells them. */
+/** The first field that is wrong, by the rules as the schema describes them. */
 function wrongFieldOf({ type, provider, bankCode, accountName }: (typeof cases)[number]): string | null {
   const has = {
     provider: provider === 'given',

@@ -1,13 +1,13 @@
 /**
  * The dialog that every decision goes through: it names the consequence, shows what is known of its target, takes the reason,
- * and tells what the server says. None of the decisions takes effect twice, so each may be repeated when no answer came.
+ * and shows what the server says. None of the decisions takes effect twice, so each may be repeated when no answer came.
  */
 import { ApiError } from './api.js';
 import { element } from './dom.js';
 
 const MAX_REASON_BYTES = 512;
 
-/** @param announce is told what came of it */
+/** @param announce shows what came of it */
 export function createDecisions(dialog, announce) {
   const find = (selector) => dialog.querySelector(selector);
   const [reason, problem, confirm, evidence] = [
@@ -50,7 +50,7 @@ export function createDecisions(dialog, announce) {
     try {
       shown = await asked.evidence();
     } catch (error) {
-      // It can be decided all the same: the server looks at it again.
+      // It can be decided anyway: the server checks it again.
       shown = element('p', { class: 'problem' }, `Not known. ${errorText(error)}`);
     }
     if (open !== asked) return;

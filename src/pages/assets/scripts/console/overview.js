@@ -4,15 +4,15 @@
 import { age, element, showItems } from './dom.js';
 
 export function createOverview({ part }) {
-  let told = null;
+  let announced = null;
 
-  /** Readers of the page by ear are told when that has changed, and of nothing else. */
-  function tell(needs) {
+  /** Screen readers announce a change of these, and nothing else. */
+  function announce(needs) {
     const text = needs.map(([, name, count]) => `${name} (${count})`).join(', ');
-    if (told !== null && told !== text)
+    if (announced !== null && announced !== text)
       part('news').textContent =
         text === '' ? 'Nothing needs a look any more.' : `Needs a look now: ${text}.`;
-    told = text;
+    announced = text;
   }
 
   function item([, name, value, since, isAlarm]) {
@@ -44,7 +44,7 @@ export function createOverview({ part }) {
         count('stranded', 'Cash-outs stranded', stranded?.totalCount ?? 0),
         count('approvals', 'Waiting for a second person', approvalRequests?.totalCount ?? 0),
       ];
-      tell(needs.filter(([, , , , isAlarm]) => isAlarm));
+      announce(needs.filter(([, , , , isAlarm]) => isAlarm));
       const delay = work.feedDelaySeconds;
       showItems(
         part('overview'),

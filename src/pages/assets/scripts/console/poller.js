@@ -6,9 +6,9 @@ const LONGEST_WAIT_MS = 60_000;
 
 /**
  * @param work asks once; rejects when there is no answer
- * @param tell is told of each end: null, or the error with the wait before the next try
+ * @param report gets each end: null, or the error, and the wait before the next try
  */
-export function createPoller({ everyMs, work, tell }) {
+export function createPoller({ everyMs, work, report }) {
   let timer = null;
   let isBusy = false;
   let isAgain = false;
@@ -30,13 +30,13 @@ export function createPoller({ everyMs, work, tell }) {
     try {
       await work();
       failures = 0;
-      tell(null, waitMs);
+      report(null, waitMs);
     } catch (error) {
       failures += 1;
-      // Apart from each other: a server that comes back is not met by all pages at once.
+      // Jitter, so that all pages do not connect at once to a server that comes back.
       const backoffMs = Math.min(everyMs * 2 ** (failures - 1), LONGEST_WAIT_MS) * (0.75 + Math.random() / 2);
       waitMs = Math.max(backoffMs, (error.retryAfterSeconds ?? 0) * 1000);
-      if (!isStopped) tell(error, waitMs);
+      if (!isStopped) report(error, waitMs);
     }
     isBusy = false;
     if (isStopped) return;

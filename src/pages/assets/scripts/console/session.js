@@ -17,7 +17,7 @@ const STATE_EVERY_MS = 30_000;
 
 /**
  * @param page part(id) and decide(asked) of the page
- * @param refuse is told when the token is no longer accepted
+ * @param refuse is called when the token is no longer accepted
  */
 export function beginSession({ api, subject, access, page, refuse }) {
   const { isOperator, seesCaps } = access;
@@ -50,15 +50,15 @@ export function beginSession({ api, subject, access, page, refuse }) {
     if (isOperator) await parts.state.readDeliveries();
   }
 
-  function tell(error, waitMs) {
+  function report(error, waitMs) {
     if (api.signal.aborted) return;
     if (error?.code === 'UNAUTHENTICATED') refuse(`The token is no longer accepted. ${errorText(error)}`);
     else showConnection(part, error, waitMs);
   }
 
-  const work = createPoller({ everyMs: WORK_EVERY_MS, work: lookAtWork, tell });
-  // A connection that is lost is told by the other one.
-  const state = createPoller({ everyMs: STATE_EVERY_MS, work: lookAtState, tell: () => {} });
+  const work = createPoller({ everyMs: WORK_EVERY_MS, work: lookAtWork, report });
+  // The other poller reports a lost connection.
+  const state = createPoller({ everyMs: STATE_EVERY_MS, work: lookAtState, report: () => {} });
   const ticking = setInterval(() => {
     const now = api.nowSeconds();
     showAges(document, now);

@@ -55,7 +55,7 @@ export function createSessions({ part, api, decide, refresh }) {
         '.',
       );
     } catch (error) {
-      // When the token was forgotten meanwhile, nothing is left to be told.
+      // Once the token is forgotten, nothing is shown.
       if (!api.signal.aborted) state.textContent = errorText(error);
     }
     button.disabled = false;
