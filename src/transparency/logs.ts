@@ -19,7 +19,10 @@ export interface TransparencyLogs {
   key: LogKey;
   /** The logs that committed rows are missing from. One statement. */
   findBehind(): Promise<LogName[]>;
-  /** Appends what is missing, a step at a time, until nothing is or `isOver`. Leaves a log alone that another instance builds. */
+  /**
+   * Appends what was committed before the call, a step at a time, until `isOver`. Leaves a log alone that another instance
+   * builds.
+   */
   build(log: LogName, isOver?: () => boolean): Promise<void>;
   /** The same for all logs, and waits for the other instance's step. */
   catchUp(): Promise<void>;
@@ -43,7 +46,7 @@ export function createTransparencyLogs(deps: {
   const signer: Signer = { key: createLogKey(deps.seed), origin: deps.origin };
 
   async function buildAll(log: LogName, waits: boolean, isOver: () => boolean = () => false): Promise<void> {
-    // Ends: a step takes more leaves than are committed meanwhile.
+    // Ends: what is committed after a step has begun is left to the next call.
     while (!isOver() && (await step(db, log, signer, waits)));
   }
 
@@ -97,7 +100,7 @@ interface Signer {
   origin: OriginSettings;
 }
 
-/** @returns whether there may be more */
+/** @returns whether more may have been committed before it */
 async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
   const [known] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
   const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherCluster(db, known)));
@@ -108,8 +111,7 @@ async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promi
       const next = await NEXT_LEAVES[log](tx, head);
       if (next.hashes.length > 0 || isToBeRenamed(head, signer)) await append(tx, head, next, signer);
       else if (Object.keys(next.head).length > 0) await note(tx, log, next.head);
-      // Audit entries come in two kinds, and after a comparison of ids the transactions go on.
-      return next.hashes.length > 0 || Object.keys(next.head).length > 0;
+      return next.hasMore;
     },
     isCompared ? { statementTimeoutMs: COMPARE_TIMEOUT_MS } : {},
   );

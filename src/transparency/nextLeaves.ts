@@ -25,6 +25,8 @@ export interface NextLeaves {
   rowIds: string[] | null;
   /** What the head says about its rows, after them. */
   head: Partial<Head>;
+  /** Of what was committed before they were read, there may be more. */
+  hasMore: boolean;
 }
 
 /** Of one transaction: some milliseconds of the head's lock, and of the database's processor. */
@@ -42,10 +44,7 @@ export const NEXT_LEAVES: Readonly<Record<LogName, (tx: Tx, head: Head) => Promi
   retirements: nextRecords,
   transfers: async (tx, head) =>
     (await isOfOtherCluster(tx, head)) ? missingTransfers(tx) : nextTransfers(tx, head),
-  audit: async (tx) => {
-    const entries = await nextEntries(tx);
-    return entries.hashes.length > 0 ? entries : nextOutcomes(tx);
-  },
+  audit: async (tx) => joined(await nextEntries(tx), await nextOutcomes(tx)),
 };
 
 /** The feed's positions have no gaps, and follow the commits. */
@@ -54,7 +53,8 @@ async function nextRecords(tx: Tx, { size }: Head): Promise<NextLeaves> {
     SELECT string_agg(hash, ''::bytea ORDER BY position) AS hashes FROM (
       SELECT r.position, ${sql.raw(hashOfLeaf(RECORD_LEAF))} AS hash FROM retirement_records r
       WHERE r.position > ${size} AND r.position <= ${size + LEAVES_PER_STEP}) AS fresh`);
-  return { hashes: Buffer.from(batch?.hashes ?? []), rowIds: null, head: {} };
+  const hashes = Buffer.from(batch?.hashes ?? []);
+  return { hashes, rowIds: null, head: {}, hasMore: isFull(hashes) };
 }
 
 /**
@@ -83,8 +83,8 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
         (SELECT until FROM range)::text AS until, (SELECT "end" FROM range)::text AS end FROM fresh`);
     if (!batch) throw new Error('an aggregate has one row');
     if (batch.hashes !== null) {
-      const writtenBy = BigInt(batch.last ?? 0);
-      return leaves(batch, { writtenBy, rowId: batch.last_id });
+      const next = leaves(batch, { writtenBy: BigInt(batch.last ?? 0), rowId: batch.last_id });
+      return { ...next, hasMore: next.hasMore || BigInt(batch.end) < BigInt(batch.until) };
     }
     // Ends: each look is twice as wide, up to the oldest transaction under way.
     if (BigInt(batch.end) >= BigInt(batch.until)) return leaves(batch, {});
@@ -137,14 +137,18 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   if (!batch) throw new Error('an aggregate has one row');
   // Undecided: a transaction that began before rows were restored is open. Taken for rows of this cluster, they would be logged
   // twice or never.
-  if (batch.hashes !== null || batch.undecided) return leaves(batch, {});
+  if (batch.hashes !== null || batch.undecided) {
+    return { ...leaves(batch, {}), hasMore: batch.hashes !== null };
+  }
   const until = BigInt(batch.until);
-  return leaves(batch, {
+  const compared = leaves(batch, {
     writtenBy: until,
     rowId: NO_ID,
     restoredBefore: until,
     cluster: await readCluster(tx),
   });
+  // The transactions of this cluster go on.
+  return { ...compared, hasMore: true };
 }
 
 /** Each process numbers its entries in the order of their commits. */
@@ -189,5 +193,19 @@ function leaves(batch: Batch | undefined, head: Partial<Head>): NextLeaves {
   const hashes = Buffer.from(batch?.hashes ?? []);
   const rowIds = batch?.ids ?? [];
   if (hashes.length !== rowIds.length * HASH_BYTES) throw new Error('each leaf has a row');
-  return { hashes, rowIds, head };
+  return { hashes, rowIds, head, hasMore: isFull(hashes) };
+}
+
+function isFull(hashes: Buffer): boolean {
+  return hashes.length >= LEAVES_PER_STEP * HASH_BYTES;
+}
+
+/** Those of the one before those of the other. */
+function joined(one: NextLeaves, other: NextLeaves): NextLeaves {
+  return {
+    hashes: Buffer.concat([one.hashes, other.hashes]),
+    rowIds: [...(one.rowIds ?? []), ...(other.rowIds ?? [])],
+    head: { ...one.head, ...other.head },
+    hasMore: one.hasMore || other.hasMore,
+  };
 }
