@@ -5,6 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHECKPOINTS } from '../src/ledger/submission/submission.ts';
 import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
+import { sendBadDeliveries } from './badDeliveries.ts';
 import type { Lab } from './lab.ts';
 import type { ScheduledFault } from './schedule.ts';
 import type { ServerSlot } from './servers.ts';
@@ -117,8 +118,7 @@ const faults = {
     weight: 1,
     async run(lab, { forMs }) {
       try {
-        await lab.postgres.limitFiles(FULL_AT_BYTES);
-        await lab.endDatabaseSessions();
+        await lab.fillDatabase(FULL_AT_BYTES);
         await delay(forMs);
       } finally {
         await lab.postgres.crash();
@@ -149,6 +149,10 @@ const faults = {
       slot.commits.loseCommitsWhen(() => false);
       return `${slot.name}, ${DATABASE_LINKS_LOST_COMMITS - Math.max(left, 0)} of them`;
     },
+  },
+  'bad webhooks': {
+    weight: 2,
+    run: (lab, { choice }) => sendBadDeliveries(lab, slotOf(lab, choice)),
   },
   'database copied': {
     weight: 1,

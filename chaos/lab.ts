@@ -37,13 +37,19 @@ export interface Lab {
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
+  /** What was seen to be wrong while faults went on, for people. */
+  readonly broken: string[];
   /** How often an older copy was restored: what was answered before, and after the copy, is gone. */
   readonly epoch: number;
   /** When the copy was made that the last restore went back to. */
   readonly restoredTo: number;
   isOver(): boolean;
   bearer(role: Role, subject: string): Promise<string>;
-  endDatabaseSessions(): Promise<void>;
+  /**
+   * What PostgreSQL's processes may write, and the end of all sessions, so that new ones have the limit. The laboratory's own is open
+   * before: the first session after a crash writes a file of PostgreSQL's that is larger than the limit.
+   */
+  fillDatabase(maxFileBytes: number): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;
   /** Keeps the database as it is now, in place of the copy before. */
   copyDatabase(): Promise<void>;
@@ -175,6 +181,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     ramp,
     rampLink,
     callbackSecret,
+    broken: [],
     folder,
     get epoch() {
       return epoch;
@@ -193,7 +200,12 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         expiresInSeconds: TOKEN_SECONDS,
         now: systemClock.now,
       }),
-    endDatabaseSessions: () => asOwner(endSessions),
+    fillDatabase: (maxFileBytes) =>
+      asOwner(async (sql) => {
+        await sql`SELECT 1`;
+        await database.limitFiles(maxFileBytes);
+        await endSessions(sql);
+      }),
     setReadOnly: (isReadOnly) =>
       asOwner(async (sql) => {
         const name = new URL(database.url).pathname.slice(1);
