@@ -7,6 +7,7 @@ import { CHECKPOINTS } from '../src/ledger/submission/submission.ts';
 import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
 import { sendBadDeliveries } from './badDeliveries.ts';
 import type { Lab } from './lab.ts';
+import { lieOf } from './nodeLies.ts';
 import type { ScheduledFault } from './schedule.ts';
 import type { ServerSlot } from './servers.ts';
 
@@ -181,6 +182,19 @@ const faults = {
       await delay(forMs);
       await lab.node?.resume();
       return `for ${forMs} ms`;
+    },
+  },
+  'node lies': {
+    weight: 2,
+    on: 'evm',
+    async run({ node, nodeInFront, slots }, { choice, forMs }) {
+      if (node === null || nodeInFront === null) return 'there is no node';
+      const { what, rule } = await lieOf(node, choice);
+      nodeInFront.obey(rule);
+      await delay(forMs);
+      const obstacles = await Promise.all(slots.map((slot) => slot.whyNotReady()));
+      nodeInFront.obey();
+      return `${what}, for ${forMs} ms; ${obstacles.filter((obstacle) => obstacle !== null).length} servers not ready`;
     },
   },
   'transactions dropped by the node': {

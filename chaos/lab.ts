@@ -4,7 +4,7 @@
  *
  *   clients ─▶ proxy ─▶ server ─▶ proxy ─▶ (loses commits) ─▶ PostgreSQL
  *                         ├────▶ proxy ─▶ ramp provider    (one for all servers)
- *                         ├────▶ proxy ─▶ node       (EVM)
+ *                         ├────▶ proxy ─▶ (lies) ─▶ node   (EVM)
  *                         └────▶ proxy ─▶ indexer    (EVM)
  */
 import { execFile } from 'node:child_process';
@@ -15,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Anvil } from '../devnet/evm/anvil.ts';
 import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
+import { startFaultyNode, type FaultyNode } from '../devnet/evm/faultyNode.ts';
 import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
 import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
@@ -34,6 +35,8 @@ export interface Lab {
   postgres: PrivatePostgres;
   /** Null on the embedded network. */
   node: Anvil | null;
+  /** What servers take for the node; null on the embedded network. */
+  nodeInFront: FaultyNode | null;
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
@@ -93,6 +96,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const rampLink = await proxyTo(ramp.url);
   const rampUrl = through(rampLink, ramp.url);
   const world = network === 'evm' ? await startEvmWorld({ mining: { everySeconds: BLOCK_SECONDS } }) : null;
+  const nodeInFront = world && (await startFaultyNode(world.node.url));
   const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
   const secret = () => Buffer.from(randomBytes(32)).toString('base64');
   const callbackSecret = secret();
@@ -146,7 +150,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         outside: {
           databaseUrl: database.url,
           rampUrl,
-          nodeUrl: world?.node.url ?? null,
+          nodeUrl: nodeInFront?.url ?? null,
           indexerUrl: world?.indexerUrl ?? null,
         },
         environment: () => ({ ...environment(name), CLOCK_AHEAD_MS: String(clockAheadMs) }),
@@ -178,6 +182,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     slots,
     postgres: database,
     node: world?.node ?? null,
+    nodeInFront,
     ramp,
     rampLink,
     callbackSecret,
@@ -243,6 +248,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       }),
     async close({ keepLogs }) {
       await Promise.all(slots.map((slot) => slot.close()));
+      await nodeInFront?.close();
       await world?.close();
       await rampLink.close();
       await ramp.close();

@@ -210,6 +210,7 @@ function laneOf(name: ScheduledFault['name']): string | null {
 
 async function healAll(lab: Lab): Promise<void> {
   lab.rampLink.heal();
+  lab.nodeInFront?.obey();
   for (const { links, commits } of lab.slots) {
     for (const proxy of Object.values(links)) proxy?.heal();
     commits.loseCommitsWhen(() => false);
