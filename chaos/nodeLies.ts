@@ -48,5 +48,5 @@ function isTag(at: unknown): boolean {
 }
 
 function otherHash(hash: string): string {
-  return `0x${[...hash.slice(2)].toReversed().join('')}`;
+  return hash.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
 }
