@@ -32,6 +32,7 @@ export interface Api {
 /** "Try again", in the words of docs/errors.md; everything else is an answer. */
 const PASSING: readonly string[] = [
   'OVERLOADED',
+  'DATABASE_UNAVAILABLE',
   'LEDGER_UNAVAILABLE',
   'RAMP_UNAVAILABLE',
   'INDEXER_UNAVAILABLE',

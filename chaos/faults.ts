@@ -5,7 +5,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { CHECKPOINTS } from '../src/ledger/submission/submission.ts';
 import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
+import { sendBadDeliveries } from './badDeliveries.ts';
 import type { Lab } from './lab.ts';
+import { lieOf } from './nodeLies.ts';
 import type { ScheduledFault } from './schedule.ts';
 import type { ServerSlot } from './servers.ts';
 
@@ -117,8 +119,7 @@ const faults = {
     weight: 1,
     async run(lab, { forMs }) {
       try {
-        await lab.postgres.limitFiles(FULL_AT_BYTES);
-        await lab.endDatabaseSessions();
+        await lab.fillDatabase(FULL_AT_BYTES);
         await delay(forMs);
       } finally {
         await lab.postgres.crash();
@@ -150,6 +151,10 @@ const faults = {
       return `${slot.name}, ${DATABASE_LINKS_LOST_COMMITS - Math.max(left, 0)} of them`;
     },
   },
+  'bad webhooks': {
+    weight: 2,
+    run: (lab, { choice }) => sendBadDeliveries(lab, slotOf(lab, choice)),
+  },
   'database copied': {
     weight: 1,
     on: 'embedded',
@@ -177,6 +182,19 @@ const faults = {
       await delay(forMs);
       await lab.node?.resume();
       return `for ${forMs} ms`;
+    },
+  },
+  'node lies': {
+    weight: 2,
+    on: 'evm',
+    async run({ node, nodeInFront, slots }, { choice, forMs }) {
+      if (node === null || nodeInFront === null) return 'there is no node';
+      const { what, rule } = await lieOf(node, choice);
+      nodeInFront.obey(rule);
+      await delay(forMs);
+      const obstacles = await Promise.all(slots.map((slot) => slot.whyNotReady()));
+      nodeInFront.obey();
+      return `${what}, for ${forMs} ms; ${obstacles.filter((obstacle) => obstacle !== null).length} servers not ready`;
     },
   },
   'transactions dropped by the node': {

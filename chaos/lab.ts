@@ -4,7 +4,7 @@
  *
  *   clients ─▶ proxy ─▶ server ─▶ proxy ─▶ (loses commits) ─▶ PostgreSQL
  *                         ├────▶ proxy ─▶ ramp provider    (one for all servers)
- *                         ├────▶ proxy ─▶ node       (EVM)
+ *                         ├────▶ proxy ─▶ (lies) ─▶ node   (EVM)
  *                         └────▶ proxy ─▶ indexer    (EVM)
  */
 import { execFile } from 'node:child_process';
@@ -15,6 +15,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
 import type { Anvil } from '../devnet/evm/anvil.ts';
 import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
+import { startFaultyNode, type FaultyNode } from '../devnet/evm/faultyNode.ts';
 import { compiledPath, compilePrograms, programsFolderOf } from '../devnet/compilePrograms.ts';
 import { startPrivatePostgres, type PrivatePostgres } from '../devnet/privatePostgres.ts';
 import { RAMP_API_KEY, startRampServer, type RampServer } from '../devnet/rampServer.ts';
@@ -34,16 +35,24 @@ export interface Lab {
   postgres: PrivatePostgres;
   /** Null on the embedded network. */
   node: Anvil | null;
+  /** What servers take for the node; null on the embedded network. */
+  nodeInFront: FaultyNode | null;
   ramp: RampServer;
   rampLink: TcpProxy;
   callbackSecret: string;
+  /** What was seen to be wrong while faults went on, for people. */
+  readonly broken: string[];
   /** How often an older copy was restored: what was answered before, and after the copy, is gone. */
   readonly epoch: number;
   /** When the copy was made that the last restore went back to. */
   readonly restoredTo: number;
   isOver(): boolean;
   bearer(role: Role, subject: string): Promise<string>;
-  endDatabaseSessions(): Promise<void>;
+  /**
+   * What PostgreSQL's processes may write, and the end of all sessions, so that new ones have the limit. The laboratory's own is open
+   * before: the first session after a crash writes a file of PostgreSQL's that is larger than the limit.
+   */
+  fillDatabase(maxFileBytes: number): Promise<void>;
   setReadOnly(isReadOnly: boolean): Promise<void>;
   /** Keeps the database as it is now, in place of the copy before. */
   copyDatabase(): Promise<void>;
@@ -87,6 +96,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
   const rampLink = await proxyTo(ramp.url);
   const rampUrl = through(rampLink, ramp.url);
   const world = network === 'evm' ? await startEvmWorld({ mining: { everySeconds: BLOCK_SECONDS } }) : null;
+  const nodeInFront = world && (await startFaultyNode(world.node.url));
   const randomBytes = (size: number) => Uint8Array.from({ length: size }, () => random.below(256));
   const secret = () => Buffer.from(randomBytes(32)).toString('base64');
   const callbackSecret = secret();
@@ -140,7 +150,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         outside: {
           databaseUrl: database.url,
           rampUrl,
-          nodeUrl: world?.node.url ?? null,
+          nodeUrl: nodeInFront?.url ?? null,
           indexerUrl: world?.indexerUrl ?? null,
         },
         environment: () => ({ ...environment(name), CLOCK_AHEAD_MS: String(clockAheadMs) }),
@@ -172,9 +182,11 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     slots,
     postgres: database,
     node: world?.node ?? null,
+    nodeInFront,
     ramp,
     rampLink,
     callbackSecret,
+    broken: [],
     folder,
     get epoch() {
       return epoch;
@@ -193,7 +205,12 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
         expiresInSeconds: TOKEN_SECONDS,
         now: systemClock.now,
       }),
-    endDatabaseSessions: () => asOwner(endSessions),
+    fillDatabase: (maxFileBytes) =>
+      asOwner(async (sql) => {
+        await sql`SELECT 1`;
+        await database.limitFiles(maxFileBytes);
+        await endSessions(sql);
+      }),
     setReadOnly: (isReadOnly) =>
       asOwner(async (sql) => {
         const name = new URL(database.url).pathname.slice(1);
@@ -231,6 +248,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
       }),
     async close({ keepLogs }) {
       await Promise.all(slots.map((slot) => slot.close()));
+      await nodeInFront?.close();
       await world?.close();
       await rampLink.close();
       await ramp.close();

@@ -107,7 +107,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
       const rest = await comeToRest(lab, healedAt);
       await payouts.stop();
       say(`at rest after ${rest.afterMs} ms; reading what was promised, and reconciling`);
-      violations = await findViolations({ lab, api, load, followers, rest });
+      violations = [...lab.broken, ...(await findViolations({ lab, api, load, followers, rest }))];
       await Promise.all(followers.map((follower) => follower.stop()));
       return {
         seed,
@@ -199,15 +199,18 @@ async function letWorkGoOn({ slots }: Lab): Promise<void> {
   while (!(await isAnyReady()) && Date.now() < giveUpAt) await delay(WORK_LOOK_MS);
 }
 
+const BESIDE_OTHERS: readonly ScheduledFault['name'][] = ['answers of commits lost', 'bad webhooks'];
+
 /** A restore ends the servers and the database, so both have one lane. */
 function laneOf(name: ScheduledFault['name']): string | null {
-  return name.startsWith('connection') || name.startsWith('killed when') || name === 'answers of commits lost'
+  return name.startsWith('connection') || name.startsWith('killed when') || BESIDE_OTHERS.includes(name)
     ? null
     : 'processes and database';
 }
 
 async function healAll(lab: Lab): Promise<void> {
   lab.rampLink.heal();
+  lab.nodeInFront?.obey();
   for (const { links, commits } of lab.slots) {
     for (const proxy of Object.values(links)) proxy?.heal();
     commits.loseCommitsWhen(() => false);

@@ -12,7 +12,7 @@
 import type { Socket } from 'node:net';
 import { drizzle } from 'drizzle-orm/postgres-js';
 import postgres from 'postgres';
-import { ConnectionLost } from './connectionLost.ts';
+import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 import { createOpenStatements } from './openStatements.ts';
 import { openSocket, type SocketAddress } from './socket.ts';
 
@@ -25,7 +25,7 @@ type AllOptions = ClientOptions & { socket: (address: SocketAddress) => Promise<
 export interface Client {
   /**
    * Sends what `statement` builds and waits for its answer.
-   * @throws ConnectionLost, or the socket's error, when no answer comes in time; the connection is then closed.
+   * @throws ConnectionLost when the connection ends, or no answer comes in time; it is then closed.
    */
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>, timeoutMs: number): Promise<T>;
   /** Settles as the work does, or rejects at once when the connection is lost first. */
@@ -75,8 +75,9 @@ export function createClient(url: string, options: ClientOptions, onLost: () => 
         socket = opening;
       });
     } catch (error) {
-      lose(error as Error);
-      throw error;
+      const failure = asConnectionLost(error as Error);
+      lose(failure);
+      throw failure;
     }
   }
 

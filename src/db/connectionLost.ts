@@ -2,3 +2,15 @@
 export class ConnectionLost extends Error {
   override readonly name = 'ConnectionLost';
 }
+
+/** Node's name of a system error, such as ECONNREFUSED, or the driver's of a connection that failed. */
+const CONNECTION_ERROR = /^(E[A-Z]+$|CONNECT)/;
+
+/** A failure of the connection as ConnectionLost; others, such as a refusal or a parameter that can't be sent, as they are. */
+export function asConnectionLost(error: Error): Error {
+  const { code } = error as { code?: unknown };
+  if (typeof code !== 'string' || !CONNECTION_ERROR.test(code)) return error;
+  return new ConnectionLost(`The connection to the database failed: ${error.message || code}`, {
+    cause: error,
+  });
+}

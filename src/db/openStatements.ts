@@ -2,7 +2,7 @@
  * The statements that wait for the answers of one connection, each with its deadline: one timer serves all of them.
  */
 import postgres from 'postgres';
-import { ConnectionLost } from './connectionLost.ts';
+import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 
 /** Statements have a deadline by `performance.now()`, a transaction's work has none. */
 interface Open {
@@ -12,7 +12,7 @@ interface Open {
 }
 
 interface OpenStatements {
-  /** Waits for the answer. @throws ConnectionLost, or the socket's error */
+  /** Waits for the answer. @throws ConnectionLost */
   untilAnswered<T>(query: PromiseLike<T>, timeoutMs: number): Promise<T>;
   /** Settles as the work does, or rejects at once when the connection is lost first. */
   untilLost<T>(work: Promise<T>): Promise<T>;
@@ -65,9 +65,10 @@ export function createOpenStatements(onBroken: (reason: Error) => void): OpenSta
           },
           (error: Error) => {
             all.delete(one);
-            if (isAnswer(error)) answeredAt = performance.now();
-            else onBroken(error);
-            reject(error);
+            const failure = asConnectionLost(error);
+            if (isAnswer(failure)) answeredAt = performance.now();
+            else onBroken(failure);
+            reject(failure);
           },
         );
       });

@@ -3,20 +3,17 @@
  */
 import postgres from 'postgres';
 import { DomainError } from '../lib/errors.ts';
-import { ConnectionLost } from './connectionLost.ts';
+import { asConnectionLost, ConnectionLost } from './connectionLost.ts';
 
 /** SQLSTATE classes of temporary trouble: connection, resources, intervention, transaction rollback. */
 const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '25', '55']);
-/** Node's name of a system error, such as ECONNREFUSED, or the driver's of a connection that failed. */
-const CONNECTION_ERROR = /^(E[A-Z]+$|CONNECT)/;
 
 /** Drizzle wraps what the driver throws. */
 export function isPassing(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof postgres.PostgresError) return PASSING_CLASSES.has(cause.code.slice(0, 2));
     if (cause instanceof DomainError) return cause.code === 'OVERLOADED';
-    if (cause instanceof ConnectionLost) return true;
-    if ('code' in cause && typeof cause.code === 'string' && CONNECTION_ERROR.test(cause.code)) return true;
+    if (asConnectionLost(cause) instanceof ConnectionLost) return true;
   }
   return false;
 }

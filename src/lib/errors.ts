@@ -23,6 +23,8 @@ export const ERROR_CODES = {
   INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
   RAMP_REJECTED: 'The ramp provider refused the payout.',
   RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
+  DATABASE_UNAVAILABLE:
+    'The database is not available at the moment; ask again, with the same idempotency key.',
   RECEIPT_EXPIRED: 'The warehouse receipt has passed its expiry date.',
   RECEIPT_PLEDGED: 'The warehouse receipt is pledged to a lender, who has to release it first.',
   RESULT_TOO_LARGE: 'The full list is too long for one answer; page through the connection instead.',

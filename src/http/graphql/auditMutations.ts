@@ -5,6 +5,7 @@
 import type { GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver } from 'graphql';
 import { auditUnavailable } from '../../identity/auditLog.ts';
+import { outcomeUnknown } from '../../db/databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Context } from '../../schema/core/context.ts';
@@ -47,7 +48,8 @@ function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolve
         throw error;
       }
       const isKept = await entry.end({ outcome: codeOf(error), targetIds: [] });
-      throw isKept || mayHaveChanged(error) ? error : auditUnavailable(error);
+      if (!isKept && !mayHaveChanged(error)) throw auditUnavailable(error);
+      throw (audited.isAdmitted && outcomeUnknown(error)) || error;
     }
     // Without an effect of its own it repeated an earlier answer, and can do so again.
     const outcome = isDryRun(args) ? 'DRY_RUN' : 'OK';

@@ -2,12 +2,14 @@
  * Maps thrown values to the errors that clients see, for HTTP, SSE and websockets.
  *
  * `DomainError`s, GraphQL's own errors and the network's errors keep their message and get a code of the closed set.
- * Every other error is a defect: it is masked here, and logged with the request id in maskErrors.ts.
+ * So does a database that is not available. Every other error is a defect, and masked. Both are logged with the request id in
+ * maskErrors.ts.
  */
 import { PothosValidationError } from '@pothos/core';
 import { DrizzleQueryError } from 'drizzle-orm';
 import { GraphQLError } from 'graphql';
 import type { GraphQLFormattedError } from 'graphql';
+import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../ledger/network/port.ts';
@@ -23,6 +25,7 @@ const HTTP_STATUS: Partial<Record<ErrorCode, number>> = {
   DOCUMENT_NOT_TRUSTED: 403,
   RATE_LIMITED: 429,
   OVERLOADED: 503,
+  DATABASE_UNAVAILABLE: 503,
   INTERNAL_SERVER_ERROR: 500,
 };
 
@@ -43,8 +46,14 @@ interface ShownError {
   http?: unknown;
 }
 
+/** What an operator has to know, and the client must not see. */
+export interface Failure {
+  cause: unknown;
+  isDefect: boolean;
+}
+
 const mapped = new WeakSet<GraphQLError>();
-const defects = new WeakMap<GraphQLError, unknown>();
+const failures = new WeakMap<GraphQLError, Failure>();
 
 /** The error as a client may see it. Idempotent. */
 export function toClientError(thrown: unknown): GraphQLError {
@@ -69,7 +78,9 @@ export function toClientError(thrown: unknown): GraphQLError {
     extensions,
   });
   mapped.add(error);
-  if (shown === undefined) defects.set(error, root);
+  if (shown === undefined || shown.code === 'DATABASE_UNAVAILABLE') {
+    failures.set(error, { cause: root, isDefect: shown === undefined });
+  }
   return error;
 }
 
@@ -82,12 +93,16 @@ function isMapped(error: unknown): error is GraphQLError {
   return error instanceof GraphQLError && mapped.has(error);
 }
 
-/** The cause of a masked error, returned once: the caller logs it. */
-export function takeDefect(error: GraphQLError): { cause: unknown } | undefined {
-  if (!defects.has(error)) return undefined;
-  const cause = defects.get(error);
-  defects.delete(error);
-  return { cause };
+/** For the log. */
+export function causeOf(isDefect: boolean): string {
+  return isDefect ? 'this is a defect' : 'the database was not available';
+}
+
+/** Returned once: the caller logs it. */
+export function takeFailure(error: GraphQLError): Failure | undefined {
+  const failure = failures.get(error);
+  failures.delete(error);
+  return failure;
 }
 
 /** The error as JSON, without the fields for the HTTP layer. */
@@ -108,7 +123,8 @@ function rootOf(thrown: unknown): unknown {
 
 /** Undefined for a defect. */
 function judge(root: unknown, located: GraphQLError | undefined): ShownError | undefined {
-  if (root instanceof DomainError) return { code: root.code, message: root.message, details: root.details };
+  const refusal = root instanceof DomainError ? root : databaseUnavailable(root);
+  if (refusal !== null) return { code: refusal.code, message: refusal.message, details: refusal.details };
   if (root instanceof NetworkUnavailable) {
     return { code: 'LEDGER_UNAVAILABLE', message: ERROR_CODES.LEDGER_UNAVAILABLE };
   }

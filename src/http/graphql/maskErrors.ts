@@ -1,6 +1,6 @@
 /**
  * Applies the error table of errors.ts to the execution pipeline that HTTP, SSE and websockets share, and logs defects
- * with their request id.
+ * and what the database did not answer, with their request id.
  */
 import { GraphQLError } from 'graphql';
 import type { ExecutionResult } from 'graphql';
@@ -8,20 +8,20 @@ import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
 import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import type { TransportContext } from './transportContext.ts';
-import { takeDefect, toClientError } from './errors.ts';
+import { causeOf, takeFailure, toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
 
 export type ErrorLog = Pick<Logger, 'error'>;
 
-/** Maps one thrown value and logs it when it is a defect; its `requestId` then joins the answer. */
+/** Maps one thrown value and logs what an operator has to know; its `requestId` then joins the answer. */
 function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
   const error = toClientError(thrown);
-  const defect = takeDefect(error);
-  if (defect !== undefined) {
+  const failure = takeFailure(error);
+  if (failure !== undefined) {
     error.extensions['requestId'] = requestId;
     log.error(
-      { requestId, path: error.path?.join('.'), err: defect.cause },
-      'an operation failed because of a defect',
+      { requestId, path: error.path?.join('.'), err: failure.cause },
+      `an operation failed: ${causeOf(failure.isDefect)}`,
     );
   }
   return error;

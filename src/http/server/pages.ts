@@ -5,10 +5,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Clock } from '../../lib/clock.ts';
+import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
-import { toClientError } from '../graphql/errors.ts';
+import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 
@@ -76,13 +77,14 @@ export async function answerPage(
   } catch (error) {
     // The client disconnected: not a defect, and no answer is needed.
     if (request.destroyed && !request.complete) return;
+    const unavailable = databaseUnavailable(error);
     if (!(error instanceof DomainError)) {
       log.error(
         { requestId, path: request.url?.slice(0, 200), err: error },
-        'a page failed because of a defect',
+        `a page failed: ${causeOf(unavailable === null)}`,
       );
     }
-    send(exchange, pages.failure(failureOf(error, requestId)));
+    send(exchange, pages.failure(failureOf(unavailable ?? error, requestId)));
   }
 }
 

@@ -11,6 +11,7 @@
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';
+import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import { HOOK_PATHS } from '../../lib/hookUrls.ts';
 import { createCountedLog } from '../../lib/countedLog.ts';
@@ -28,6 +29,7 @@ import { answerMetrics, type MetricsPage } from './metricsPage.ts';
 import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
+import { causeOf } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 import { GRAPHQL_PATH } from '../graphql/yoga.ts';
@@ -210,11 +212,18 @@ function answerFailure(exchange: Exchange, error: unknown, log: RouteOptions['lo
   // The client disconnected: not a defect, and no answer is needed.
   if (request.destroyed && !request.complete) return;
   if (!response.headersSent && !response.hasHeader('x-request-id')) exchange.prepare();
-  if (error instanceof DomainError && !response.headersSent) {
-    answerRefusal(response, error);
+  const unavailable = databaseUnavailable(error);
+  const refusal = error instanceof DomainError ? error : unavailable;
+  if (refusal === null || unavailable !== null || response.headersSent) {
+    log.error(
+      { requestId, path: pathOf(request), err: error },
+      `a request failed: ${causeOf(unavailable === null)}`,
+    );
+  }
+  if (refusal !== null && !response.headersSent) {
+    answerRefusal(response, refusal);
     return;
   }
-  log.error({ requestId, path: pathOf(request), err: error }, 'a request failed because of a defect');
   if (response.headersSent) response.destroy();
   else answerError(response, 500, 'INTERNAL_SERVER_ERROR', ERROR_CODES.INTERNAL_SERVER_ERROR, { requestId });
 }

@@ -71,7 +71,8 @@ builder.mutationField('cashOut', (t) =>
         'holds; for receipts at an address of their own, see prepareCashOutDeposit. Freezes a quote, opens a session ' +
         'at the ramp provider and deposits the tokens into the settlement contract. Waits for that for a limited time; ' +
         'the payout follows later. Errors: NOT_FOUND, RECEIPT_EXPIRED, RECEIPT_PLEDGED, CONFLICT (no settlement contract, or the ' +
-        'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little), RAMP_REJECTED, RAMP_UNAVAILABLE, ' +
+        'receipt is not active), INSUFFICIENT_BALANCE (custody holds too little, or too few kilograms are not paid out yet), ' +
+        'RAMP_REJECTED, RAMP_UNAVAILABLE, ' +
         'LEDGER_REJECTED, IDEMPOTENCY_CONFLICT.',
     ),
     type: CashOutPayload,

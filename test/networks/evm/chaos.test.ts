@@ -9,7 +9,7 @@ import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import type { Outcome, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { TONNE, deployCarbon, prepare, retire } from '../../../devnet/calls.ts';
-import type { Rule } from '../../support/evm/faultyNode.ts';
+import type { Rule } from '../../../devnet/evm/faultyNode.ts';
 import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 

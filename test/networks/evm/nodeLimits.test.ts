@@ -15,7 +15,7 @@ import { evm } from '../../../src/ledger/network/evm/family.ts';
 import { seenLedgersInMemory } from '../../../src/ledger/network/seenLedgers.ts';
 import { deployCarbon } from '../../../devnet/calls.ts';
 import { startAnvil, type Anvil } from '../../../devnet/evm/anvil.ts';
-import { startFaultyNode, type FaultyNode } from '../../support/evm/faultyNode.ts';
+import { startFaultyNode, type FaultyNode } from '../../../devnet/evm/faultyNode.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 
 describe('Retry-After', () => {

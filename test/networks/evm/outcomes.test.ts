@@ -14,7 +14,7 @@ import type { EvmNetwork } from '../../../src/ledger/network/evm/network.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import type { NetworkCall, PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { TONNE, deployCarbon, prepare, prepareAll, retire } from '../../../devnet/calls.ts';
-import type { RpcQuestion } from '../../support/evm/faultyNode.ts';
+import type { RpcQuestion } from '../../../devnet/evm/faultyNode.ts';
 import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 

@@ -10,7 +10,7 @@ import { submissions } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
-import type { Platform } from '../../../src/startup/compose.ts';
+import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { holding } from '../holding.ts';
 import { platformOn } from '../platform.ts';
@@ -28,6 +28,8 @@ export interface InstanceOptions {
   adapt?: (network: LedgerNetwork) => LedgerNetwork;
   /** Of its transparency logs. */
   logOrigin?: string;
+  /** By default the provider that people set the statuses of. */
+  ramp?: ComposeOptions['ramp'];
 }
 
 /** For hangs only: work that is begun is done, or under review, in a second or two on a machine with nothing else to do. */
@@ -44,11 +46,16 @@ export function instancesOn(worldOf: () => EvmWorld) {
       ledger,
       adapt = (network) => network,
       logOrigin,
+      ramp,
     }: InstanceOptions = {},
   ): Promise<T> {
     const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance on EVM' });
     const network = await connectLedger({ ...worldOf().ledger, ...ledger }, handle);
-    const platform = await platformOn(handle, adapt(network), { mutationWaitMs, logOrigin });
+    const platform = await platformOn(handle, adapt(network), {
+      mutationWaitMs,
+      logOrigin,
+      ...(ramp && { ramp }),
+    });
     if (starts) await platform.start();
     try {
       return await work({ ...platform, handle });

@@ -9,8 +9,8 @@ import { startAnvil } from '../../../devnet/evm/anvil.ts';
 import type { Anvil, AnvilAccount, AnvilOptions } from '../../../devnet/evm/anvil.ts';
 import { deployContracts } from '../../../devnet/evm/deploy.ts';
 import type { DeployedContracts } from '../../../devnet/evm/deploy.ts';
-import { startFaultyNode } from './faultyNode.ts';
-import type { FaultyNode } from './faultyNode.ts';
+import { startFaultyNode } from '../../../devnet/evm/faultyNode.ts';
+import type { FaultyNode } from '../../../devnet/evm/faultyNode.ts';
 
 export const GWEI = 10n ** 9n;
 

@@ -11,7 +11,13 @@ import type { Address } from '../../../ledger/network/port.ts';
 import type { PayoutAccount, Quote } from '../../../ramp/port.ts';
 import { awaitState } from '../../core/awaitState.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
-import { checkCashOut, readPromisedKg, requireBalance, type CashOutPlan } from './checkCashOut.ts';
+import {
+  checkCashOut,
+  readPromisedKg,
+  requireBalance,
+  requireUnpaid,
+  type CashOutPlan,
+} from './checkCashOut.ts';
 import type { Needs } from '../../core/dependencies.ts';
 import { requireUnpledged } from '../findPledge.ts';
 import { requireOffRampSession, type OffRampSession, type OffRampState } from './findOffRampSession.ts';
@@ -165,6 +171,7 @@ async function requireLeft(
   await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receipt.id)).for('update');
   await requireUnpledged({ db: tx }, receipt);
   requireBalance(deps.network, plan, balance, await readPromisedKg(tx, plan));
+  await requireUnpaid(tx, deps.network, plan);
 }
 
 async function requireFewUnsigned(tx: Tx, holder: Address): Promise<void> {

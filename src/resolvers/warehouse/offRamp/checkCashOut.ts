@@ -2,9 +2,9 @@
  * Everything about an off-ramp session that can fail is checked before the provider is asked for anything, because what
  * the provider has begun to pay can't be taken back.
  */
-import { and, eq, isNull, lt, ne, sum } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lt, ne, notInArray, or, sum } from 'drizzle-orm';
 import type { Db } from '../../../db/connection.ts';
-import { offRampSessions } from '../../../db/tables/index.ts';
+import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
@@ -38,6 +38,7 @@ export async function checkCashOut(
     network.balanceOf(tokenAddress, plan.depositorAddress),
     readPromisedKg(deps.db, plan, plan.id),
     requireUnpledged(deps, { id: plan.receiptId, tokenAddress }),
+    requireUnpaid(deps.db, network, plan, plan.id),
   ]);
   if (settlement === null) throw noSettlement();
   if (settlement.paused) {
@@ -85,6 +86,48 @@ export async function readPromisedKg(
       ),
     );
   return BigInt(row?.promised ?? 0);
+}
+
+/**
+ * Custody may be the treasury too, and then holds what was paid out before: no kilogram of a receipt is paid twice by it. What a
+ * holder has in a wallet is the holder's, however it got there.
+ * @param beforeId counts older sessions alone among those that have not deposited
+ * @throws DomainError INSUFFICIENT_BALANCE
+ */
+export async function requireUnpaid(
+  db: Pick<Db, 'select'>,
+  { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
+  { receiptId, depositorAddress, tokenAmountKg }: CashOutPlan,
+  beforeId?: string,
+): Promise<void> {
+  if (depositorAddress !== custodyAddress) return;
+  const { state, depositedAt, id } = offRampSessions;
+  const taken = and(
+    eq(offRampSessions.receiptId, receipts.id),
+    notInArray(state, ['REFUSED', 'REFUNDED']),
+    beforeId === undefined ? undefined : or(isNotNull(depositedAt), lt(id, beforeId)),
+  );
+  const [row] = await db
+    .select({ quantityKg: receipts.quantityKg, takenKg: sum(offRampSessions.tokenAmountKg) })
+    .from(receipts)
+    .leftJoin(offRampSessions, taken)
+    .where(eq(receipts.id, receiptId))
+    .groupBy(receipts.id);
+  const quantityKg = row?.quantityKg ?? 0n;
+  const takenKg = BigInt(row?.takenKg ?? 0);
+  const left = quantityKg - takenKg;
+  if (left >= tokenAmountKg) return;
+  const available = left > 0n ? left : 0n;
+  throw new DomainError(
+    'INSUFFICIENT_BALANCE',
+    `${tokenAmountKg} kg were to be cashed out, but of the ${quantityKg} kg of the receipt ${takenKg} kg were paid out before, or are ` +
+      `promised to other off-ramp sessions: ${available} kg are left.`,
+    {
+      field: 'input.tokenAmount',
+      requested: tokenAmountKg.toString(),
+      available: available.toString(),
+    },
+  );
 }
 
 /** @param balance base units */

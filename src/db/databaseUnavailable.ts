@@ -1,0 +1,42 @@
+/**
+ * What callers are told whose operation failed because the database was not there, ended, or did not answer in time.
+ */
+import { DrizzleQueryError } from 'drizzle-orm';
+import postgres from 'postgres';
+import { DomainError } from '../lib/errors.ts';
+import { ConnectionLost } from './connectionLost.ts';
+import { isPassing } from './passingFailures.ts';
+
+/** As long as after OVERLOADED: a server that restarts is back within seconds. */
+const RETRY_AFTER_SECONDS = 1;
+
+const ASK_AGAIN = 'The database is not available at the moment. Ask again shortly.';
+const OUTCOME_UNKNOWN =
+  'The database became unavailable while this was under way: whether it took effect is not known. Send the same again, with ' +
+  'the same idempotency key where it has one; that is safe.';
+
+/** The answer to what changes nothing; null when the failure is another one. */
+export function databaseUnavailable(error: unknown): DomainError | null {
+  return isOfDatabase(error) ? answer(ASK_AGAIN, error) : null;
+}
+
+/** The answer to a mutation that was begun; null when the failure is another one. */
+export function outcomeUnknown(error: unknown): DomainError | null {
+  return isOfDatabase(error) ? answer(OUTCOME_UNKNOWN, error) : null;
+}
+
+/** Of the database alone: what else can't be reached has answers of its own. */
+function isOfDatabase(error: unknown): boolean {
+  const root = error instanceof DrizzleQueryError ? error.cause : error;
+  const isItsError = root instanceof ConnectionLost || root instanceof postgres.PostgresError;
+  return isItsError && isPassing(root);
+}
+
+function answer(message: string, cause: unknown): DomainError {
+  return new DomainError(
+    'DATABASE_UNAVAILABLE',
+    message,
+    { retryAfterSeconds: RETRY_AFTER_SECONDS },
+    { cause },
+  );
+}

@@ -1,0 +1,60 @@
+/**
+ * The kilograms of a receipt are paid out once. Custody is the treasury by default: what was paid out lies with it again, among what
+ * it deposits for farmers.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Platform } from '../../../src/startup/compose.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  depositedCashOut,
+  farmer,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let platform: Platform;
+beforeAll(async () => {
+  database = await createTestDatabase();
+  platform = await platformOn(database.handle, await embeddedNetworkOn(database.handle));
+  await platform.start();
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+type Receipt = Awaited<ReturnType<typeof activeReceipt>>;
+
+async function ended(receipt: Receipt, tokenAmount: bigint, status: 'settled' | 'failed'): Promise<void> {
+  const session = await depositedCashOut(platform, receipt, { tokenAmount });
+  await providerSays(platform, session.providerSessionId, status);
+  await reaches(platform, session.id, status === 'settled' ? 'SETTLED' : 'REFUNDED');
+}
+
+it('are not paid out again, although custody holds them', async () => {
+  const { network } = platform.dependencies;
+  const receipt = await activeReceipt(platform, { quantityKg: 1000n });
+  await ended(receipt, 700n, 'settled');
+  expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
+  const again = cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 301n }));
+  await expect(again).rejects.toMatchObject({
+    code: 'INSUFFICIENT_BALANCE',
+    message: expect.stringMatching(/of the 1000 kg of the receipt 700 kg were paid out/) as string,
+    details: { field: 'input.tokenAmount', requested: '301', available: '300' },
+  });
+  await ended(receipt, 300n, 'settled');
+  const more = cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 1n }));
+  await expect(more).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
+});
+
+it('are free again after a refund', async () => {
+  const receipt = await activeReceipt(platform, { quantityKg: 200n });
+  await ended(receipt, 200n, 'failed');
+  await expect(ended(receipt, 200n, 'settled')).resolves.toBeUndefined();
+});

@@ -1,0 +1,152 @@
+/**
+ * A database restored from an old copy, on an EVM chain and with a provider that both know later cash-outs: what the platform sees
+ * of them, what an operator does, and that books, network and provider agree in the end (docs/operations.md).
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodeFunctionData, type Hex } from 'viem';
+import { commodityTokenAbi, settlementAbi } from '../../../devnet/evm/referenceAbi.ts';
+import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
+import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { hashText } from '../../../src/ledger/network/evm/addresses.ts';
+import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
+import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
+import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
+import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
+import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../../support/warehouse.ts';
+
+let world: EvmWorld;
+let provider: RampServer;
+let original: TestDatabase;
+let copy: TestDatabase;
+beforeAll(async () => {
+  world = await startEvmWorld();
+  provider = await startRampServer();
+  original = await createTestDatabase();
+  await original.handle.close();
+});
+afterAll(async () => {
+  await original.drop();
+  await copy.drop();
+  await provider.close();
+  await world.close();
+});
+
+const onInstance = instancesOn(() => world);
+const ramp = () =>
+  ({ kind: 'http', url: provider.url, apiKey: 'key', callbackSecrets: [], requestsPerSecond: 1000 }) as const;
+const on = <T>(url: string, work: (instance: Instance) => Promise<T>) =>
+  onInstance(url, work, { ramp: ramp() });
+
+type Session = Awaited<ReturnType<typeof depositedCashOut>>;
+type Receipt = Awaited<ReturnType<typeof activeReceipt>>;
+
+async function paid(instance: Instance, session: Session): Promise<void> {
+  const payout = provider.payouts.get(session.providerSessionId);
+  if (payout) payout.status = 'settled';
+  await receivePayoutHint(instance.dependencies, session.providerSessionId);
+}
+
+/** With custody's key, as an operator does it with the tools of the network. */
+async function call(to: string | undefined, data: Hex): Promise<void> {
+  const from = world.node.accounts[1]?.address;
+  const hash = await world.node.rpc('eth_sendTransaction', [{ from, to, data }]);
+  expect(await world.node.rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' });
+}
+
+const refundOf = (sessionId: string) =>
+  encodeFunctionData({
+    abi: settlementAbi,
+    functionName: 'refundOffRamp',
+    args: [hashText(sessionId) as Hex],
+  });
+
+async function found({ dependencies }: Instance): Promise<string[]> {
+  const { findings } = await reconcileAll(dependencies);
+  return findings.map(({ invariant, message }) => `${invariant} ${message}`).toSorted();
+}
+
+/** The original goes on: the session that the copy knows ends, and two of which the copy knows nothing are deposited. */
+async function goOnWithoutCopy(instance: Instance, known: Session, receipt: Receipt) {
+  await paid(instance, known);
+  await reaches(instance, known.id, 'SETTLED');
+  const waiting = await depositedCashOut(instance, receipt, { tokenAmount: 200n });
+  const settled = await depositedCashOut(instance, receipt, { tokenAmount: 300n, idempotencyKey: 'lost' });
+  await paid(instance, settled);
+  await reaches(instance, settled.id, 'SETTLED');
+  return { waiting, settled };
+}
+
+it('is brought to agreement with the network and the provider, and pays nothing twice', async () => {
+  const { receipt, known } = await on(original.url, async (instance) => {
+    const active = await activeReceipt(instance);
+    return { receipt: active, known: await depositedCashOut(instance, active) };
+  });
+  copy = await createTestDatabase({ copyOf: original });
+  await copy.handle.close();
+  const lost = await on(original.url, (instance) => goOnWithoutCopy(instance, known, receipt));
+
+  await on(copy.url, async (instance) => {
+    const { dependencies, handle } = instance;
+    await expect.poll(() => readHalt(handle.db), EVENTUALLY).toMatch(/the database is an old copy/);
+    const state = async (id: string) => (await findOffRampSession(dependencies, id))?.state;
+    await expect.poll(() => state(known.id), EVENTUALLY).toBe('NEEDS_REVIEW');
+
+    // What is seen: the deposit of the lost session that waits, and the end of the known one; nothing of what has ended.
+    const [deposit, sums, ...others] = await found(instance);
+    expect(sums).toMatch(/^I9 .* holds 200\d{18} base units, open off-ramp sessions say 100\d{18}$/);
+    expect(deposit).toContain(`I13 off-ramp session ${known.id} is NEEDS_REVIEW: its deposit is SETTLED`);
+    expect(others).toEqual([]);
+    expect(await receivePayoutHint(dependencies, lost.settled.providerSessionId)).toBe('unknown-session');
+
+    // The known session: what the network shows is taken.
+    expect(await decideReview(instance, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
+    const accepted = {
+      offRampSessionId: known.id,
+      decision: 'ACCEPT',
+      note: 'as the network has it',
+    } as const;
+    expect(await resolveSessionReview(dependencies, 'operator', accepted)).toMatchObject({
+      state: 'SETTLED',
+    });
+
+    // The lost one that waits: cancelled at the provider, then given back.
+    const payout = provider.payouts.get(lost.waiting.providerSessionId);
+    if (payout) payout.status = 'failed';
+    await call(world.ledger.settlementAddress, refundOf(lost.waiting.providerSessionId));
+    expect(await found(instance)).toEqual([]);
+
+    // The lost one that was paid: all that was paid out came back to custody, which is the treasury, and leaves it for an account apart.
+    const [apart = '0x'] = world.node.accounts.slice(2).map(({ address }) => address);
+    const paidKg = encodeFunctionData({
+      abi: commodityTokenAbi,
+      functionName: 'transfer',
+      args: [apart, toBaseUnits(400n)],
+    });
+    await call(receipt.tokenAddress, paidKg);
+    expect(await found(instance)).toEqual([]);
+
+    // It is asked for again under its key: another session, which is given up before it deposits.
+    const request = cashOutInput(receipt, { tokenAmount: 300n, idempotencyKey: 'lost' });
+    const again = await cashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, request);
+    expect(again.id).not.toBe(lost.settled.id);
+    await expect.poll(() => state(again.id), EVENTUALLY).toBe('NEEDS_REVIEW');
+    await decideReview(instance, 'GIVE_UP');
+    await reaches(instance, again.id, 'REFUSED');
+    const { providerSessionId } = (await findOffRampSession(dependencies, again.id)) ?? {};
+    expect(provider.payouts.get(providerSessionId ?? '')).toMatchObject({ status: 'failed' });
+
+    await resumeSigning(dependencies, 'operator', { reason: 'books, network and provider agree' });
+    // Of 1000 kg those 400 were paid.
+    const tooMuch = cashOut(dependencies, farmer, cashOutInput(receipt, { tokenAmount: 601n }));
+    await expect(tooMuch).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
+    await paid(instance, await depositedCashOut(instance, receipt, { tokenAmount: 600n }));
+    await expect.poll(() => found(instance), EVENTUALLY).toEqual([]);
+  });
+});

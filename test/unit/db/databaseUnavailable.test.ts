@@ -1,0 +1,39 @@
+/**
+ * Which failures are the database's absence, and which are defects or another server's.
+ */
+import { DrizzleQueryError } from 'drizzle-orm';
+import postgres from 'postgres';
+import { describe, expect, it } from 'vitest';
+import { asConnectionLost, ConnectionLost } from '../../../src/db/connectionLost.ts';
+import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
+import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
+
+const failure = (code: string) => Object.assign(new Error(`failed with ${code}`), { code });
+/** The driver's type says that it takes a message; it takes the fields of PostgreSQL's answer. */
+const refusal = (code: string, severity = 'ERROR') =>
+  Object.assign(new postgres.PostgresError('refused'), { code, severity });
+
+describe('is unavailable', () => {
+  it.each([
+    ['a refused connection', asConnectionLost(failure('ECONNREFUSED'))],
+    ['a connection that the driver saw end', asConnectionLost(failure('CONNECTION_CLOSED'))],
+    ['a silent one, under a statement', new DrizzleQueryError('SELECT 1', [], new ConnectionLost('silent'))],
+    ['a server that shuts down', new DrizzleQueryError('SELECT 1', [], refusal('57P01', 'FATAL'))],
+    ['a full disk', refusal('53100')],
+    ['a primary that is a standby now', refusal('25006')],
+  ])('%s', (_name, error) => {
+    expect(databaseUnavailable(error)).toMatchObject({ code: 'DATABASE_UNAVAILABLE', cause: error });
+  });
+});
+
+describe('is not', () => {
+  it.each([
+    ['a statement that breaks a rule', new DrizzleQueryError('INSERT', [], refusal('23505'))],
+    ['a parameter that can not be sent', asConnectionLost(failure('UNDEFINED_VALUE'))],
+    ["another server's refused connection", failure('ECONNREFUSED')],
+    ['the ledger network', new NetworkUnavailable('no node', { cause: new ConnectionLost('ended') })],
+    ['a defect', new TypeError('x is not a function')],
+  ])('%s', (_name, error) => {
+    expect(databaseUnavailable(error)).toBeNull();
+  });
+});
