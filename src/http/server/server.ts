@@ -13,6 +13,7 @@ import type { DomainError } from '../../lib/errors.ts';
 import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
+import { limitPipelining } from './pipelining.ts';
 import type { Exchange, RouteOptions } from './routes.ts';
 import { createRouter, pathOf } from './routes.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
@@ -94,6 +95,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   });
   const server = createLimitedServer(timeouts);
   limitConnections(server, limits);
+  limitPipelining(server);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
 
