@@ -61,7 +61,7 @@ describe('connections', () => {
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     for (const round of [1, 2]) {
       socket.write(ONE.repeat(16));
-      await until(() => answersIn(text) === 16 * round);
+      await expect.poll(() => answersIn(text)).toBe(16 * round);
     }
     socket.destroy();
   });
