@@ -102,7 +102,7 @@ export function createTokenVerifier(options: TokenKey & TokenRules & { now: Cloc
         currentDate: now,
       });
       requireShortLived(payload, now, options.maxLifetimeSeconds ?? Infinity);
-      return callerOf(payload);
+      return callerOf(payload, now);
     } catch (error) {
       throw explain(error);
     }
@@ -162,7 +162,15 @@ function requireShortLived({ exp = 0, iat }: JWTPayload, now: Date, maxSeconds: 
   );
 }
 
-function callerOf(payload: JWTPayload): Caller {
+/**
+ * Then it says nothing of when the token was issued, and a revocation of what was issued before a time would miss it. The
+ * clocks of the identity provider and of the database that revokes by its own may both be off.
+ */
+function isAhead(iat: number, now: Date): boolean {
+  return iat > now.getTime() / 1000 + 2 * CLOCK_TOLERANCE_SECONDS;
+}
+
+function callerOf(payload: JWTPayload, now: Date): Caller {
   const { sub, exp, iat, jti, roles, warehouseIds = [sub] } = payload;
   if (typeof sub !== 'string' || !SUBJECT_PATTERN.test(sub)) {
     throw unauthenticated(
@@ -192,7 +200,7 @@ function callerOf(payload: JWTPayload): Caller {
     expiresAt: Number(exp),
     apiKeyId: null,
     jti: typeof jti === 'string' ? jti : null,
-    issuedAt: iat ?? null,
+    issuedAt: iat === undefined || isAhead(iat, now) ? null : iat,
   };
 }
 

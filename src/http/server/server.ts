@@ -8,11 +8,13 @@ import type { Duplex } from 'node:stream';
 import { addressKey } from '../../limits/addressKey.ts';
 import { clientAddressOf } from '../../limits/clientAddress.ts';
 import { createCounters } from '../../limits/counters.ts';
+import type { Limits } from '../../limits/limits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import type { DomainError } from '../../lib/errors.ts';
 import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
+import { limitPipelining } from './pipelining.ts';
 import type { Exchange, RouteOptions } from './routes.ts';
 import { createRouter, pathOf } from './routes.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
@@ -92,8 +94,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     maxWaiting: limits.maxConnections,
     waitMs: TURN_WAIT_MS,
   });
-  const server = createLimitedServer(timeouts);
-  limitConnections(server, limits);
+  const server = createLimitedServer(timeouts, limits);
   const stopSweep = endStalledSockets(server, options.socketStallMs);
   let isClosing = false;
 
@@ -171,14 +172,17 @@ function exchangeOf(
   };
 }
 
-function createLimitedServer(timeouts: RequestTimeouts): Server {
-  return createServer({
+function createLimitedServer(timeouts: RequestTimeouts, limits: Limits): Server {
+  const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     requestTimeout: timeouts.requestMs,
     headersTimeout: timeouts.headersMs,
     connectionsCheckingInterval: timeouts.checkMs,
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
+  limitConnections(server, limits);
+  limitPipelining(server);
+  return server;
 }
 
 function listen(server: Server, port: number, host: string): Promise<number> {

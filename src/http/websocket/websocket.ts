@@ -32,6 +32,11 @@ import { createSender, keepAlive, limitUnread } from '../server/socketIo.ts';
 
 /** Documents and variables are smaller; results go the other way. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
+/**
+ * Pieces of 1 kB make the longest message. A piece is not counted by messageLimit.ts, and costs as much to read as a short
+ * message; one that waits for the rest can hold 64 kB of what arrived with it.
+ */
+const MAX_MESSAGE_FRAGMENTS = 64;
 /** Sockets of the same address may close soon. */
 const RETRY_SOCKET_SECONDS = 10;
 
@@ -55,6 +60,7 @@ export function createWebsocketServer(options: WebsocketOptions): WebsocketServe
   const sockets = new WebSocketServer({
     noServer: true,
     maxPayload: MAX_MESSAGE_BYTES,
+    maxFragments: MAX_MESSAGE_FRAGMENTS,
     handleProtocols,
     // One message of each socket in a turn of the event loop: what a socket sends at once, others need not wait for.
     allowSynchronousEvents: false,

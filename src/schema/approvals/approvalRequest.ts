@@ -22,6 +22,7 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator } from '../core/caller.ts';
 import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
 import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
@@ -85,6 +86,7 @@ function maySee(caller: Caller | null, { requestedBy }: ApprovalRequest): boolea
 }
 
 builder.node(ApprovalRequestRef, {
+  ...ownedBy<ApprovalRequest>(ownersOfInput),
   description:
     'A request for approval: an operation that is done when another person than its requester approves it with ' +
     '`grantApproval`. Visible to its requester and to operators.',
@@ -130,6 +132,12 @@ builder.node(ApprovalRequestRef, {
     }),
   }),
 });
+
+/** A deposit's input says what a receipt will. The other operations are the platform's, or what they are about says whose it is. */
+function ownersOfInput(request: ApprovalRequest): (string | null)[] {
+  const { operation, input } = askedOf(request);
+  return operation === 'createDeposit' ? [input.farmerId ?? null, input.warehouseId] : [];
+}
 
 function valuesOf(input: object, path = ''): { name: string; value: string }[] {
   return Object.entries(input).flatMap(([name, value]: [string, unknown]) => {

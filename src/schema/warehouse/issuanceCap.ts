@@ -13,11 +13,13 @@ import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { isOperator, maySeeWarehouse } from '../core/caller.ts';
 import { FILTER_RULE, oneOf, subjectList } from '../core/filters.ts';
+import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 
 export const IssuanceCapRef = builder.objectRef<IssuanceCap>('IssuanceCap');
 
 builder.node(IssuanceCapRef, {
+  ...ownedBy<IssuanceCap>(({ warehouseId }) => [warehouseId]),
   description:
     'The most kilograms of a commodity for which receipts of a warehouse may be outstanding. A warehouse with caps issues ' +
     'receipts for their commodities alone; one without is not limited. Visible to the warehouse and to operators.',

@@ -15,22 +15,12 @@ let market: Marketplace;
 let receipt: { id: string; tokenAddress: string };
 
 beforeAll(async () => {
-  market = await startMarketplace();
+  const limits = { aboveTonnes: 999n, aboveKilograms: 999n, lifetimeSeconds: 3600 };
+  market = await startMarketplace({ approvalPolicy: { isRequired: true, ...limits } });
   const deposit = (farmerId: string) =>
     market.send<{ createDeposit: { receipt: { id: string; tokenAddress: string } } }>(
       'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { receipt { id tokenAddress } } }',
-      {
-        input: {
-          farmerAddress: market.network.custodyAddress,
-          farmerId,
-          commodityType: 'Maize',
-          quantityKg: 10,
-          warehouseId: 'depot',
-          gradeClassification: 'A',
-          valuationUSD: 5,
-          idempotencyKey: randomUUID(),
-        },
-      },
+      { input: depositOf(farmerId, 10) },
       { role: 'warehouse', subject: 'depot' },
     );
   const [first, second] = await Promise.all([deposit('wanjiru'), deposit('otieno')]);
@@ -38,6 +28,17 @@ beforeAll(async () => {
   receipt = first?.data?.createDeposit.receipt ?? { id: '', tokenAddress: '' };
 });
 afterAll(() => market.stop());
+
+const depositOf = (farmerId: string, quantityKg: number) => ({
+  farmerAddress: market.network.custodyAddress,
+  farmerId,
+  commodityType: 'Maize',
+  quantityKg,
+  warehouseId: 'depot',
+  gradeClassification: 'A',
+  valuationUSD: 5,
+  idempotencyKey: randomUUID(),
+});
 
 const auditor = { role: 'operator', subject: 'auditor' } as const;
 
@@ -109,6 +110,27 @@ describe('what an operator reads of others leaves an entry', () => {
   it('also for a number of them, and for nothing found', async () => {
     const query = '{ receipts(filter: { farmerIds: ["unknown"] }) { totalCount } }';
     expect(await readAs(query)).toEqual([['receipts', ['unknown']]]);
+  });
+
+  it("for a deposit that awaits approval, and for a warehouse's caps", async () => {
+    const deposit = await market.send<{ createDeposit: { approvalRequest: { id: string } } }>(
+      'mutation ($input: CreateDepositInput!) { createDeposit(input: $input) { approvalRequest { id } } }',
+      { input: depositOf('wanjiru', 1_000) },
+      { role: 'warehouse', subject: 'depot' },
+    );
+    const cap = await market.send<{ setIssuanceCap: { issuanceCap: { id: string } } }>(
+      `mutation { setIssuanceCap(input: { warehouseId: "depot", commodityType: "Maize", limitKg: 5000 }) {
+        issuanceCap { id } } }`,
+      {},
+      auditor,
+    );
+    expect([deposit.errors, cap.errors]).toEqual([[], []]);
+    expect(await readAs('{ approvalRequests { nodes { input { value } } } }')).toEqual([
+      ['approvalRequests', ['depot', 'wanjiru']],
+    ]);
+    expect(await readAs('{ issuanceCaps { nodes { outstandingKg } } }')).toEqual([
+      ['issuanceCaps', ['depot']],
+    ]);
   });
 
   it('for a subscription when it begins', async () => {

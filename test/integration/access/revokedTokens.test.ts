@@ -104,13 +104,17 @@ describe('a token that was revoked by its jti', () => {
 describe('the tokens of a subject', () => {
   it('are refused when they were issued before a time, or say nothing of it; API keys and others are not', async () => {
     const subject = `client-${randomUUID()}`;
-    const [old, recent, others] = await Promise.all([
+    const [old, fromAhead, recent, others] = await Promise.all([
       tokenOf(buyer(subject), secondsAgo(600)),
+      // Its date of issue is no date: it would outlive the revocations of an hour.
+      tokenOf(buyer(subject), secondsAgo(-3600)),
       tokenOf(buyer(subject), secondsAgo(60)),
       tokenOf(buyer(`${subject}-2`), secondsAgo(600)),
     ]);
+    expect(await ask(fromAhead)).toBe('accepted');
     await revoke({ subject, issuedUntil: nowSeconds() - 300 });
-    expect(await Promise.all([old, recent, others].map((bearer) => ask(bearer)))).toEqual([
+    expect(await Promise.all([old, fromAhead, recent, others].map((bearer) => ask(bearer)))).toEqual([
+      REVOKED,
       REVOKED,
       'accepted',
       'accepted',

@@ -51,21 +51,65 @@ describe('connections', () => {
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
 
-  it('answer no more pipelined requests at a time than the limit', async () => {
-    const { port, load } = await serve({ maxConnectionsPerAddress: 10 });
+  const ONE = 'GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: x\r\n\r\n';
+  const answersIn = (text: string) => text.split('HTTP/1.1 200').length - 1;
+
+  it('answer what a client sends ahead', async () => {
+    const { port } = await serve({});
     const { socket } = await open(port);
-    const one = 'GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: x\r\n\r\n';
-    socket.write(one.repeat(100));
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    for (const round of [1, 2]) {
+      socket.write(ONE.repeat(16));
+      await expect.poll(() => answersIn(text)).toBe(16 * round);
+    }
+    socket.destroy();
+  });
+
+  it('answer no more pipelined requests at a time than the limit', async () => {
+    const { port, load } = await serve({ maxConnectionsPerAddress: 5 });
+    const { socket } = await open(port);
+    socket.write(ONE.repeat(16));
     let text = '';
     socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
     let most = 0;
     await until(() => {
       most = Math.max(most, load().unfinishedRequests);
-      return text.split('HTTP/1.1 ').length === 101;
+      return text.split('HTTP/1.1 ').length === 17;
     });
     socket.destroy();
-    expect(most).toBeLessThanOrEqual(10);
-    expect(text.split('HTTP/1.1 200').length).toBeGreaterThan(10);
+    expect(most).toBeLessThanOrEqual(5);
+    expect(answersIn(text)).toBeGreaterThan(4);
+  });
+
+  it('that are lost give back what their requests were counted as, also of those that waited for others', async () => {
+    let lose = () => {};
+    let requests = 0;
+    const newRequestId = () => {
+      requests += 1;
+      if (requests % 16 === 0) lose();
+      return String(requests);
+    };
+    const { port, api, load } = await serve({ maxConnectionsPerAddress: 30 }, { newRequestId });
+    for (let times = 0; times < 5; times++) {
+      const { socket, closed } = await open(port);
+      lose = () => socket.resetAndDestroy();
+      socket.write(ONE.repeat(16));
+      await closed;
+    }
+    await expect.poll(() => load().unfinishedRequests).toBe(0);
+    expect(await statusFrom('127.0.0.1', api)).toBe(200);
+  });
+
+  it('that send requests without waiting for answers are ended, and what they sent is not read', async () => {
+    let requests = 0;
+    const { port, api, load } = await serve({}, { newRequestId: () => String((requests += 1)) });
+    const { socket, closed } = await open(port);
+    socket.write(ONE.repeat(1_000));
+    await closed;
+    await expect.poll(() => load().unfinishedRequests).toBe(0);
+    expect(requests).toBe(16);
+    expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
 });
 

@@ -106,14 +106,18 @@ describe('requests', () => {
       await once(socket, 'connect');
       return socket;
     };
-    const [busy, other] = await Promise.all([open('127.0.0.1'), open('127.0.0.2')]);
     const delivery = 'POST /api/hooks/retirements HTTP/1.1\r\nhost: x\r\ncontent-length: 2\r\n\r\n{}';
-    // Both are sent before the server, which runs in this process, can read anything.
-    busy.write(delivery.repeat(100));
+    const busy = await Promise.all(Array.from({ length: 10 }, () => open('127.0.0.1')));
+    const other = await open('127.0.0.2');
+    // The server has taken all connections.
+    other.write(delivery);
+    await expect.poll(() => begun.splice(0)).toEqual(['127.0.0.2']);
+    // All are sent before the server, which runs in this process, can read anything.
+    for (const socket of busy) socket.write(delivery.repeat(10));
     other.write(delivery);
     await expect.poll(() => begun.length).toBe(101);
     expect(begun.indexOf('127.0.0.2')).toBeLessThan(50);
-    for (const socket of [busy, other]) socket.destroy();
+    for (const socket of [...busy, other]) socket.destroy();
   });
 
   it.each<Record<string, string>>([{}, { 'transfer-encoding': 'chunked' }])(

@@ -2,6 +2,7 @@
  * One websocket that sends without end: it is closed with a reason, its neighbours take turns with it until then, and
  * clients at other addresses notice nothing.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { WebSocket } from 'ws';
 import { askOver } from '../../support/http/askOver.ts';
@@ -54,6 +55,23 @@ it.each<[string, number, (socket: WebSocket, i: number) => void]>([
   await expect.poll(() => other.answered).toEqual(['other']);
   expect((await askOver('http', api, HELLO)).data).toEqual({ hello: 'world' });
   other.socket.close();
+});
+
+/** A message that goes on: reading the pieces costs time, and none of them is a message that is counted. */
+it('that sends a message in more pieces than clients make of it is closed 1008', async () => {
+  const { wsUrl } = await serve({});
+  const { socket, closed, answered } = await openSocket(wsUrl);
+  const inPieces = (text: string, count: number, last: boolean) => {
+    const size = Math.ceil(text.length / count);
+    for (let i = 0; i < count; i++) {
+      socket.send(text.slice(i * size, (i + 1) * size), { fin: last && i === count - 1 });
+    }
+  };
+  inPieces(subscribe('in pieces'), 64, true);
+  await expect.poll(() => answered).toEqual(['in pieces']);
+  inPieces(' '.repeat(65), 65, false);
+  expect(await Promise.race([closed, delay(5_000)])).toMatchObject({ code: 1008 });
+  socket.terminate();
 });
 
 it('takes turns with others on the same address, one message each', async () => {

@@ -153,11 +153,8 @@ describe('the contract', () => {
   it('says of everything with an id whose it is, for the entries about what operators read', () => {
     const ofThePlatform = [
       'ApiKey',
-      // Made to be looked at by a second operator.
-      'ApprovalRequest',
       'AuditEntry',
       'ExpiryRun',
-      'IssuanceCap',
       'Project',
       'RetirementRecord',
       'Submission',
