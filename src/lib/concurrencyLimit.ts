@@ -3,12 +3,14 @@
  * time is refused at once, because an answer after the client's time-out costs as much and is of no use.
  *
  * Callers with different keys, such as addresses, take turns: one that asks for much waits for itself, and fills the queue
- * for no other.
+ * for no other. Where a key has a share of its own, others find free places whatever it asks for.
  */
 import { DomainError } from './errors.ts';
 
 interface ConcurrencySettings {
   maxConcurrent: number;
+  /** Places that one key has at most; all by default. */
+  maxPerKey?: number;
   maxWaiting: number;
   waitMs: number;
 }
@@ -20,7 +22,7 @@ export interface ConcurrencyLimit {
    */
   take(key?: string): Promise<() => void>;
   /** The same at once; null when there is no free place. */
-  takeFree(): (() => void) | null;
+  takeFree(key?: string): (() => void) | null;
   load(): PlacesLoad;
 }
 
@@ -37,24 +39,31 @@ const RETRY_AFTER_SECONDS = 1;
 
 export function createConcurrencyLimit({
   maxConcurrent,
+  maxPerKey = maxConcurrent,
   maxWaiting,
   waitMs,
 }: ConcurrencySettings): ConcurrencyLimit {
+  const held = new Map<string, number>();
   let free = maxConcurrent;
   let waited = 0;
   let refused = 0;
   const queue = createFairQueue();
-  const giveBack = () => {
-    const next = queue.shift();
-    if (next === undefined) free += 1;
-    else next.admit();
-  };
-  const place = () => {
+  const mayHold = (key: string) => (held.get(key) ?? 0) < maxPerKey;
+  const place = (key: string) => {
     let isTaken = true;
+    free -= 1;
+    held.set(key, (held.get(key) ?? 0) + 1);
     return () => {
-      if (isTaken) giveBack();
+      if (isTaken) giveBack(key);
       isTaken = false;
     };
+  };
+  const giveBack = (key: string) => {
+    const left = (held.get(key) ?? 0) - 1;
+    if (left > 0) held.set(key, left);
+    else held.delete(key);
+    free += 1;
+    queue.shift(mayHold)?.admit();
   };
   const waitInQueue = (key: string) =>
     new Promise<() => void>((resolve, reject) => {
@@ -65,7 +74,7 @@ export function createConcurrencyLimit({
       };
       const admit = () => {
         clearTimeout(timer);
-        resolve(place());
+        resolve(place(key));
       };
       const waiter: Waiter = { key, admit, refuse };
       const timer = setTimeout(() => {
@@ -74,15 +83,11 @@ export function createConcurrencyLimit({
       }, waitMs);
       queue.push(waiter);
     });
-  const takeFree = () => {
-    if (free === 0) return null;
-    free -= 1;
-    return place();
-  };
+  const takeFree = (key = '') => (free > 0 && mayHold(key) ? place(key) : null);
   return {
     takeFree,
     take(key = '') {
-      const giveBackFree = takeFree();
+      const giveBackFree = takeFree(key);
       if (giveBackFree !== null) return Promise.resolve(giveBackFree);
       if (queue.size() >= maxWaiting && !queue.makeRoomFor(key)) {
         refused += 1;
@@ -120,14 +125,17 @@ function createFairQueue() {
       byKey.set(waiter.key, own.add(waiter));
       size += 1;
     },
-    shift(): Waiter | undefined {
-      const [own] = byKey.values();
-      const [waiter] = own ?? [];
-      if (own === undefined || waiter === undefined) return undefined;
-      byKey.delete(waiter.key);
-      byKey.set(waiter.key, own);
-      remove(waiter);
-      return waiter;
+    /** The first waiter in turn whose key may have another place. */
+    shift(mayHold: (key: string) => boolean): Waiter | undefined {
+      for (const [key, own] of byKey) {
+        const [waiter] = mayHold(key) ? own : [];
+        if (waiter === undefined) continue;
+        byKey.delete(key);
+        byKey.set(key, own);
+        remove(waiter);
+        return waiter;
+      }
+      return undefined;
     },
     /** Refuses the last waiter of the key with the most. @returns false when no key has more than this one would */
     makeRoomFor(key: string): boolean {

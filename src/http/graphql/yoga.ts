@@ -49,6 +49,13 @@ export const GRAPHQL_PATH = '/graphql';
 
 /** An operation that has waited this long for its turn is refused: its client may have given up. */
 const QUEUE_WAIT_MS = 10_000;
+/**
+ * An address has this share of the queries that run at a time, about as many as the database answers side by side: more of
+ * one address would only make others wait for the same connections. Mutations wait for the network, and share its batches.
+ */
+const QUERY_SHARES = 8;
+/** Where few queries may run at all. */
+const SMALLEST_SHARE = 2;
 
 /** Origins of browser pages that may call the API; `*` for any, since no cookie speaks for a caller. */
 export type AllowedOrigins = '*' | readonly string[];
@@ -199,14 +206,17 @@ function guardOf({
   credentialEnds,
   introspection,
 }: PipelineOptions): OperationGuard {
-  const atOnce = (count: number) =>
-    createConcurrencyLimit({ maxConcurrent: count, maxWaiting: count, waitMs: QUEUE_WAIT_MS });
+  const atOnce = (count: number, maxPerKey = count) =>
+    createConcurrencyLimit({ maxConcurrent: count, maxPerKey, maxWaiting: count, waitMs: QUEUE_WAIT_MS });
   return {
     limits: limits.operations,
     factsOf: createOperationFacts(schema, limits.operations),
     rateLimits,
     concurrency: {
-      queries: atOnce(limits.maxQueriesInFlight),
+      queries: atOnce(
+        limits.maxQueriesInFlight,
+        Math.max(Math.ceil(limits.maxQueriesInFlight / QUERY_SHARES), SMALLEST_SHARE),
+      ),
       mutations: atOnce(limits.maxMutationsInFlight),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),

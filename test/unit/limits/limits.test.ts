@@ -89,6 +89,24 @@ describe('slots', () => {
     expect(slots.load().waiting).toBe(0);
   });
 
+  it('are left for others by a key that has its share', async () => {
+    const slots = createConcurrencyLimit({ maxConcurrent: 4, maxPerKey: 2, maxWaiting: 4, waitMs: 60_000 });
+    const [first] = [await slots.take('greedy'), await slots.take('greedy')];
+    let third: (() => void) | undefined;
+    const waiting = slots.take('greedy').then((giveBack) => (third = giveBack));
+    const modest = await slots.take('modest');
+    modest();
+    await Promise.resolve();
+    expect(third).toBeUndefined();
+    expect(slots.load().waiting).toBe(1);
+    first();
+    await waiting;
+    expect(third).toBeDefined();
+    await slots.take('modest');
+    await slots.take('other');
+    expect(slots.takeFree('late')).toBeNull();
+  });
+
   it('are not waited for longer than the deadline', async () => {
     const slots = createConcurrencyLimit({ maxConcurrent: 1, maxWaiting: 1, waitMs: 20 });
     const giveBack = await slots.take();
