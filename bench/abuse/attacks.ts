@@ -1,6 +1,7 @@
 /**
  * What a stranger does to the server, from this process, until `signal` aborts.
  */
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { getIntrospectionQuery } from 'graphql';
 import { WebSocket } from 'ws';
@@ -58,6 +59,14 @@ export const ATTACKS: readonly Attack[] = [
     senders: 400,
   }),
   {
+    name: 'the home page on 100 connections',
+    run: (url, signal) => endlessly(signal, () => read(new URL('/', url), { signal }), 100),
+  },
+  {
+    name: 'pipelined requests without end on 20 connections',
+    run: (url, signal) => endlessly(signal, () => pipeline(new URL(url), signal), 20),
+  },
+  {
     name: 'forged deliveries to the hooks',
     run: (url, signal) =>
       endlessly(signal, async () => {
@@ -109,6 +118,24 @@ function requestFlood(
       );
     },
   };
+}
+
+/** Sends as fast as the socket takes it, without waiting for answers, until the server closes it. */
+function pipeline({ hostname, port }: URL, signal: AbortSignal): Promise<void> {
+  const request = 'GET /healthz HTTP/1.1\r\nhost: shop\r\n\r\n'.repeat(1_000);
+  return new Promise((resolve) => {
+    const socket = connect(Number(port), hostname);
+    const end = () => socket.destroy();
+    const send = () => {
+      while (!socket.destroyed && socket.write(request));
+    };
+    signal.addEventListener('abort', end, { once: true });
+    socket.on('connect', send).on('drain', send).on('error', end).resume();
+    socket.once('close', () => {
+      signal.removeEventListener('abort', end);
+      void delay(AGAIN_AFTER_MS).then(resolve);
+    });
+  });
 }
 
 async function read(url: string | URL, init: RequestInit): Promise<void> {
