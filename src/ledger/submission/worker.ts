@@ -74,9 +74,9 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
 }
 
 /**
- * Each kind of work has a share of every claim, so that none blocks the others: custody's open attempts, whose slots
- * become free; unsigned submissions, as far as there are slots; and holders' transactions, which may stay open for
- * ever.
+ * Each kind of work has a share of every claim, so that none blocks the others: holders' transactions, which may stay open
+ * for ever; custody's open attempts, whose slots become free; and with what these leave, unsigned submissions, as far as
+ * there are slots.
  */
 async function claimInOrder(
   deps: SubmissionDependencies,
@@ -93,15 +93,14 @@ async function claimInOrder(
   const isUnderWay = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.submissionId} = ${submissions.id}
     AND ${attempts.state} = 'OPEN')`;
   try {
+    await claim(Math.ceil(limit / 4), eq(submissions.signer, 'HOLDER'));
     await claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
     const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
     const isHalted = haltedBecause !== null;
     if (isReviewDue) void reviewHaltedSigning(deps);
-    const quarter = Math.ceil(limit / 4);
     // While signing is halted, unsigned submissions go to review, which needs no slot.
-    const fresh = Math.min(limit - claimed.length - quarter, isHalted ? limit : freeSlots);
+    const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots);
     if (fresh > 0) await claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`));
-    await claim(quarter, eq(submissions.signer, 'HOLDER'));
   } catch (error) {
     // No step follows that would release them: renewed for ever, they would be worked on by no instance.
     for (const { id } of claimed) leases.release(id);
