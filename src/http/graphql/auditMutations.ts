@@ -8,6 +8,7 @@ import { auditUnavailable } from '../../identity/auditLog.ts';
 import { outcomeUnknown } from '../../db/databaseUnavailable.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
@@ -34,6 +35,9 @@ export function auditMutations(schema: GraphQLSchema): void {
 
 function withEntry(resolve: Resolver, targetNames: ReadonlySet<string>): Resolver {
   return async (parent, args, context, info) => {
+    // A document has room for many mutations, and errors take longer to make than most answers.
+    const pause = pauseInLongTurn();
+    if (pause !== null) await pause;
     const { requestId, caller, remoteAddress } = context;
     const about = { requestId, caller, remoteAddress, field: info.fieldName };
     const entry = context.audit.open({ ...about, targetIds: targetsOfInput(args, targetNames) });

@@ -16,6 +16,7 @@ import { requireModestVariables } from '../../limits/documentLimits.ts';
 import type { OperationLimits } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
+import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { pullStreamOf } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';
@@ -125,6 +126,8 @@ async function runWhenAdmitted(
   const giveBack = await places.take(addressKey(context.remoteAddress));
   try {
     if (!isMutation) beginReads(context);
+    const pause = isMutation ? null : pauseInLongTurn();
+    if (pause !== null) await pause;
     const chargeRun = beginCharge(guard, context);
     const running = isIntrospection(roots) ? introspections.answer(args, run) : run(args);
     chargeRun();

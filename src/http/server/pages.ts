@@ -8,6 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
@@ -105,20 +106,21 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
     path: pathname,
     query: searchParams,
     form: new URLSearchParams(body.toString()),
-    ask: (source, variables = {}) =>
-      pipeline.ask(
-        source,
-        variables,
-        newContext({
-          requestId,
-          clientRequestId,
-          remoteAddress,
-          transport: 'http',
-          caller: null,
-          startedAt: clock.now(),
-          whenSent: (callback) => void response.once('close', callback),
-        }),
-      ),
+    async ask(source, variables = {}) {
+      const context = newContext({
+        requestId,
+        clientRequestId,
+        remoteAddress,
+        transport: 'http',
+        caller: null,
+        startedAt: clock.now(),
+        whenSent: (callback) => void response.once('close', callback),
+      });
+      const result = await pipeline.ask(source, variables, context);
+      // The page is written next, in one piece.
+      await pauseInLongTurn();
+      return result;
+    },
     chargeCpu: (ms) => pipeline.chargeCpu(remoteAddress, ms),
   };
 }

@@ -14,3 +14,24 @@ it('begin so many in each turn of the event loop, of each key in its turn', asyn
   await Promise.all(all);
   expect(begun).toEqual(['a1', 'a2', 'a3', 'b1', 'a4']);
 });
+
+it('begin one by one after a long turn, so that what takes long is not begun several times at once', async () => {
+  const awaitTurn = createTurns({ perTurn: 4, maxWaiting: 10, waitMs: 10_000 });
+  const begun: string[] = [];
+  const ask = async (key: string, name: string) => {
+    await awaitTurn(key);
+    begun.push(name);
+    if (key !== 'heavy') return;
+    const untilMs = performance.now() + 12;
+    while (performance.now() < untilMs);
+  };
+  const first = ask('heavy', 'h1');
+  await new Promise(process.nextTick);
+  const others = [ask('heavy', 'h2'), ask('heavy', 'h3'), ask('light', 'l1')];
+  await nextTurn();
+  expect(begun).toEqual(['h1', 'h2']);
+  await nextTurn();
+  expect(begun).toEqual(['h1', 'h2', 'l1']);
+  await Promise.all([first, ...others]);
+  expect(begun).toEqual(['h1', 'h2', 'l1', 'h3']);
+});
