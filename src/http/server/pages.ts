@@ -6,8 +6,10 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';
 import type { Clock } from '../../lib/clock.ts';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
+import { createConcurrencyLimit, type ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
+import { addressKey } from '../../limits/addressKey.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
@@ -58,12 +60,21 @@ export interface PageExchange {
 
 interface PageServices {
   pipeline: Pick<Pipeline, 'gate' | 'ask' | 'chargeCpu'>;
+  places: Pick<ConcurrencyLimit, 'take'>;
   clock: Clock;
   log: Pick<Logger, 'error'>;
 }
 
 /** A certificate's file with the longest texts, escaped by the form, is under 20 kB. */
 const MAX_FORM_BYTES = 64 * 1024;
+
+/**
+ * Pages that are made at a time. A page computes for some milliseconds in one piece: with more of one address, everyone else
+ * would wait for all of them. The others' places are for pages that wait for the network.
+ */
+export function createPagePlaces(): ConcurrencyLimit {
+  return createConcurrencyLimit({ maxConcurrent: 100, maxPerKey: 4, maxWaiting: 1_000, waitMs: 10_000 });
+}
 
 export async function answerPage(
   exchange: PageExchange,
@@ -74,7 +85,12 @@ export async function answerPage(
   const { pipeline, log } = services;
   try {
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
-    send(exchange, await pages.answer(await pageRequest(exchange, services)));
+    const giveBack = await services.places.take(addressKey(exchange.remoteAddress));
+    try {
+      send(exchange, await pages.answer(await pageRequest(exchange, services)));
+    } finally {
+      giveBack();
+    }
   } catch (error) {
     // The client disconnected: not a defect, and no answer is needed.
     if (request.destroyed && !request.complete) return;

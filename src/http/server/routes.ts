@@ -26,7 +26,7 @@ import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
-import { answerNoPage, answerPage, type PublicPages } from './pages.ts';
+import { answerNoPage, answerPage, createPagePlaces, type PublicPages } from './pages.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { causeOf } from '../graphql/errors.ts';
@@ -92,9 +92,10 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     { keptMs: READINESS_KEPT_MS, clock: options.clock, keepsFailures: true },
     options.readiness,
   );
+  const pageServices = { ...options, places: createPagePlaces() };
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
-    if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, options);
+    if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, pageServices);
     else if (pages !== null && isForBrowser(exchange.request)) answerNoPage(exchange, pages);
     else await answerNotFound(exchange);
   };
