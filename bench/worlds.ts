@@ -1,27 +1,50 @@
 /**
- * The networks that benchmarks run on, with ledgers that close at an interval like real ones.
+ * The networks that benchmarks run on, in processes of their own, with ledgers that close at an interval like real ones.
  */
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
 import { startEvmWorld } from '../devnet/evm/evmWorld.ts';
-import { startStellarWorld } from '../devnet/stellar/stellarWorld.ts';
 import type { NetworkWorld } from '../devnet/world.ts';
+import type { StellarLedger } from '../src/ledger/network/stellar/settings.ts';
 
-const WORLDS = ['evm', 'stellar'] as const;
-export type BenchWorld = (typeof WORLDS)[number];
+export type BenchWorld = 'evm' | 'stellar';
+
+type World = Pick<NetworkWorld, 'ledger' | 'close'>;
 
 export function startBenchWorld(
   name: BenchWorld,
   options: { blockSeconds: number; channels: number },
-): Promise<NetworkWorld> {
+): Promise<World> {
   switch (name) {
     case 'evm':
       return startEvmWorld({ mining: { everySeconds: options.blockSeconds } });
     case 'stellar':
-      return startStellarWorld({
-        channels: options.channels,
-        devnet: {
-          closeEveryMs: options.blockSeconds * 1000,
-          closeSeconds: Math.ceil(options.blockSeconds),
-        },
-      });
+      return startStellarDevnet(options);
   }
+}
+
+async function startStellarDevnet({
+  blockSeconds,
+  channels,
+}: {
+  blockSeconds: number;
+  channels: number;
+}): Promise<World> {
+  const program = fileURLToPath(new URL('stellarDevnet.ts', import.meta.url));
+  const options = JSON.stringify({ channels, closeEveryMs: blockSeconds * 1000 });
+  const child = fork(program, [options], { execArgv: ['--import', 'tsx'] });
+  const ended = once(child, 'exit');
+  const failed = ended.then(([code]) => {
+    throw new Error(`the Stellar devnet ended with ${code}`);
+  });
+  const [ledger] = (await Promise.race([once(child, 'message'), failed])) as [StellarLedger];
+  failed.catch(() => {});
+  return {
+    ledger,
+    async close() {
+      child.disconnect();
+      await ended;
+    },
+  };
 }
