@@ -9,6 +9,7 @@ interface TurnSettings {
   perTurn: number;
   maxWaiting: number;
   waitMs: number;
+  nowMs?: () => number;
 }
 
 /**
@@ -20,13 +21,18 @@ export type AwaitTurn = (key: string) => Promise<void> | null;
 /** Longer than the ordinary requests of one turn take together. */
 const LONG_TURN_MS = 10;
 
-export function createTurns({ perTurn, maxWaiting, waitMs }: TurnSettings): AwaitTurn {
+export function createTurns({
+  perTurn,
+  maxWaiting,
+  waitMs,
+  nowMs = () => performance.now(),
+}: TurnSettings): AwaitTurn {
   const places = createConcurrencyLimit({ maxConcurrent: perTurn, maxWaiting, waitMs });
   let begun: (() => void)[] = [];
   let sinceMs = 0;
-  const isLong = () => begun.length > 0 && performance.now() - sinceMs > LONG_TURN_MS;
+  const isLong = () => begun.length > 0 && nowMs() - sinceMs > LONG_TURN_MS;
   const beginTurn = () => {
-    sinceMs = performance.now();
+    sinceMs = nowMs();
     setImmediate(endTurn);
   };
   const endTurn = () => {

@@ -1,7 +1,9 @@
 import { expect, it } from 'vitest';
-import { pauseInLongTurn } from '../../../src/lib/longTurns.ts';
+import { createPauses } from '../../../src/lib/longTurns.ts';
 
 it('lets others in after five milliseconds of work, and not before', async () => {
+  let nowMs = 0;
+  const pauseInLongTurn = createPauses(() => nowMs);
   let turns = 0;
   const count = () => {
     turns += 1;
@@ -9,16 +11,15 @@ it('lets others in after five milliseconds of work, and not before', async () =>
   };
   expect(pauseInLongTurn()).toBeNull();
   count();
-  let pauses = 0;
-  for (let part = 0; part < 30; part++) {
-    const untilMs = performance.now() + 1;
-    while (performance.now() < untilMs);
+  const pausedAtMs: number[] = [];
+  for (let part = 0; part < 20; part++) {
+    nowMs += 1;
     const pause = pauseInLongTurn();
     if (pause === null) continue;
-    pauses += 1;
+    pausedAtMs.push(nowMs);
     await pause;
   }
-  expect(pauses).toBeGreaterThanOrEqual(4);
-  expect(pauses).toBeLessThanOrEqual(6);
-  expect(turns).toBeGreaterThan(pauses);
+  // The first part after a pause begins the next turn.
+  expect(pausedAtMs).toEqual([5, 11, 17]);
+  expect(turns).toBeGreaterThan(pausedAtMs.length);
 });
