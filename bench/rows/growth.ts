@@ -1,6 +1,7 @@
 /**
  * What a long history costs: purchases, and the proof that everything agrees.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { inTurns, type Row } from '../row.ts';
 import { seedPurchases } from '../seed/purchases.ts';
 import { buyingClients, openProject, openProjects } from './market.ts';
@@ -13,6 +14,7 @@ const CONNECTIONS = 64;
 /** For a million transfers, and as a share of it for fewer. */
 const FULL_LIMIT_S = 20;
 const FULL_TRANSFERS = 1_000_000;
+const LOOK_INTERVAL_MS = 200;
 
 export const growthRows: readonly Row[] = [
   {
@@ -51,6 +53,8 @@ export const growthRows: readonly Row[] = [
     async run(bench) {
       await bench.product(GROWN);
       await grow(bench);
+      bench.say('waiting for the transparency logs');
+      await logsHaveAll(bench);
       bench.say('reconciling');
       const { seconds, holds, output } = await bench.reconcile(GROWN);
       if (!holds) throw new Error(`the reconciliation found: ${output}`);
@@ -64,6 +68,19 @@ export const growthRows: readonly Row[] = [
     },
   },
 ];
+
+/** The logs are built from committed rows, off the path of what is measured. */
+async function logsHaveAll(bench: Parameters<Row['run']>[0]): Promise<void> {
+  const sql = bench.sql(GROWN);
+  for (;;) {
+    const [row] = await sql<{ hasAll: boolean }[]>`
+      SELECT (SELECT size FROM transparency_heads WHERE log = 'transfers') = (SELECT count(*) FROM transfers)
+        AND NOT EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
+          WHERE l.number IS DISTINCT FROM w.entries) AS "hasAll"`;
+    if (row?.hasAll) return;
+    await delay(LOOK_INTERVAL_MS);
+  }
+}
 
 /** Once for each run. */
 async function grow(bench: Parameters<Row['run']>[0]): Promise<void> {

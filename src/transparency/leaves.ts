@@ -14,9 +14,7 @@ const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
 /** Beyond 2^53, and decimals, as strings: JSON's numbers lose digits in most programs. */
 const digits = (column: string) => text(`${column}::text`);
 const micros = (column: string) => digits(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
-/** Without the space that PostgreSQL puts behind commas. */
-const texts = (column: string) =>
-  `'[' || coalesce((SELECT string_agg(to_json(item)::text, ',' ORDER BY place) FROM unnest(${column}) WITH ORDINALITY AS of (item, place)), '') || ']'`;
+const texts = (column: string) => `coalesce(to_json(${column})::text, '[]')`;
 
 /** In the order of their names, as RFC 8785 has them. */
 function jsonOf(fields: Fields): string {
