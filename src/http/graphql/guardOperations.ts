@@ -36,8 +36,11 @@ export interface OperationGuard {
   limits: OperationLimits;
   factsOf: FindFacts;
   rateLimits: RateLimits;
-  /** Mutations wait for the network, so they have their own limit. */
-  concurrency: { queries: ConcurrencyLimit; mutations: ConcurrencyLimit };
+  /**
+   * Mutations wait for the network, so they have their own limit. Queries that run for the first time, which compute for
+   * longest, take a place among those, too.
+   */
+  concurrency: { queries: ConcurrencyLimit; firstQueries: ConcurrencyLimit; mutations: ConcurrencyLimit };
   /** Open subscriptions, by address. */
   subscriptions: Counters;
   limitAnswer: LimitAnswer;
@@ -122,8 +125,10 @@ async function runWhenAdmitted(
   context.trace.cost = size.cost;
   facts.requireModest(size, args.variableValues ?? {});
   chargeChecks();
-  const places = guard.concurrency[isMutation ? 'mutations' : 'queries'];
-  const giveBack = await places.take(addressKey(context.remoteAddress));
+  const giveBack = await takePlaces(guard.concurrency, addressKey(context.remoteAddress), {
+    isMutation,
+    isFirstRun: facts.isFirstRun(),
+  });
   try {
     if (!isMutation) beginReads(context);
     const pause = isMutation ? null : pauseInLongTurn();
@@ -145,6 +150,27 @@ async function runWhenAdmitted(
   } finally {
     giveBack();
     forgetScopes(context);
+  }
+}
+
+/** @returns the function that gives them back. @throws DomainError OVERLOADED */
+async function takePlaces(
+  { firstQueries, queries, mutations }: OperationGuard['concurrency'],
+  key: string,
+  { isMutation, isFirstRun }: { isMutation: boolean; isFirstRun: boolean },
+): Promise<() => void> {
+  if (isMutation) return mutations.take(key);
+  if (!isFirstRun) return queries.take(key);
+  const giveBackFirst = await firstQueries.take(key);
+  try {
+    const giveBack = await queries.take(key);
+    return () => {
+      giveBack();
+      giveBackFirst();
+    };
+  } catch (error) {
+    giveBackFirst();
+    throw error;
   }
 }
 

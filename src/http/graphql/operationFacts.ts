@@ -16,6 +16,8 @@ import { rootFields, type RootField } from './rootFields.ts';
 
 interface OperationFacts {
   roots: readonly RootField[];
+  /** True for the first who asks: all that it takes is then worked out for the first time. */
+  isFirstRun(): boolean;
   /** Whether it is known to be modest, whatever its variables are. */
   isKnownModest(): boolean;
   /** @throws the errors of coercing arguments */
@@ -46,8 +48,14 @@ function readFacts(
   const isFixed = !variablesMatter(document);
   let fixedSize: OperationSize | undefined;
   let isKnownModest = false;
+  let hasRun = false;
   return {
     roots: rootFields(document, operation),
+    isFirstRun() {
+      const isFirst = !hasRun;
+      hasRun = true;
+      return isFirst;
+    },
     isKnownModest: () => isKnownModest,
     sizeOf(variables) {
       if (fixedSize !== undefined) return fixedSize;

@@ -217,6 +217,8 @@ function guardOf({
         limits.maxQueriesInFlight,
         Math.max(Math.ceil(limits.maxQueriesInFlight / QUERY_SHARES), SMALLEST_SHARE),
       ),
+      // New documents are endless only where they are made to be.
+      firstQueries: atOnce(limits.maxQueriesInFlight, 1),
       mutations: atOnce(limits.maxMutationsInFlight),
     },
     subscriptions: createCounters(limits.maxSubscriptions, limits.maxSubscriptionsPerAddress),

@@ -73,7 +73,7 @@ const MAX_FORM_BYTES = 64 * 1024;
  * would wait for all of them. The others' places are for pages that wait for the network.
  */
 export function createPagePlaces(): ConcurrencyLimit {
-  return createConcurrencyLimit({ maxConcurrent: 100, maxPerKey: 4, maxWaiting: 1_000, waitMs: 10_000 });
+  return createConcurrencyLimit({ maxConcurrent: 100, maxPerKey: 2, maxWaiting: 1_000, waitMs: 10_000 });
 }
 
 export async function answerPage(

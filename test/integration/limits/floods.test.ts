@@ -357,4 +357,37 @@ describe('work', () => {
       expect((await askOver(over, api, HELLO)).data).toEqual({ hello: 'world' });
     },
   );
+
+  it('of documents that are new runs one by one for each address', async () => {
+    let release: () => void = () => undefined;
+    const gate = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    let running = 0;
+    const builder = createBuilder<object>();
+    builder.queryType({
+      fields: (t) => ({
+        hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
+        slow: t.string({
+          authScopes: { public: true },
+          resolve: async () => {
+            running += 1;
+            await gate;
+            return 'done';
+          },
+        }),
+      }),
+    });
+    const { api } = await serve({}, { schema: builder.toSchema() });
+    expect((await askOver('http', api, HELLO)).errors).toEqual([]);
+    const asked = ['a', 'b', 'c'].map((name) => askOver('http', api, { query: `{ ${name}: slow }` }));
+    await until(() => running === 1);
+    // What is known, and what is new at another address, waits for none of them.
+    expect((await askOver('http', api, HELLO)).errors).toEqual([]);
+    expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    expect(running).toBe(1);
+    release();
+    for (const { errors } of await Promise.all(asked)) expect(errors).toEqual([]);
+    expect(running).toBe(3);
+  });
 });
