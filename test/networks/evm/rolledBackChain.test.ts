@@ -12,6 +12,7 @@ import { signingAccounts } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
@@ -124,6 +125,41 @@ it('notices it although nothing is to be signed, and puts back what had landed',
   expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }, 120_000);
+
+it('says which nonce is to be filled by hand, where what is undone was not all its own', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, 100n);
+  // With custody's key, and not by the platform.
+  await world.setPaused(tokenAddress, true);
+  await world.setPaused(tokenAddress, false);
+  const input = retirement(tokenAddress, 10n);
+  const watch = setInterval(() => void noteHalt(), 50);
+  try {
+    const state = async () => (await retire(dependencies, 'acme', input)).state;
+    await expect.poll(state, { timeout: 50_000 }).toBe('RETIRED');
+    const from = dependencies.network.custodyAddress;
+    const nonceOf = async () => Number(await world.node.rpc('eth_getTransactionCount', [from, 'latest']));
+    const missing = (await nonceOf()) - 3;
+    await rewrite(world, 3);
+    const refusal = () =>
+      resumeSigning(dependencies, 'operator', { reason: 'it is enough' }).then(
+        () => null,
+        ({ message }: Error) => message,
+      );
+    await expect
+      .poll(refusal, { timeout: 50_000 })
+      .toMatch(new RegExp(`waits for sequence ${missing} of ${from},.* by hand`));
+    for (const nonce of [missing, missing + 1]) {
+      await world.node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(nonce) }]);
+    }
+    await wholeAgain(platform);
+  } finally {
+    clearInterval(watch);
+  }
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+}, 180_000);
 
 it('goes on where no account has signed yet, so that nothing can be undone', async () => {
   const other = await startEvmWorld();
