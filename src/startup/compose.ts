@@ -25,6 +25,7 @@ import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
 import type { Checkpoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
+import { createContinuityWatch } from '../ledger/submission/continuityWatch.ts';
 import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
@@ -95,6 +96,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   await claimInstallation(options.handle.db, options.network, options.clock ?? systemClock);
   const dependencies = await composeDependencies(options);
   const submissionWorker = createSubmissionWorker(dependencies.submission);
+  const continuityWatch = createContinuityWatch(dependencies.submission);
   const sessionPoller = createSessionPoller(dependencies);
   const strandedWatch = createStrandedWatch(dependencies);
   const overdueWatch = createOverdueWatch(dependencies);
@@ -115,6 +117,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       dependencies.changeFollower.start();
       dependencies.healer.start();
       submissionWorker.start();
+      continuityWatch.start();
       sessionPoller.start();
       expiryWorker.start();
       await strandedWatch.start();
@@ -131,7 +134,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
       overdueWatch.stop();
-      await registrationKeeper.stop();
+      await Promise.all([registrationKeeper.stop(), continuityWatch.stop()]);
       await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
       await dependencies.healer.stop();
       await dependencies.feed.feedSignal.close();

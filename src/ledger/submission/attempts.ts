@@ -46,8 +46,8 @@ export async function findOpenAttempts(db: Pick<Db, 'select'>, submissionId: str
 }
 
 /**
- * The cause of death of the last `count` attempts, when all of them landed without effect for the same cause; null
- * otherwise.
+ * The cause of death of the last `count` slots, when in all of them an attempt landed without effect for the same cause;
+ * null otherwise. All attempts in one slot have its cause, and only one of them was paid for.
  */
 export async function findRepeatedCause(
   db: Pick<Db, 'select'>,
@@ -58,7 +58,9 @@ export async function findRepeatedCause(
   const last = await db
     .select({ cause: attempts.cause })
     .from(attempts)
-    .where(and(eq(attempts.submissionId, submissionId), gt(attempts.number, since)))
+    .where(
+      and(eq(attempts.submissionId, submissionId), gt(attempts.number, since), isNull(attempts.replaces)),
+    )
     .orderBy(desc(attempts.number))
     .limit(count);
   const cause = last[0]?.cause ?? null;

@@ -95,6 +95,9 @@ async function resendUndone(deps: SubmissionDependencies, expected: NextSequence
       const answer = await deps.network.broadcast(signedBytes);
       deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
     }
+    const first = undone[0]?.sequence ?? null;
+    const gap = await describeGap(deps.db, address, { expected: sequence, first });
+    if (gap !== null) deps.log.error({ address, sequence }, gap);
     count += undone.length;
   }
   return count;
@@ -107,6 +110,25 @@ function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint) {
     .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
     .orderBy(asc(attempts.sequence))
     .limit(MAX_RESENT);
+}
+
+/**
+ * Undone with it may be what another program sent with the key, or what landed without effect. Nothing of that is sent again.
+ * @returns null when nothing is missing in front of the first
+ */
+async function describeGap(
+  db: Pick<Db, '$count'>,
+  address: string,
+  { expected, first }: { expected: bigint; first: bigint | null },
+): Promise<string | null> {
+  if (first === null || first <= expected) return null;
+  // What is under way is sent by its own steps.
+  const inSlot = and(eq(attempts.source, address), eq(attempts.sequence, expected), takesUpSlot);
+  if ((await db.$count(attempts, inSlot)) > 0) return null;
+  return (
+    `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission that had it, ` +
+    'or send one with this sequence by hand that does nothing, such as a transfer of nothing.'
+  );
 }
 
 async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
@@ -195,10 +217,12 @@ async function requireNothingUndone(deps: SubmissionDependencies, expected: Next
   for (const [address, sequence] of expected) {
     const [first] = await findUndone(deps.db, address, sequence);
     if (!first) continue;
+    const gap = await describeGap(deps.db, address, { expected: sequence, first: first.sequence });
     throw new DomainError(
       'CONFLICT',
       `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
-        'sequence unused. It is sent again by itself; signing can go on when it has landed, or when the node is right again.',
+        'sequence unused. It is sent again by itself; signing can go on when it has landed, or when the node is right again.' +
+        (gap === null ? '' : ` ${gap}`),
       { txHash: first.hash },
     );
   }

@@ -26,6 +26,25 @@ export async function haltSigning(
 }
 
 /**
+ * What was final is gone: no account signs until it was examined. One that has not signed for this database yet is entered,
+ * so that there is something to halt.
+ * @throws NetworkUnavailable
+ */
+export async function haltOnRewrittenChain(
+  deps: Pick<SubmissionDependencies, 'log' | 'db' | 'network'>,
+  message: string,
+): Promise<void> {
+  const expected = await deps.network.nextSequences('latest');
+  if (expected.size === 0) return;
+  const halt = { haltedBecause: message, reviewDueAt: sql`now()` };
+  await deps.db
+    .insert(signingAccounts)
+    .values([...expected].map(([address, nextSequence]) => ({ address, nextSequence, ...halt })))
+    .onConflictDoNothing();
+  for (const address of expected.keys()) await haltSigning(deps, deps.db, { address, message });
+}
+
+/**
  * A node that is merely behind calls sequences unused that are not. Only one that has the ledger in which the transaction
  * landed, and says the same of its final state, proves that it is gone.
  * @throws NetworkUnavailable when it is not proved

@@ -35,6 +35,8 @@ export async function outcomeOfSlot(
   return decisive;
 }
 
+/** Of dead ones, first the one that landed without effect: the others only died because it took their slot. */
 function rank({ outcome }: SlotOutcome): number {
-  return PRECEDENCE.indexOf(outcome.status);
+  const hasLanded = outcome.status === 'dead' && outcome.cause !== undefined;
+  return PRECEDENCE.indexOf(outcome.status) - (hasLanded ? 0.5 : 0);
 }

@@ -21,7 +21,7 @@
 import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
-import { confirmMismatch, haltSigning } from './knownHistory.ts';
+import { confirmMismatch, haltOnRewrittenChain, haltSigning } from './knownHistory.ts';
 import { findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
@@ -128,10 +128,8 @@ async function sign(
     if (error instanceof SequenceMismatch) {
       await confirmMismatch(deps, error);
       await haltSigning(deps, deps.db, error);
-    } else if (error instanceof ChainRewritten) {
-      const accounts = deps.network.signingOrder?.accounts ?? [];
-      for (const address of accounts) await haltSigning(deps, deps.db, { address, message: error.message });
-    } else throw error;
+    } else if (error instanceof ChainRewritten) await haltOnRewrittenChain(deps, error.message);
+    else throw error;
     return 'progress';
   }
 }

@@ -6,6 +6,7 @@ import { and, eq, isNotNull, isNull } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import {
   manualRampSessions,
+  offRampProviderStatuses,
   offRampReviews,
   offRampSessions,
   signingAccounts,
@@ -76,7 +77,11 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
     .select({ id: offRampReviews.id })
     .from(offRampReviews)
     .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
-  if (review) return { targetId: id, basis: `review ${review.id}` };
+  if (review) {
+    // A decision counts for all that the provider has said by then: nobody must approve one that was asked for before.
+    const statuses = await tx.$count(offRampProviderStatuses, eq(offRampProviderStatuses.sessionId, id));
+    return { targetId: id, basis: `review ${review.id} after ${statuses} statuses of the provider` };
+  }
   if (isStranded(deps, session)) return { targetId: id, basis: `${session.state}, at another provider` };
   throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
 }

@@ -13,6 +13,7 @@ import {
   signingAccounts,
   submissions,
 } from '../../../src/db/tables/index.ts';
+import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
@@ -20,7 +21,7 @@ import { changePastRules } from '../../support/database/database.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
 import { buy, mutate, newToken, operator, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
-import { depositedCashOut, depositInput } from '../../support/warehouse.ts';
+import { depositedCashOut, depositInput, providerSays, reaches } from '../../support/warehouse.ts';
 
 let market: Marketplace;
 beforeAll(async () => {
@@ -347,17 +348,40 @@ describe('a payout', () => {
       .toBe('SETTLED');
   });
 
+  const askToRefund = ({ id }: { id: string }) =>
+    market.send<Record<string, Decided & { session: { state: string } }>>(
+      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
+      {
+        input: {
+          offRampSessionId: Buffer.from(`OffRampSession:${id}`).toString('base64url'),
+          decision: 'REFUND',
+          reason: 'they paid nothing',
+        },
+      },
+      first,
+    );
+
+  it('is not refunded by an approval that does not know what the provider said since', async () => {
+    const session = await depositedCashOut(market.app);
+    await providerSays(market.app, session.providerSessionId, 'refunded');
+    await reaches(market.app, session.id, 'NEEDS_REVIEW');
+    const { approval } = payloadOf(await askToRefund(session));
+    await market.app.dependencies.db.transaction(async (tx) =>
+      recordStatus(tx, await lockOffRampSession(tx, session.id), 'settled'),
+    );
+    expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+    expect(await reaches(market.app, session.id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
+    await withdraw(approval, first);
+    const again = payloadOf(await askToRefund(session));
+    expect(await errorsOf(grant(again.approval, second))).toEqual([]);
+    await reaches(market.app, session.id, 'REFUNDED');
+  });
+
   it('whose provider is not configured any more is decided by two people', async () => {
     const session = await depositedCashOut(market.app);
     const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http https://old.example' WHERE id = ${session.id}`;
     await changePastRules(market.database, stranded);
-    const id = Buffer.from(`OffRampSession:${session.id}`).toString('base64url');
-    const asked = await market.send<Record<string, Decided & { session: { state: string } }>>(
-      `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
-      { input: { offRampSessionId: id, decision: 'REFUND', reason: 'they paid nothing' } },
-      first,
-    );
-    const { approval, session: unchanged } = payloadOf(asked);
+    const { approval, session: unchanged } = payloadOf(await askToRefund(session));
     expect(unchanged.state).toBe('AWAITING_PAYOUT');
     expect(await errorsOf(grant(approval, first))).toEqual(['FORBIDDEN']);
     const both = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);

@@ -9,11 +9,15 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts } from '../../../src/db/tables/index.ts';
+import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
+import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject } from '../../../devnet/platform.ts';
+import { holding } from '../../support/holding.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
@@ -45,6 +49,13 @@ const retirement = (tokenAddress: string, amountCO2e: bigint) => ({
   idempotencyKey: randomUUID(),
 });
 
+/** The chain goes on elsewhere and later, and is longer than it was. */
+async function rewrite({ node }: EvmWorld, undone = 1): Promise<void> {
+  await node.rpc('anvil_rollback', [undone]);
+  await node.rpc('evm_increaseTime', [600]);
+  await node.rpc('anvil_mine', [toHex(8)]);
+}
+
 /** Notes why signing has stopped, and has it looked at every second: the next look may be due in half a minute. */
 async function noteHalt(): Promise<void> {
   const stopped = await database.handle.db
@@ -73,10 +84,7 @@ it(
     }
     expect(undone.map(({ state }) => state)).toEqual(['RETIRED', 'RETIRED']);
 
-    await world.node.rpc('anvil_rollback', [2]);
-    // The chain goes on elsewhere and later, and is longer than it was.
-    await world.node.rpc('evm_increaseTime', [600]);
-    await world.node.rpc('anvil_mine', [toHex(8)]);
+    await rewrite(world, 2);
 
     const watch = setInterval(() => void noteHalt(), 50);
     const input = retirement(tokenAddress, 5n);
@@ -96,3 +104,76 @@ it(
     expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
   },
 );
+
+async function wholeAgain({ dependencies: { network } }: Platform): Promise<void> {
+  await expect.poll(() => describeNetwork(network), { timeout: 50_000, interval: 500 }).toBe('ok');
+}
+
+it('notices it although nothing is to be signed, and puts back what had landed', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, 100n);
+  const input = retirement(tokenAddress, 10n);
+  expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
+  await rewrite(world);
+  const watch = setInterval(() => void noteHalt(), 50);
+  try {
+    await wholeAgain(platform);
+  } finally {
+    clearInterval(watch);
+  }
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+}, 120_000);
+
+it('says which nonce is to be filled by hand, where what is undone was not all its own', async () => {
+  const { dependencies } = platform;
+  const tokenAddress = await holding(platform, 100n);
+  // With custody's key, and not by the platform.
+  await world.setPaused(tokenAddress, true);
+  await world.setPaused(tokenAddress, false);
+  const input = retirement(tokenAddress, 10n);
+  const watch = setInterval(() => void noteHalt(), 50);
+  try {
+    const state = async () => (await retire(dependencies, 'acme', input)).state;
+    await expect.poll(state, { timeout: 50_000 }).toBe('RETIRED');
+    const from = dependencies.network.custodyAddress;
+    const nonceOf = async () => Number(await world.node.rpc('eth_getTransactionCount', [from, 'latest']));
+    const missing = (await nonceOf()) - 3;
+    await rewrite(world, 3);
+    const refusal = () =>
+      resumeSigning(dependencies, 'operator', { reason: 'it is enough' }).then(
+        () => null,
+        ({ message }: Error) => message,
+      );
+    await expect
+      .poll(refusal, { timeout: 50_000 })
+      .toMatch(new RegExp(`waits for sequence ${missing} of ${from},.* by hand`));
+    for (const nonce of [missing, missing + 1]) {
+      await world.node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(nonce) }]);
+    }
+    await wholeAgain(platform);
+  } finally {
+    clearInterval(watch);
+  }
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+}, 180_000);
+
+it('goes on where no account has signed yet, so that nothing can be undone', async () => {
+  const other = await startEvmWorld();
+  const fresh = await createTestDatabase();
+  const idle = await platformOn(fresh.handle, await connectLedger(other.ledger, fresh.handle));
+  // What is undone is none of the contracts.
+  await other.node.mine(2);
+  await idle.dependencies.network.status();
+  await rewrite(other);
+  await idle.start();
+  await wholeAgain(idle);
+  await expect.poll(() => readHalt(fresh.handle.db)).toBeNull();
+  expect(await openProject(idle, 10n)).toMatchObject({ state: 'OPEN' });
+  await idle.stop();
+  await fresh.drop();
+  await other.close();
+}, 120_000);
