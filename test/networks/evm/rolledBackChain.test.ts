@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
-import { toHex } from 'viem';
+import { toFunctionSelector, toHex } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -158,6 +158,54 @@ it('says which nonce is to be filled by hand, where what is undone was not all i
   }
   await expect.poll(() => readHalt(database.handle.db)).toBeNull();
   expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+}, 180_000);
+
+/** A token that refuses everything because it is paused, as bytecode: revert with the error's selector. */
+const PAUSED_CODE = `0x63${toFunctionSelector('EnforcedPause()').slice(2)}60e01b60005260046000fd`;
+
+it('does not send again what was refused: its credits are returned, and what refused it is undone', async () => {
+  const { dependencies } = platform;
+  const { node } = world;
+  const tokenAddress = await holding(platform, 100n);
+  const code = await node.rpc('eth_getCode', [tokenAddress, 'latest']);
+  const from = dependencies.network.custodyAddress;
+  const missing = Number(await node.rpc('eth_getTransactionCount', [from, 'latest']));
+  // Paused after the burn was signed, and before it lands.
+  await node.rpc('evm_setAutomine', [false]);
+  const refused = expect(retire(dependencies, 'acme', retirement(tokenAddress, 10n))).rejects.toThrow(
+    'The network refused the retirement, and the credits were returned',
+  );
+  await expect.poll(() => node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
+  await node.rpc('anvil_setCode', [tokenAddress, PAUSED_CODE]);
+  await node.mine(1);
+  await node.rpc('anvil_setCode', [tokenAddress, code]);
+  await node.rpc('evm_setAutomine', [true]);
+  await refused;
+
+  const watch = setInterval(() => void noteHalt(), 50);
+  try {
+    await rewrite(world);
+    // The node forgets it with the blocks.
+    await node.rpc('anvil_setCode', [tokenAddress, code]);
+    const refusal = () =>
+      resumeSigning(dependencies, 'operator', { reason: 'it is enough' }).then(
+        () => null,
+        ({ message }: Error) => message,
+      );
+    await expect
+      .poll(refusal, { timeout: 50_000 })
+      .toMatch(new RegExp(`was refused, so it is not sent again.*waits for sequence ${missing} of ${from}`));
+    expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 0 });
+    await node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(missing) }]);
+    await wholeAgain(platform);
+  } finally {
+    clearInterval(watch);
+  }
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await retire(dependencies, 'acme', retirement(tokenAddress, 100n))).toMatchObject({
+    state: 'RETIRED',
+  });
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }, 180_000);
 
