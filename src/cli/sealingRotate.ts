@@ -26,7 +26,10 @@ const command = new Command('sealing:rotate')
         bar.update(done);
       };
       const sealer = createSealer(config.sealingSecrets);
-      print(await resealAll({ db: database.handle.db, sealer, onProgress }).finally(() => bar.stop()));
+      const report = await resealAll({ db: database.handle.db, sealer, onProgress }).finally(() =>
+        bar.stop(),
+      );
+      print(report, config.sealingSecrets.length > 1);
     } finally {
       await database.stop();
     }
@@ -34,11 +37,15 @@ const command = new Command('sealing:rotate')
 
 await runCommand(command);
 
-function print({ resealed, left, problems }: ResealReport): void {
+function print({ resealed, left, problems }: ResealReport, hasOtherKeys: boolean): void {
   const lines = [`${resealed} stored secrets were sealed anew.`, ...problems];
+  const done = hasOtherKeys
+    ? 'The old key is no longer needed: every stored secret is sealed under the first of SEALING_SECRETS. Take the others out.'
+    : 'SEALING_SECRETS is not set: every stored secret is sealed under APP_SECRET. To replace that key, set it as docs/operations.md ' +
+      'says, and run this again.';
   lines.push(
     left === 0
-      ? 'The old key is no longer needed: every stored secret is sealed under the first of SEALING_SECRETS. Take the others out.'
+      ? done
       : `${left} are still sealed under another key. Put that key into SEALING_SECRETS, start every instance with the same ` +
           'list, and run this again.',
   );

@@ -21,7 +21,7 @@ export const ERROR_CODES = {
   LEDGER_REJECTED: 'The ledger network refused the transaction for good; what was reserved was returned.',
   LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
   INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
-  RAMP_REJECTED: 'The ramp provider refused the payout.',
+  RAMP_REJECTED: 'The ramp provider refused the quote or the payout.',
   RAMP_UNAVAILABLE: 'The ramp provider cannot be reached at the moment; try again.',
   DATABASE_UNAVAILABLE:
     'The database is not available at the moment; ask again, with the same idempotency key.',

@@ -14,7 +14,7 @@ import { Code, Foreign, Moment } from './parts/shownText.tsx';
 import { QrCode } from './qrCode.tsx';
 import { beneficiaryPath, certificatePath, projectPath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { countryName, dateOf, grouped, MAX_NOTE, reasonText, shown } from './text.ts';
+import { countryName, dateOf, grouped, MAX_NOTE, periodText, reasonText, shown } from './text.ts';
 
 export function certificatePage(
   site: Site,
@@ -85,7 +85,7 @@ function factsOfRetirement(record: CertificateRecord): Fact[] {
     ['Retired on', <Moment seconds={record.timestamp} />],
     ['Reason', reason === null ? null : reasonText(reason)],
     ['Claimed in', jurisdiction === null ? null : countryName(jurisdiction)],
-    ['For emissions of', period === null ? null : `${period.from} to before ${period.until}`],
+    ['For emissions of', period === null ? null : periodText(period)],
     ['Note', note === '' ? null : <Foreign text={note} max={MAX_NOTE} />],
   ];
 }

@@ -13,7 +13,17 @@ import { originOf, type Inclusion } from './inclusion.ts';
 import { qrSquares } from './qrCode.tsx';
 import { certificatePath, publicId } from './records.ts';
 import { absolute, type Site } from './site.ts';
-import { countryName, grouped, isoOf, MAX_NOTE, placeOf, reasonText, shown, timeOf } from './text.ts';
+import {
+  countryName,
+  grouped,
+  isoOf,
+  MAX_NOTE,
+  periodText,
+  placeOf,
+  reasonText,
+  shown,
+  timeOf,
+} from './text.ts';
 
 /** What one takes of the thread that serves everything; the first takes longer, which its reader can't help. */
 const USUAL_MS = 80;
@@ -138,7 +148,7 @@ function linesOf(site: Site, record: CertificateRecord): Line[] {
     ['Place', placeText(project)],
     ['Reason', record.reason && reasonText(record.reason)],
     ['Claimed in', record.jurisdiction && countryName(record.jurisdiction)],
-    ['For emissions of', period && `${period.from} to before ${period.until}`],
+    ['For emissions of', period && periodText(period)],
     ['Note', record.note === '' ? null : shown(record.note, MAX_NOTE)],
     ['Ledger network', `${site.network.name} (${site.network.networkId})`],
     ['Token', record.tokenAddress],

@@ -51,6 +51,12 @@ export function dateOf(unixSeconds: number): string {
   return isoOf(unixSeconds).slice(0, 10);
 }
 
+/** Until its last day: `until` is the day after it, which people would read as a part of it. */
+export function periodText({ from, until }: { from: string; until: string }): string {
+  const last = dateOf(Date.parse(until) / 1000 - 86_400);
+  return last === from ? from : `${from} to ${last}`;
+}
+
 export function timeOf(unixSeconds: number): string {
   return `${isoOf(unixSeconds).slice(0, 19).replace('T', ' ')} UTC`;
 }

@@ -1,5 +1,6 @@
 /**
- * What a page of one buyer does: finds an open project, purchases, follows the live retirements, and retires.
+ * What a page of one buyer does: finds an open project, purchases, follows the live retirements, and retires. The server
+ * has to know its documents: TRUSTED_DOCUMENTS=examples/web/src/graphql/persisted-documents.json
  *
  *   API_URL=http://localhost:4000/graphql TOKEN=… BUYER_ID=acme node --import tsx examples/web/src/main.ts
  */

@@ -116,8 +116,12 @@ function hashOf(persisted: unknown): string {
 
 function requireHash({ value, isHash }: DocumentId, text: string): void {
   if (!isHash) throw badRequest('Send "documentId" or "query", not both.');
-  if (createHash('sha256').update(text).digest('hex') === value) return;
-  throw badRequest('"extensions.persistedQuery.sha256Hash" is not the SHA-256 of the query.');
+  const actual = createHash('sha256').update(text).digest('hex');
+  if (actual === value) return;
+  throw badRequest(
+    `"extensions.persistedQuery.sha256Hash" is ${value}, but the SHA-256 of the query is ${actual}. Hash the text as ` +
+      'it is sent, or have the server know the document (TRUSTED_DOCUMENTS).',
+  );
 }
 
 /** Clients compare the message (urql) or the code (Apollo) before they send the text as well. */

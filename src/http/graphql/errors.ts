@@ -158,7 +158,10 @@ function variableProblem(root: GraphQLError, located: GraphQLError): ShownError 
   if (variable === undefined) return undefined;
   const reason = located === root ? '' : root.message;
   const place = located.message.slice(0, located.message.length - reason.length);
-  const field = / at "([\w.[\]]+)"; $/.exec(place)?.[1] ?? variable;
+  const object = / at "([\w.[\]]+)"; $/.exec(place)?.[1] ?? variable;
+  // Of a member that is missing, or that the type does not have, graphql-js names the object that it belongs to.
+  const member = /^Field "(\w+)" (?:of required type|is not defined)/.exec(reason)?.[1];
+  const field = member === undefined ? object : `${object}.${member}`;
   return {
     code: 'BAD_USER_INPUT',
     message: reason === '' ? located.message : `Variable "$${variable}" at ${field}: ${reason}`,

@@ -41,9 +41,17 @@ export async function answerMetrics(
     const caller = await gate.identify(request.headers.authorization, remoteAddress);
     await gate.admit(caller, []);
     if (caller === null) {
-      throw new DomainError('UNAUTHENTICATED', "Metrics are read with an operator's token.");
+      throw new DomainError(
+        'UNAUTHENTICATED',
+        'Metrics are read with a bearer token: METRICS_TOKEN, or of an operator.',
+      );
     }
-    if (!isOperator(caller)) throw new DomainError('FORBIDDEN', 'Metrics are for operators.');
+    if (!isOperator(caller)) {
+      throw new DomainError(
+        'FORBIDDEN',
+        `Metrics need a token with role operator; this token has ${caller.roles.join(', ')}.`,
+      );
+    }
   }
   const text = await page.read();
   response.writeHead(200, { 'content-type': page.contentType });

@@ -3,7 +3,7 @@
  *
  *   purchases: t.field({ ...forRoles(['operator'], 'Every purchase.'), type: …, resolve: … })
  */
-import type { Caller, Role } from '../../identity/roles.ts';
+import type { Role } from '../../identity/roles.ts';
 
 interface Open {
   description: string;
@@ -40,10 +40,10 @@ export function forBuyerOrOperator<Args>(
     description:
       `${description}\n\nNeeds a token with role buyer whose subject equals the ${buyerIdName}, ` +
       'or with role operator (or admin).',
-    authScopes: (_parent: unknown, args: Args, { caller }: { caller: Caller | null }) => {
+    authScopes: (_parent: unknown, args: Args) => {
       const buyerId = buyerIdOf(args);
       // An operator without a buyerId would act for an account in the operator's own name, which no buyer has.
-      if (buyerId == null) return { buyer: caller?.subject ?? '' };
+      if (buyerId == null) return { ownBuyer: buyerIdName };
       return { $any: { role: ['operator'] as const, buyer: buyerId } };
     },
   };

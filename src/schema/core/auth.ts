@@ -15,6 +15,8 @@ export interface AuthScopes {
   role: readonly Role[];
   /** The buyer of this id: role buyer, and the token's subject is the id. */
   buyer: string;
+  /** A buyer that names no buyer is its own; an operator has to give the input of this name. */
+  ownBuyer: string;
   /** The warehouse of this id: role warehouse, and the id is one of the caller's. */
   warehouse: string;
 }
@@ -28,6 +30,7 @@ export function scopesOf(caller: Caller | null) {
     authenticated: caller !== null,
     role: has,
     buyer: (buyerId: string) => has(['buyer']) && caller?.subject === buyerId,
+    ownBuyer: () => has(['buyer']),
     warehouse: (warehouseId: string) =>
       has(['warehouse']) && caller?.warehouseIds.includes(warehouseId) === true,
   };
@@ -73,6 +76,7 @@ function needs(scopes: readonly FailedScope[]): string {
 function neededRoles({ scope, parameter }: FailedScope): string[] {
   if (scope === 'role') return [...(parameter as readonly string[])];
   if (scope === 'buyer') return [`buyer and subject ${String(parameter)}`];
+  if (scope === 'ownBuyer') return [`buyer (an operator has to give ${String(parameter)})`];
   return scope === 'warehouse' ? [`warehouse and warehouseId ${String(parameter)}`] : [];
 }
 

@@ -80,6 +80,10 @@ it("without a buyerId a buyer trades and retires on the buyer's own account, and
     ] as const) {
       const refused = await market.send(mutation, { input }, caller);
       expect(refused.errors[0]?.extensions.code).toBe(code);
+      // It says what an operator has to add, and no subject that nothing asks for.
+      expect(refused.errors[0]?.message).toMatch(
+        `${name} needs a token with role buyer (an operator has to give ${Object.keys(buyer)[0]}); `,
+      );
     }
   }
 });

@@ -82,7 +82,7 @@ const registrations = () =>
   database.handle.db.select().from(indexerRegistrations).orderBy(indexerRegistrations.id);
 const isNew = (sealed: string | null) => sealed?.startsWith(after.currentPrefix);
 
-function startCommand() {
+function startCommand(settings: Record<string, string> = { SEALING_SECRETS: NEW }) {
   const folder = mkdtemp(join(tmpdir(), 'reseal-'));
   const lines: string[] = [];
   const ended = folder.then(async (dataDir) => {
@@ -92,7 +92,7 @@ function startCommand() {
       DATABASE_URL: database.url,
       LEDGER_SECRET_KEY: custodySecretKey,
       APP_SECRET: OLD,
-      SEALING_SECRETS: NEW,
+      ...settings,
     };
     child = spawn(process.execPath, [pathOf('src/cli/sealingRotate.ts')], { env });
     child.stdout?.on('data', (data: Buffer) => lines.push(data.toString()));
@@ -104,6 +104,13 @@ function startCommand() {
   let child: ReturnType<typeof spawn> | undefined;
   return { said: () => lines.join(''), kill: () => child?.kill('SIGKILL'), ended };
 }
+
+it('says without SEALING_SECRETS that there is no other key to take out', { timeout: 60_000 }, async () => {
+  const command = startCommand({});
+  expect(await command.ended).toBe(0);
+  expect(command.said()).toContain('SEALING_SECRETS is not set');
+  expect(command.said()).not.toContain('no longer needed');
+});
 
 it('goes on where it was killed, and then needs the old key no more', { timeout: 120_000 }, async () => {
   const ids = await insertRegistrations(1000);

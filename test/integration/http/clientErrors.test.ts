@@ -67,6 +67,12 @@ describe('what a client sees of an error', () => {
       '{ buyerId: "acme", buyerName: "Acme", amountCO2e: $x }',
       {},
     ],
+    [
+      'a variable without the amount',
+      '($x: RetireInput!)',
+      '$x',
+      { x: { buyerId: 'acme', buyerName: 'Acme' } },
+    ],
     ['a literal', '', '{ buyerId: "acme", buyerName: "Acme", amountCO2e: 0 }', {}],
     [
       'a literal beside a variable',
@@ -78,6 +84,13 @@ describe('what a client sees of an error', () => {
     const { errors } = await ask(`mutation ${declared} { a: retire(input: ${input}) }`, variables);
     const bad = errors?.filter(({ extensions }) => extensions['code'] === 'BAD_USER_INPUT');
     expect(bad).toMatchObject([{ extensions: { field: 'input.amountCO2e' } }]);
+  });
+
+  it('a member that the input does not have, by its path', async () => {
+    const { errors } = await ask('mutation ($x: RetireInput!) { retire(input: $x) }', {
+      x: { buyerId: 'acme', buyerName: 'Acme', amountCO2e: 1, amount: 1 },
+    });
+    expect(errors?.[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'input.amount' });
   });
 
   it('broken text rules, with the field and the value', async () => {

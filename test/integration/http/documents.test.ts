@@ -123,6 +123,8 @@ describe('an automatic persisted query', () => {
     const query = '{ hello }';
     const wrong = await post(server, { query, ...persisted(sha256('{ whoami }')) });
     expect([wrong.status, codeOf(wrong)]).toEqual([400, 'BAD_REQUEST']);
+    // Which hash it would have to be, for clients that send another text than was hashed when they were built.
+    expect(JSON.stringify(wrong)).toContain(sha256(query));
     expect(codeOf(await post(server, persisted(sha256('{ whoami }'))))).toBe('PERSISTED_QUERY_NOT_FOUND');
   });
 

@@ -132,6 +132,9 @@ describe('metrics', () => {
   it('can be for operators alone, or not be there', async () => {
     const { url, close } = await startServer({ metrics: { ...page, access: 'token' } });
     expect(await status(url)).toBe(401);
+    expect(await (await fetch(`${url}/metrics`)).text()).toContain('METRICS_TOKEN, or of an operator');
+    const asBuyer = await fetch(`${url}/metrics`, { headers: await bearer('buyer') });
+    expect(await asBuyer.text()).toContain('this token has buyer');
     expect(await status(url, await bearer('operator'))).toBe(200);
     expect(await status(server.url)).toBe(404);
     await close(0);

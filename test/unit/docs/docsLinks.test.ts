@@ -11,7 +11,7 @@ interface Reference {
 }
 
 const ROOT = new URL('../../../', import.meta.url);
-const FOLDERS = ['src', 'devnet', 'test', 'drizzle', 'bench', 'demo', 'scripts', 'docs'];
+const FOLDERS = ['src', 'devnet', 'test', 'drizzle', 'bench', 'demo', 'scripts', 'docs', 'examples'];
 
 /** By page: without what stands in fenced blocks, where new files may be shown. */
 const prose = new Map<string, string>();

@@ -10,7 +10,7 @@ import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
-import { grouped, isoOf, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
+import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
 const site = (networkId: string, name = 'mainnet') => ({
   publicUrl: 'https://registry.test',
@@ -67,6 +67,11 @@ it('reads as public ids what it makes, and nothing else', () => {
   for (const text of ['CABC', 'CABC-01', 'CABC-1234567890', '../x-1', 'C-1-2', '']) {
     expect(readPublicId(text)).toBeNull();
   }
+});
+
+it('shows a period with its last day, as people say it', () => {
+  expect(periodText({ from: '2025-01-01', until: '2026-01-01' })).toBe('2025-01-01 to 2025-12-31');
+  expect(periodText({ from: '2024-02-29', until: '2024-03-01' })).toBe('2024-02-29');
 });
 
 it('shows amounts and times exactly, and those that no calendar has', () => {
