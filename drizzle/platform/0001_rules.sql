@@ -600,10 +600,14 @@ END $$;
 CREATE TRIGGER attempts_replacement BEFORE INSERT ON attempts
   FOR EACH ROW WHEN (NEW.replaces IS NOT NULL) EXECUTE FUNCTION check_replacement();
 --> statement-breakpoint
--- An assigned sequence is never unassigned: a higher one that the network expects was used elsewhere.
+-- A higher sequence that the network expects was used elsewhere. So an assigned one is unassigned only if it is the last, and what had
+-- it is dead and never landed.
 CREATE FUNCTION check_signing_account_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
-  IF NEW.address <> OLD.address OR NEW.next_sequence < OLD.next_sequence THEN
+  IF NEW.address <> OLD.address OR NEW.next_sequence < OLD.next_sequence - 1
+    OR NEW.next_sequence < OLD.next_sequence AND (SELECT bool_and(state = 'DEAD' AND cause IS NULL) FROM attempts
+      WHERE source = OLD.address AND sequence = NEW.next_sequence) IS NOT TRUE
+  THEN
     RAISE EXCEPTION 'the sequence of account % only goes up', OLD.address
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;

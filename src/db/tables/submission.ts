@@ -122,7 +122,8 @@ export const submissions = pgTable(
 export const signingAccounts = pgTable('signing_accounts', {
   address: text('address').primaryKey(),
   /**
-   * One past the highest sequence assigned. When the network expects a higher one, the account was used elsewhere.
+   * One past the highest sequence assigned, without a last one that was proved unused. When the network expects a higher one, the
+   * account was used elsewhere.
    */
   nextSequence: bigint('next_sequence', { mode: 'bigint' }).notNull(),
   /** Why signing is halted for all accounts; null when it is not. */

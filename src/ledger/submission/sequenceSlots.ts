@@ -227,6 +227,20 @@ async function takeSlotsOf(
   return slots;
 }
 
+/**
+ * Takes back the account's last sequence where it is proved that nothing used it: once a copy of this database is restored, what the
+ * lost history did with it would otherwise seem to be known.
+ */
+export async function giveBackSlot(tx: Tx, { source, sequence }: SequenceSlot): Promise<void> {
+  const isTaken = sql`EXISTS (SELECT 1 FROM ${attempts} WHERE ${attempts.source} = ${source}
+    AND ${attempts.sequence} = ${sequence} AND (${attempts.state} <> 'DEAD' OR ${attempts.cause} IS NOT NULL))`;
+  const isLast = eq(signingAccounts.nextSequence, sequence + 1n);
+  await tx
+    .update(signingAccounts)
+    .set({ nextSequence: sequence })
+    .where(and(eq(signingAccounts.address, source), isLast, sql`NOT ${isTaken}`));
+}
+
 async function lockFreeAccounts(
   tx: Tx,
   order: SigningOrder,

@@ -7,6 +7,7 @@ import { attempts } from '../../db/tables/index.ts';
 import type { Outcome } from '../network/port.ts';
 import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
 import { haltSigning } from './knownHistory.ts';
+import { giveBackSlot } from './sequenceSlots.ts';
 import type { Submission } from './settle.ts';
 import { createStepBatches, type StepBatches } from './stepBatches.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -30,14 +31,20 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
     ...createStepBatches(deps),
     countSigned: (submissionId, since) => countSigned(deps.db, submissionId, since),
     findRepeatedCause: (submissionId, since, count) => findRepeatedCause(deps.db, submissionId, since, count),
-    async endAttempts(submission, open, { proof, usedBy, cause }) {
+    async endAttempts(submission, open, { proof, usedBy, cause, isUnused }) {
       const hashes = open.map((attempt) => attempt.hash);
-      const [address] = open.map((attempt) => attempt.source);
+      // All of them have the same.
+      const [slot] = open;
       await deps.db.transaction(async (tx) => {
         await markDead(tx, hashes, proof, deps.clock.now(), cause ?? null);
-        if (submission.signer === 'HOLDER' || usedBy === undefined || address === undefined) return;
+        if (isUnused && slot?.sequence != null)
+          await giveBackSlot(tx, { source: slot.source, sequence: slot.sequence });
+        if (submission.signer === 'HOLDER' || usedBy === undefined || slot === undefined) return;
         if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
-        await haltSigning(deps, tx, { address, message: `${proof}, which this database knows nothing of` });
+        await haltSigning(deps, tx, {
+          address: slot.source,
+          message: `${proof}, which this database knows nothing of`,
+        });
       });
     },
   };

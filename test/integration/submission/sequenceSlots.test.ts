@@ -12,7 +12,7 @@ import type { NextSequences, SigningOrder, SequenceSlot } from '../../../src/led
 import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { SequenceAhead } from '../../../src/ledger/submission/sequenceMismatch.ts';
-import { readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { giveBackSlot, readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;
@@ -184,6 +184,43 @@ describe('channels, with one open transaction each', () => {
     if (!slot) throw new Error('not reached');
     await decide(slot, 'DEAD');
     expect(await sign(order, startingAt(50n))).toEqual(slot);
+  });
+});
+
+describe('a sequence that was proved unused', () => {
+  const giveBack = (slot: SequenceSlot) => database.handle.db.transaction((tx) => giveBackSlot(tx, slot));
+
+  it('is unknown history when the network says that it is used', async () => {
+    const order = orderOf(2, 1);
+    const slots = [await sign(order, startingAt(50n)), await sign(order, startingAt(50n))];
+    const [slot, other] = slots;
+    if (!slot || !other) throw new Error('not reached');
+    await decide(slot, 'DEAD');
+    await giveBack(slot);
+    // As after a restore: something that this copy does not know was sent with it.
+    const used = new Map([...startingAt(50n), [slot.source, 51n]]);
+    await expect(sign(order, used)).rejects.toThrow(SequenceAhead);
+    // What may be its own is not given back.
+    await giveBack(other);
+    const both = new Map([...startingAt(50n), [other.source, 51n]]);
+    expect(await sign(order, both)).toEqual(slot);
+  });
+
+  it('is given back once, and not when it was assigned again', async () => {
+    const order = orderOf(1, 1);
+    const slot = await sign(order, startingAt(50n));
+    if (!slot) throw new Error('not reached');
+    await decide(slot, 'DEAD');
+    await giveBack(slot);
+    await giveBack(slot);
+    const { db } = database.handle;
+    const nextOf = async () => (await db.select().from(signingAccounts)).map((row) => row.nextSequence);
+    expect(await nextOf()).toEqual([50n]);
+    expect(await sign(order, startingAt(50n))).toEqual(slot);
+    await giveBack(slot);
+    expect(await nextOf()).toEqual([51n]);
+    const here = eq(signingAccounts.address, slot.source);
+    await expect(db.update(signingAccounts).set({ nextSequence: 50n }).where(here)).rejects.toThrow();
   });
 });
 

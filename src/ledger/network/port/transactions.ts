@@ -84,6 +84,8 @@ export type Outcome =
       cause?: string;
       /** Set when another transaction used its slot: that one, or null when it is unknown. */
       usedBy?: TransactionHash | null;
+      /** Set when nothing has used its slot. */
+      isUnused?: true;
     }
   /** The network no longer has the history that would decide it. */
   | { status: 'undeterminable'; reason: string };

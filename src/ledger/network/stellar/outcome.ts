@@ -100,6 +100,7 @@ async function outcomeOfMissing(deps: OutcomeDeps, sent: Bounded, state: LedgerS
     return {
       status: 'dead',
       proof: `${past}, and ${sent.source} stands at sequence ${account.sequence}: it never used ${sent.sequence}`,
+      isUnused: true,
     };
   }
   // Probably used by this one: the first answer may have been from before it landed.
