@@ -78,7 +78,7 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
     .from(offRampReviews)
     .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
   if (review) {
-    // A decision counts for all that the provider has said by then: nobody must approve one that was asked for before.
+    // A decision counts for all that the provider has said by then, so an approval of what was asked for before does not count.
     const statuses = await tx.$count(offRampProviderStatuses, eq(offRampProviderStatuses.sessionId, id));
     return { targetId: id, basis: `review ${review.id} after ${statuses} statuses of the provider` };
   }
