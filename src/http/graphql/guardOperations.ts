@@ -61,6 +61,8 @@ const MAX_VARIABLE_ERRORS = 50;
 /** What the largest operation of a client takes, with all its variables, before it waits for something. */
 const ORDINARY_MS = 2;
 const ERROR_MS = 0.1;
+/** A first run that takes longer waits for the network, and does not compute: the next one begins. */
+const FIRST_RUN_MS = 250;
 
 /** For envelop: subscriptions. */
 export function useOperationGuard(guard: OperationGuard): Plugin<object, TransportContext> {
@@ -162,14 +164,19 @@ async function takePlaces(
   if (isMutation) return mutations.take(key);
   if (!isFirstRun) return queries.take(key);
   const giveBackFirst = await firstQueries.take(key);
+  const timer = setTimeout(giveBackFirst, FIRST_RUN_MS);
+  const end = () => {
+    clearTimeout(timer);
+    giveBackFirst();
+  };
   try {
     const giveBack = await queries.take(key);
     return () => {
       giveBack();
-      giveBackFirst();
+      end();
     };
   } catch (error) {
-    giveBackFirst();
+    end();
     throw error;
   }
 }
