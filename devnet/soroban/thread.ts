@@ -76,7 +76,9 @@ function startThread(): NodesThread {
       if (ended) throw ended;
       const before = Atomics.load(answers, 0);
       controls.postMessage({ ...command, id: (asked += 1) });
-      if (Atomics.wait(answers, 0, before, MAX_WAIT_MS) === 'timed-out') {
+      // The notification of an earlier answer, which was there before it was waited for, may come only now.
+      while (Atomics.load(answers, 0) === before) {
+        if (Atomics.wait(answers, 0, before, MAX_WAIT_MS) !== 'timed-out') continue;
         end(new Error(`The thread of the Soroban nodes has not answered for ${MAX_WAIT_MS / 1000} s`));
         throw ended ?? new Error('not reached');
       }
