@@ -107,8 +107,10 @@ describe.skipIf(chromiumPath === undefined)('GraphiQL in a browser', () => {
 
   it('has the administrator’s token once its user chooses it, and keeps answers over a reload', async () => {
     expect(await page.content()).not.toContain(await tokenOf({ role: 'admin', subject: 'admin' }));
+    const ofOperator = await textOf('request-headers.json');
     await page.locator('#role').selectOption('admin');
-    await expect.poll(() => textOf('request-headers.json')).toContain('Bearer');
+    await expect.poll(() => textOf('request-headers.json')).not.toBe(ofOperator);
+    expect(await textOf('request-headers.json')).toContain('Bearer');
     await run('ApiKeys', /"totalCount"/);
     await page.reload();
     await page.locator('#role').waitFor();
