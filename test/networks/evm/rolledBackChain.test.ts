@@ -126,6 +126,13 @@ it('notices it although nothing is to be signed, and puts back what had landed',
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }, 120_000);
 
+/** Null when signing goes on by the word of an operator. */
+const refusalToResume = () =>
+  resumeSigning(platform.dependencies, 'operator', { reason: 'it is enough' }).then(
+    () => null,
+    ({ message }: Error) => message,
+  );
+
 it('says which nonce is to be filled by hand, where what is undone was not all its own', async () => {
   const { dependencies } = platform;
   const tokenAddress = await holding(platform, 100n);
@@ -141,13 +148,8 @@ it('says which nonce is to be filled by hand, where what is undone was not all i
     const nonceOf = async () => Number(await world.node.rpc('eth_getTransactionCount', [from, 'latest']));
     const missing = (await nonceOf()) - 3;
     await rewrite(world, 3);
-    const refusal = () =>
-      resumeSigning(dependencies, 'operator', { reason: 'it is enough' }).then(
-        () => null,
-        ({ message }: Error) => message,
-      );
     await expect
-      .poll(refusal, { timeout: 50_000 })
+      .poll(refusalToResume, { timeout: 50_000 })
       .toMatch(new RegExp(`waits for sequence ${missing} of ${from},.* by hand`));
     for (const nonce of [missing, missing + 1]) {
       await world.node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(nonce) }]);
@@ -188,13 +190,8 @@ it('does not send again what was refused: its credits are returned, and what ref
     await rewrite(world);
     // The node forgets it with the blocks.
     await node.rpc('anvil_setCode', [tokenAddress, code]);
-    const refusal = () =>
-      resumeSigning(dependencies, 'operator', { reason: 'it is enough' }).then(
-        () => null,
-        ({ message }: Error) => message,
-      );
     await expect
-      .poll(refusal, { timeout: 50_000 })
+      .poll(refusalToResume, { timeout: 50_000 })
       .toMatch(new RegExp(`was refused, so it is not sent again.*waits for sequence ${missing} of ${from}`));
     expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 0 });
     await node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(missing) }]);
