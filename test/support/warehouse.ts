@@ -17,6 +17,10 @@ import {
 import type { OffRampSessionChanges } from '../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
+import {
+  resolveSessionReview,
+  type SessionReviewInput,
+} from '../../src/resolvers/operations/resolveSessionReview.ts';
 import { setManualSessionStatus } from '../../src/resolvers/operations/setManualSessionStatus.ts';
 
 import { warehouseOptions } from '../../devnet/platform.ts';
@@ -136,4 +140,15 @@ export async function sessionOf(
     .where(eq(offRampSessions.receiptId, receiptId));
   if (!session) throw new Error(`receipt ${receiptId} has no off-ramp session`);
   return session;
+}
+
+/** The decision of an operator who has just read the session. */
+export async function decideSession(
+  deps: Platform['dependencies'],
+  operatorId: string,
+  input: Omit<SessionReviewInput, 'seenProviderStatus'>,
+): Promise<OffRampSession> {
+  const session = await findOffRampSession(deps, input.offRampSessionId);
+  const seenProviderStatus = session?.providerStatus ?? null;
+  return resolveSessionReview(deps, operatorId, { ...input, seenProviderStatus });
 }

@@ -6,7 +6,6 @@ import { and, eq, isNotNull, isNull } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import {
   manualRampSessions,
-  offRampProviderStatuses,
   offRampReviews,
   offRampSessions,
   signingAccounts,
@@ -15,8 +14,9 @@ import {
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
+import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
-import { lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import { lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
 
 export interface Basis {
@@ -45,7 +45,7 @@ export async function readBasis(
     case 'resolveReview':
       return basisOfReview(tx, asked.input.submissionId);
     case 'resolveSessionReview':
-      return basisOfSessionReview(tx, deps, asked.input.offRampSessionId);
+      return basisOfSessionReview(tx, deps, asked.input);
     case 'resumeSigning':
       return basisOfHalt(tx);
     case 'setManualSessionStatus':
@@ -66,7 +66,11 @@ async function basisOfReview(tx: Tx, id: string): Promise<Basis> {
   };
 }
 
-async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Promise<Basis> {
+async function basisOfSessionReview(
+  tx: Tx,
+  deps: Needs<'ramp'>,
+  { offRampSessionId: id, seenProviderStatus }: SessionReviewInput,
+): Promise<Basis> {
   const [known] = await tx
     .select({ id: offRampSessions.id })
     .from(offRampSessions)
@@ -77,13 +81,11 @@ async function basisOfSessionReview(tx: Tx, deps: Needs<'ramp'>, id: string): Pr
     .select({ id: offRampReviews.id })
     .from(offRampReviews)
     .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
-  if (review) {
-    // A decision counts for all that the provider has said by then, so an approval of what was asked for before does not count.
-    const statuses = await tx.$count(offRampProviderStatuses, eq(offRampProviderStatuses.sessionId, id));
-    return { targetId: id, basis: `review ${review.id} after ${statuses} statuses of the provider` };
+  if (!review && !isStranded(deps, session)) {
+    throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
   }
-  if (isStranded(deps, session)) return { targetId: id, basis: `${session.state}, at another provider` };
-  throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
+  requireSeenStatus(session, seenProviderStatus);
+  return { targetId: id, basis: review ? `review ${review.id}` : `${session.state}, at another provider` };
 }
 
 async function basisOfHalt(tx: Tx): Promise<Basis> {

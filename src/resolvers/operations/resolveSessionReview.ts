@@ -15,8 +15,14 @@ import { DomainError } from '../../lib/errors.ts';
 import type { OffRampDeposit } from '../../ledger/network/port.ts';
 import { resumeWithin } from '../../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
+import type { RampStatus } from '../../ramp/port.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
-import { OFF_RAMP_SESSIONS, closeReview, lockOffRampSession } from '../warehouse/offRamp/offRampMoves.ts';
+import {
+  OFF_RAMP_SESSIONS,
+  closeReview,
+  lockOffRampSession,
+  requireSeenStatus,
+} from '../warehouse/offRamp/offRampMoves.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import {
@@ -42,13 +48,15 @@ export interface SessionReviewInput {
   /** Our reference of the session. */
   offRampSessionId: string;
   decision: SessionReviewDecision;
+  /** The provider's latest status that the operator knows of; null when none was read. */
+  seenProviderStatus: RampStatus | null;
   /** The reason; kept permanently. */
   note: string;
 }
 
 /**
- * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, or the decision does not fit what the network
- * shows); NetworkUnavailable
+ * @throws DomainError NOT_FOUND, CONFLICT (neither under review nor stranded, the provider has said something else since, or
+ * the decision does not fit what the network shows); NetworkUnavailable
  */
 export async function resolveSessionReview(
   deps: ResolveSessionReviewNeeds,
@@ -68,6 +76,7 @@ export async function resolveSessionReview(
     await grant?.confirm(tx);
     const current = await lockForDecision(tx, deps, offRampSessionId);
     const review = await openReviewOf(tx, current);
+    requireSeenStatus(current, input.seenProviderStatus);
     await closeReview(tx, offRampSessionId, { decision, decidedBy: operatorId, note });
     const held = onNetwork !== null && isAsAgreed(current, onNetwork) ? onNetwork : null;
     // The session may have changed while this transaction waited for its locks.

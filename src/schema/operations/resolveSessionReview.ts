@@ -11,7 +11,7 @@ import { resolveSessionReview } from '../../resolvers/operations/resolveSessionR
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { OffRampSessionRef, SessionReviewDecisionEnum } from '../warehouse/offRampSession.ts';
+import { OffRampSessionRef, RampStatusEnum, SessionReviewDecisionEnum } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { reason } from '../core/text.ts';
 
@@ -24,6 +24,12 @@ const ResolveSessionReviewInput = builder.inputType('ResolveSessionReviewInput',
       description: 'The `id` of an off-ramp session in state NEEDS_REVIEW.',
     }),
     decision: t.field({ type: SessionReviewDecisionEnum, required: true, description: 'What to do.' }),
+    seenProviderStatus: t.field({
+      type: RampStatusEnum,
+      description:
+        'The `providerStatus` of the session that the decision is made on; left out when that is null. When the provider has said ' +
+        'something else since, the answer is a CONFLICT.',
+    }),
     reason: t.string({
       required: true,
       validate: { schema: reason },
@@ -49,20 +55,26 @@ builder.mutationField('resolveSessionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
-      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT when it is not under review or the decision ' +
-        'does not fit what the network shows, LEDGER_UNAVAILABLE.',
+      'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT ' +
+        'when it is not under review, its provider has said something else since, or the decision does not fit what the network ' +
+        'shows, LEDGER_UNAVAILABLE.',
     ),
     type: ResolveSessionReviewPayload,
     nullable: true,
     args: {
       input: t.arg({ type: ResolveSessionReviewInput, required: true, description: 'The decision.' }),
     },
-    recordedInput: { targets: ['offRampSessionId'], shown: ['decision'], hidden: ['reason'] },
+    recordedInput: {
+      targets: ['offRampSessionId'],
+      shown: ['decision', 'seenProviderStatus'],
+      hidden: ['reason'],
+    },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = {
         offRampSessionId: input.offRampSessionId.id,
         decision: input.decision,
+        seenProviderStatus: input.seenProviderStatus ?? null,
         note: input.reason,
       };
       const operation = { operation: 'resolveSessionReview', input: asked } as const;

@@ -348,13 +348,14 @@ describe('a payout', () => {
       .toBe('SETTLED');
   });
 
-  const askToRefund = ({ id }: { id: string }) =>
+  const askToRefund = ({ id }: { id: string }, seenProviderStatus?: 'PENDING' | 'REFUNDED' | 'SETTLED') =>
     market.send<Record<string, Decided & { session: { state: string } }>>(
       `mutation ($input: ResolveSessionReviewInput!) { resolveSessionReview(input: $input) { session: offRampSession { state } ${APPROVAL} } }`,
       {
         input: {
           offRampSessionId: Buffer.from(`OffRampSession:${id}`).toString('base64url'),
           decision: 'REFUND',
+          seenProviderStatus,
           reason: 'they paid nothing',
         },
       },
@@ -365,14 +366,15 @@ describe('a payout', () => {
     const session = await depositedCashOut(market.app);
     await providerSays(market.app, session.providerSessionId, 'refunded');
     await reaches(market.app, session.id, 'NEEDS_REVIEW');
-    const { approval } = payloadOf(await askToRefund(session));
+    expect(await errorsOf(askToRefund(session))).toEqual(['CONFLICT']);
+    const { approval } = payloadOf(await askToRefund(session, 'REFUNDED'));
     await market.app.dependencies.db.transaction(async (tx) =>
       recordStatus(tx, await lockOffRampSession(tx, session.id), 'settled'),
     );
     expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
     expect(await reaches(market.app, session.id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
     await withdraw(approval, first);
-    const again = payloadOf(await askToRefund(session));
+    const again = payloadOf(await askToRefund(session, 'SETTLED'));
     expect(await errorsOf(grant(again.approval, second))).toEqual([]);
     await reaches(market.app, session.id, 'REFUNDED');
   });
@@ -381,7 +383,7 @@ describe('a payout', () => {
     const session = await depositedCashOut(market.app);
     const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http https://old.example' WHERE id = ${session.id}`;
     await changePastRules(market.database, stranded);
-    const { approval, session: unchanged } = payloadOf(await askToRefund(session));
+    const { approval, session: unchanged } = payloadOf(await askToRefund(session, 'PENDING'));
     expect(unchanged.state).toBe('AWAITING_PAYOUT');
     expect(await errorsOf(grant(approval, first))).toEqual(['FORBIDDEN']);
     const both = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);

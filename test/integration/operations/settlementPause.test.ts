@@ -14,12 +14,12 @@ import {
   findOffRampSession,
   readReviews,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
   farmer,
   makeDue,
@@ -102,10 +102,10 @@ it('is tried again as soon as an operator says so', async () => {
   await providerSays(platform, session.providerSessionId, 'settled');
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   const retry = { offRampSessionId: session.id, decision: 'RETRY', note: 'looked' } as const;
-  await resolveSessionReview(platform.dependencies, 'operator', retry);
+  await decideSession(platform.dependencies, 'operator', retry);
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   await unpause();
-  await resolveSessionReview(platform.dependencies, 'operator', retry);
+  await decideSession(platform.dependencies, 'operator', retry);
   expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ resolution: 'SETTLE' });
 });
 

@@ -15,7 +15,6 @@ import {
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import {
@@ -31,7 +30,14 @@ import {
   sendPastUs,
   stateOfAct,
 } from '../../support/wallets/walletWorld.ts';
-import { activeReceipt, farmer, makeDue, providerSays, reaches } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  decideSession,
+  farmer,
+  makeDue,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
 
 let world: EmbeddedWallets;
 let network: EmbeddedWallets['network'];
@@ -191,7 +197,7 @@ describe('a signed deposit', () => {
       decision: 'RETRY',
       note: 'the history is back',
     } as const;
-    await resolveSessionReview(platform.dependencies, 'operator', decision);
+    await decideSession(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'AWAITING_PAYOUT');
     const insert = world.database.handle
       .sql`INSERT INTO submissions (id, kind, target_type, target_id, call, state, due_at, created_at)
@@ -242,7 +248,7 @@ describe('a session that waits for a signature', () => {
     await providerSays(platform, sessionId, 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const accept = { offRampSessionId: session.id, decision: 'ACCEPT', note: 'their mistake' } as const;
-    await resolveSessionReview(platform.dependencies, 'operator', accept);
+    await decideSession(platform.dependencies, 'operator', accept);
     await sendPastUs(world, holder, act);
     await lookNow(session.id);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
@@ -253,7 +259,7 @@ describe('a session that waits for a signature', () => {
       decision: 'CONFIRM',
       note: 'it is here after all',
     } as const;
-    await resolveSessionReview(platform.dependencies, 'operator', confirm);
+    await decideSession(platform.dependencies, 'operator', confirm);
     await reaches(platform, session.id, 'SETTLED');
   });
 
@@ -271,7 +277,7 @@ describe('a session that waits for a signature', () => {
       platform.dependencies.network = own;
     });
     const decision = { offRampSessionId: session.id, decision: 'RETRY', note: 'pointed back' } as const;
-    await resolveSessionReview(platform.dependencies, 'operator', decision);
+    await decideSession(platform.dependencies, 'operator', decision);
     await reaches(platform, session.id, 'REFUSED');
   });
 

@@ -14,7 +14,6 @@ import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCa
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { readReviews } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { encodeGlobalId } from '../../../src/schema/core/globalIds.ts';
 import { withRampFaults, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
@@ -24,6 +23,7 @@ import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
   farmer,
   providerSays,
@@ -149,7 +149,7 @@ describe('a session with a deposit', () => {
     await providerSays(platform, providerSessionId, 'settled');
     await reaches(platform, id, 'NEEDS_REVIEW');
     const accepted = { offRampSessionId: id, decision: 'ACCEPT', note: 'the farmer paid it back' } as const;
-    const resolved = await resolveSessionReview(platform.dependencies, 'operator-1', accepted);
+    const resolved = await decideSession(platform.dependencies, 'operator-1', accepted);
     expect(resolved.state).toBe('REFUNDED');
   });
 
@@ -175,7 +175,7 @@ describe('a session with a deposit', () => {
         .poll(async () => (await network.offRampDeposit(providerSessionId))?.status)
         .toBe('REFUNDED');
       const accepted = { offRampSessionId: id, decision: 'ACCEPT', note: 'both are known' } as const;
-      await resolveSessionReview(platform.dependencies, 'operator-1', accepted);
+      await decideSession(platform.dependencies, 'operator-1', accepted);
     }
   });
 });
@@ -207,7 +207,7 @@ describe('a session without a deposit', () => {
     const [review] = await readReviews(platform.dependencies, session.id);
     expect(review?.reason).toContain('the session was cancelled');
     const retried = { offRampSessionId: session.id, decision: 'RETRY', note: 'the farmer keeps it' } as const;
-    await resolveSessionReview(platform.dependencies, 'operator-1', retried);
+    await decideSession(platform.dependencies, 'operator-1', retried);
     await reaches(platform, session.id, 'SETTLED');
   });
 

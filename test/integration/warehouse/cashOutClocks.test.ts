@@ -23,7 +23,6 @@ import { listApiKeys } from '../../../src/resolvers/access/listApiKeys.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { quoteOffRamp } from '../../../src/resolvers/warehouse/quoteOffRamp.ts';
 import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -34,6 +33,7 @@ import { depositInputOf, prepareDeposit } from '../../support/wallets/walletCash
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
   farmer,
   providerSays,
@@ -252,7 +252,7 @@ describe('a decision about what the provider said', () => {
     await providerSays(right, deposited.providerSessionId, 'refunded');
     await reaches(right, deposited.id, 'NEEDS_REVIEW');
     const decision = { offRampSessionId: deposited.id, decision: 'CONFIRM', note: 'paid by hand' } as const;
-    await resolveSessionReview(behind.dependencies, 'operator', decision);
+    await decideSession(behind.dependencies, 'operator', decision);
     await reaches(right, deposited.id, 'SETTLED', 'NEEDS_REVIEW');
     expect(await session(deposited.id)).toMatchObject({ state: 'SETTLED' });
     expect(await readReviews(right.dependencies, deposited.id)).toHaveLength(1);
@@ -264,7 +264,7 @@ describe('a decision about what the provider said', () => {
     await reaches(right, deposited.id, 'NEEDS_REVIEW');
     const decision = { offRampSessionId: deposited.id, decision: 'REFUND', note: 'not paid' } as const;
     await withoutWorkers(async () => {
-      await resolveSessionReview(ahead.dependencies, 'operator', decision);
+      await decideSession(ahead.dependencies, 'operator', decision);
       await behind.dependencies.db.transaction(async (tx) =>
         recordStatus(tx, await lockOffRampSession(tx, deposited.id), 'settled'),
       );
@@ -272,6 +272,6 @@ describe('a decision about what the provider said', () => {
     await reaches(right, deposited.id, 'REFUNDED', 'NEEDS_REVIEW');
     expect(await session(deposited.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const accepted = { ...decision, decision: 'ACCEPT' } as const;
-    await resolveSessionReview(right.dependencies, 'operator', accepted);
+    await decideSession(right.dependencies, 'operator', accepted);
   });
 });

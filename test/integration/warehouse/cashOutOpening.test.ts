@@ -19,13 +19,12 @@ import {
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
-import { activeReceipt, cashOutInput, farmer } from '../../support/warehouse.ts';
+import { activeReceipt, cashOutInput, decideSession, farmer } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -232,7 +231,7 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
   saying = {};
   expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
   expect(await readReviews(platform.dependencies, id)).toHaveLength(1);
-  await resolveSessionReview(platform.dependencies, 'operator', {
+  await decideSession(platform.dependencies, 'operator', {
     offRampSessionId: id,
     decision: 'ACCEPT',
     note: 'taken back by hand',

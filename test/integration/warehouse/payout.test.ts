@@ -26,7 +26,13 @@ import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/ste
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { withRampFaults, type FaultyRamp, type RampFaultPlan } from '../../support/faults/faultyRamp.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
-import { activeReceipt, depositedCashOut, providerSays, reaches } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  decideSession,
+  depositedCashOut,
+  providerSays,
+  reaches,
+} from '../../support/warehouse.ts';
 
 let marketplace: Marketplace;
 let network: EmbeddedNetwork;
@@ -87,7 +93,7 @@ async function resolutionsOf(offRampSessionId: string): Promise<string[]> {
 }
 
 const review = (offRampSessionId: string, decision: SessionReviewDecision) =>
-  resolveSessionReview(platform.dependencies, 'operator-1', {
+  decideSession(platform.dependencies, 'operator-1', {
     offRampSessionId,
     decision,
     note: 'called the provider',
@@ -145,6 +151,28 @@ describe('the provider’s status decides', () => {
     expect(reviews.map(({ decision, decidedBy }) => [decision, decidedBy])).toEqual([
       ['REFUND', 'operator-1'],
     ]);
+  });
+
+  it('is not decided on what the provider said before', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'refunded');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    const refund = {
+      offRampSessionId: session.id,
+      decision: 'REFUND',
+      seenProviderStatus: 'refunded',
+      note: 'they paid nothing',
+    } as const;
+    await providerSays(platform, session.providerSessionId, 'settled');
+    await expect
+      .poll(async () => (await findOffRampSession(platform.dependencies, session.id))?.providerStatus)
+      .toBe('settled');
+    await expect(resolveSessionReview(platform.dependencies, 'operator-1', refund)).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { providerStatus: 'SETTLED' },
+    });
+    await review(session.id, 'CONFIRM');
+    await reaches(platform, session.id, 'SETTLED');
   });
 });
 

@@ -12,16 +12,16 @@ import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/fin
 import { listOffRampSessions } from '../../../src/resolvers/warehouse/offRamp/listOffRampSessions.ts';
 import { createSessionPoller } from '../../../src/resolvers/warehouse/offRamp/pollOpenSessions.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
-  makeDue,
   farmer,
+  makeDue,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -99,7 +99,7 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
     const before = await findOffRampSession(dependencies, waiting);
     expect(await receivePayoutHint(dependencies, before?.providerSessionId ?? '')).toBe('unknown-session');
     const decide = (offRampSessionId: string, decision: 'RETRY' | 'CONFIRM' | 'REFUND' | 'ACCEPT') =>
-      resolveSessionReview(dependencies, 'operator', {
+      decideSession(dependencies, 'operator', {
         offRampSessionId,
         decision,
         note: 'asked the old provider',

@@ -10,11 +10,10 @@ import { settle, type Submission } from '../../../src/ledger/submission/settle.t
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
-import { activeReceipt, cashOutInput, farmer } from '../../support/warehouse.ts';
+import { activeReceipt, cashOutInput, decideSession, farmer } from '../../support/warehouse.ts';
 
 const ROUNDS = 60;
 
@@ -64,8 +63,8 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
     const retry = { offRampSessionId, decision: 'RETRY', note: reason } as const;
     const results = await Promise.allSettled([
       resolveReview(dependencies, 'operator-1', { submissionId: deposit.id, decision: 'RESUME', reason }),
-      resolveSessionReview(dependencies, 'operator-2', retry),
-      resolveSessionReview(dependencies, 'operator-3', retry),
+      decideSession(dependencies, 'operator-2', retry),
+      decideSession(dependencies, 'operator-3', retry),
       settle(dependencies.submission, deposit, {
         kind: 'needsReview',
         attemptHash: null,

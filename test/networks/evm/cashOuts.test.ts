@@ -20,7 +20,6 @@ import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findRece
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import type { OffRampEvent } from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
 import {
-  resolveSessionReview,
   SESSION_REVIEW_DECISIONS,
   type SessionReviewDecision,
 } from '../../../src/resolvers/operations/resolveSessionReview.ts';
@@ -29,7 +28,7 @@ import { withFaults, type Fault, type FaultPlan } from '../../support/faults/fau
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { platformOn } from '../../support/platform.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
-import { activeReceipt, cashOutInput, farmer, reaches } from '../../support/warehouse.ts';
+import { activeReceipt, cashOutInput, decideSession, farmer, reaches } from '../../support/warehouse.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
 let world: EvmWorld;
@@ -99,7 +98,7 @@ async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSe
 }
 
 const decide = (session: OffRampSession, decision: SessionReviewDecision) =>
-  resolveSessionReview(platform.dependencies, 'operator', {
+  decideSession(platform.dependencies, 'operator', {
     offRampSessionId: session.id,
     decision,
     note: 'a test',

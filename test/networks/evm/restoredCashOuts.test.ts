@@ -13,13 +13,19 @@ import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { decideReview, instancesOn, type Instance } from '../../support/evm/onInstance.ts';
 import { EVENTUALLY } from '../../support/wallets/walletWorld.ts';
-import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  decideSession,
+  depositedCashOut,
+  farmer,
+  reaches,
+} from '../../support/warehouse.ts';
 
 let world: EvmWorld;
 let provider: RampServer;
@@ -112,7 +118,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
       decision: 'ACCEPT',
       note: 'as the network has it',
     } as const;
-    expect(await resolveSessionReview(dependencies, 'operator', accepted)).toMatchObject({
+    expect(await decideSession(dependencies, 'operator', accepted)).toMatchObject({
       state: 'SETTLED',
     });
 

@@ -14,13 +14,12 @@ import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/netwo
 import { grantApproval } from '../../../src/resolvers/approvals/decideApproval.ts';
 import { requestProjectApproval } from '../../../src/resolvers/approvals/requestApproval.ts';
 import { deployRampSettlement } from '../../../src/resolvers/operations/deployRampSettlement.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { setIssuanceCap } from '../../../src/resolvers/warehouse/issuanceCaps.ts';
 import { runApproved } from '../../../src/schema/approvals/runApproved.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { FaultPlan } from '../faults/faultyNetwork.ts';
-import { depositedCashOut, providerSays, reaches } from '../warehouse.ts';
+import { decideSession, depositedCashOut, providerSays, reaches } from '../warehouse.ts';
 
 /** For hangs only. */
 const PATIENCE_MS = 60_000;
@@ -64,7 +63,7 @@ export async function decideReview(platform: Platform, onNetwork: (plan: FaultPl
   await reaches(platform, offRampSessionId, 'NEEDS_REVIEW');
   onNetwork(() => null);
   const decided = { offRampSessionId, decision: 'RETRY' as const, note: 'tried again' };
-  await resolveSessionReview(platform.dependencies, 'operator', decided);
+  await decideSession(platform.dependencies, 'operator', decided);
   await reaches(platform, offRampSessionId, 'SETTLED');
 }
 

@@ -13,9 +13,16 @@ import {
   type PreparedCashOut,
   type PrepareCashOutDepositInput,
 } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
-import { resolveSessionReview } from '../../../src/resolvers/operations/resolveSessionReview.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
-import { activeReceipt, cashOutInput, farmer, makeDue, providerSays, reaches } from '../warehouse.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  decideSession,
+  farmer,
+  makeDue,
+  providerSays,
+  reaches,
+} from '../warehouse.ts';
 import { sendPastUs, signAndSubmit, type InWorld, type WalletWorld } from './walletWorld.ts';
 import type { Holder } from '../../../devnet/world.ts';
 
@@ -204,7 +211,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
         decision: 'RETRY',
         note: 'called the farmer',
       } as const;
-      await resolveSessionReview(platform.dependencies, 'operator', decision);
+      await decideSession(platform.dependencies, 'operator', decision);
       await reaches(platform, session.id, 'AWAITING_SIGNATURE');
       await signAndSubmit(inWorld(), holder, act);
       await reaches(platform, session.id, 'SETTLED');

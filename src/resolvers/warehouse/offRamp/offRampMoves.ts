@@ -9,6 +9,7 @@ import type { Tx } from '../../../db/connection.ts';
 import { offRampProviderStatuses, offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import type { HolderCall, LedgerNetwork, NetworkCall } from '../../../ledger/network/port.ts';
 import { toBaseUnits } from '../../../ledger/units.ts';
+import { DomainError } from '../../../lib/errors.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 
@@ -61,6 +62,20 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
     .values({ sessionId: session.id, number, status, observedAt: sql`now()` });
   await tx.update(offRampSessions).set({ providerStatus: status }).where(eq(offRampSessions.id, session.id));
   return true;
+}
+
+/**
+ * A refund that was decided on "failed" would lose the tokens when the provider has said "settled" since.
+ * @throws DomainError CONFLICT
+ */
+export function requireSeenStatus({ id, providerStatus }: OffRampSession, seen: RampStatus | null): void {
+  if (providerStatus === seen) return;
+  const nameOf = (status: RampStatus | null) => status?.toUpperCase() ?? 'null';
+  throw new DomainError(
+    'CONFLICT',
+    `\`seenProviderStatus\` is ${nameOf(seen)}, but the \`providerStatus\` of off-ramp session ${id} is ${nameOf(providerStatus)}: read it again, then decide.`,
+    { providerStatus: nameOf(providerStatus) },
+  );
 }
 
 /** Whether the provider does nothing more by itself. */

@@ -78,7 +78,7 @@ export function createSessions({ part, api, decide, refresh }) {
     return sessions.length;
   }
 
-  function ask({ id }, decision) {
+  function ask({ id, providerStatus }, decision) {
     const { label, consequence } = DECISIONS[decision];
     decide({
       title: `${label}: off-ramp session`,
@@ -86,7 +86,7 @@ export function createSessions({ part, api, decide, refresh }) {
       confirm: label,
       needsReason: true,
       async act(reason) {
-        const input = { offRampSessionId: id, decision, reason };
+        const input = { offRampSessionId: id, decision, seenProviderStatus: providerStatus, reason };
         const { resolveSessionReview: answer } = await api.act(RESOLVE_SESSION_REVIEW, { input });
         return outcomeText(answer, `Decided: the session is ${answer.offRampSession.state} now.`);
       },
