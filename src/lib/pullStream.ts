@@ -16,27 +16,42 @@ export interface PullStream<T> extends AsyncGenerator<T, void, void> {
 
 /** @param end called when the reader wants no more, also while it waits for a step: the step is then the end */
 export function pullStream<T>(pull: (take: Take<T>) => void, end: () => unknown): PullStream<T> {
-  const stream: PullStream<T> = {
-    pull,
-    next: () =>
-      new Promise((resolve, reject) => {
-        pull((step) => {
-          if (step === null) resolve({ done: true, value: undefined });
-          else if ('error' in step) reject(step.error);
-          else resolve({ done: false, value: step.value });
-        });
-      }),
-    async return() {
-      await end();
-      return { done: true, value: undefined };
-    },
-    async throw(error) {
-      await end();
-      throw error;
-    },
-    [Symbol.asyncIterator]: () => stream,
-  };
-  return stream;
+  return new CallbackStream(pull, end);
+}
+
+/** A class, because every subscriber keeps some: with functions of its own, each takes three times the memory. */
+class CallbackStream<T> implements PullStream<T> {
+  readonly pull: (take: Take<T>) => void;
+  private readonly end: () => unknown;
+
+  constructor(pull: (take: Take<T>) => void, end: () => unknown) {
+    this.pull = pull;
+    this.end = end;
+  }
+
+  next(): Promise<IteratorResult<T, void>> {
+    return new Promise((resolve, reject) => {
+      this.pull((step) => {
+        if (step === null) resolve({ done: true, value: undefined });
+        else if ('error' in step) reject(step.error);
+        else resolve({ done: false, value: step.value });
+      });
+    });
+  }
+
+  async return(): Promise<IteratorResult<T, void>> {
+    await this.end();
+    return { done: true, value: undefined };
+  }
+
+  async throw(error: unknown): Promise<IteratorResult<T, void>> {
+    await this.end();
+    throw error;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
 }
 
 /** Any stream, as one that is read by callbacks. */
@@ -62,39 +77,43 @@ interface Mapping<T, R> {
   ended?(): void;
 }
 
-export function mapPull<T, R>(source: PullStream<T>, { value, error, ended }: Mapping<T, R>): PullStream<R> {
-  const fail = (take: Take<R>, thrown: unknown) =>
-    take({ error: error === undefined ? thrown : error(thrown) });
-  const end = () => {
-    ended?.();
-    return source.return();
-  };
-  const failAndEnd = (take: Take<R>, thrown: unknown) => {
+export function mapPull<T, R>(source: PullStream<T>, mapping: Mapping<T, R>): PullStream<R> {
+  return pullStream<R>(
+    (take) => source.pull((step) => takeMapped(source, mapping, step, take)),
+    () => endMapped(source, mapping),
+  );
+}
+
+function takeMapped<T, R>(source: PullStream<T>, mapping: Mapping<T, R>, step: Step<T>, take: Take<R>): void {
+  if (step === null) {
+    mapping.ended?.();
+    return take(null);
+  }
+  if ('error' in step) {
+    mapping.ended?.();
+    return take({ error: shownError(mapping, step.error) });
+  }
+  const fail = (thrown: unknown) => {
     // The source's failure to end is ignored: the reader has an error already.
-    end().catch(() => undefined);
-    fail(take, thrown);
+    endMapped(source, mapping).catch(() => undefined);
+    take({ error: shownError(mapping, thrown) });
   };
-  const takeFrom = (take: Take<R>) => (step: Step<T>) => {
-    if (step === null) {
-      ended?.();
-      take(null);
-    } else if ('error' in step) {
-      ended?.();
-      fail(take, step.error);
-    } else {
-      let mapped: R | Promise<R>;
-      try {
-        mapped = value(step.value);
-      } catch (thrown) {
-        return failAndEnd(take, thrown);
-      }
-      if (!(mapped instanceof Promise)) return take({ value: mapped });
-      mapped.then(
-        (result) => take({ value: result }),
-        (thrown: unknown) => failAndEnd(take, thrown),
-      );
-    }
-    return undefined;
-  };
-  return pullStream<R>((take) => source.pull(takeFrom(take)), end);
+  let mapped: R | Promise<R>;
+  try {
+    mapped = mapping.value(step.value);
+  } catch (thrown) {
+    return fail(thrown);
+  }
+  if (!(mapped instanceof Promise)) return take({ value: mapped });
+  mapped.then((value) => take({ value }), fail);
+  return undefined;
+}
+
+function endMapped<T, R>(source: PullStream<T>, { ended }: Mapping<T, R>): Promise<unknown> {
+  ended?.();
+  return source.return();
+}
+
+function shownError<T, R>({ error }: Mapping<T, R>, thrown: unknown): unknown {
+  return error === undefined ? thrown : error(thrown);
 }

@@ -7,7 +7,6 @@
  */
 import type { ExecutionArgs, ExecutionResult, OperationDefinitionNode } from 'graphql';
 import { getOperationAST, getVariableValues, OperationTypeNode } from 'graphql';
-import type { Plugin } from 'graphql-yoga';
 import { DomainError } from '../../lib/errors.ts';
 import type { CredentialEnds } from '../../identity/credentialEnds.ts';
 import { addressKey } from '../../limits/addressKey.ts';
@@ -18,7 +17,7 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
-import { pullStreamOf } from '../../lib/pullStream.ts';
+import type { PullStream } from '../../lib/pullStream.ts';
 import { forgetScopes } from '../../schema/core/auth.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { beginReads, writeReads } from './auditReads.ts';
@@ -27,7 +26,7 @@ import { endingStream } from './endingStream.ts';
 import { toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
 import type { LimitAnswer } from './answerLimits.ts';
-import { createIntrospectionAnswers, isIntrospection } from './introspectionAnswers.ts';
+import { createIntrospectionAnswers, isIntrospection, type Result } from './introspectionAnswers.ts';
 import type { FindFacts } from './operationFacts.ts';
 import type { RootField } from './rootFields.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -49,7 +48,8 @@ export interface OperationGuard {
   hideSuggestions: boolean;
 }
 
-type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
+/** Runs a subscription: its events, or why there are none. */
+export type Subscribe = (args: ExecutionArgs) => Promise<Result>;
 type Run = (args: ExecutionArgs) => Result | Promise<Result>;
 type GuardedContext = Context<unknown> & TransportContext;
 
@@ -64,17 +64,6 @@ const ERROR_MS = 0.1;
 /** A first run that takes longer waits for the network, and does not compute: the next one begins. */
 const FIRST_RUN_MS = 250;
 
-/** For envelop: subscriptions. */
-export function useOperationGuard(guard: OperationGuard): Plugin<object, TransportContext> {
-  return {
-    onSubscribe: ({ subscribeFn, setSubscribeFn }) => {
-      setSubscribeFn((args: ExecutionArgs) =>
-        guarded(guard, args, (checked) => subscribe(guard, checked, subscribeFn as Run)),
-      );
-    },
-  };
-}
-
 /** A query or mutation: its answer, or its refusal. */
 export function runGuarded(
   guard: OperationGuard,
@@ -82,6 +71,15 @@ export function runGuarded(
   run: (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>,
 ): Promise<ExecutionResult> {
   return guarded(guard, args, run) as Promise<ExecutionResult>;
+}
+
+/** A subscription: its events, or its refusal. */
+export function subscribeGuarded(
+  guard: OperationGuard,
+  args: ExecutionArgs,
+  run: Subscribe,
+): Promise<Result> {
+  return guarded(guard, args, (checked) => subscribe(guard, checked, run));
 }
 
 async function guarded(guard: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
@@ -228,7 +226,7 @@ function requireUnconditional(roots: readonly RootField[]): void {
 }
 
 /** Counts a subscription while it is open, and ends it with its credential. */
-async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Run): Promise<Result> {
+async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscribe): Promise<Result> {
   const { caller, remoteAddress } = args.contextValue as GuardedContext;
   const close = guard.subscriptions.open(addressKey(remoteAddress));
   if (close === null) throw overloaded();
@@ -238,7 +236,7 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Run): 
       close();
       return result;
     }
-    return endingStream(pullStreamOf(result), (end) => {
+    return endingStream(result, (end) => {
       const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
       return () => {
         unwatch();
@@ -255,6 +253,6 @@ function withCost(result: ExecutionResult, cost: number, limit: number): Executi
   return { ...result, extensions: { ...result.extensions, cost: { requested: cost, limit } } };
 }
 
-function isStream(result: Result): result is AsyncIterable<ExecutionResult> {
+export function isStream(result: Result): result is PullStream<ExecutionResult> {
   return Symbol.asyncIterator in result;
 }

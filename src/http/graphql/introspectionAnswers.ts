@@ -2,9 +2,11 @@
  * Answers to introspection, made once for each document: the schema does not change while the server runs.
  */
 import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
+import type { PullStream } from '../../lib/pullStream.ts';
 import type { RootField } from './rootFields.ts';
 
-type Result = ExecutionResult | AsyncIterable<ExecutionResult>;
+/** The events of a subscription, or the one answer. */
+export type Result = ExecutionResult | PullStream<ExecutionResult>;
 
 interface IntrospectionAnswers {
   /** Runs the operation, or gives the answer of the same one before. What has variables is run each time. */

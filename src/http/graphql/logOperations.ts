@@ -6,7 +6,6 @@ import { getOperationAST } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Clock } from '../../lib/clock.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { describeDocument, describeVariables, shownNames } from './describeOperation.ts';
 import { rootFields } from './rootFields.ts';
@@ -18,8 +17,9 @@ export type OperationLogger = Pick<Logger, 'info' | 'debug' | 'isLevelEnabled'>;
 const MAX_NAME_CHARACTERS = 64;
 
 export interface OperationLog {
-  logResult(args: ExecutionArgs, result: ExecutionResult): void;
-  /** For envelop: subscriptions, and requests that become no operation. */
+  /** @param events of a subscription that has ended */
+  logResult(args: ExecutionArgs, result: ExecutionResult, events?: number): void;
+  /** For envelop: requests that become no operation. */
   plugin: Plugin<object, TransportContext>;
   /** Logs a request that was refused before it became an operation, unless its line is already logged. */
   logRefusal(context: TransportContext, errors: ExecutionResult['errors']): void;
@@ -79,30 +79,13 @@ export function createOperationLog(
   };
   return {
     plugin: {
-      onSubscribe: () => ({
-        onSubscribeResult: ({ args, result, setResult }) => {
-          if (!isStream(result)) return writeResult(args, result);
-          let events = 0;
-          const value = (one: ExecutionResult) => {
-            events += 1;
-            return one;
-          };
-          // A stream is logged when it ends.
-          const ended = () => writeResult(args, {}, events);
-          return setResult(mapPull(pullStreamOf(result as AsyncIterable<ExecutionResult>), { value, ended }));
-        },
-      }),
       onResultProcess: ({ result, serverContext }) => {
         if ('errors' in result) write(serverContext, {}, outcomeOf(result.errors));
       },
     },
-    logResult: (args, result) => writeResult(args, result),
+    logResult: writeResult,
     logRefusal: (context, errors) => write(context, {}, outcomeOf(errors)),
   };
-}
-
-function isStream(result: object): result is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in result;
 }
 
 function outcomeOf(errors: ExecutionResult['errors']): string {

@@ -6,7 +6,6 @@ import { GraphQLError } from 'graphql';
 import type { ExecutionResult } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
 import type { Logger } from '../../lib/logger.ts';
-import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
 import type { TransportContext } from './transportContext.ts';
 import { causeOf, takeFailure, toClientError } from './errors.ts';
 import { placeInput } from './inputPaths.ts';
@@ -14,7 +13,7 @@ import { placeInput } from './inputPaths.ts';
 export type ErrorLog = Pick<Logger, 'error'>;
 
 /** Maps one thrown value and logs what an operator has to know; its `requestId` then joins the answer. */
-function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
+export function mapAndLog(thrown: unknown, requestId: string, log: ErrorLog): GraphQLError {
   const error = toClientError(thrown);
   const failure = takeFailure(error);
   if (failure !== undefined) {
@@ -39,9 +38,8 @@ export function mapResult(result: ExecutionResult, requestId: string, log: Error
   return { ...result, errors: result.errors.map((error) => mapAndLog(error, requestId, log)) };
 }
 
-/** For yoga and envelop: errors before an execution, of subscriptions, and of requests that become no operation. */
+/** For yoga and envelop: errors before an execution, and of requests that become no operation. */
 export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
-  const mapOf = (result: ExecutionResult, context: unknown) => mapResult(result, requestIdOf(context), log);
   return {
     onParse: () => (payload) => {
       if (payload.result instanceof GraphQLError)
@@ -54,27 +52,12 @@ export function useErrorTable(log: ErrorLog): Plugin<object, TransportContext> {
         if (!payload.valid)
           payload.setResult(payload.result.map((error) => placeInput(toClientError(error), documentAST)));
       },
-    onSubscribe: ({ args }) => ({
-      onSubscribeResult: ({ result, setResult }) => {
-        const value = (one: ExecutionResult) => mapOf(one, args.contextValue);
-        const error = (thrown: unknown) => mapAndLog(thrown, requestIdOf(args.contextValue), log);
-        setResult(
-          isStream(result)
-            ? mapPull(pullStreamOf(result as AsyncIterable<ExecutionResult>), { value, error })
-            : value(result),
-        );
-      },
-    }),
     // Failures outside of the execution (context, parameters) were mapped by yoga's maskError, without the request id.
     onResultProcess: ({ result, serverContext }) => {
       if (!('errors' in result)) return;
       for (const error of result.errors ?? []) mapAndLog(error, requestIdOf(serverContext), log);
     },
   };
-}
-
-function isStream(result: object): result is AsyncIterable<unknown> {
-  return Symbol.asyncIterator in result;
 }
 
 function requestIdOf(context: unknown): string {

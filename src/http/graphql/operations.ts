@@ -9,10 +9,17 @@
 import type { ExecutionArgs, ExecutionResult, GraphQLSchema } from 'graphql';
 import { execute } from 'graphql';
 import type { Plugin } from 'graphql-yoga';
+import { mapPull } from '../../lib/pullStream.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { runGuarded, useOperationGuard, type OperationGuard } from './guardOperations.ts';
+import {
+  isStream,
+  runGuarded,
+  subscribeGuarded,
+  type OperationGuard,
+  type Subscribe,
+} from './guardOperations.ts';
 import type { OperationLog } from './logOperations.ts';
-import { mapResult, useErrorTable, type ErrorLog } from './maskErrors.ts';
+import { mapAndLog, mapResult, useErrorTable, type ErrorLog } from './maskErrors.ts';
 import { createPlainLists } from './plainLists.ts';
 import { createSharedSubscribe } from './sharedEvents.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -22,7 +29,9 @@ export interface Operations {
   execute(args: ExecutionArgs): Promise<ExecutionResult>;
   /** The same for one that is kept; the answer may hold ReadyJson. */
   executeKept(args: ExecutionArgs): Promise<ExecutionResult>;
-  /** For envelop: the same, and subscriptions. */
+  /** The events of a subscription, or its refusal. */
+  subscribe: Subscribe;
+  /** For envelop: the same. */
   plugins: Plugin<object, TransportContext>[];
 }
 
@@ -43,8 +52,28 @@ export function createOperations(options: {
     return result;
   };
   const executePlain = createPlainLists(schema);
-  const subscribe = createSharedSubscribe();
+  const subscribeShared = createSharedSubscribe();
+  const subscribe: Subscribe = async (args) => {
+    const { requestId } = args.contextValue as TransportContext & Context<unknown>;
+    const result = await subscribeGuarded(guard, args, subscribeShared);
+    if (!isStream(result)) {
+      const refusal = mapResult(result, requestId, log);
+      operationLog.logResult(args, refusal);
+      return refusal;
+    }
+    let events = 0;
+    return mapPull(result, {
+      value: (event) => {
+        events += 1;
+        return mapResult(event, requestId, log);
+      },
+      error: (thrown) => mapAndLog(thrown, requestId, log),
+      // A stream is logged when it ends.
+      ended: () => operationLog.logResult(args, {}, events),
+    });
+  };
   return {
+    subscribe,
     execute: (args) => executeByRules(args, execute),
     executeKept: (args) => executeByRules(args, executePlain),
     plugins: [
@@ -52,7 +81,6 @@ export function createOperations(options: {
         onExecute: ({ setExecuteFn }) => setExecuteFn((args: ExecutionArgs) => executeByRules(args, execute)),
         onSubscribe: ({ setSubscribeFn }) => setSubscribeFn(subscribe),
       },
-      useOperationGuard(guard),
       useErrorTable(log),
       operationLog.plugin,
     ],

@@ -9,6 +9,7 @@ import { createSourceEventStream, execute } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
 import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
+import type { Subscribe } from './guardOperations.ts';
 
 /** A promise until it is known. */
 type Results = Map<string, ExecutionResult | Promise<ExecutionResult>>;
@@ -17,8 +18,6 @@ type Results = Map<string, ExecutionResult | Promise<ExecutionResult>>;
 const MAX_EVENTS = 64;
 /** Of each event; what more is asked is executed for itself. A result and its text have a few kilobytes. */
 const MAX_QUESTIONS = 100;
-
-type Subscribe = (args: ExecutionArgs) => Promise<AsyncIterable<ExecutionResult> | ExecutionResult>;
 
 /** For one server: its schema and its dependencies are the same for all subscriptions. */
 export function createSharedSubscribe(): Subscribe {

@@ -32,7 +32,7 @@ import { createDocumentTurns, type TakeDocument } from '../documents/documentTur
 import { useDocuments } from '../documents/useDocuments.ts';
 import type { Gate } from '../server/gate.ts';
 import { createGate, useGate } from '../server/gate.ts';
-import type { OperationGuard } from './guardOperations.ts';
+import type { OperationGuard, Subscribe } from './guardOperations.ts';
 import { createKnownDocuments } from './knownDocuments.ts';
 import { createOperationFacts } from './operationFacts.ts';
 import type { ObserveOperation, OperationLog, OperationLogger } from './logOperations.ts';
@@ -80,14 +80,13 @@ export interface PipelineOptions {
   observeOperation?: ObserveOperation;
 }
 
-/** The steps of one operation, each with all plugins around it. */
+/** The steps of one query or mutation, each with all plugins around it; a subscription has the first ones of them. */
 export interface Enveloped {
   schema: GraphQLSchema;
   parse: (source: string) => DocumentNode;
   validate: (schema: GraphQLSchema, document: DocumentNode) => readonly GraphQLError[];
   contextFactory: () => Promise<object>;
   execute: (args: ExecutionArgs) => Promise<ExecutionResult>;
-  subscribe: (args: ExecutionArgs) => Promise<AsyncIterable<ExecutionResult> | ExecutionResult>;
 }
 
 export interface Pipeline {
@@ -103,6 +102,7 @@ export interface Pipeline {
   handle(request: IncomingMessage, response: ServerResponse, context: TransportContext): Promise<void>;
   /** For other transports: the steps of one operation. */
   getEnveloped(context: TransportContext): Enveloped;
+  subscribe: Subscribe;
   /** For other transports: logs a request that did not become an operation. */
   logRefusal(context: TransportContext, errors: readonly GraphQLError[]): void;
   openSubscriptions(): number;
@@ -164,6 +164,7 @@ export function createPipeline(options: PipelineOptions): Pipeline {
       await yoga.handle(request, response, context);
     },
     getEnveloped: (context) => yoga.getEnveloped({ ...context }) as unknown as Enveloped,
+    subscribe: operations.subscribe,
     logRefusal: operationLog.logRefusal,
     openSubscriptions: () => guard.subscriptions.total,
   };

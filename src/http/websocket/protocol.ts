@@ -2,7 +2,7 @@
  * The graphql-transport-ws state machine, with the product's gate, pipeline and error table.
  */
 import { GraphQLError } from 'graphql';
-import type { ExecutionArgs, ExecutionResult } from 'graphql';
+import type { ExecutionArgs } from 'graphql';
 import { makeServer } from 'graphql-ws';
 import type { Context as SocketContext, ServerOptions, SubscribePayload } from 'graphql-ws';
 import type { WebSocket } from 'ws';
@@ -12,6 +12,7 @@ import type { Caller } from '../../identity/roles.ts';
 import { createTurns } from '../../lib/turns.ts';
 import { addressKey } from '../../limits/addressKey.ts';
 import { toWireError } from '../graphql/errors.ts';
+import { isStream } from '../graphql/guardOperations.ts';
 import type { ErrorLog } from '../graphql/maskErrors.ts';
 import { mapAllAndLog } from '../graphql/maskErrors.ts';
 import type { SendEvent } from '../server/socketIo.ts';
@@ -124,16 +125,18 @@ function operationHandlers({
   const awaitTurn = createTurns(OPERATION_TURNS);
   // graphql-ws passes only the arguments to `execute` and `subscribe`; each operation has its own pair.
   const runs = new WeakMap<object, Run>();
-  const runOf = (args: ExecutionArgs): Run => {
+  const takeRun = (args: ExecutionArgs): Run => {
     const run = runs.get(args);
     if (run === undefined) throw new Error('an operation was started that onSubscribe did not prepare');
+    // graphql-ws keeps the arguments for as long as the operation takes.
+    runs.delete(args);
     return run;
   };
   return {
-    execute: (args) => runOf(args).enveloped.execute(args),
+    execute: (args) => takeRun(args).enveloped.execute(args),
     async subscribe(args) {
-      const { enveloped, id, peer } = runOf(args);
-      const result = await enveloped.subscribe(args);
+      const { id, peer } = takeRun(args);
+      const result = await pipeline.subscribe(args);
       return isStream(result) ? sendEvents(id, result, peer.sendEvent) : result;
     },
     onSubscribe: async ({ extra: peer, subscriptions }, id, payload) => {
@@ -185,10 +188,6 @@ async function prepare(
     rootValue: undefined,
   };
   return { enveloped, prepared: args };
-}
-
-function isStream(result: object): result is AsyncIterable<ExecutionResult> {
-  return Symbol.asyncIterator in result;
 }
 
 function tooManyOperations(): GraphQLError {

@@ -3,7 +3,7 @@
  * subscriber: here a result that many share becomes bytes once, and each subscription's id is put in front of them.
  */
 import type { ExecutionResult } from 'graphql';
-import { pullStreamOf } from '../../lib/pullStream.ts';
+import type { PullStream } from '../../lib/pullStream.ts';
 import type { SendEvent } from '../server/socketIo.ts';
 import { toWireError } from '../graphql/errors.ts';
 
@@ -16,25 +16,24 @@ const shared = new WeakMap<ExecutionResult, Buffer>();
  */
 export function sendEvents(
   id: string,
-  events: AsyncIterable<ExecutionResult>,
+  events: PullStream<ExecutionResult>,
   send: SendEvent,
 ): AsyncGenerator<ExecutionResult, void, void> {
-  const source = pullStreamOf(events);
   const head = `{"id":${JSON.stringify(id)},"type":"next","payload":`;
   const ended = { done: true, value: undefined } as const;
   return {
     next: () =>
       new Promise((resolve, reject) => {
         const sendNext = () =>
-          source.pull((step) => {
+          events.pull((step) => {
             if (step === null) resolve(ended);
             else if ('error' in step) reject(step.error);
             else send(head, tailOf(step.value), sendNext);
           });
         sendNext();
       }),
-    return: () => source.return(),
-    throw: (error) => source.throw(error),
+    return: () => events.return(),
+    throw: (error) => events.throw(error),
     [Symbol.asyncIterator]() {
       return this;
     },
