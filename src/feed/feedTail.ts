@@ -86,11 +86,12 @@ export function createTail(deps: TailDependencies) {
 }
 
 /** The subscribers that wait for the feed to grow. */
-function createWaiting() {
+export function createWaiting() {
   const waiting = new Set<() => void>();
   return {
     wakeAll(): void {
-      for (const wake of waiting) wake();
+      // Of those who wait now: one that waits again while it is woken would be woken for ever.
+      for (const wake of [...waiting]) wake();
     },
     /** Calls `then` once: when the tail has grown, or when the function that this returns is called. */
     onceGrown(then: () => void): () => void {

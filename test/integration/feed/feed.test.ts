@@ -144,6 +144,22 @@ describe('retirementFeed', () => {
     );
   });
 
+  it('waits on, when what comes does not match, and is sent what does', async () => {
+    const project = await openProject(first, 10n);
+    const { tokenAddress } = project;
+    const other = await openProject(first, 10n);
+    const feed = await followRetirements(first.dependencies, { filter: { tokenAddress }, after: null });
+    const next = feed.next();
+    for (const one of [other, other, project]) {
+      const before = await readHead(first.dependencies.db);
+      await burn(one, 1);
+      first.dependencies.healer.requestFill(tokenOf(one));
+      await expect.poll(() => readHead(first.dependencies.db)).toBeGreaterThan(before);
+    }
+    expect(await next).toMatchObject({ value: { tokenAddress, index: 0 } });
+    await feed.return();
+  });
+
   it.each([
     ['beneficiaries', { beneficiaries: ['wanted'] }],
     ['countries', { countryCodes: ['ZZ'] }],
