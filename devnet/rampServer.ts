@@ -29,7 +29,18 @@ type Misbehaviour =
   | 'endless'
   | 'not-json'
   | 'wrong-form'
-  | 'other-reference';
+  | 'other-reference'
+  | 'other-payout'
+  | 'zero-amount'
+  | 'zero-rate';
+
+/** What is wrong in the answer. */
+const WRONG_FIELDS: Partial<Record<Misbehaviour, object>> = {
+  'other-reference': { clientReference: 'x' },
+  'other-payout': { id: 'another' },
+  'zero-amount': { fiatAmount: '0.00' },
+  'zero-rate': { exchangeRate: '0' },
+};
 
 export interface RampServer {
   url: string;
@@ -80,8 +91,7 @@ export async function startRampServer({
 
     const [status, value] = route(payouts, { method, url, body, returnsAmounts });
     if (how === 'hang-after-effect') return;
-    if (how === 'other-reference') return answer(status, { ...(value as object), clientReference: 'x' });
-    answer(status, value);
+    answer(status, how === null ? value : { ...(value as object), ...WRONG_FIELDS[how] });
   }
 
   const url = await listenLocally(server);
@@ -152,6 +162,9 @@ function misbehaveAtOnce(
       break;
     case 'hang-after-effect':
     case 'other-reference':
+    case 'other-payout':
+    case 'zero-amount':
+    case 'zero-rate':
       return false;
     default:
       how satisfies never;

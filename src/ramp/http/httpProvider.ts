@@ -15,7 +15,8 @@
  */
 import { z } from 'zod';
 import { verifySignature } from '../../lib/signature.ts';
-import { DECIMAL_PATTERN } from '../../lib/decimals.ts';
+import { canonicalDecimal, DECIMAL_PATTERN } from '../../lib/decimals.ts';
+import { DomainError } from '../../lib/errors.ts';
 import {
   SESSION_ID_PATTERN,
   type Callback,
@@ -76,6 +77,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
       const body = { tokenAmount: tokenAmount.toString(), tokenSymbol, fiatCurrency };
       const quote = await askOrReject({ method: 'POST', path: 'quotes', body, schema: quoteSchema });
       requireAnswerTo(request, quote);
+      requirePayout(quote);
       return { ...quote, tokenAmount, expiresAt: new Date(quote.expiresAt) };
     },
 
@@ -104,7 +106,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
 
     async getStatus(id) {
       const path = `payouts/${encodeURIComponent(id)}`;
-      return (await askOrReject({ method: 'GET', path, schema: payoutSchema })).status;
+      return statusOf(id, await askOrReject({ method: 'GET', path, schema: payoutSchema }));
     },
 
     async closeSession(id) {
@@ -115,7 +117,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
           // Too late to cancel: its present status decides.
           return askOrReject({ method: 'GET', path, schema: payoutSchema });
         })
-        .then((payout) => payout.status);
+        .then((payout) => statusOf(id, payout));
     },
 
     readCallback: (callback) => readSignedCallback(callback, options.callbackSecrets),
@@ -136,6 +138,12 @@ function payoutRequestOf({ reference, quote, countryCode, payoutAccount }: OpenS
   };
 }
 
+/** An answer about another payout would release this one's tokens. */
+function statusOf(id: string, payout: Payout): Payout['status'] {
+  if (payout.id === id) return payout.status;
+  throw unavailable('/payouts/{id}', new Error('its answer is about another payout'));
+}
+
 function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampSession, 'fiat'> {
   return currency === undefined || amount === undefined ? {} : { fiat: { currency, amount } };
 }
@@ -153,6 +161,19 @@ function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly st
     return parsed.success ? parsed.data.sessionId : null;
   } catch {
     return null;
+  }
+}
+
+/** Nothing is paid out for nothing: the tokens would go to the treasury. */
+function requirePayout({ fiatAmount, exchangeRate }: z.infer<typeof quoteSchema>): void {
+  if (canonicalDecimal(exchangeRate) === '0')
+    throw unavailable('POST /quotes', new Error('its exchange rate is 0'));
+  if (canonicalDecimal(fiatAmount) === '0') {
+    throw new DomainError(
+      'RAMP_REJECTED',
+      'The ramp provider pays nothing for so few tokens: nothing is left after its fee. Cash out more.',
+      { field: 'tokenAmount' },
+    );
   }
 }
 

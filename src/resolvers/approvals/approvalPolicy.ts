@@ -1,7 +1,6 @@
 /**
  * Which operations need a second person's approval: the operator's choice.
  */
-import type { RampStatus } from '../../ramp/port.ts';
 import type { ApprovalInputs, AskedOperation } from './approvalRequests.ts';
 
 export interface ApprovalPolicy {
@@ -22,9 +21,6 @@ export const NO_APPROVALS: ApprovalPolicy = {
   lifetimeSeconds: 259_200,
 };
 
-/** Reports that end a payout, and with it release the tokens. */
-const FINAL_STATUSES: readonly RampStatus[] = ['settled', 'failed', 'refunded'];
-
 export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): boolean {
   if (!policy.isRequired) return false;
   switch (asked.operation) {
@@ -33,7 +29,8 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
     case 'createDeposit':
       return isLargeDeposit(policy, asked.input);
     case 'setManualSessionStatus':
-      return FINAL_STATUSES.includes(asked.input.status);
+      // What ends a payout releases the tokens; what is pending again can be cancelled, which refunds them.
+      return asked.input.status !== 'processing';
     case 'resolveReview':
     case 'resolveSessionReview':
     case 'resumeSigning':

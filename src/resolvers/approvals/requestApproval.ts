@@ -2,9 +2,9 @@
  * Asks for a second person's approval of an operation that needs it, instead of doing it.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { approvalRequests } from '../../db/tables/index.ts';
+import { approvalRequests, manualRampSessions } from '../../db/tables/index.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { encodeExact } from '../../lib/exactJson.ts';
@@ -78,6 +78,7 @@ async function insertOnce(
   const id = deps.ids.next();
   const first = keyed && (await reserveKey(tx, keyed, id, deps.clock.now()));
   if (first) return required(await findApprovalRequest({ db: tx }, first), first);
+  await holdReportedPayout(tx, deps, asked);
   const { targetId, basis } = await readBasis(tx, deps, asked, id);
   const { operation } = asked;
   const input = encodeExact(asked.input);
@@ -107,6 +108,21 @@ async function insertOnce(
     expiresAt: sql`date_trunc('milliseconds', now()) + ${lifetime}`,
   });
   return required(await findApprovalRequest({ db: tx }, id), id);
+}
+
+/** A payout that one person says was made can't be cancelled until another one says so, too: a pending one could. */
+async function holdReportedPayout(
+  tx: Tx,
+  { clock }: Pick<RequestNeeds, 'clock'>,
+  asked: AskedOperation,
+): Promise<void> {
+  if (asked.operation !== 'setManualSessionStatus') return;
+  const { sessionId, status } = asked.input;
+  if (status !== 'settled' && status !== 'refunded') return;
+  await tx
+    .update(manualRampSessions)
+    .set({ status: 'processing', changedAt: clock.now() })
+    .where(and(eq(manualRampSessions.id, sessionId), eq(manualRampSessions.status, 'pending')));
 }
 
 function required(request: ApprovalRequest | null, id: string): ApprovalRequest {

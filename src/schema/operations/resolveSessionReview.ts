@@ -57,7 +57,7 @@ builder.mutationField('resolveSessionReview', (t) =>
       ['operator'],
       'Resolves an off-ramp session that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT ' +
         'when it is not under review, its provider has said something else since, or the decision does not fit what the network ' +
-        'shows, LEDGER_UNAVAILABLE.',
+        'shows, LEDGER_UNAVAILABLE, RAMP_UNAVAILABLE when the provider does not say how the payout stands.',
     ),
     type: ResolveSessionReviewPayload,
     nullable: true,

@@ -31,7 +31,8 @@ interface Answer {
 
 const SetManualSessionStatusPayload = builder.objectRef<Answer>('SetManualSessionStatusPayload').implement({
   description:
-    'The session as stored at the manual provider: unchanged while the new status awaits approval.',
+    'The session as stored at the manual provider. While SETTLED or REFUNDED awaits approval, what was PENDING is PROCESSING, so ' +
+    'that it is not cancelled meanwhile; else it is unchanged.',
   fields: (t) => ({
     sessionId: t.string({
       description: "The provider's id of the session.",
@@ -51,7 +52,8 @@ builder.mutationField('setManualSessionStatus', (t) =>
     ...forRoles(
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
-        'SETTLED, FAILED and REFUNDED may need approval (`approvalRequest`). ' +
+        'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
+        'All but PROCESSING may need approval (`approvalRequest`). ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
     ),
     type: SetManualSessionStatusPayload,

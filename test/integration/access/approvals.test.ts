@@ -13,7 +13,7 @@ import {
   signingAccounts,
   submissions,
 } from '../../../src/db/tables/index.ts';
-import { lockOffRampSession, recordStatus } from '../../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
+import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
@@ -21,7 +21,7 @@ import { changePastRules } from '../../support/database/database.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
 import { buy, mutate, newToken, operator, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
-import { depositedCashOut, depositInput, providerSays, reaches } from '../../support/warehouse.ts';
+import { depositedCashOut, depositInput, farmer, providerSays, reaches } from '../../support/warehouse.ts';
 
 let market: Marketplace;
 beforeAll(async () => {
@@ -336,7 +336,7 @@ describe('a payout', () => {
       status: 'PROCESSING',
       approval: { target: { __typename: 'OffRampSession' } },
     });
-    await report(providerSessionId, 'PENDING', second);
+    await report(providerSessionId, 'PROCESSING', second);
     expect(await errorsOf(grant(overtaken.approval, second))).toEqual(['CONFLICT']);
     await withdraw(overtaken.approval, first);
 
@@ -346,6 +346,27 @@ describe('a payout', () => {
     await expect
       .poll(async () => (await db.select().from(offRampSessions).where(eq(offRampSessions.id, id)))[0]?.state)
       .toBe('SETTLED');
+  });
+
+  it('is not cancelled while the report that it was paid awaits the second person', async () => {
+    const { id, providerSessionId } = await depositedCashOut(market.app);
+    const { approval, status } = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    expect(status).toBe('PROCESSING');
+    const { dependencies } = market.app;
+    const cancellation = { offRampSessionId: id, idempotencyKey: randomUUID() };
+    await cancelCashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, cancellation);
+    // What the cancellation asks of the provider.
+    expect(await dependencies.ramp.closeSession(providerSessionId)).toBe('processing');
+    expect(await errorsOf(grant(approval, second))).toEqual([]);
+    await reaches(market.app, id, 'SETTLED');
+  });
+
+  it('that is being made is pending again, and can be cancelled, by two people', async () => {
+    const { providerSessionId } = await depositedCashOut(market.app);
+    await report(providerSessionId, 'PROCESSING', first);
+    const { status, approval } = payloadOf(await report(providerSessionId, 'PENDING', first));
+    expect(status).toBe('PROCESSING');
+    await withdraw(approval, first);
   });
 
   const askToRefund = ({ id }: { id: string }, seenProviderStatus?: 'PENDING' | 'REFUNDED' | 'SETTLED') =>
@@ -368,9 +389,7 @@ describe('a payout', () => {
     await reaches(market.app, session.id, 'NEEDS_REVIEW');
     expect(await errorsOf(askToRefund(session))).toEqual(['CONFLICT']);
     const { approval } = payloadOf(await askToRefund(session, 'REFUNDED'));
-    await market.app.dependencies.db.transaction(async (tx) =>
-      recordStatus(tx, await lockOffRampSession(tx, session.id), 'settled'),
-    );
+    await providerSays(market.app, session.providerSessionId, 'settled');
     expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
     expect(await reaches(market.app, session.id, 'NEEDS_REVIEW')).toMatchObject({ resolution: null });
     await withdraw(approval, first);

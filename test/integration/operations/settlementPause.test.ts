@@ -96,6 +96,30 @@ describe.each([
   });
 });
 
+it.each([
+  ['settled', 'refunded', 'SETTLED'],
+  ['failed', 'settled', 'REFUNDED'],
+] as const)(
+  'does not go on by itself when the provider said %s, and since then %s',
+  async (before, since, end) => {
+    const session = await depositedCashOut(platform);
+    await pause(settlement);
+    await providerSays(platform, session.providerSessionId, before);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    await providerSays(platform, session.providerSessionId, since);
+    await unpause();
+    await makeDueByHint(session.id);
+    const newestReason = async () => (await readReviews(platform.dependencies, session.id)).at(-1)?.reason;
+    await expect.poll(newestReason).toContain(`the provider says "${since}", but the tokens are to be`);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
+
+    const retry = { offRampSessionId: session.id, decision: 'RETRY', note: 'called the provider' } as const;
+    await decideSession(platform.dependencies, 'operator', retry);
+    await reaches(platform, session.id, end);
+  },
+);
+
 it('is tried again as soon as an operator says so', async () => {
   const session = await depositedCashOut(platform);
   await pause(settlement);

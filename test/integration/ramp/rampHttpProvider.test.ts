@@ -136,6 +136,20 @@ describe('the adapter', () => {
     }
     server.misbehave('other-reference');
     await expect(provider.openSession(await request())).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    server.misbehave('other-payout');
+    for (const call of [provider.getStatus(sessionId), provider.closeSession(sessionId)]) {
+      await expect(call).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
+    }
+  });
+
+  it('quotes no payout of nothing', async () => {
+    server.misbehave('zero-amount');
+    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({
+      code: 'RAMP_REJECTED',
+      details: { field: 'tokenAmount' },
+    });
+    server.misbehave('zero-rate');
+    await expect(provider.quote(quoteRequest)).rejects.toMatchObject({ code: 'RAMP_UNAVAILABLE' });
   });
 
   it('reports a refusal without repeating the payout account', async () => {

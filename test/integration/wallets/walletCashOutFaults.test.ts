@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { holderActs, submissions } from '../../../src/db/tables/index.ts';
+import { holderActs, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import {
   findOffRampSession,
@@ -22,6 +22,7 @@ import {
   startEmbeddedWallets,
   type EmbeddedWallets,
 } from '../../support/wallets/embeddedWallets.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { depositInputOf, letSigningTimePass, prepareDeposit } from '../../support/wallets/walletCashOuts.ts';
 import {
@@ -71,6 +72,31 @@ const lookNow = (sessionId: string) => makeDue(platform, sessionId, { fruitlessS
 async function looksAt(sessionId: string): Promise<number> {
   return (await findOffRampSession(platform.dependencies, sessionId))?.fruitlessSteps ?? 0;
 }
+
+it('is given back when it lands late, also when another provider is configured by then', async () => {
+  const { session, act } = await prepareToDeposit();
+  await providerSays(platform, session.providerSessionId ?? '', 'failed');
+  await reaches(platform, session.id, 'REFUSED');
+  const name = (provider: string) =>
+    changePastRules(
+      world.database,
+      sql`UPDATE ${offRampSessions} SET provider_name = ${provider} WHERE id = ${session.id}`,
+    );
+  await name('http old.example');
+  await sendPastUs(world, holder, act);
+  const { ramp } = platform.dependencies;
+  const asked: string[] = [];
+  const noting = async (sessionId: string) => {
+    asked.push(sessionId);
+    return 'failed' as const;
+  };
+  platform.dependencies.ramp = { ...ramp, getStatus: noting, closeSession: noting };
+  await lookNow(session.id);
+  await reaches(platform, session.id, 'REFUNDED');
+  platform.dependencies.ramp = ramp;
+  expect(asked).not.toContain(session.providerSessionId);
+  await name(ramp.name);
+});
 
 describe('a signed deposit', () => {
   it('that died leaves the session waiting for another signature', async () => {

@@ -7,7 +7,12 @@ import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { offRampSessions, expiryRuns, indexerRegistrations } from '../../../src/db/tables/index.ts';
+import {
+  offRampSessions,
+  expiryRuns,
+  indexerRegistrations,
+  manualRampSessions,
+} from '../../../src/db/tables/index.ts';
 import { createApiKeyVerifier } from '../../../src/identity/apiKeys.ts';
 import { signBody } from '../../../src/lib/signature.ts';
 import { createNightlyExpiry, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
@@ -268,10 +273,15 @@ describe('a decision about what the provider said', () => {
       await behind.dependencies.db.transaction(async (tx) =>
         recordStatus(tx, await lockOffRampSession(tx, deposited.id), 'settled'),
       );
+      await right.dependencies.db
+        .update(manualRampSessions)
+        .set({ status: 'settled' })
+        .where(eq(manualRampSessions.id, deposited.providerSessionId));
     });
     await reaches(right, deposited.id, 'REFUNDED', 'NEEDS_REVIEW');
-    expect(await session(deposited.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
-    const accepted = { ...decision, decision: 'ACCEPT' } as const;
-    await decideSession(right.dependencies, 'operator', accepted);
+    expect(await session(deposited.id)).toMatchObject({ state: 'NEEDS_REVIEW', releasedAt: null });
+    const retried = { ...decision, decision: 'RETRY' } as const;
+    await decideSession(right.dependencies, 'operator', retried);
+    await reaches(right, deposited.id, 'REFUNDED');
   });
 });

@@ -174,6 +174,20 @@ describe('the provider’s status decides', () => {
     await review(session.id, 'CONFIRM');
     await reaches(platform, session.id, 'SETTLED');
   });
+
+  it('is not decided on what the provider says no more, though its webhook was lost', async () => {
+    const session = await depositedCashOut(platform);
+    await providerSays(platform, session.providerSessionId, 'refunded');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    await silently(session.providerSessionId, 'settled');
+    await expect(review(session.id, 'REFUND')).rejects.toMatchObject({
+      code: 'CONFLICT',
+      details: { providerStatus: 'SETTLED' },
+    });
+    expect(await statusOnNetwork(session.providerSessionId)).toBe('PENDING');
+    await review(session.id, 'CONFIRM');
+    await reaches(platform, session.id, 'SETTLED');
+  });
 });
 
 describe('webhooks', () => {
@@ -279,13 +293,18 @@ describe('confirm and refund', () => {
     );
     const resolutions = await resolutionsOf(session.id);
     expect(resolutions).toHaveLength(1);
-    // The provider contradicted itself while the tokens were on their way: that is shown to an operator.
+    // The provider contradicted itself before the release was signed, or while it was on its way: an operator is shown that.
     const over = await reaches(platform, session.id, 'SETTLED', 'REFUNDED', 'NEEDS_REVIEW');
     const resolution = resolutions[0] === 'refundOffRamp' ? 'REFUND' : 'SETTLE';
     expect(over.resolution).toBe(resolution);
+    // The provider itself has said neither so far.
+    const said = resolution === 'SETTLE' ? 'settled' : 'failed';
+    await providerSays(platform, session.providerSessionId, said);
+    const now = () => findOffRampSession(platform.dependencies, session.id);
+    await expect.poll(async () => (await now())?.providerStatus).toBe(said);
+    const { state, releasedAt } = (await now()) ?? over;
+    if (state === 'NEEDS_REVIEW' && releasedAt === null) await review(session.id, 'RETRY');
     await expect.poll(() => statusOnNetwork(session.providerSessionId)).not.toBe('PENDING');
-    // The reconciliation asks the provider itself, which so far has said neither.
-    await silently(session.providerSessionId, resolution === 'SETTLE' ? 'settled' : 'failed');
   });
 
   it('is not undone by a provider that settles after the refund: it goes to an operator', async () => {

@@ -141,7 +141,7 @@ export function releaseEffects(
 ): Effects {
   const { state } = goal;
   return {
-    reasonForReview: (intent) => foreignSettlement(deps, intent),
+    reasonForReview: (intent) => reasonNotToRelease(deps, intent, state),
     async succeeded(tx, { targetId }, { txHash }) {
       const session = await lockOffRampSession(tx, targetId);
       const released = { resolutionTxHash: txHash, releasedAt: sql`now()`, closedAt: sql`now()` };
@@ -175,6 +175,20 @@ function reviewEffects(
       await applyEvent(tx, deps, await lockOffRampSession(tx, targetId), resumed);
     },
   };
+}
+
+/** What the provider has said while the release waited to be signed: for the end of a pause or of a halt, or for its turn. */
+async function reasonNotToRelease(
+  deps: OffRampEffectsDependencies,
+  { targetId }: Intent,
+  goal: 'SETTLED' | 'REFUNDED',
+): Promise<string | null> {
+  const session = await findOffRampSession(deps, targetId);
+  if (!session) return null;
+  const mismatch = await settlementMismatch(deps.network, session);
+  if (mismatch !== null) return mismatch;
+  const conflict = contradiction(goal, session.providerStatus, 'are to be');
+  return conflict !== null && !(await isAcknowledged(deps.db, targetId)) ? conflict : null;
 }
 
 async function foreignSettlement(deps: OffRampEffectsDependencies, intent: Intent): Promise<string | null> {

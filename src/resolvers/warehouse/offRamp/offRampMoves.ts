@@ -115,7 +115,7 @@ function statusesOf(sessionId: string) {
 }
 
 /** Whether an operator has decided about what the provider said last. */
-export async function isAcknowledged(tx: Tx, sessionId: string): Promise<boolean> {
+export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string): Promise<boolean> {
   const [decided] = await tx
     .select({ id: offRampReviews.id })
     .from(offRampReviews)
@@ -133,13 +133,18 @@ export async function isAcknowledged(tx: Tx, sessionId: string): Promise<boolean
 /**
  * What the provider must not say once the tokens are where they are; null when all agrees.
  * @param state where the session came, or is about to come, to its end
+ * @param were whether they are there
  */
-export function contradiction(state: OffRampState, status: RampStatus | null): string | null {
+export function contradiction(
+  state: OffRampState,
+  status: RampStatus | null,
+  were: 'were' | 'are to be' = 'were',
+): string | null {
   if (state === 'SETTLED' && (status === 'failed' || status === 'refunded')) {
-    return `the provider says "${status}", but the tokens were released to the treasury`;
+    return `the provider says "${status}", but the tokens ${were} released to the treasury`;
   }
   if (state === 'REFUNDED' && (status === 'settled' || status === 'refunded')) {
-    return `the provider says "${status}", but the tokens were given back to the depositor`;
+    return `the provider says "${status}", but the tokens ${were} given back to the depositor`;
   }
   if (state === 'REFUSED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens were never in custody`;

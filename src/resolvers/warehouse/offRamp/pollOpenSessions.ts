@@ -2,7 +2,7 @@
  * pollOpenSessions: looks at off-ramp sessions when they are due, so that a webhook which never comes does no harm. A
  * hint only makes a session due at once. Any number of instances may run it.
  */
-import { eq, isNotNull, sql } from 'drizzle-orm';
+import { and, eq, isNotNull, or, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import { createDueWorker, type DueWorker } from '../../../db/dueWorker.ts';
 import { createLeases, reschedule } from '../../../db/leases.ts';
@@ -30,8 +30,7 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
     signalKey: OFF_RAMP_SESSIONS,
     maxConcurrent: MAX_CONCURRENT_STEPS,
     leases: createLeases(db, offRampSessions, {
-      // Sessions of another provider wait until that one is configured again.
-      isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${eq(offRampSessions.providerName, ramp.name)}`,
+      isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${or(eq(offRampSessions.providerName, ramp.name), waitsForNetwork)}`,
       onError: (error) =>
         log.error({ error: messageOf(error) }, 'renewing the leases of off-ramp sessions failed'),
     }),
@@ -39,6 +38,18 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
     log,
   });
 }
+
+/**
+ * Sessions of another provider wait until that one is configured again, but for those that the network may move: a deposit
+ * that lands late, and a release that a pause holds up.
+ */
+const waitsForNetwork = and(
+  isNotNull(offRampSessions.providerSessionId),
+  or(
+    eq(offRampSessions.state, 'NEEDS_REVIEW'),
+    and(eq(offRampSessions.state, 'REFUSED'), eq(offRampSessions.depositor, 'HOLDER')),
+  ),
+);
 
 async function processSession(
   deps: PollerNeeds,

@@ -89,11 +89,14 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
   CONFIRMING: ofNetwork,
   REFUNDING: ofNetwork,
   NEEDS_REVIEW: {
-    // Custody's review is for people; a pause names a time of its own.
-    firstSeconds: ({ depositor }) => (depositor === 'HOLDER' ? HOLDER_LOOK_SECONDS : null),
+    // A review is for people; a pause names a time of its own.
+    firstSeconds: ({ depositor }) =>
+      depositor === 'HOLDER' ? HOLDER_LOOK_SECONDS : AFTERMATH_INTERVAL_SECONDS,
     nextMs(session, { fruitlessSteps, random }) {
       if (isUnreleasedReview(session)) return backoffMs(fruitlessSteps, PAUSE_LOOKS, random);
-      return isUndepositedReview(session) ? backoffMs(fruitlessSteps, PATIENT, random) : null;
+      if (isUndepositedReview(session)) return backoffMs(fruitlessSteps, PATIENT, random);
+      // What the provider says meanwhile, its callback may not.
+      return AFTERMATH_INTERVAL_SECONDS * 1000;
     },
   },
   SETTLED: ofEnd,

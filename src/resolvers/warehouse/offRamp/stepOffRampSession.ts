@@ -63,8 +63,10 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
     !(await stepHolderDeposit(deps, requireOpenAtProvider(session)))
   ) {
     if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
+    // Of a session of another provider only the network can say something.
+    if (session.providerName === deps.ramp.name) await observe(deps, requireOpenAtProvider(session));
+    // After the provider: a release is not to go on against what it says now.
     if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
-    await observe(deps, requireOpenAtProvider(session));
   }
 }
 
@@ -213,7 +215,8 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
   });
 }
 
-async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
+/** Asks the provider, and records what it says. */
+export async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   const { state, providerStatus, providerSessionId } = session;
   // What was refused or cancelled must not be paid: it is closed until the provider says that it is.
   const isToBeClosed =
