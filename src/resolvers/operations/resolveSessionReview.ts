@@ -32,7 +32,7 @@ import {
   type OffRampReview,
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
-import { observe } from '../warehouse/offRamp/stepOffRampSession.ts';
+import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
 import { isStranded, strandedReason } from './strandedSessions.ts';
 
 type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
@@ -68,7 +68,7 @@ export async function resolveSessionReview(
   const { offRampSessionId, decision, note } = input;
   const session = await findOffRampSession(deps, offRampSessionId);
   if (!session) throw new DomainError('NOT_FOUND', `There is no off-ramp session ${offRampSessionId}.`);
-  if (decision !== 'ACCEPT') await askProvider(deps, session);
+  if (decision !== 'ACCEPT') await observeReviewed(deps, session);
   const onNetwork =
     session.providerSessionId === null ? null : await deps.network.offRampDeposit(session.providerSessionId);
 
@@ -103,13 +103,6 @@ export async function resolveSessionReview(
   deps.log.info({ offRampSessionId, decision, operatorId, note }, 'off-ramp session review resolved');
   for (const key of [offRampSessionId, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.stateSignal.notify(key);
   return (await findOffRampSession(deps, offRampSessionId)) ?? session;
-}
-
-/** Before tokens move: its callback may be lost, or not have come yet. What it says is kept, whatever becomes of the decision. */
-async function askProvider(deps: ResolveSessionReviewNeeds, session: OffRampSession): Promise<void> {
-  const { state, providerName, providerSessionId } = session;
-  if (state !== 'NEEDS_REVIEW' || providerName !== deps.ramp.name || providerSessionId === null) return;
-  await observe(deps, { ...session, providerSessionId });
 }
 
 /** A stranded session is decided like one under review. */

@@ -215,8 +215,14 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
   });
 }
 
-/** Asks the provider, and records what it says. */
-export async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
+/** Before a decision moves tokens: the provider's callback may be lost. What it says is kept, whatever becomes of the decision. */
+export async function observeReviewed(deps: LookNeeds, session: OffRampSession): Promise<void> {
+  const { state, providerName, providerSessionId } = session;
+  if (state !== 'NEEDS_REVIEW' || providerName !== deps.ramp.name || providerSessionId === null) return;
+  await observe(deps, { ...session, providerSessionId });
+}
+
+async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   const { state, providerStatus, providerSessionId } = session;
   // What was refused or cancelled must not be paid: it is closed until the provider says that it is.
   const isToBeClosed =
