@@ -14,6 +14,8 @@ export interface Seen {
 }
 
 export interface Follower {
+  /** Whose retirements it follows; null for all. */
+  beneficiary: string | null;
   seen: Seen[];
   reconnects: number;
   stop(): Promise<void>;
@@ -24,8 +26,8 @@ const RECONNECT_MS = 200;
 const KEEP_ALIVE_MS = 3_000;
 const ANSWER_TIMEOUT_MS = 3_000;
 
-const FEED = `subscription ($after: String) {
-  retirementFeed(after: $after) { cursor record { tokenAddress index note } }
+const FEED = `subscription ($after: String, $filter: RetirementFeedFilter) {
+  retirementFeed(after: $after, filter: $filter) { cursor record { tokenAddress index note } }
 }`;
 
 /** One that falls silent before it is open would be waited for without end: graphql-ws counts from its opening on. */
@@ -39,12 +41,14 @@ interface FeedData {
   retirementFeed: { cursor: string; record: Seen };
 }
 
-export function followFeed(lab: Lab, random: Random): Follower {
+export function followFeed(lab: Lab, random: Random, beneficiary: string | null): Follower {
+  const filter = beneficiary === null ? null : { beneficiaries: [beneficiary] };
   let isStopped = false;
   let dispose = async () => {};
   let epoch = lab.epoch;
   let cursor = '0';
   const follower: Follower = {
+    beneficiary,
     seen: [],
     reconnects: 0,
     async stop() {
@@ -95,7 +99,7 @@ export function followFeed(lab: Lab, random: Random): Follower {
     };
     await new Promise<void>((resolve) => {
       client.subscribe<FeedData>(
-        { query: FEED, variables: { after: cursor } },
+        { query: FEED, variables: { after: cursor, filter } },
         {
           next: ({ data }) => {
             if (!data || began !== lab.epoch) return void dispose();

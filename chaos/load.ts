@@ -32,7 +32,7 @@ export interface Load {
 }
 
 const CLIENTS = 6;
-const BUYERS = ['buyer-1', 'buyer-2', 'buyer-3'] as const;
+export const BUYERS = ['buyer-1', 'buyer-2', 'buyer-3'] as const;
 const WAREHOUSE = { role: 'warehouse', subject: 'warehouse-1' } as const;
 const FARMER = { role: 'farmer', subject: 'farmer-1' } as const;
 const DEVELOPER = { role: 'developer', subject: 'developer-1' } as const;
@@ -44,6 +44,9 @@ const MAX_RECEIPTS = 5;
 /** For machines that are busy with other work: only a hang takes longer. */
 const BEGIN_WITHIN_MS = 4 * 60_000;
 const LOOK_MS = 50;
+
+/** As its retirements name a buyer. */
+export const beneficiaryOf = (buyer: string) => `${buyer} Ltd`;
 
 interface Known {
   projects: string[];
@@ -169,7 +172,7 @@ export function startLoad(lab: Lab, api: Api, random: Random, custodyAddress: st
         const input = {
           tokenAddress,
           amountCO2e: '1',
-          buyerName: `${buyer.subject} Ltd`,
+          buyerName: beneficiaryOf(buyer.subject),
           // Names the intent on the network: the burns of one are counted by it.
           note: `burn ${epoch} ${key}`,
         };

@@ -6,7 +6,7 @@ import { createApi } from './api.ts';
 import { runFault } from './faults.ts';
 import { followFeed } from './followers.ts';
 import { openLab, type Lab, type LabNetwork } from './lab.ts';
-import { startLoad } from './load.ts';
+import { beneficiaryOf, BUYERS, startLoad } from './load.ts';
 import { startPayouts } from './payouts.ts';
 import { createRandom, createSchedule, type ScheduledFault } from './schedule.ts';
 import { comeToRest, findViolations, type Rest } from './verdict.ts';
@@ -47,7 +47,8 @@ export interface RunResult {
   folder: string | null;
 }
 
-const FOLLOWERS = 2;
+/** Two of all retirements, and one of a single buyer's: most are not for it. */
+const FOLLOWED = [null, null, beneficiaryOf(BUYERS[0])];
 const PROGRESS_MS = 1_000;
 const WORK_PATIENCE_MS = 10_000;
 const WORK_LOOK_MS = 200;
@@ -73,7 +74,7 @@ export async function runChaos(options: RunOptions): Promise<RunResult> {
     const load = startLoad(lab, api, random('load'), custodyAddress);
     const payouts = startPayouts(lab, random('payouts'));
     const followRandom = random('followers');
-    const followers = Array.from({ length: FOLLOWERS }, () => followFeed(lab, followRandom));
+    const followers = FOLLOWED.map((beneficiary) => followFeed(lab, followRandom, beneficiary));
     await load.hasBegun();
     // The first restore may come before the schedule's first copy.
     await lab.copyDatabase();

@@ -76,6 +76,7 @@ export async function findViolations({ lab, api, load, followers, rest }: Observ
 }
 
 interface Recorded {
+  beneficiary: string;
   index: number;
   note: string;
 }
@@ -90,7 +91,7 @@ async function readRecords(api: Api, { facts }: Load): Promise<Map<string, Recor
   const records = new Map<string, Recorded[]>();
   for (const tokenAddress of tokens) {
     const reply = await api.untilAnswered<{ registry: { records: Recorded[] } }>(
-      'query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) { records { index note } } }',
+      'query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) { records { beneficiary index note } } }',
       { tokenAddress },
       null,
       never,
@@ -186,13 +187,17 @@ async function findFeedGaps(
   }
 }
 
-function gapsOf({ seen }: Follower, records: ReadonlyMap<string, readonly Recorded[]>): string[] {
+function gapsOf(
+  { seen, beneficiary }: Follower,
+  records: ReadonlyMap<string, readonly Recorded[]>,
+): string[] {
   const gaps: string[] = [];
   for (const [tokenAddress, all] of records) {
     const indexes = seen.filter((record) => record.tokenAddress === tokenAddress).map(({ index }) => index);
-    const isInOrder = indexes.every((index, place) => index === place);
-    if (!isInOrder || indexes.length !== all.length) {
-      gaps.push(`of the ${all.length} records of ${tokenAddress}, saw ${indexes.join(' ')}`);
+    const own = all.filter((record) => beneficiary === null || record.beneficiary === beneficiary);
+    const isInOrder = indexes.every((index, place) => index === own[place]?.index);
+    if (!isInOrder || indexes.length !== own.length) {
+      gaps.push(`of the ${own.length} records of ${tokenAddress}, saw ${indexes.join(' ')}`);
     }
   }
   return gaps;
