@@ -7,10 +7,10 @@
  *     │                                        └─ refused as a whole: halved, until the one that breaks it stands alone
  *     └─ too many, or too long: OVERLOADED, and nothing was done
  */
+import { NoFreeConnection } from '../../db/connectionLost.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { DomainError } from '../../lib/errors.ts';
 
 /**
  * Accounts stay locked while a batch is written, some 20 ms with this many; a larger one spreads the fsync no further and
@@ -55,8 +55,8 @@ const TOO_LONG = new Set(['55P03', '57014']);
 
 /** Without an answer it may have taken effect: then the second time finds each item's key. */
 function isWorthAnother(error: unknown): boolean {
-  // The pool's own: it had no connection to send it on.
-  if (error instanceof DomainError) return false;
+  // It waited for as long as a client does.
+  if (error instanceof NoFreeConnection) return false;
   const refusal = refusedByDatabase(error);
   return refusal === null || CONCURRENCY.has(refusal.code);
 }

@@ -3,8 +3,8 @@
  */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
+import { NoFreeConnection } from '../../../../src/db/connectionLost.ts';
 import { createBookingBatcher, MAX_BOOKINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
-import { overloaded } from '../../../../src/lib/concurrencyLimit.ts';
 
 /** Commits what `fail` does not refuse; the batches that were tried are in `tried`. */
 function batcherWith(fail: (items: readonly string[], attempt: number) => Error | null = () => null) {
@@ -87,7 +87,7 @@ describe('a batch that fails', () => {
   it.each([
     ['without an answer twice', new Error('read ECONNRESET'), 2],
     ['because its accounts stay locked', refusal('57014'), 1],
-    ['because no connection is free', overloaded(), 1],
+    ['because no connection is free', new NoFreeConnection('none in time'), 1],
   ])('%s is given up as a whole', async (_name, error, attempts) => {
     const { batcher, tried } = batcherWith(() => error);
     expect(await outcomes(['a', 'b', 'c'].map((item) => batcher.submit(item)))).toEqual(
