@@ -41,7 +41,10 @@ export function createBookingBatcher<Item, Answer>(
         return await commit(items);
       } catch (error) {
         if (!isWorthAnother(error)) throw error;
-        return commit(items);
+        return commit(items).catch((again: unknown) => {
+          // What was not sent says nothing about the first time, which may have taken effect.
+          throw again instanceof NoFreeConnection && refusedByDatabase(error) === null ? error : again;
+        });
       }
     },
     dividesOn: mayBeOfOneItem,

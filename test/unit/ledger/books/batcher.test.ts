@@ -84,6 +84,14 @@ describe('a batch that fails', () => {
     ]);
   });
 
+  it('without an answer, and then finds no connection, is answered as one that may have taken effect', async () => {
+    const { batcher, tried } = batcherWith((_items, attempt) =>
+      attempt === 1 ? new Error('read ECONNRESET') : new NoFreeConnection('none in time'),
+    );
+    await expect(batcher.submit('a')).rejects.toThrow('ECONNRESET');
+    expect(tried).toEqual([['a'], ['a']]);
+  });
+
   it.each([
     ['without an answer twice', new Error('read ECONNRESET'), 2],
     ['because its accounts stay locked', refusal('57014'), 1],
