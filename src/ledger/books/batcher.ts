@@ -3,7 +3,7 @@
  * trip and one fsync, and an account that all of them need is locked once.
  *
  *   waiting ──the batch before has ended──▶ committed together ──▶ each booking's own answer
- *     │                                        ├─ no answer: sent again, once; the bookings' keys make that safe
+ *     │                                        ├─ no answer, or another transaction: sent again, once; the bookings' keys make that safe
  *     │                                        └─ refused as a whole: halved, until the one that breaks it stands alone
  *     └─ too many, or too long: OVERLOADED, and nothing was done
  */
@@ -51,8 +51,11 @@ export function createBookingBatcher<Item, Answer>(
   });
 }
 
-/** SQLSTATEs of what has to do with other transactions alone: serialization_failure, deadlock_detected. */
-const CONCURRENCY = new Set(['40001', '40P01']);
+/**
+ * SQLSTATEs of what other transactions may be the reason of: serialization_failure, deadlock_detected, and unique_violation by a
+ * key that another instance reserved meanwhile, which the second time finds.
+ */
+const CONCURRENCY = new Set(['40001', '40P01', '23505']);
 /** lock_not_available, query_canceled (by statement_timeout): each half would wait as long again. */
 const TOO_LONG = new Set(['55P03', '57014']);
 

@@ -75,6 +75,7 @@ describe('a batch that fails', () => {
   it.each([
     ['without an answer', new Error('read ECONNRESET')],
     ['by a deadlock', refusal('40P01')],
+    ['by a key that another instance reserved meanwhile', refusal('23505')],
   ])('%s is sent again as it was', async (_name, error) => {
     const { batcher, tried } = batcherWith((_items, attempt) => (attempt === 1 ? error : null));
     expect(await outcomes(['a', 'b'].map((item) => batcher.submit(item)))).toEqual(['done a', 'done b']);
