@@ -24,7 +24,7 @@ interface TransactionConfig extends PgTransactionConfig {
   statementTimeoutMs?: number;
 }
 
-/** Its transactions reject with DomainError OVERLOADED when no connection becomes free in time. */
+/** Its transactions reject with NoFreeConnection when no connection becomes free in time. */
 export type Db = Tables & {
   transaction<T>(work: (tx: Tx) => Promise<T>, config?: TransactionConfig): Promise<T>;
 };

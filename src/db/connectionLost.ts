@@ -1,6 +1,14 @@
 /** The connection ended, or gave no answer in time: the statement may have taken effect or not. */
 export class ConnectionLost extends Error {
-  override readonly name = 'ConnectionLost';
+  override readonly name: string = 'ConnectionLost';
+}
+
+/**
+ * The statement or transaction was not sent. To its caller it is as a lost connection: what was committed before it stays, so an
+ * answer must not say that nothing was done.
+ */
+export class NoFreeConnection extends ConnectionLost {
+  override readonly name = 'NoFreeConnection';
 }
 
 /** Node's name of a system error, such as ECONNREFUSED, or the driver's of a connection that failed. */

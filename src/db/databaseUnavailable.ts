@@ -1,5 +1,6 @@
 /**
- * What callers are told whose operation failed because the database was not there, ended, or did not answer in time.
+ * What callers are told whose operation failed because the database was not there, ended, did not answer in
+ * time, or had no connection free in time.
  */
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';

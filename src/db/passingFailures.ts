@@ -12,7 +12,8 @@ const PASSING_CLASSES: ReadonlySet<string> = new Set(['08', '53', '57', '40', '2
 export function isPassing(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause) {
     if (cause instanceof postgres.PostgresError) return PASSING_CLASSES.has(cause.code.slice(0, 2));
-    if (cause instanceof DomainError) return cause.code === 'OVERLOADED';
+    // Its cause may be another server's.
+    if (cause instanceof DomainError) return false;
     if (asConnectionLost(cause) instanceof ConnectionLost) return true;
   }
   return false;

@@ -3,7 +3,7 @@
  * share a connection, and none waits behind a connection that is gone or silent.
  *
  *   waiting for a place ──▶ lent ──answered──▶ idle ──lent again, or idle for long──▶ closed
- *    └─ too long: OVERLOADED  └─ connection lost, or no answer in time: rejected; the next one connects anew
+ *    └─ too long: NoFreeConnection  └─ connection lost, or no answer in time: rejected; the next one connects anew
  *
  * Transactions get at most half of the places: their work may need single statements beside them, which would
  * otherwise wait for transactions that wait for them.
@@ -12,7 +12,7 @@ import type postgres from 'postgres';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
 import { waitAtMost } from '../lib/within.ts';
 import type { Client, ClientOptions } from './client.ts';
-import { ConnectionLost } from './connectionLost.ts';
+import { ConnectionLost, NoFreeConnection } from './connectionLost.ts';
 import type { Primary } from './primary.ts';
 
 interface PoolOptions {
@@ -25,9 +25,9 @@ interface PoolOptions {
 }
 
 interface Pool {
-  /** Sends one statement. @throws DomainError OVERLOADED, ConnectionLost */
+  /** Sends one statement. @throws ConnectionLost, or NoFreeConnection */
   ask<T>(statement: (sql: postgres.Sql) => PromiseLike<T>): Promise<T>;
-  /** Lends a client to one transaction. @throws DomainError OVERLOADED, and what `work` throws */
+  /** Lends a client to one transaction. @throws NoFreeConnection, and what `work` throws */
   lend<T>(work: (client: Client) => Promise<T>): Promise<T>;
   load(): PoolLoad;
   /** Gives open statements a moment to end; the rest is rejected. */
@@ -140,7 +140,8 @@ function sumOf(a: PlacesLoad, b: PlacesLoad): PlacesLoad {
 
 function createPlaces(maxConcurrent: number, answerTimeoutMs: number) {
   const waitMs = answerTimeoutMs + EXTRA_WAIT_MS;
-  return createConcurrencyLimit({ maxConcurrent, maxWaiting: MAX_WAITING, waitMs });
+  const refusal = () => new NoFreeConnection('No connection to the database became free in time');
+  return createConcurrencyLimit({ maxConcurrent, maxWaiting: MAX_WAITING, waitMs, refusal });
 }
 
 /** The clients that nothing is sent on. */

@@ -7,7 +7,7 @@
  * So staleness is known without a write and without comparing clocks, also when nothing is written; and a replica that
  * can't be asked grows stale by itself.
  */
-import { DomainError, messageOf } from '../lib/errors.ts';
+import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DatabaseHandle, Db } from './connection.ts';
 import { isPassing } from './passingFailures.ts';
@@ -105,7 +105,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
           served.replica += 1;
           return answer;
         } catch (error) {
-          if (error instanceof DomainError || !isPassing(error)) throw error;
+          if (!isPassing(error)) throw error;
           replica.distrust(messageOf(error));
         }
       }

@@ -13,12 +13,14 @@ interface ConcurrencySettings {
   maxPerKey?: number;
   maxWaiting: number;
   waitMs: number;
+  /** What a caller is refused with; OVERLOADED by default, which says that nothing was done. */
+  refusal?: () => Error;
 }
 
 export interface ConcurrencyLimit {
   /**
    * Resolves to the function that gives the place back; further calls of it change nothing.
-   * @throws DomainError OVERLOADED
+   * @throws the refusal
    */
   take(key?: string): Promise<() => void>;
   /** The same at once; null when there is no free place. */
@@ -42,6 +44,7 @@ export function createConcurrencyLimit({
   maxPerKey = maxConcurrent,
   maxWaiting,
   waitMs,
+  refusal = overloaded,
 }: ConcurrencySettings): ConcurrencyLimit {
   const held = new Map<string, number>();
   let free = maxConcurrent;
@@ -70,7 +73,7 @@ export function createConcurrencyLimit({
       const refuse = () => {
         clearTimeout(timer);
         refused += 1;
-        reject(overloaded());
+        reject(refusal());
       };
       const admit = () => {
         clearTimeout(timer);
@@ -91,7 +94,7 @@ export function createConcurrencyLimit({
       if (giveBackFree !== null) return Promise.resolve(giveBackFree);
       if (queue.size() >= maxWaiting && !queue.makeRoomFor(key)) {
         refused += 1;
-        return Promise.reject(overloaded());
+        return Promise.reject(refusal());
       }
       waited += 1;
       return waitInQueue(key);

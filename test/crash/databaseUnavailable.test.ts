@@ -9,9 +9,11 @@ import { openDatabase } from '../../src/db/connection.ts';
 import { createLogger } from '../../src/lib/logger.ts';
 import { startDatabaseProxy, type DatabaseProxy } from '../../devnet/databaseProxy.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
-import { buyer, developer, mutate, newToken } from '../support/http/creditTrade.ts';
+import { buy, buyer, developer, mutate, newToken, payloadOf } from '../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../support/http/marketplace.ts';
 
+/** Of the pool here: what waits for a connection is given up 2 s later. */
+const ANSWER_TIMEOUT_MS = 3_000;
 const PROJECTS = '{ projects(first: 1) { nodes { assetId } } }';
 /** What a caller must not see: addresses, statements, and names of what is inside. */
 const INTERNAL = /ECONN|127\.0\.0\.1|postgres|select |insert |socket/i;
@@ -34,7 +36,12 @@ const failures = () =>
 beforeEach(async () => {
   database = await createTestDatabase();
   proxy = await startDatabaseProxy(database.url);
-  const behindProxy = openDatabase({ url: proxy.url, poolSize: 10, applicationName: 'behind the proxy' });
+  const behindProxy = openDatabase({
+    url: proxy.url,
+    poolSize: 10,
+    applicationName: 'behind the proxy',
+    answerTimeoutMs: ANSWER_TIMEOUT_MS,
+  });
   lines = [];
   const log = createLogger({ level: 'error', pretty: false }, { write: (line) => lines.push(line) });
   const through = { url: proxy.url, handle: behindProxy, drop: () => behindProxy.close() };
@@ -81,6 +88,38 @@ it('a mutation whose commit was not answered: its effect is not known, and the s
   expect((await purchase(input)).data?.['purchase']).toEqual({ purchase: { tonnes: '50' } });
   const [bought] = await database.handle.db.execute(sql`SELECT count(*)::int AS count FROM purchases`);
   expect(bought).toEqual({ count: 1 });
+});
+
+it('a retirement that is held, and then finds no free connection: its effect is not known, and the burn goes on', async () => {
+  const { handle } = market.database;
+  await buy(market, 'acme', token, 50);
+  let sleeping: Promise<unknown> | undefined;
+  proxy.loseCommitsWhen((sent) => {
+    const isHold = sent.some((text) => text.includes('post_transfers'));
+    // In front of what the mutation reads next: the ten connections are busy for longer than it waits.
+    if (isHold)
+      sleeping ??= Promise.allSettled(Array.from({ length: 60 }, () => handle.sql`SELECT pg_sleep(2)`));
+    return false;
+  });
+  const input = { idempotencyKey: randomUUID(), tokenAddress: token, buyerId: 'acme', amountCO2e: 50 };
+  const retire = () =>
+    mutate<{ retirement: { state: string } }>(
+      market,
+      ['retire', 'RetireInput', 'retirement { state }'],
+      { ...input, buyerName: 'Acme', note: 'flights' },
+      buyer('acme'),
+    );
+  const { errors } = await retire();
+  expect(errors).toMatchObject([
+    {
+      message: expect.stringMatching(/not known.*same idempotency key/) as string,
+      extensions: { code: 'DATABASE_UNAVAILABLE', retryAfterSeconds: 1 },
+    },
+  ]);
+  expect(errors[0]?.message).not.toMatch(/nothing was done/);
+
+  await sleeping;
+  expect(payloadOf(await retire())).toEqual({ retirement: { state: 'RETIRED' } });
 });
 
 it('a database that is gone: queries say to ask again, and pages are 503', async () => {

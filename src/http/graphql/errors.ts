@@ -6,7 +6,6 @@
  * maskErrors.ts.
  */
 import { PothosValidationError } from '@pothos/core';
-import { DrizzleQueryError } from 'drizzle-orm';
 import { GraphQLError } from 'graphql';
 import type { GraphQLFormattedError } from 'graphql';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
@@ -116,8 +115,6 @@ export function toWireError(error: GraphQLError): GraphQLFormattedError {
 function rootOf(thrown: unknown): unknown {
   let root = thrown;
   while (root instanceof GraphQLError && root.originalError !== undefined) root = root.originalError;
-  // A statement that was not sent, because no connection became free in time.
-  if (root instanceof DrizzleQueryError && root.cause instanceof DomainError) return root.cause;
   return root;
 }
 

@@ -3,14 +3,14 @@
  * trip and one fsync, and an account that all of them need is locked once.
  *
  *   waiting ──the batch before has ended──▶ committed together ──▶ each booking's own answer
- *     │                                        ├─ no answer: sent again, once; the bookings' keys make that safe
+ *     │                                        ├─ no answer, or another transaction: sent again, once; the bookings' keys make that safe
  *     │                                        └─ refused as a whole: halved, until the one that breaks it stands alone
  *     └─ too many, or too long: OVERLOADED, and nothing was done
  */
+import { NoFreeConnection } from '../../db/connectionLost.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
-import { DomainError } from '../../lib/errors.ts';
 
 /**
  * Accounts stay locked while a batch is written, some 20 ms with this many; a larger one spreads the fsync no further and
@@ -41,22 +41,28 @@ export function createBookingBatcher<Item, Answer>(
         return await commit(items);
       } catch (error) {
         if (!isWorthAnother(error)) throw error;
-        return commit(items);
+        return commit(items).catch((again: unknown) => {
+          // What was not sent says nothing about the first time, which may have taken effect.
+          throw again instanceof NoFreeConnection && refusedByDatabase(error) === null ? error : again;
+        });
       }
     },
     dividesOn: mayBeOfOneItem,
   });
 }
 
-/** SQLSTATEs of what has to do with other transactions alone: serialization_failure, deadlock_detected. */
-const CONCURRENCY = new Set(['40001', '40P01']);
+/**
+ * SQLSTATEs of what other transactions may be the reason of: serialization_failure, deadlock_detected, and unique_violation by a
+ * key that another instance reserved meanwhile, which the second time finds.
+ */
+const CONCURRENCY = new Set(['40001', '40P01', '23505']);
 /** lock_not_available, query_canceled (by statement_timeout): each half would wait as long again. */
 const TOO_LONG = new Set(['55P03', '57014']);
 
 /** Without an answer it may have taken effect: then the second time finds each item's key. */
 function isWorthAnother(error: unknown): boolean {
-  // The pool's own: it had no connection to send it on.
-  if (error instanceof DomainError) return false;
+  // It waited for as long as a client does.
+  if (error instanceof NoFreeConnection) return false;
   const refusal = refusedByDatabase(error);
   return refusal === null || CONCURRENCY.has(refusal.code);
 }

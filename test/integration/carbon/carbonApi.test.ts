@@ -2,8 +2,13 @@
  * The carbon marketplace as clients meet it: over HTTP and websockets, from submission to the live feed.
  */
 import { randomUUID } from 'node:crypto';
+import postgres from 'postgres';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { DatabaseHandle } from '../../../src/db/connection.ts';
+import { createBooks } from '../../../src/ledger/books/books.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { purchase as purchaseOn } from '../../../src/resolvers/carbon/purchase.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 import {
   buyer,
   developer,
@@ -205,6 +210,28 @@ describe('bad input changes nothing and says why', () => {
     expect(tooMuch.errors[0]?.extensions).toMatchObject({ code: 'INSUFFICIENT_SUPPLY', available: '10' });
     const notHeld = await retire('acme', tokenAddress, 1);
     expect(notHeld.errors[0]?.extensions).toMatchObject({ code: 'INSUFFICIENT_BALANCE', available: '0' });
+  });
+
+  it('a key that another instance uses for another token at that moment', async () => {
+    const input = { buyerId: 'acme', amountCO2e: 1n, idempotencyKey: randomUUID() };
+    const [tokenAddress, otherToken] = [await newToken(), await newToken()];
+    const connection = postgres(market.database.url, { max: 1 });
+    let second: ReturnType<typeof purchase> | undefined;
+    const prepared = (text: string, parameters: postgres.SerializableParameter[]) =>
+      connection.begin(async (sql) => {
+        const rows = await sql.unsafe(text, parameters as postgres.ParameterOrJSON<never>[]);
+        second = purchase('acme', otherToken, 1, input.idempotencyKey);
+        await expect.poll(() => hasLockWait(market.database.handle)).toBe(true);
+        return rows;
+      });
+    const { dependencies } = market.app;
+    const handle = { db: dependencies.db, prepared: prepared as DatabaseHandle['prepared'] };
+    const elsewhere = { ...dependencies, books: createBooks({ ...dependencies, handle }) };
+    expect(await purchaseOn(elsewhere, 'acme', { ...input, tokenAddress })).toMatchObject({
+      amountTonnes: 1n,
+    });
+    expect((await second)?.errors[0]?.extensions.code).toBe('IDEMPOTENCY_CONFLICT');
+    await connection.end();
   });
 });
 

@@ -229,6 +229,23 @@ describe('a provider', () => {
     };
     expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NO_DATA']);
   });
+
+  it('that another one took the place of leaves its payouts unproved until a full run', async () => {
+    const { dependencies } = platform;
+    const run = async (isFull: boolean, over: Partial<RampProvider> = {}) => {
+      const ramp = { ...dependencies.ramp, ...over };
+      const { verdicts } = await reconcileAndKeep({ ...dependencies, ramp }, { isFull });
+      const { obstacles } = (await readLastVerdicts(dependencies.db)).get('I13') ?? {};
+      return [those(verdicts, 'NOT_PROVED'), obstacles];
+    };
+    const unproved = [
+      ['I13'],
+      ['NO_DATA: 1 payouts are of other providers than "other", which is configured'],
+    ];
+    expect(await run(true, { name: 'other' })).toEqual(unproved);
+    expect(await run(false)).toEqual(unproved);
+    expect(await run(true)).toEqual([[], []]);
+  });
 });
 
 describe('what changed', () => {
@@ -255,6 +272,16 @@ describe('a burn that landed and waits for review', () => {
     expect(notProved.every(({ obstacle }) => obstacle === 'UNDER_REVIEW')).toBe(true);
     expect(notProved.every(({ message }) => message.startsWith(`${busy.assetId}: `))).toBe(true);
     expect(notProved[0]?.message).toMatch(/with 5 t held for retirement; submission .* needs review: /);
+  });
+
+  it('is named by each incremental run, also when nothing has changed since the one before', async () => {
+    const named: string[][] = [];
+    for (const isFull of [true, false, false]) {
+      const { verdicts, since } = await reconcileAndKeep(platform.dependencies, { isFull });
+      expect(since === null).toBe(isFull);
+      named.push(those(verdicts, 'NOT_PROVED'));
+    }
+    expect(named).toEqual(named.map(() => ['I2', 'I4']));
   });
 
   it('is a disagreement where the caller knows that nothing is on its way', async () => {

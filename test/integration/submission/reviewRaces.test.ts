@@ -5,7 +5,7 @@
 import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ConnectionLost } from '../../../src/db/connectionLost.ts';
+import { ConnectionLost, NoFreeConnection } from '../../../src/db/connectionLost.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/settleOrReview.ts';
@@ -17,7 +17,6 @@ import type { SubmissionDependencies } from '../../../src/ledger/submission/subm
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { LedgerNetwork, NetworkCall } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import { DomainError } from '../../../src/lib/errors.ts';
 import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
@@ -281,7 +280,7 @@ describe('a settlement that fails while the database is away', () => {
   it.each([
     ['lost connections', () => new ConnectionLost('The connection to the database ended')],
     ['refused connections', () => Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })],
-    ['no free connection', () => new DomainError('OVERLOADED', 'No connection became free in time')],
+    ['no free connection', () => new NoFreeConnection('No connection became free in time')],
   ])('is tried again, however often: %s', async (_name, makeError) => {
     const { submissionId } = await pendingRetirement(4n);
     const [submission] = await database.handle.db

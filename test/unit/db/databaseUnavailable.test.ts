@@ -4,7 +4,7 @@
 import { DrizzleQueryError } from 'drizzle-orm';
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
-import { asConnectionLost, ConnectionLost } from '../../../src/db/connectionLost.ts';
+import { asConnectionLost, ConnectionLost, NoFreeConnection } from '../../../src/db/connectionLost.ts';
 import { databaseUnavailable } from '../../../src/db/databaseUnavailable.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 
@@ -19,6 +19,7 @@ describe('is unavailable', () => {
     ['a connection that the driver saw end', asConnectionLost(failure('CONNECTION_CLOSED'))],
     ['a silent one, under a statement', new DrizzleQueryError('SELECT 1', [], new ConnectionLost('silent'))],
     ['a server that shuts down', new DrizzleQueryError('SELECT 1', [], refusal('57P01', 'FATAL'))],
+    ['no free connection', new DrizzleQueryError('SELECT 1', [], new NoFreeConnection('none in time'))],
     ['a full disk', refusal('53100')],
     ['a primary that is a standby now', refusal('25006')],
   ])('%s', (_name, error) => {

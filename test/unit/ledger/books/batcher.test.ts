@@ -3,8 +3,8 @@
  */
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
+import { NoFreeConnection } from '../../../../src/db/connectionLost.ts';
 import { createBookingBatcher, MAX_BOOKINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
-import { overloaded } from '../../../../src/lib/concurrencyLimit.ts';
 
 /** Commits what `fail` does not refuse; the batches that were tried are in `tried`. */
 function batcherWith(fail: (items: readonly string[], attempt: number) => Error | null = () => null) {
@@ -75,6 +75,7 @@ describe('a batch that fails', () => {
   it.each([
     ['without an answer', new Error('read ECONNRESET')],
     ['by a deadlock', refusal('40P01')],
+    ['by a key that another instance reserved meanwhile', refusal('23505')],
   ])('%s is sent again as it was', async (_name, error) => {
     const { batcher, tried } = batcherWith((_items, attempt) => (attempt === 1 ? error : null));
     expect(await outcomes(['a', 'b'].map((item) => batcher.submit(item)))).toEqual(['done a', 'done b']);
@@ -84,10 +85,18 @@ describe('a batch that fails', () => {
     ]);
   });
 
+  it('without an answer, and then finds no connection, is answered as one that may have taken effect', async () => {
+    const { batcher, tried } = batcherWith((_items, attempt) =>
+      attempt === 1 ? new Error('read ECONNRESET') : new NoFreeConnection('none in time'),
+    );
+    await expect(batcher.submit('a')).rejects.toThrow('ECONNRESET');
+    expect(tried).toEqual([['a'], ['a']]);
+  });
+
   it.each([
     ['without an answer twice', new Error('read ECONNRESET'), 2],
     ['because its accounts stay locked', refusal('57014'), 1],
-    ['because no connection is free', overloaded(), 1],
+    ['because no connection is free', new NoFreeConnection('none in time'), 1],
   ])('%s is given up as a whole', async (_name, error, attempts) => {
     const { batcher, tried } = batcherWith(() => error);
     expect(await outcomes(['a', 'b', 'c'].map((item) => batcher.submit(item)))).toEqual(
