@@ -166,8 +166,13 @@ async function endHalt(
       .update(signingAccounts)
       .set({ haltedBecause: null, reviewDueAt })
       .where(isNotNull(signingAccounts.haltedBecause));
+    // What the end of a later halt proves says nothing of this one.
+    if (!isProved) await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(waitsForEnd);
   });
 }
+
+/** Under review for the halt alone. */
+const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));
 
 /** Resumes what went to review for the halt alone, except what an operator decides at this moment. */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
@@ -191,7 +196,7 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
   const page = await tx
     .select({ id: submissions.id })
     .from(submissions)
-    .where(and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED')))
+    .where(waitsForEnd)
     .orderBy(asc(submissions.createdAt))
     .limit(PAGE_SIZE)
     .for('update', { skipLocked: true });

@@ -275,6 +275,18 @@ describe('the end of a halt', () => {
     await reviewHaltedSigning(reviewing());
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
   });
+
+  it('leaves to the operator what an earlier halt left undecided, also when a later one is proved harmless', async () => {
+    const left = await underReview('SIGNING_HALTED');
+    await resumeSigning(reviewing());
+    await database.handle.db
+      .update(signingAccounts)
+      .set({ haltedBecause: 'another reason', reviewDueAt: sql`now()` });
+    const later = await underReview('SIGNING_HALTED', 5n);
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(later.submissionId)).toBe('PENDING');
+    expect(await stateOf(left.submissionId)).toBe('NEEDS_REVIEW');
+  });
 });
 
 describe('a settlement that fails while the database is away', () => {
