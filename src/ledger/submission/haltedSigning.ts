@@ -10,7 +10,7 @@
  * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed.
  * After an operator's decision they are resolved one by one (review.ts).
  */
-import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
+import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
@@ -20,6 +20,7 @@ import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
 import { readHalt, takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
+import { requireNothingUndone, resendUndone } from './undone.ts';
 
 /** A reconciliation reads every token. */
 const REVIEW_INTERVAL_SECONDS = 30;
@@ -27,8 +28,6 @@ const REVIEW_INTERVAL_SECONDS = 30;
 const SOON_SECONDS = 2;
 /** Further disagreements say nothing new. */
 const MAX_SHOWN = 5;
-/** What a node is certain to keep of one account; the rest follows with the next check. */
-const MAX_RESENT = 16;
 const PAGE_SIZE = 100;
 
 /**
@@ -80,61 +79,6 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   await endHalt(deps.db, expected, { isProved: true });
   deps.log.warn({ because }, 'signing goes on: books and network agree');
   await resumeReviewed(deps);
-}
-
-/**
- * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
- * sent again, and leaves no gap in front of later ones. Not one that was refused: what it reserved was returned, and what it was
- * refused for may be undone, too.
- * @returns how many were undone
- */
-async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
-  let count = 0;
-  for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
-    for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
-      const answer = await deps.network.broadcast(signedBytes);
-      deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
-    }
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
-    if (gap !== null) deps.log.error({ address, sequence }, gap);
-    count += undone.length;
-  }
-  return count;
-}
-
-type Undone = Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'>;
-
-const isSentAgain = ({ state }: Pick<Undone, 'state'>) => state === 'LANDED';
-
-/** In the order of their sequences. */
-function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint): Promise<Undone[]> {
-  const { hash, state, signedBytes, sequence } = attempts;
-  return db
-    .select({ hash, state, signedBytes, sequence })
-    .from(attempts)
-    .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
-    .orderBy(asc(attempts.sequence))
-    .limit(MAX_RESENT);
-}
-
-/**
- * Undone with it may be what another program sent with the key, or what landed without effect. Nothing of that is sent again.
- * @returns null when nothing is undone, or nothing is missing in front of the first that is sent again
- */
-async function describeGap(
-  db: Pick<Db, '$count'>,
-  address: string,
-  { expected, undone }: { expected: bigint; undone: readonly Undone[] },
-): Promise<string | null> {
-  if (undone.length === 0 || undone.find(isSentAgain)?.sequence === expected) return null;
-  // What is under way is sent by its own steps.
-  const inSlot = and(eq(attempts.source, address), eq(attempts.sequence, expected), takesUpSlot);
-  if ((await db.$count(attempts, inSlot)) > 0) return null;
-  return (
-    `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission under review ` +
-    'that had it, or send one with this sequence by hand that does nothing, such as a transfer of nothing.'
-  );
 }
 
 async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
@@ -222,23 +166,6 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
   deps.log.warn({ because }, 'signing goes on by the word of an operator');
   deps.stateSignal.notify(NEW_SUBMISSION);
   return because;
-}
-
-async function requireNothingUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<void> {
-  for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
-    const [first] = undone;
-    if (!first) continue;
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
-    throw new DomainError(
-      'CONFLICT',
-      `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
-        `sequence unused. ${isSentAgain(first) ? 'It is sent again by itself' : 'It was refused, so it is not sent again'}; ` +
-        'signing can go on when the sequence is used, or when the node is right again.' +
-        (gap === null ? '' : ` ${gap}`),
-      { txHash: first.hash },
-    );
-  }
 }
 
 async function reviewUnsigned(deps: SubmissionDependencies, because: string): Promise<void> {
