@@ -17,7 +17,7 @@ CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', '
 CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."receipt_state" AS ENUM('DEPLOYING', 'MINTING', 'ACTIVE', 'EXPIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD');--> statement-breakpoint
-CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
+CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'SIGNING_RESUMED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
 CREATE TYPE "public"."submission_signer" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."submission_state" AS ENUM('PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."submission_target" AS ENUM('PROJECT', 'RETIREMENT', 'RECEIPT', 'OFF_RAMP_SESSION', 'HOLDER_ACT', 'SETTLEMENT_DEPLOYMENT');--> statement-breakpoint

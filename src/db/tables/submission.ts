@@ -29,6 +29,8 @@ export const submissionState = pgEnum('submission_state', [
 export const reviewCause = pgEnum('review_cause', [
   // Signing stopped while it was unsigned: its effect may exist already.
   'SIGNING_HALTED',
+  // The same, and signing has gone on since, which says nothing about this: only an operator resumes it.
+  'SIGNING_RESUMED',
   // The network shows its effect in a transaction that this database does not know.
   'FOUND_ON_NETWORK',
   // The network no longer has the history that would decide an attempt.

@@ -1,6 +1,6 @@
 /**
  * Notices a chain that was rewritten below what was final also while nothing is to be signed: signing halts, and what had
- * landed is sent again (haltedSigning.ts). Otherwise an idle platform would stay unready for ever: no instance that is
+ * landed is sent again (undone.ts). Otherwise an idle platform would stay unready for ever: no instance that is
  * not ready gets a request that makes it sign.
  */
 import { messageOf } from '../../lib/errors.ts';

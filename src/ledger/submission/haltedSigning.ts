@@ -7,19 +7,22 @@
  *                               └──┘ anything else: checked again later
  *
  * While it is halted, every unsigned submission of custody goes to review (step.ts). Proved agreement means that the
- * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed.
- * After an operator's decision they are resolved one by one (review.ts).
+ * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed, except
+ * deposits of cash-outs. After an operator's decision they are resolved one by one (review.ts).
  */
-import { and, asc, eq, gte, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
+import { isDeepStrictEqual } from 'node:util';
+import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
-import type { NextSequences } from '../network/port.ts';
-import { requireFinal } from './knownHistory.ts';
+import { shareRun } from '../../lib/sharedRuns.ts';
+import type { NetworkCallKind, NextSequences } from '../network/port.ts';
+import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
 import { readHalt, takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
+import { requireNothingUndone, resendUndone } from './undone.ts';
 
 /** A reconciliation reads every token. */
 const REVIEW_INTERVAL_SECONDS = 30;
@@ -27,8 +30,6 @@ const REVIEW_INTERVAL_SECONDS = 30;
 const SOON_SECONDS = 2;
 /** Further disagreements say nothing new. */
 const MAX_SHOWN = 5;
-/** What a node is certain to keep of one account; the rest follows with the next check. */
-const MAX_RESENT = 16;
 const PAGE_SIZE = 100;
 
 /**
@@ -50,8 +51,14 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
   }
 }
 
+/** For one instance: a comparison may take longer than the interval, and a second one beside it helps neither. */
+export function createHaltReview(deps: SubmissionDependencies): () => Promise<void> {
+  return shareRun(() => reviewHaltedSigning(deps));
+}
+
 async function review(deps: SubmissionDependencies): Promise<void> {
-  const because = await readHalt(deps.db);
+  const halts = await readHalts(deps.db);
+  const because = halts[0]?.because;
   const accounts = [...(deps.network.signingOrder?.accounts ?? [])];
   // Read before the comparison: whatever comes after it halts again.
   const [expected, waiting, final] = await Promise.all([
@@ -66,7 +73,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
     deps.log.warn({ because, resent, underWay, isFinal }, 'signing stays halted: not all is final yet');
-    return lookAgainSoon(deps);
+    return lookAgainIn(deps, SOON_SECONDS);
   }
   const disagreements = await deps.reconcile();
   if (disagreements.length > 0) {
@@ -74,87 +81,56 @@ async function review(deps: SubmissionDependencies): Promise<void> {
       { because, disagreements: disagreements.slice(0, MAX_SHOWN), total: disagreements.length },
       'signing stays halted: books and network do not agree, or it is not proved. An operator decides: see docs/operations.md',
     );
-    return;
+    return lookAgainIn(deps, REVIEW_INTERVAL_SECONDS);
   }
-  await deps.network.acceptHistory();
-  await endHalt(deps.db, expected, { isProved: true });
+  if (!(await endHalt(deps, { halts, expected, isProved: true }))) {
+    deps.log.warn({ because }, 'signing stays halted: it was halted anew meanwhile, which is examined next');
+    return lookAgainIn(deps, SOON_SECONDS);
+  }
   deps.log.warn({ because }, 'signing goes on: books and network agree');
   await resumeReviewed(deps);
 }
 
-/**
- * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
- * sent again, and leaves no gap in front of later ones. Not one that was refused: what it reserved was returned, and what it was
- * refused for may be undone, too.
- * @returns how many were undone
- */
-async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
-  let count = 0;
-  for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
-    for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
-      const answer = await deps.network.broadcast(signedBytes);
-      deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
-    }
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
-    if (gap !== null) deps.log.error({ address, sequence }, gap);
-    count += undone.length;
-  }
-  return count;
-}
-
-type Undone = Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'>;
-
-const isSentAgain = ({ state }: Pick<Undone, 'state'>) => state === 'LANDED';
-
-/** In the order of their sequences. */
-function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint): Promise<Undone[]> {
-  const { hash, state, signedBytes, sequence } = attempts;
-  return db
-    .select({ hash, state, signedBytes, sequence })
-    .from(attempts)
-    .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
-    .orderBy(asc(attempts.sequence))
-    .limit(MAX_RESENT);
-}
-
-/**
- * Undone with it may be what another program sent with the key, or what landed without effect. Nothing of that is sent again.
- * @returns null when nothing is undone, or nothing is missing in front of the first that is sent again
- */
-async function describeGap(
-  db: Pick<Db, '$count'>,
-  address: string,
-  { expected, undone }: { expected: bigint; undone: readonly Undone[] },
-): Promise<string | null> {
-  if (undone.length === 0 || undone.find(isSentAgain)?.sequence === expected) return null;
-  // What is under way is sent by its own steps.
-  const inSlot = and(eq(attempts.source, address), eq(attempts.sequence, expected), takesUpSlot);
-  if ((await db.$count(attempts, inSlot)) > 0) return null;
-  return (
-    `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission under review ` +
-    'that had it, or send one with this sequence by hand that does nothing, such as a transfer of nothing.'
-  );
-}
-
-async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
+async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promise<void> {
   await deps.db
     .update(signingAccounts)
-    .set({ reviewDueAt: sql`now() + make_interval(secs => ${SOON_SECONDS})` })
+    .set({ reviewDueAt: sql`now() + make_interval(secs => ${seconds})` })
     .where(isNotNull(signingAccounts.haltedBecause));
+}
+
+/** Each halted account, and why. */
+type Halts = { address: string; because: string | null }[];
+
+function readHalts(db: Pick<Db, 'select'>) {
+  return db
+    .select({ address: signingAccounts.address, because: signingAccounts.haltedBecause })
+    .from(signingAccounts)
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .orderBy(asc(signingAccounts.address));
+}
+
+interface Ending {
+  /** As they were before anything was examined. */
+  halts: Halts;
+  expected: NextSequences;
+  isProved: boolean;
+  confirm?: Confirm | undefined;
 }
 
 /**
  * What the network has seen so far is accounted for. The review stays due where what went to review goes on by itself, so
  * that another instance takes over when this one dies.
+ * @returns false when signing was halted for another reason since, which nothing has examined: it stays halted
  */
 async function endHalt(
-  db: Db,
-  expected: NextSequences,
-  { isProved, confirm }: { isProved: boolean; confirm?: Confirm | undefined },
-): Promise<void> {
+  deps: SubmissionDependencies,
+  { halts, expected, isProved, confirm }: Ending,
+): Promise<boolean> {
+  if (await isRewrittenSince(deps, halts)) return false;
+  await deps.network.acceptHistory();
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
-  await db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
+    if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
     await confirm?.(tx);
     for (const [address, sequence] of expected) {
       await tx
@@ -166,8 +142,29 @@ async function endHalt(
       .update(signingAccounts)
       .set({ haltedBecause: null, reviewDueAt })
       .where(isNotNull(signingAccounts.haltedBecause));
+    // What the end of a later halt proves says nothing of this one.
+    const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
+    await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
+    return true;
   });
 }
+
+/** Or before, and another reason was noticed first. The history would be accepted unexamined. */
+async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Promise<boolean> {
+  const found = await deps.network.continuity();
+  if (found.status === 'whole' || halts.some(({ because }) => because === found.message)) return false;
+  await haltOnRewrittenChain(deps, found.message);
+  return true;
+}
+
+/**
+ * A lost deposit had a reference of its own, and its tokens may have come back: books and network agree whether or not one that is
+ * asked for again was paid out before.
+ */
+const NEVER_PROVED: NetworkCallKind[] = ['approve', 'initiateOffRamp'];
+
+/** Under review for the halt alone. */
+const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));
 
 /** Resumes what went to review for the halt alone, except what an operator decides at this moment. */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
@@ -191,7 +188,7 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
   const page = await tx
     .select({ id: submissions.id })
     .from(submissions)
-    .where(and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED')))
+    .where(waitsForEnd)
     .orderBy(asc(submissions.createdAt))
     .limit(PAGE_SIZE)
     .for('update', { skipLocked: true });
@@ -202,38 +199,26 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
 /**
  * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
  * @returns why signing was halted
- * @throws DomainError CONFLICT when signing is not halted, transactions that had landed are undone, or what others sent is
+ * @throws DomainError CONFLICT when signing is not halted, or for another reason by then, transactions that had landed are undone, or what others sent is
  *   not final yet, so that no read shows what it did; NetworkUnavailable
  */
 export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
-  const because = await readHalt(deps.db);
+  const halts = await readHalts(deps.db);
+  const because = halts[0]?.because ?? null;
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
   const expected = await deps.network.nextSequences('latest');
   await requireNothingUndone(deps, expected);
   await requireFinal(deps, await deps.network.nextSequences('waiting'));
   await reviewUnsigned(deps, because);
-  await deps.network.acceptHistory();
-  await endHalt(deps.db, expected, { isProved: false, confirm });
+  if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {
+    throw new DomainError(
+      'CONFLICT',
+      'Signing was halted for another reason meanwhile, or resumed: read why, and decide anew.',
+    );
+  }
   deps.log.warn({ because }, 'signing goes on by the word of an operator');
   deps.stateSignal.notify(NEW_SUBMISSION);
   return because;
-}
-
-async function requireNothingUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<void> {
-  for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
-    const [first] = undone;
-    if (!first) continue;
-    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
-    throw new DomainError(
-      'CONFLICT',
-      `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
-        `sequence unused. ${isSentAgain(first) ? 'It is sent again by itself' : 'It was refused, so it is not sent again'}; ` +
-        'signing can go on when the sequence is used, or when the node is right again.' +
-        (gap === null ? '' : ` ${gap}`),
-      { txHash: first.hash },
-    );
-  }
 }
 
 async function reviewUnsigned(deps: SubmissionDependencies, because: string): Promise<void> {

@@ -1,0 +1,97 @@
+/**
+ * What had landed and is undone, because the network was rolled back: it is sent again, and what is missing in front of it is
+ * named.
+ */
+import { and, asc, eq, gte, isNotNull } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { attempts } from '../../db/tables/index.ts';
+import { DomainError } from '../../lib/errors.ts';
+import type { NextSequences } from '../network/port.ts';
+import { takesUpSlot } from './sequenceSlots.ts';
+import type { SubmissionDependencies } from './submission.ts';
+
+/** What a node is certain to keep of one account; the rest follows with the next check. */
+const MAX_RESENT = 16;
+
+/**
+ * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
+ * sent again, and leaves no gap in front of later ones. Not one that was refused: what it reserved was returned, and what it was
+ * refused for may be undone, too.
+ * @returns how many were undone
+ */
+export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
+  let count = 0;
+  for (const [address, sequence] of expected) {
+    const undone = await findUndone(deps.db, address, sequence);
+    for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
+      const answer = await deps.network.broadcast(signedBytes);
+      deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
+    }
+    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
+    if (gap !== null) deps.log.error({ address, sequence }, gap);
+    count += undone.length;
+  }
+  return count;
+}
+
+type Undone = Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'>;
+
+const isSentAgain = ({ state }: Pick<Undone, 'state'>) => state === 'LANDED';
+
+/** In the order of their sequences. */
+function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint): Promise<Undone[]> {
+  const { hash, state, signedBytes, sequence } = attempts;
+  return db
+    .select({ hash, state, signedBytes, sequence })
+    .from(attempts)
+    .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
+    .orderBy(asc(attempts.sequence))
+    .limit(MAX_RESENT);
+}
+
+/**
+ * Undone may also be what another program sent with the key, or what landed without effect. Nothing of that is sent again, and
+ * what is under way behind it waits for ever.
+ * @returns null when nothing is undone or under way, or nothing is missing in front of the first that is sent
+ */
+async function describeGap(
+  db: Pick<Db, 'select'>,
+  address: string,
+  { expected, undone }: { expected: bigint; undone: readonly Undone[] },
+): Promise<string | null> {
+  // What is under way is sent by its own steps.
+  const [underWay] = await db
+    .select({ sequence: attempts.sequence })
+    .from(attempts)
+    .where(and(eq(attempts.source, address), gte(attempts.sequence, expected), takesUpSlot))
+    .orderBy(asc(attempts.sequence))
+    .limit(1);
+  if (undone.length === 0 && underWay === undefined) return null;
+  const first = [undone.find(isSentAgain), underWay];
+  if (first.some((sent) => sent?.sequence === expected)) return null;
+  return (
+    `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission under review ` +
+    'that had it, or send one with this sequence by hand that does nothing, such as a transfer of nothing.'
+  );
+}
+
+/** @throws DomainError CONFLICT when something is undone */
+export async function requireNothingUndone(
+  deps: SubmissionDependencies,
+  expected: NextSequences,
+): Promise<void> {
+  for (const [address, sequence] of expected) {
+    const undone = await findUndone(deps.db, address, sequence);
+    const [first] = undone;
+    if (!first) continue;
+    const gap = await describeGap(deps.db, address, { expected: sequence, undone });
+    throw new DomainError(
+      'CONFLICT',
+      `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
+        `sequence unused. ${isSentAgain(first) ? 'It is sent again by itself' : 'It was refused, so it is not sent again'}; ` +
+        'signing can go on when the sequence is used, or when the node is right again.' +
+        (gap === null ? '' : ` ${gap}`),
+      { txHash: first.hash },
+    );
+  }
+}
