@@ -4,6 +4,7 @@
  */
 import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
+import type { LogName } from '../transparency/leaves.ts';
 
 export interface LogBuilder {
   start(): void;
@@ -25,12 +26,25 @@ export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuild
   async function look(): Promise<void> {
     try {
       const behind = await logs.findBehind();
-      for (const name of behind) await logs.build(name, () => isStopped);
       lookMs = behind.length > 0 ? LOOK_MS : Math.min(2 * lookMs, MAX_LOOK_MS);
+      for (const name of behind) await grow(name);
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the transparency logs did not grow; trying again');
-      lookMs = MAX_LOOK_MS;
+      noteFailure(error);
     }
+  }
+
+  /** A damaged log is behind for ever, and must not stop the others. */
+  async function grow(name: LogName): Promise<void> {
+    try {
+      await logs.build(name, () => isStopped);
+    } catch (error) {
+      noteFailure(error, name);
+    }
+  }
+
+  function noteFailure(error: unknown, name?: LogName): void {
+    log.warn({ log: name, error: messageOf(error) }, 'a transparency log did not grow; trying again');
+    lookMs = MAX_LOOK_MS;
   }
 
   async function lookAndSchedule(): Promise<void> {

@@ -76,7 +76,7 @@ async function findLate(db: Db): Promise<Comparison> {
       AND t.created_at < now() - interval '1 minute'`);
   const transfers = late?.transfers ?? 0;
   if (transfers === 0) return nothingCompared();
-  const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them`;
+  const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them, or their log is damaged`;
   return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'UNDER_WAY', message }] };
 }
 

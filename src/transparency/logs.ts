@@ -24,7 +24,7 @@ export interface TransparencyLogs {
    * builds.
    */
   build(log: LogName, isOver?: () => boolean): Promise<void>;
-  /** The same for all logs, and waits for the other instance's step. */
+  /** The same for all logs, and waits for the other instance's step. @throws the first log's error, after the others */
   catchUp(): Promise<void>;
 }
 
@@ -55,7 +55,9 @@ export function createTransparencyLogs(deps: {
     findBehind: () => findBehind(db, signer),
     build: (log, isOver) => buildAll(log, false, isOver),
     async catchUp() {
-      for (const log of LOG_NAMES) await buildAll(log, true);
+      const failures: unknown[] = [];
+      for (const log of LOG_NAMES) await buildAll(log, true).catch((error: unknown) => failures.push(error));
+      if (failures.length > 0) throw failures[0];
     },
   };
 }

@@ -17,7 +17,10 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
+import { changePastRules } from '../../support/database/database.ts';
+import { buyer, mutate } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
 
 const example = (name: string) =>
   fileURLToPath(new URL(`../../../examples/verify-retirement/${name}.mjs`, import.meta.url));
@@ -293,4 +296,20 @@ it('take one step for what fits into one, however fast more is committed', async
     await more;
   }
   expect(most).toBe(1);
+});
+
+// A reconciliation lets them grow too, a minute after the start.
+it('grow on beside one that is damaged', { timeout: 30_000 }, async () => {
+  await logAll(marketplace.app.dependencies.logs);
+  const { size: transfers } = await published('transfers', 1);
+  const { size: entries } = await published('audit', 0);
+  await changePastRules(
+    marketplace.database,
+    sql`UPDATE transparency_heads SET size = size - 1 WHERE log = 'retirements'`,
+  );
+  const { tokenAddress } = project;
+  const input = { buyerId: 'acme', tokenAddress, amountCO2e: 1 };
+  await mutate(marketplace, ['purchase', 'PurchaseInput', '__typename'], input, buyer('acme'));
+  expect((await published('transfers', transfers + 1)).size).toBe(transfers + 1);
+  expect((await published('audit', entries + 1)).size).toBeGreaterThan(entries);
 });

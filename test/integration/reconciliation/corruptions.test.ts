@@ -177,6 +177,19 @@ describe('the transparency logs', () => {
       .toMatch(/transfers is not signed with the key/);
   });
 
+  it('grow on beside one that is damaged, which is the only finding', async () => {
+    const { logs } = platform.dependencies;
+    await restorable.corrupt(`UPDATE transparency_heads SET size = size - 1 WHERE log = 'retirements'`);
+    await buyOnce();
+    const caughtUp = () => logs.catchUp().catch((error: Error) => error.message);
+    await expect
+      .poll(async () => [await caughtUp(), await logs.findBehind()])
+      .toEqual([expect.stringMatching(/retirements is not signed with the key/), ['retirements']]);
+    const report = await reconcileAll(platform.dependencies);
+    expect(findingsOfLogs(report)).not.toEqual([]);
+    expect(findingsOfLogs(report).filter((message) => !message.includes('retirements'))).toEqual([]);
+  });
+
   it('are found rewritten with our own key, by a checkpoint from outside alone', async () => {
     const kept = await noteOf('retirements');
     await rewrite(platform.dependencies.logs);
