@@ -232,6 +232,18 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
   ['idempotency_keys', `SELECT * FROM idempotency_keys WHERE ${isTouched('target_id')}`],
 ];
 
+/**
+ * Custody's records that look like a retirement without one (compareUnclaimed.ts): they stay as they are, while it decides whether
+ * they are still to be claimed, or belong to none.
+ */
+const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
+  FROM (SELECT DISTINCT project_id, beneficiary, note, amount_tonnes FROM excerpt_retirements WHERE record_index IS NULL) AS r
+  JOIN retirement_records f
+    ON f.project_id = r.project_id AND hashtextextended(f.beneficiary, 0) = hashtextextended(r.beneficiary, 0)
+      AND f.beneficiary = r.beneficiary AND f.note = r.note AND f.amount = r.amount_tonnes * 10::numeric ^ 18
+  WHERE f.retired_by = (SELECT custody_address FROM installation)
+    AND NOT EXISTS (SELECT 1 FROM retirements c WHERE c.project_id = f.project_id AND c.record_index = f.index)`;
+
 /** Before the excerpt hides the real tables. */
 async function readChanged(tx: Tx) {
   const projects = await tx.execute<{ id: string; first: number | null }>(
@@ -239,7 +251,8 @@ async function readChanged(tx: Tx) {
     SELECT p.id, min(c.index) AS first FROM excerpt_projects p
     LEFT JOIN (SELECT project_id, index FROM changed_retirement_records
       UNION ALL SELECT project_id, record_index FROM excerpt_retirements
-      UNION ALL SELECT project_id, record_index FROM excerpt_holder_acts) AS c ON c.project_id = p.id
+      UNION ALL SELECT project_id, record_index FROM excerpt_holder_acts
+      UNION ALL ${UNCLAIMED_RECORDS}) AS c ON c.project_id = p.id
     WHERE p.token_address IS NOT NULL GROUP BY p.id ORDER BY p.id`),
   );
   const idsOf = async (query: string) => {

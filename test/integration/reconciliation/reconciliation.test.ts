@@ -257,6 +257,16 @@ describe('a burn that landed and waits for review', () => {
     expect(notProved[0]?.message).toMatch(/with 5 t held for retirement; submission .* needs review: /);
   });
 
+  it('is named by each incremental run, also when nothing has changed since the one before', async () => {
+    const named: string[][] = [];
+    for (const isFull of [true, false, false]) {
+      const { verdicts, since } = await reconcileAndKeep(platform.dependencies, { isFull });
+      expect(since === null).toBe(isFull);
+      named.push(those(verdicts, 'NOT_PROVED'));
+    }
+    expect(named).toEqual(named.map(() => ['I2', 'I4']));
+  });
+
   it('is a disagreement where the caller knows that nothing is on its way', async () => {
     const { findings } = await reconcileAll({ ...platform.dependencies, isStill: true });
     expect(findings.map(({ invariant }) => invariant)).toEqual(['I2', 'I4']);
