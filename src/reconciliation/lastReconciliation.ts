@@ -13,7 +13,7 @@ import {
   type ReconcileAllDependencies,
   type ReconciliationReport,
 } from './reconcileAll.ts';
-import { INVARIANTS, type Invariant, type NotProved, type Verdict } from './verdicts.ts';
+import { INVARIANTS, verdictsOf, type NotProved, type Verdict } from './verdicts.ts';
 
 export type LastVerdict = typeof reconciledInvariants.$inferSelect;
 
@@ -24,12 +24,13 @@ export interface KeptReconciliation extends ReconciliationReport {
 
 const MAX_FINDINGS = 50;
 
-/** These end by a change of the rows that they are about, which the next incremental run then compares. Others do not. */
-const ENDS_WITH_A_CHANGE: ReadonlySet<NotProved['obstacle']> = new Set([
-  'UNDER_WAY',
-  'UNDER_REVIEW',
-  'NO_DATA',
-]);
+/**
+ * The next incremental run need not begin before these: what is under way or under review is compared each time, and what has
+ * nothing to be compared with is kept until a full run. What had no answer is asked for again.
+ */
+const IS_PASSED_BY: ReadonlySet<NotProved['obstacle']> = new Set(['UNDER_WAY', 'UNDER_REVIEW', 'NO_DATA']);
+/** As it is stored. */
+const NO_DATA = 'NO_DATA: ';
 
 /**
  * An incremental run is a full one where no earlier run says from where on.
@@ -45,20 +46,25 @@ export async function reconcileAndKeep(
   const changed = start && (await reconcileChanged(deps, start));
   const report = changed ?? (await reconcileAll(deps, onProgress));
   const since = changed ? (start?.agreedAt ?? null) : null;
-  const rows = await deps.db.transaction(async (tx) => {
+  const verdicts = await deps.db.transaction(async (tx) => {
     // One run keeps its verdicts at a time, and adds them to those that others have kept meanwhile.
     await tx.select().from(reconciliationSchedule).for('update');
     const now = await readLastVerdicts(tx);
     const run = { snapshot, isFull: since === null, at: deps.clock.now() };
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
-      const isAlone = last.get(invariant)?.comparedAt.getTime() === now.get(invariant)?.comparedAt.getTime();
-      return rowOf(verdict, { ...run, last: now.get(invariant), isAlone });
+      const known = now.get(invariant);
+      // No other run has kept a verdict since this one began.
+      const isAlone = last.get(invariant)?.comparedAt.getTime() === known?.comparedAt.getTime();
+      return run.isFull && isAlone ? verdict : withKnown(verdict, known);
     });
-    await keep(tx, kept);
+    await keep(
+      tx,
+      kept.map((verdict) => rowOf(verdict, { ...run, last: now.get(verdict.invariant) })),
+    );
     return kept;
   });
-  return { ...report, verdicts: report.verdicts.map((verdict, i) => withKept(verdict, rows[i])), since };
+  return { ...report, verdicts, since };
 }
 
 export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<ReadonlyMap<string, LastVerdict>> {
@@ -96,26 +102,17 @@ interface Run {
   last: LastVerdict | undefined;
   snapshot: Snapshot;
   isFull: boolean;
-  /** No other run has kept a verdict since this one began. */
-  isAlone: boolean;
   at: Date;
 }
 
-function rowOf(verdict: Verdict, { last, snapshot, isFull, isAlone, at }: Run): LastVerdict {
-  const known = !(isFull && isAlone) && last?.verdict === 'BROKEN' ? last.findings : [];
-  const findings = [...new Set([...known, ...verdict.findings.map(({ message }) => message)])].slice(
-    0,
-    MAX_FINDINGS,
-  );
-  const isBroken = findings.length > 0;
-  const agrees = !isBroken && verdict.notProved.every(({ obstacle }) => ENDS_WITH_A_CHANGE.has(obstacle));
+function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): LastVerdict {
+  const { last, snapshot, isFull, at } = run;
+  const agrees = verdict !== 'BROKEN' && notProved.every(({ obstacle }) => IS_PASSED_BY.has(obstacle));
   return {
-    invariant: verdict.invariant,
-    verdict: isBroken ? 'BROKEN' : verdict.verdict,
-    findings,
-    obstacles: verdict.notProved
-      .map(({ obstacle, message }) => `${obstacle}: ${message}`)
-      .slice(0, MAX_FINDINGS),
+    invariant,
+    verdict,
+    findings: [...new Set(findings.map(({ message }) => message))].slice(0, MAX_FINDINGS),
+    obstacles: notProved.map(({ obstacle, message }) => `${obstacle}: ${message}`).slice(0, MAX_FINDINGS),
     cluster: agrees ? snapshot.cluster : (last?.cluster ?? null),
     transaction: agrees ? snapshot.transaction : (last?.transaction ?? null),
     agreedAt: agrees ? at : (last?.agreedAt ?? null),
@@ -124,15 +121,23 @@ function rowOf(verdict: Verdict, { last, snapshot, isFull, isAlone, at }: Run): 
   };
 }
 
-/** What was found before, too. */
-function withKept(verdict: Verdict, row: LastVerdict | undefined): Verdict {
-  if (row === undefined || row.findings.length === verdict.findings.length) return verdict;
-  const invariant = verdict.invariant satisfies Invariant;
-  return {
-    ...verdict,
-    verdict: row.verdict,
-    findings: row.findings.map((message) => ({ invariant, message })),
-  };
+/** With what stays until a full run: what was found, and what there was nothing to compare with. */
+function withKnown(verdict: Verdict, last: LastVerdict | undefined): Verdict {
+  const { invariant } = verdict;
+  const found = (last?.findings ?? []).map((message) => ({ invariant, message }));
+  const endless = (last?.obstacles ?? []).flatMap((text) =>
+    text.startsWith(NO_DATA)
+      ? [{ invariant, obstacle: 'NO_DATA' as const, message: text.slice(NO_DATA.length) }]
+      : [],
+  );
+  const findings = joined(found, verdict.findings);
+  const notProved = joined(endless, verdict.notProved);
+  return verdictsOf({ findings, notProved }, [invariant])[0] ?? verdict;
+}
+
+function joined<T extends { message: string }>(known: readonly T[], fresh: readonly T[]): T[] {
+  const messages = new Set(fresh.map(({ message }) => message));
+  return [...known.filter(({ message }) => !messages.has(message)), ...fresh];
 }
 
 async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {

@@ -229,6 +229,23 @@ describe('a provider', () => {
     };
     expect(await unproved({ name: ramp.name, findSessionByReference })).toEqual(['I13 NO_DATA']);
   });
+
+  it('that another one took the place of leaves its payouts unproved until a full run', async () => {
+    const { dependencies } = platform;
+    const run = async (isFull: boolean, over: Partial<RampProvider> = {}) => {
+      const ramp = { ...dependencies.ramp, ...over };
+      const { verdicts } = await reconcileAndKeep({ ...dependencies, ramp }, { isFull });
+      const { obstacles } = (await readLastVerdicts(dependencies.db)).get('I13') ?? {};
+      return [those(verdicts, 'NOT_PROVED'), obstacles];
+    };
+    const unproved = [
+      ['I13'],
+      ['NO_DATA: 1 payouts are of other providers than "other", which is configured'],
+    ];
+    expect(await run(true, { name: 'other' })).toEqual(unproved);
+    expect(await run(false)).toEqual(unproved);
+    expect(await run(true)).toEqual([[], []]);
+  });
 });
 
 describe('what changed', () => {
