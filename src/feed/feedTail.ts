@@ -7,7 +7,7 @@ import type { PublicReads } from '../db/publicReads.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
-import { PAGE_SIZE, readAfter, readHead } from './readFeed.ts';
+import { PAGE_SIZE, readAfter, readCompletion, readHead } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
 const TAIL_SIZE = 1000;
@@ -73,16 +73,36 @@ export function createTail(deps: TailDependencies) {
     },
     endBefore: ends.before,
     refresh,
-    /** Reads only the feed's end while the feed has not grown, else the new records too. */
+    /** Reads the feed's end, and the records that are new or have changed. */
     async look(): Promise<void> {
       try {
         if ((await readHead(deps.db)) > end) await refresh();
+        const changed = await readChanged(deps.db, records);
+        if (changed) records = records.map((record) => changed.get(record.position) ?? record);
       } catch (error) {
-        deps.log.warn({ error: messageOf(error) }, 'feed end not read');
+        deps.log.warn({ error: messageOf(error) }, 'feed not looked at');
       }
     },
     onceGrown: waiting.onceGrown,
   };
+}
+
+/**
+ * The kept records as the table has them now; null when none has changed. Hashes are completed later, and dates taken anew after a
+ * rollback: a client that resumes gets them from the tail too.
+ */
+async function readChanged(
+  db: Db,
+  kept: readonly PlacedRecord[],
+): Promise<ReadonlyMap<bigint, PlacedRecord> | null> {
+  const [first, last] = [kept[0], kept.at(-1)];
+  if (!first || !last) return null;
+  const stored = await readCompletion(db, first.position, last.position);
+  const hashes = kept.filter(({ txHash }) => txHash !== null).length;
+  const dates = kept.reduce((total, { timestamp }) => total + timestamp, 0n);
+  if (hashes === stored.hashes && dates === stored.dates) return null;
+  const records = await readAfter(db, first.position - 1n, undefined, kept.length);
+  return new Map(records.map((record) => [record.position, record]));
 }
 
 /** The subscribers that wait for the feed to grow. */

@@ -1,7 +1,7 @@
 /**
  * Reads the feed's table: its end, and pages of records after a position.
  */
-import { and, asc, eq, getTableColumns, gt, lte, type SQL } from 'drizzle-orm';
+import { and, asc, between, count, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { conditionOf, namesFew, type FeedFilter, type PlacedRecord } from './feedFilter.ts';
@@ -26,6 +26,16 @@ export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter
   const condition = and(lte(retirementRecords.position, end), conditionOf(filter));
   const records = await readAfter(db, cursor, condition, PAGE_SIZE);
   return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
+}
+
+/** What of records changes after they were appended: how many have a hash, and the sum of their dates. */
+export async function readCompletion(db: Db, first: bigint, last: bigint) {
+  const { position, txHash, timestamp } = retirementRecords;
+  const [row] = await db
+    .select({ hashes: count(txHash), dates: sum(timestamp) })
+    .from(retirementRecords)
+    .where(between(position, first, last));
+  return { hashes: row?.hashes ?? 0, dates: BigInt(row?.dates ?? 0) };
 }
 
 export function readAfter(

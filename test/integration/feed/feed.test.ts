@@ -1,18 +1,21 @@
 /**
  * The feed across instances: no gap, no repeat, from any cursor, in commit order.
  */
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts';
 import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
 import type { FeedRecord } from '../../../src/feed/followFeed.ts';
+import { fillToken } from '../../../src/feed/fillToken.ts';
 import { readHead } from '../../../src/feed/readFeed.ts';
+import { completeHashes } from '../../../src/feed/recordTransactions.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { followRetirements } from '../../../src/resolvers/carbon/followRetirements.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { prepare } from '../../../devnet/calls.ts';
@@ -108,6 +111,22 @@ describe('retirementFeed', () => {
     await burn(project, 10);
     first.dependencies.healer.requestFill(tokenOf(project));
     expect((await resumed).map((r) => r.index)).toEqual(Array.from({ length: 70 }, (_, i) => 60 + i));
+  });
+
+  it('shows who resumes what was completed or dated anew since it was appended, on each instance', async () => {
+    const project = await openProject(first, 10n);
+    const { tokenAddress } = project;
+    const after = String(await readHead(first.dependencies.db));
+    await burn(project, 1);
+    await fillToken(first.dependencies.feed, tokenOf(project));
+    const resume = async () => (await take(second, { tokenAddress, after }, 1))[0];
+    const { timestamp = 0n, txHash } = (await resume()) ?? {};
+    expect(txHash).toBeNull();
+    await completeHashes(first.dependencies.db, [{ tokenAddress, recordIndex: 0, txHash: 'found later' }]);
+    await expect.poll(resume).toMatchObject({ txHash: 'found later', timestamp });
+    const later = sql`UPDATE retirement_records SET timestamp = timestamp + 5 WHERE token_address = ${tokenAddress}`;
+    await changePastRules(database, later);
+    await expect.poll(resume).toMatchObject({ txHash: 'found later', timestamp: timestamp + 5n });
   });
 
   it('refuses cursors that no event had', async () => {
