@@ -20,6 +20,7 @@ import { parseCheckpoint } from '../../../src/transparency/checkpoint.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { buyer, mutate } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
 
 const example = (name: string) =>
   fileURLToPath(new URL(`../../../examples/verify-retirement/${name}.mjs`, import.meta.url));
@@ -297,7 +298,9 @@ it('take one step for what fits into one, however fast more is committed', async
   expect(most).toBe(1);
 });
 
-it('grow on beside one that is damaged', async () => {
+// A reconciliation lets them grow too, a minute after the start.
+it('grow on beside one that is damaged', { timeout: 30_000 }, async () => {
+  await logAll(marketplace.app.dependencies.logs);
   const { size: transfers } = await published('transfers', 1);
   const { size: entries } = await published('audit', 0);
   await changePastRules(
