@@ -107,18 +107,21 @@ async function readChanged(
 
 /** The subscribers that wait for the feed to grow. */
 export function createWaiting() {
-  const waiting = new Set<() => void>();
+  let waiting = new Set<() => void>();
   return {
     wakeAll(): void {
-      // Of those who wait now: one that waits again while it is woken would be woken for ever.
-      for (const wake of [...waiting]) wake();
+      const woken = waiting;
+      // One that waits again while it is woken waits for the next time: in the same set it would be woken for ever.
+      waiting = new Set();
+      for (const wake of woken) wake();
     },
     /** Calls `then` once: when the tail has grown, or when the function that this returns is called. */
     onceGrown(then: () => void): () => void {
+      const among = waiting;
       const wake = () => {
-        if (waiting.delete(wake)) then();
+        if (among.delete(wake)) then();
       };
-      waiting.add(wake);
+      among.add(wake);
       return wake;
     },
   };
