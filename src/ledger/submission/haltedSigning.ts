@@ -10,12 +10,14 @@
  * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed.
  * After an operator's decision they are resolved one by one (review.ts).
  */
+import { isDeepStrictEqual } from 'node:util';
 import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
+import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NextSequences } from '../network/port.ts';
-import { requireFinal } from './knownHistory.ts';
+import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
 import { readHalt, takesUpSlot } from './sequenceSlots.ts';
@@ -49,8 +51,14 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
   }
 }
 
+/** For one instance: a comparison may take longer than the interval, and a second one beside it helps neither. */
+export function createHaltReview(deps: SubmissionDependencies): () => Promise<void> {
+  return shareRun(() => reviewHaltedSigning(deps));
+}
+
 async function review(deps: SubmissionDependencies): Promise<void> {
-  const because = await readHalt(deps.db);
+  const halts = await readHalts(deps.db);
+  const because = halts[0]?.because;
   const accounts = [...(deps.network.signingOrder?.accounts ?? [])];
   // Read before the comparison: whatever comes after it halts again.
   const [expected, waiting, final] = await Promise.all([
@@ -65,7 +73,7 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
     deps.log.warn({ because, resent, underWay, isFinal }, 'signing stays halted: not all is final yet');
-    return lookAgainSoon(deps);
+    return lookAgainIn(deps, SOON_SECONDS);
   }
   const disagreements = await deps.reconcile();
   if (disagreements.length > 0) {
@@ -73,32 +81,56 @@ async function review(deps: SubmissionDependencies): Promise<void> {
       { because, disagreements: disagreements.slice(0, MAX_SHOWN), total: disagreements.length },
       'signing stays halted: books and network do not agree, or it is not proved. An operator decides: see docs/operations.md',
     );
-    return;
+    return lookAgainIn(deps, REVIEW_INTERVAL_SECONDS);
   }
-  await deps.network.acceptHistory();
-  await endHalt(deps.db, expected, { isProved: true });
+  if (!(await endHalt(deps, { halts, expected, isProved: true }))) {
+    deps.log.warn({ because }, 'signing stays halted: it was halted anew meanwhile, which is examined next');
+    return lookAgainIn(deps, SOON_SECONDS);
+  }
   deps.log.warn({ because }, 'signing goes on: books and network agree');
   await resumeReviewed(deps);
 }
 
-async function lookAgainSoon(deps: SubmissionDependencies): Promise<void> {
+async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promise<void> {
   await deps.db
     .update(signingAccounts)
-    .set({ reviewDueAt: sql`now() + make_interval(secs => ${SOON_SECONDS})` })
+    .set({ reviewDueAt: sql`now() + make_interval(secs => ${seconds})` })
     .where(isNotNull(signingAccounts.haltedBecause));
+}
+
+/** Each halted account, and why. */
+type Halts = { address: string; because: string | null }[];
+
+function readHalts(db: Pick<Db, 'select'>) {
+  return db
+    .select({ address: signingAccounts.address, because: signingAccounts.haltedBecause })
+    .from(signingAccounts)
+    .where(isNotNull(signingAccounts.haltedBecause))
+    .orderBy(asc(signingAccounts.address));
+}
+
+interface Ending {
+  /** As they were before anything was examined. */
+  halts: Halts;
+  expected: NextSequences;
+  isProved: boolean;
+  confirm?: Confirm | undefined;
 }
 
 /**
  * What the network has seen so far is accounted for. The review stays due where what went to review goes on by itself, so
  * that another instance takes over when this one dies.
+ * @returns false when signing was halted for another reason since, which nothing has examined: it stays halted
  */
 async function endHalt(
-  db: Db,
-  expected: NextSequences,
-  { isProved, confirm }: { isProved: boolean; confirm?: Confirm | undefined },
-): Promise<void> {
+  deps: SubmissionDependencies,
+  { halts, expected, isProved, confirm }: Ending,
+): Promise<boolean> {
+  if (await isRewrittenSince(deps, halts)) return false;
+  await deps.network.acceptHistory();
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
-  await db.transaction(async (tx) => {
+  return deps.db.transaction(async (tx) => {
+    if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
     await confirm?.(tx);
     for (const [address, sequence] of expected) {
       await tx
@@ -112,7 +144,16 @@ async function endHalt(
       .where(isNotNull(signingAccounts.haltedBecause));
     // What the end of a later halt proves says nothing of this one.
     if (!isProved) await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(waitsForEnd);
+    return true;
   });
+}
+
+/** Or before, and another reason was noticed first. The history would be accepted unexamined. */
+async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Promise<boolean> {
+  const found = await deps.network.continuity();
+  if (found.status === 'whole' || halts.some(({ because }) => because === found.message)) return false;
+  await haltOnRewrittenChain(deps, found.message);
+  return true;
 }
 
 /** Under review for the halt alone. */
@@ -151,18 +192,23 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
 /**
  * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
  * @returns why signing was halted
- * @throws DomainError CONFLICT when signing is not halted, transactions that had landed are undone, or what others sent is
- *   not final yet, so that no read shows what it did; NetworkUnavailable
+ * @throws DomainError CONFLICT when signing is not halted, or is for another reason by the end, transactions that had landed are
+ *   undone, or what others sent is not final yet, so that no read shows what it did; NetworkUnavailable
  */
 export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
-  const because = await readHalt(deps.db);
+  const halts = await readHalts(deps.db);
+  const because = halts[0]?.because ?? null;
   if (because === null) throw new DomainError('CONFLICT', 'Signing is not halted.');
   const expected = await deps.network.nextSequences('latest');
   await requireNothingUndone(deps, expected);
   await requireFinal(deps, await deps.network.nextSequences('waiting'));
   await reviewUnsigned(deps, because);
-  await deps.network.acceptHistory();
-  await endHalt(deps.db, expected, { isProved: false, confirm });
+  if (!(await endHalt(deps, { halts, expected, isProved: false, confirm }))) {
+    throw new DomainError(
+      'CONFLICT',
+      'Signing was halted for another reason meanwhile, or resumed: read why, and decide anew.',
+    );
+  }
   deps.log.warn({ because }, 'signing goes on by the word of an operator');
   deps.stateSignal.notify(NEW_SUBMISSION);
   return because;

@@ -2,7 +2,7 @@
  * Whether all that the signing accounts have sent is known: to this database, or at least to the reads by which an
  * operator decides.
  */
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { signingAccounts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
@@ -11,7 +11,10 @@ import { SequenceBehind, SequenceMismatch } from './sequenceMismatch.ts';
 import { requireKnownSequences } from './sequenceSlots.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** Kept until a review ends it, for all instances. */
+/**
+ * Kept until a review ends it, for all instances. The newest reason is kept: a review that has begun does not end a halt for
+ * another one than it has read.
+ */
 export async function haltSigning(
   deps: Pick<SubmissionDependencies, 'log'>,
   db: Pick<Db, 'update'>,
@@ -20,7 +23,12 @@ export async function haltSigning(
   const halted = await db
     .update(signingAccounts)
     .set({ haltedBecause: message, reviewDueAt: sql`now()` })
-    .where(and(eq(signingAccounts.address, address), isNull(signingAccounts.haltedBecause)))
+    .where(
+      and(
+        eq(signingAccounts.address, address),
+        sql`${signingAccounts.haltedBecause} IS DISTINCT FROM ${message}`,
+      ),
+    )
     .returning();
   if (halted.length > 0) deps.log.error({ address }, `signing stops: ${message}`);
 }

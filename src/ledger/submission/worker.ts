@@ -7,7 +7,7 @@ import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../network/port.ts';
-import { reviewHaltedSigning } from './haltedSigning.ts';
+import { createHaltReview } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
 import { readSigningState } from './sequenceSlots.ts';
 import { step } from './step.ts';
@@ -54,13 +54,14 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
       deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),
   });
   const store = createStepStore(deps);
+  const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
     changeSignal: deps.stateSignal,
     signalKey: NEW_SUBMISSION,
     maxConcurrent: concurrentSteps(deps.network),
     leases,
-    claim: (limit) => claimInOrder(deps, leases, limit),
+    claim: (limit) => claimInOrder(deps, { leases, reviewHalt }, limit),
     process: (submission) => processSubmission(deps, store, submission),
     ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : {}),
     log: deps.log,
@@ -80,7 +81,7 @@ function concurrentSteps({ signingOrder }: SubmissionDependencies['network']): n
  */
 async function claimInOrder(
   deps: SubmissionDependencies,
-  leases: Leases<Submission>,
+  { leases, reviewHalt }: { leases: Leases<Submission>; reviewHalt: () => Promise<void> },
   limit: number,
 ): Promise<Submission[]> {
   const { signingOrder } = deps.network;
@@ -97,7 +98,7 @@ async function claimInOrder(
     await claim(Math.ceil(limit / 2), and(byCustody, isUnderWay));
     const { haltedBecause, freeSlots, isReviewDue } = await readSigningState(deps.db, signingOrder);
     const isHalted = haltedBecause !== null;
-    if (isReviewDue) void reviewHaltedSigning(deps);
+    if (isReviewDue) void reviewHalt();
     // While signing is halted, unsigned submissions go to review, which needs no slot.
     const fresh = Math.min(limit - claimed.length, isHalted ? limit : freeSlots);
     if (fresh > 0) await claim(fresh, and(byCustody, sql`NOT ${isUnderWay}`));

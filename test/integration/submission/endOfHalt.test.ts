@@ -1,0 +1,220 @@
+/**
+ * The end of a halt, by a review or by an operator, while other instances and operators decide and halt anew.
+ */
+import { eq, sql } from 'drizzle-orm';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
+import {
+  createHaltReview,
+  resumeSigning,
+  reviewHaltedSigning,
+} from '../../../src/ledger/submission/haltedSigning.ts';
+import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
+import { settle } from '../../../src/ledger/submission/settle.ts';
+import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
+import { reviewWorld } from '../../support/reviews.ts';
+
+const { deps, handle, network, pendingRetirement, underReview, stateOf } = reviewWorld();
+
+const address = `0x${'c'.repeat(40)}`;
+/** One account that signs with numbers, all of whose history is known and final. */
+const numbered = (): LedgerNetwork => ({
+  ...network(),
+  signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
+  nextSequences: async () => new Map([[address, 7n]]),
+});
+const reviewing = (): SubmissionDependencies => ({
+  ...deps(),
+  network: numbered(),
+  reconcile: async () => [],
+});
+
+async function haltSigning(): Promise<void> {
+  const values = { address, nextSequence: 7n, haltedBecause: 'a test says so', reviewDueAt: sql`now()` };
+  await handle()
+    .db.insert(signingAccounts)
+    .values(values)
+    .onConflictDoUpdate({ target: signingAccounts.address, set: values });
+  await handle()
+    .db.update(submissions)
+    .set({ reviewCause: 'UNDETERMINABLE' })
+    .where(eq(submissions.reviewCause, 'SIGNING_HALTED'));
+}
+
+describe('the end of a halt', () => {
+  beforeEach(haltSigning);
+
+  it('passes over what an operator decides at this moment, and resumes the rest', async () => {
+    const all = [await underReview('SIGNING_HALTED'), await underReview('SIGNING_HALTED', 5n)];
+    const [first, second] = all.map(({ submissionId }) => submissionId);
+    let decided: Promise<void> | undefined;
+    // The decision holds the first one's row when the review comes to it.
+    const operator = giveUpSubmission(
+      {
+        ...deps(),
+        checkpoint: async (point) => {
+          if (point !== 'settlement-uncommitted') return;
+          decided = reviewHaltedSigning(reviewing());
+          await expect
+            .poll(async () => (await hasLockWait(handle())) || (await stateOf(second ?? '')) === 'PENDING')
+            .toBe(true);
+        },
+      },
+      first ?? '',
+      'the client took it back',
+    );
+    await operator;
+    await decided;
+    expect(await stateOf(first ?? '')).toBe('REFUSED');
+    expect(await stateOf(second ?? '')).toBe('PENDING');
+  });
+
+  it('resumes the rest also when the instance dies in between', async () => {
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    const { effects, ...rest } = reviewing();
+    const of = effects.CUSTODY.RETIREMENT?.retire;
+    if (!of) throw new Error('retirements have no effects');
+    const dying = { ...of, resumed: () => Promise.reject(new Error('killed')) };
+    const RETIREMENT = { retire: dying };
+    await reviewHaltedSigning({
+      ...rest,
+      effects: { ...effects, CUSTODY: { ...effects.CUSTODY, RETIREMENT } },
+    });
+    const [account] = await handle().db.select().from(signingAccounts);
+    expect(account?.haltedBecause).toBeNull();
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+    // Half a minute later.
+    await handle()
+      .db.update(signingAccounts)
+      .set({ reviewDueAt: sql`now()` });
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('leaves nothing under review that an instance found halted before it ended', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    await reviewHaltedSigning(reviewing());
+    // The step of another instance read the halt before, and says so only now.
+    const conclusion = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
+    expect(await settle(deps(), submission, conclusion)).toBe(false);
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('waits for an instance that puts a submission under review, and resumes that too', async () => {
+    const { submission, submissionId } = await pendingRetirement(4n);
+    let ended: Promise<void> | undefined;
+    const conclusion = {
+      kind: 'needsReview',
+      attemptHash: null,
+      cause: 'SIGNING_HALTED',
+      reason: 'halted',
+    } as const;
+    const checkpoint = async (point: string) => {
+      if (point !== 'settlement-uncommitted') return;
+      ended = reviewHaltedSigning(reviewing());
+      await expect.poll(() => hasLockWait(handle())).toBe(true);
+    };
+    expect(await settle({ ...deps(), checkpoint }, submission, conclusion)).toBe(true);
+    await ended;
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('lets an operator decide alone what is under review when the operator ends it', async () => {
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    await resumeSigning(reviewing());
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+  });
+
+  it('leaves to the operator what an earlier halt left undecided, also when a later one is proved harmless', async () => {
+    const left = await underReview('SIGNING_HALTED');
+    await resumeSigning(reviewing());
+    await handle()
+      .db.update(signingAccounts)
+      .set({ haltedBecause: 'another reason', reviewDueAt: sql`now()` });
+    const later = await underReview('SIGNING_HALTED', 5n);
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(later.submissionId)).toBe('PENDING');
+    expect(await stateOf(left.submissionId)).toBe('NEEDS_REVIEW');
+  });
+});
+
+describe('a halt that is raised anew while its end is decided', () => {
+  const raise = async (haltedBecause: string) => {
+    await handle()
+      .db.update(signingAccounts)
+      .set({ haltedBecause, reviewDueAt: sql`now()` });
+    return [];
+  };
+  const halt = async () =>
+    (await handle().db.select().from(signingAccounts).where(eq(signingAccounts.address, address)))[0];
+  beforeEach(haltSigning);
+
+  it('is not ended by a review that has not examined it', async () => {
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    await reviewHaltedSigning({ ...reviewing(), reconcile: () => raise('another reason') });
+    expect(await halt()).toMatchObject({ haltedBecause: 'another reason' });
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+    await raise('another reason');
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('PENDING');
+  });
+
+  it('is not ended by an operator who has not seen it', async () => {
+    const acceptHistory = () => raise('another reason').then(() => undefined);
+    const resumed = resumeSigning({ ...reviewing(), network: { ...numbered(), acceptHistory } });
+    await expect(resumed).rejects.toMatchObject({ code: 'CONFLICT' });
+    expect(await halt()).toMatchObject({ haltedBecause: 'another reason' });
+  });
+
+  it('is not ended while the chain was rewritten meanwhile, and no history is accepted that was not examined', async () => {
+    let accepted = 0;
+    const message = 'Block 5 was final as a, and is b now';
+    const rewritten: LedgerNetwork = {
+      ...numbered(),
+      continuity: async () => ({ status: 'rewritten', message }),
+      acceptHistory: async () => void (accepted += 1),
+    };
+    await reviewHaltedSigning({ ...reviewing(), network: rewritten });
+    expect(await halt()).toMatchObject({ haltedBecause: message });
+    expect(accepted).toBe(0);
+    await raise(message);
+    await reviewHaltedSigning({ ...reviewing(), network: rewritten });
+    expect(await halt()).toMatchObject({ haltedBecause: null });
+    expect(accepted).toBe(1);
+  });
+
+  it('is reviewed by one review of an instance at a time, however long it takes', async () => {
+    const under = { begun: () => {}, end: () => {} };
+    const begun = new Promise<void>((resolve) => (under.begun = resolve));
+    const end = new Promise<void>((resolve) => (under.end = resolve));
+    let reconciled = 0;
+    const review = createHaltReview({
+      ...reviewing(),
+      reconcile: async () => {
+        reconciled += 1;
+        under.begun();
+        await end;
+        return ['something differs'];
+      },
+    });
+    const first = review();
+    await begun;
+    // More than half a minute later.
+    await raise('a test says so');
+    const second = review();
+    under.end();
+    await Promise.all([first, second]);
+    expect(reconciled).toBe(1);
+    // The next look is due half a minute after the end of this one.
+    const { reviewDueAt } = (await halt()) ?? {};
+    expect(reviewDueAt?.getTime()).toBeGreaterThan(Date.now() + 20_000);
+  });
+});
