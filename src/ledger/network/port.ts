@@ -91,6 +91,7 @@ export interface LedgerNetwork {
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */
   draft(call: NetworkCall): Promise<Draft>;
   broadcast(signedBytes: Uint8Array): Promise<BroadcastAnswer>;
+  /** @throws ChainRewritten in place of a refusal while the history is not accepted; NetworkUnavailable */
   outcome(sent: SentTransaction): Promise<Outcome>;
   /**
    * The same call in the same slot at a higher fee, when `latest` (the last one signed for its slot) waits longer than

@@ -6,8 +6,9 @@ import { randomUUID } from 'node:crypto';
 import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { finalLedger } from '../../../src/db/tables/index.ts';
+import { finalLedger, submissions } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import type { Check } from '../../../src/ledger/network/check.ts';
 import { ChainRewritten, NetworkBehind, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -22,6 +23,8 @@ import { startEvmTestbed } from '../../support/evm/testbed.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
+import { holding, retirement } from '../../support/holding.ts';
+import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
@@ -204,6 +207,44 @@ describe('signing on a rewritten chain', () => {
       expect(errors).toContainEqual(expect.stringMatching(/signing stops: Block \d+ was final as/));
       expect(await dependencies.network.continuity()).toEqual({ status: 'whole' });
       expect((await dependencies.network.carbonTotals(tokenAddress)).totalRetirements).toBe(1);
+    } finally {
+      await platform.stop();
+      await database.drop();
+      await world.close();
+    }
+  });
+
+  it('believes no refusal of such a chain before its history is accepted', async () => {
+    const world = await startEvmWorld();
+    const database = await createTestDatabase();
+    const platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle));
+    const { db } = database.handle;
+    try {
+      const { dependencies } = platform;
+      await platform.start();
+      const tokenAddress = await holding(platform, 100n);
+      await world.node.mine(10);
+      await dependencies.network.status();
+      dependencies.mutationWaitMs = 0;
+      await world.node.rpc('evm_setAutomine', [false]);
+      const { id } = await retire(dependencies, 'acme', retirement(tokenAddress, 30n));
+      await expect.poll(() => world.node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
+      // On another branch, where it lands during a pause.
+      const code = await world.node.rpc('eth_getCode', [tokenAddress, 'latest']);
+      await world.node.rpc('anvil_rollback', [5]);
+      await world.node.rpc('anvil_setCode', [tokenAddress, PAUSED_CODE]);
+      await mineOthers(world.node, 10);
+      await world.node.rpc('anvil_setCode', [tokenAddress, code]);
+
+      const submission = async () =>
+        (await db.select().from(submissions).where(eq(submissions.targetId, id)))[0];
+      await expect.poll(submission).toMatchObject({ message: expect.stringContaining('refused') });
+      expect(await submission()).toMatchObject({
+        state: 'PENDING',
+        message: expect.stringMatching(/^0x.* is refused in block \d+.* Block \d+ was final as/),
+      });
+      await dependencies.network.acceptHistory();
+      await expect.poll(submission, { timeout: 20_000 }).toMatchObject({ state: 'REFUSED' });
     } finally {
       await platform.stop();
       await database.drop();

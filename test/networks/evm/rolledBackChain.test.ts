@@ -4,7 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
-import { toFunctionSelector, toHex } from 'viem';
+import { toHex } from 'viem';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -18,6 +18,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { holding } from '../../support/holding.ts';
+import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 
@@ -162,9 +163,6 @@ it('says which nonce is to be filled by hand, where what is undone was not all i
   expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }, 180_000);
-
-/** A token that refuses everything because it is paused, as bytecode: revert with the error's selector. */
-const PAUSED_CODE = `0x63${toFunctionSelector('EnforcedPause()').slice(2)}60e01b60005260046000fd`;
 
 it('does not send again what was refused: its credits are returned, and what refused it is undone', async () => {
   const { dependencies } = platform;

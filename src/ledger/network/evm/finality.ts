@@ -23,6 +23,8 @@ export interface Pin {
   final: Block;
   /** The state of the final block. */
   state: BlockReference;
+  /** How the chain contradicts what was final, while that is not accepted; null when it does not. */
+  rewritten: string | null;
 }
 
 export interface Finality {
@@ -61,8 +63,6 @@ export function createFinality(
   seen: SeenLedgers = seenLedgersInMemory(),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  let rewritten: string | null = null;
-
   const endsOf = (highest: FinalLedger | null) => readEnds(rpc, setting, highest);
 
   async function readPin(): Promise<Pin> {
@@ -78,18 +78,18 @@ export function createFinality(
     if (highest !== null && (latest.number < highest.ledger || anchor === null)) {
       throw new NetworkBehind({ reported: reported.number, seen: highest.ledger });
     }
-    rewritten = highest === null || isWhole(ends, highest) ? null : describeRewritten(highest, anchor);
+    const rewritten = highest === null || isWhole(ends, highest) ? null : describeRewritten(highest, anchor);
     // The head may drop by a block or two during a fork; a final block does not.
     const isBack = rewritten === null && highest !== null && reported.number < highest.ledger;
     const final = isBack && anchor !== null ? anchor : reported;
     if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash });
-    return { latest, final, state: await referenceTo(final) };
+    return { latest, final, state: await referenceTo(final), rewritten };
   }
 
   const pin = shareFreshRuns(readPin);
 
   async function continuity(): Promise<Continuity> {
-    await pin();
+    const { rewritten } = await pin();
     return rewritten === null ? { status: 'whole' } : { status: 'rewritten', message: rewritten };
   }
 

@@ -3,6 +3,7 @@
  *
  *   receipt at or below the final block, in a block of that chain ──▶ succeeded, or why it was reverted:
  *       a contract's reason ──▶ refused      out of gas, or a reason that does not repeat ──▶ dead
+ *       a contract's reason, on a chain that contradicts what was final ──▶ not decided
  *   receipt above the final block ──▶ pending: a reorganisation may still take it away
  *   no receipt, nonce unused at the final block ──▶ pending
  *   no receipt, nonce used at the final block:
@@ -14,7 +15,7 @@
  * Each decision uses one batch of answers, tied to one block by its hash.
  */
 import type { Address, Hash } from 'viem';
-import { NetworkUnavailable } from '../port.ts';
+import { ChainRewritten, NetworkUnavailable } from '../port.ts';
 import type { Outcome, SentTransaction } from '../port.ts';
 import type { ContractAddresses } from './contracts.ts';
 import type { Finality, Pin } from './finality.ts';
@@ -75,7 +76,7 @@ async function landed(
   const [blockAnswer] = await deps.finality.askTogether(pin, [ask.block(ledger)]);
   const block = valueOf(blockAnswer);
   if (block?.hash !== receipt.blockHash) return { status: 'pending' };
-  if (receipt.status === 0n) return reverted(deps, receipt, transaction);
+  if (receipt.status === 0n) return reverted(deps, pin, receipt, transaction);
   const result = resultOf(deps.contracts, transaction, receipt);
   if (result) return { status: 'succeeded', ledger, closedAt: block.timestamp, result };
   return {
@@ -84,10 +85,24 @@ async function landed(
   };
 }
 
-async function reverted(deps: OutcomeDeps, receipt: Receipt, transaction: Transaction): Promise<Outcome> {
+/**
+ * A refusal returns what was held. On a branch that contradicts what was final, and that nothing has accepted, it returns what the
+ * same bytes take away on the chain of before.
+ */
+async function reverted(
+  deps: OutcomeDeps,
+  { rewritten }: Pin,
+  receipt: Receipt,
+  transaction: Transaction,
+): Promise<Outcome> {
   const ledger = receipt.blockNumber;
   const why = await explainRevert({ rpc: deps.rpc, errors: deps.contracts.errors }, receipt, transaction);
-  if (why.kind === 'refusal') return { status: 'refused', ledger, refusal: why.refusal };
+  if (why.kind === 'refusal') {
+    if (rewritten === null) return { status: 'refused', ledger, refusal: why.refusal };
+    throw new ChainRewritten(
+      `${receipt.transactionHash} is refused in block ${ledger}, which counts once that history is accepted. ${rewritten}`,
+    );
+  }
   return {
     status: 'dead',
     proof: `${receipt.transactionHash} landed without effect in block ${ledger}: ${why.problem}`,
