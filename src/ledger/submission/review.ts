@@ -93,7 +93,7 @@ export async function giveUpSubmission(
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submission, last, confirm));
+  if (last?.kind === 'succeeded') return settleAsLanded(deps, submission, last, confirm);
   if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found) throw doneAlready(submissionId, found);
@@ -116,7 +116,7 @@ export async function adoptOutcome(
   const submission = await requireUnderReview(deps, submissionId);
   const open = await findOpenAttempts(deps.db, submissionId);
   const last = await lastWord(deps, open);
-  if (last?.kind === 'succeeded') return void (await settle(deps, submission, last, confirm));
+  if (last?.kind === 'succeeded') return settleAsLanded(deps, submission, last, confirm);
   const found = await findOnNetwork(deps, intentOf(submission));
   if (!found?.result) {
     throw new DomainError(
@@ -131,18 +131,30 @@ export async function adoptOutcome(
     throw new DomainError('CONFLICT', `Record ${recordIndex} can't be its outcome. ${evidence}.`);
   }
   const dead = open.map(({ hash }) => hash);
-  try {
-    await settleByOperator(deps, submission, { kind: 'adopted', dead, evidence, result, txHash }, confirm);
-  } catch (error) {
-    if (!isTaken(error)) throw error;
-    throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
-  }
+  const adopted = { kind: 'adopted', dead, evidence, result, txHash } as const;
+  await unlessTaken(evidence, settleByOperator(deps, submission, adopted, confirm));
+}
+
+/** What landed is the outcome; that another instance has settled it meanwhile changes nothing. */
+async function settleAsLanded(
+  deps: SubmissionDependencies,
+  submission: Submission,
+  landed: Extract<Conclusion, { kind: 'succeeded' }>,
+  confirm: Confirm | undefined,
+): Promise<void> {
+  const evidence = `Transaction ${landed.attemptHash} of submission ${submission.id} landed`;
+  await unlessTaken(evidence, settle(deps, submission, landed, confirm));
 }
 
 /** What the network shows belongs to one target: a unique key of the database prevents a second one. */
-function isTaken(error: unknown): boolean {
-  const cause = error instanceof Error ? error.cause : undefined;
-  return cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION;
+async function unlessTaken(evidence: string, settling: Promise<unknown>): Promise<void> {
+  try {
+    await settling;
+  } catch (error) {
+    const cause = error instanceof Error ? error.cause : undefined;
+    if (!(cause instanceof postgres.PostgresError && cause.code === UNIQUE_VIOLATION)) throw error;
+    throw new DomainError('CONFLICT', `It has become the outcome of another submission. ${evidence}.`);
+  }
 }
 
 /**

@@ -182,9 +182,14 @@ async function findUnclaimed(
     const claimed = new Set(others.map(({ outcome }) => recordOf(outcome)));
     const lowest = before.find(({ index }) => !claimed.has(index));
     if (!lowest) return { found: null };
-    if (others.some(({ outcome }) => outcome.status === 'pending')) {
+    // One that was signed may have made it as well as another whose outcome can't be proved: an operator decides between them.
+    const isSigned = others.length < underWay.length;
+    const mayBeTheirs = ({ outcome: { status } }: UnderWay) =>
+      status === 'pending' || (status === 'undeterminable' && !isSigned);
+    if (others.some(mayBeTheirs)) {
       const error = new NetworkUnavailable(
-        'An equal burn is under way: which record belongs to which burn is known once it has an outcome.',
+        'An equal burn is under way, or under review without an outcome: which record belongs to which burn is known once ' +
+          'that is decided.',
       );
       return { error };
     }
@@ -197,12 +202,17 @@ function recordOf(outcome: Outcome): number | null {
   return outcome.result.retirementIndex;
 }
 
+interface UnderWay {
+  submissionId: string;
+  outcome: Outcome;
+}
+
 /** The network's outcomes of open attempts of equal burns. @throws NetworkUnavailable */
 async function outcomesOfAlike(
   deps: FeedDependencies,
   projectId: string,
   call: RetireCall,
-): Promise<{ submissionId: string; outcome: Outcome }[]> {
+): Promise<UnderWay[]> {
   const open = await deps.db
     .select({ attempt: attempts })
     .from(retirements)

@@ -7,6 +7,8 @@ import { ConnectionLost } from '../../../src/db/connectionLost.ts';
 import { submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/settleOrReview.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
+import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
+import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
 import { adoptOutcome, giveUpSubmission } from '../../../src/ledger/submission/review.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
@@ -57,6 +59,34 @@ describe('two retirements that are exactly alike, and one record', () => {
     await giveUpSubmission(deps(), other, 'it was never burned');
     expect(await stateOf(other)).toBe('REFUSED');
     expect(await balance()).toBe(996n);
+  });
+
+  const sign = (submissionId: string, prepared: PreparedTransaction) =>
+    handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, prepared, null));
+
+  it('is offered to none that was never signed, while one that was signed has no outcome that can be proved', async () => {
+    const signed = await underReview('UNDETERMINABLE');
+    const unsigned = await underReview('FOUND_ON_NETWORK');
+    const burned = await burnOutside(4n);
+    // It is of a history that the network does not have.
+    await sign(signed.submissionId, { ...burned, hash: 'gone', preparedAtLedger: 10n ** 9n });
+    await expect(adoptOutcome(deps(), unsigned.submissionId)).rejects.toThrow(
+      'An equal burn is under way, or under review',
+    );
+    await adoptOutcome(deps(), signed.submissionId);
+    await giveUpSubmission(deps(), unsigned.submissionId, 'it was never burned');
+    expect(await balance()).toBe(996n);
+  });
+
+  it('is a CONFLICT for the one whose transaction made it, once the other has taken it', async () => {
+    const [signed, other] = [await underReview('UNDETERMINABLE'), await underReview('FOUND_ON_NETWORK')];
+    const burned = await burnOutside(4n);
+    await adoptOutcome(deps(), other.submissionId);
+    await sign(signed.submissionId, burned);
+    const taken = { code: 'CONFLICT', message: expect.stringContaining('the outcome of another submission') };
+    await expect(adoptOutcome(deps(), signed.submissionId)).rejects.toMatchObject(taken);
+    await expect(giveUpSubmission(deps(), signed.submissionId, 'it is lost')).rejects.toMatchObject(taken);
+    expect(await stateOf(signed.submissionId)).toBe('NEEDS_REVIEW');
   });
 });
 
