@@ -50,18 +50,25 @@ function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint): 
 }
 
 /**
- * Undone with it may be what another program sent with the key, or what landed without effect. Nothing of that is sent again.
- * @returns null when nothing is undone, or nothing is missing in front of the first that is sent again
+ * Undone may also be what another program sent with the key, or what landed without effect. Nothing of that is sent again, and
+ * what is under way behind it waits for ever.
+ * @returns null when nothing is undone or under way, or nothing is missing in front of the first that is sent
  */
 async function describeGap(
-  db: Pick<Db, '$count'>,
+  db: Pick<Db, 'select'>,
   address: string,
   { expected, undone }: { expected: bigint; undone: readonly Undone[] },
 ): Promise<string | null> {
-  if (undone.length === 0 || undone.find(isSentAgain)?.sequence === expected) return null;
   // What is under way is sent by its own steps.
-  const inSlot = and(eq(attempts.source, address), eq(attempts.sequence, expected), takesUpSlot);
-  if ((await db.$count(attempts, inSlot)) > 0) return null;
+  const [underWay] = await db
+    .select({ sequence: attempts.sequence })
+    .from(attempts)
+    .where(and(eq(attempts.source, address), gte(attempts.sequence, expected), takesUpSlot))
+    .orderBy(asc(attempts.sequence))
+    .limit(1);
+  if (undone.length === 0 && underWay === undefined) return null;
+  const first = [undone.find(isSentAgain), underWay];
+  if (first.some((sent) => sent?.sequence === expected)) return null;
   return (
     `It waits for sequence ${expected} of ${address}, which nothing has that is sent again: resume the submission under review ` +
     'that had it, or send one with this sequence by hand that does nothing, such as a transfer of nothing.'

@@ -16,7 +16,7 @@ import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.t
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
-import { openProject } from '../../../devnet/platform.ts';
+import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { holding } from '../../support/holding.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
@@ -26,12 +26,16 @@ let world: EvmWorld;
 let database: TestDatabase;
 let platform: Platform;
 const halts: string[] = [];
+const errors: string[] = [];
 
 beforeAll(async () => {
   world = await startEvmWorld();
   database = await createTestDatabase();
   platform = await platformOn(database.handle, await connectLedger(world.ledger, database.handle), {
     mutationWaitMs: 30_000,
+    log: Object.assign(Object.create(silentLog) as typeof silentLog, {
+      error: (_: unknown, message: string) => void errors.push(message),
+    }),
   });
   await platform.start();
 });
@@ -160,6 +164,39 @@ it('says which nonce is to be filled by hand, where what is undone was not all i
     clearInterval(watch);
   }
   await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
+  expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
+}, 180_000);
+
+it('says which nonce is to be filled by hand also where nothing of its own is undone', async () => {
+  const { dependencies } = platform;
+  const { node } = world;
+  const tokenAddress = await holding(platform, 100n);
+  const from = dependencies.network.custodyAddress;
+  const missing = Number(await node.rpc('eth_getTransactionCount', [from, 'latest']));
+  const fill = () => node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(missing) }]);
+  // With custody's key, and not by the platform: it is examined, and the burn gets the nonce behind it.
+  await fill();
+  await node.rpc('evm_setAutomine', [false]);
+  const watch = setInterval(() => void noteHalt(), 50);
+  const burned = retire(dependencies, 'acme', retirement(tokenAddress, 10n));
+  try {
+    await expect
+      .poll(() => node.rpc('txpool_status', []), { timeout: 30_000 })
+      .toMatchObject({ pending: '0x1' });
+    errors.length = 0;
+    await rewrite(world);
+    const named = new RegExp(`waits for sequence ${missing} of ${from},.* by hand`);
+    await expect.poll(() => errors.join(), { timeout: 30_000 }).toMatch(named);
+    await fill();
+    await node.mine(1);
+    await node.rpc('evm_setAutomine', [true]);
+    await wholeAgain(platform);
+  } finally {
+    clearInterval(watch);
+  }
+  await expect.poll(() => readHalt(database.handle.db)).toBeNull();
+  await burned.catch(() => null);
   expect(await dependencies.network.carbonTotals(tokenAddress)).toMatchObject({ totalRetirements: 1 });
   expect(await reconcileAll(dependencies)).toMatchObject({ findings: [], unsettledProjects: 0 });
 }, 180_000);
