@@ -14,7 +14,7 @@ import type { FeeMarket } from './fees.ts';
 import { valueOf } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
-import type { Block } from './node.ts';
+import type { Block, Syncing } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
@@ -75,7 +75,8 @@ export async function estimateCall(
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
-  const [block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
+  const [syncing, block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
+    ask.syncing(),
     ask.block('latest'),
     ask.call(simulation.request, 'latest'),
     ask.gasFor(simulation.request, 'latest'),
@@ -84,6 +85,7 @@ export async function estimateCall(
     ask.balance(sender, 'latest'),
     ...codeQuestions(simulation, 'latest'),
   ]);
+  requireSynced(syncing);
   const latest = valueOf(block);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
   const market = feeMarketOf(latest, 'value' in tip ? tip.value : null);
@@ -126,6 +128,17 @@ export async function readNextSequences(
     const [count] = await finality.askTogether(pin, [ask.transactionCount(address, pin.state)]);
     return new Map([[address, valueOf(count)]]);
   });
+}
+
+/**
+ * Behind the history that a restored copy lacks, a node calls the numbers unused that were used in it: what was lost would be done
+ * again. Nodes without the method can't say so.
+ */
+function requireSynced(answer: Answer<Syncing>): void {
+  if (!('value' in answer) || answer.value === false) return;
+  const { currentBlock, highestBlock } = answer.value;
+  const place = highestBlock === undefined ? '' : ` (at block ${currentBlock} of ${highestBlock})`;
+  throw new NetworkUnavailable(`The node is still syncing${place}: nothing is signed before it is done`);
 }
 
 function readGas(estimated: Answer<bigint>): bigint {

@@ -68,6 +68,14 @@ const transactionSchema = z.object({
 });
 export type Transaction = z.infer<typeof transactionSchema>;
 
+/** False, or how far it has come, which not every kind of node says in the same words. */
+const syncingSchema = z.union([
+  z.literal(false),
+  z.object({ currentBlock: quantity, highestBlock: quantity }),
+  z.unknown().transform((): { currentBlock?: bigint; highestBlock?: bigint } => ({})),
+]);
+export type Syncing = z.infer<typeof syncingSchema>;
+
 export interface CallRequest {
   from?: Address;
   to: Address;
@@ -94,6 +102,7 @@ function requestOf({ from, to, data, value }: CallRequest): Record<string, strin
 
 export const ask = {
   chainId: () => question('eth_chainId', [], quantity),
+  syncing: () => question('eth_syncing', [], syncingSchema),
   block: (at: bigint | 'latest' | 'finalized') =>
     question(
       'eth_getBlockByNumber',
