@@ -29,7 +29,7 @@ export const submissionState = pgEnum('submission_state', [
 export const reviewCause = pgEnum('review_cause', [
   // Signing stopped while it was unsigned: its effect may exist already.
   'SIGNING_HALTED',
-  // The same, and an operator ended that halt before it was decided: no later halt's end resumes it.
+  // The same, and signing has gone on since, which says nothing about this: only an operator resumes it.
   'SIGNING_RESUMED',
   // The network shows its effect in a transaction that this database does not know.
   'FOUND_ON_NETWORK',

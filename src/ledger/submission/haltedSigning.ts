@@ -7,8 +7,8 @@
  *                               └──┘ anything else: checked again later
  *
  * While it is halted, every unsigned submission of custody goes to review (step.ts). Proved agreement means that the
- * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed.
- * After an operator's decision they are resolved one by one (review.ts).
+ * unknown transactions left the platform's tokens alone (a pause, a role, a fee), so those submissions are resumed, except
+ * deposits of cash-outs. After an operator's decision they are resolved one by one (review.ts).
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
@@ -16,7 +16,7 @@ import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
-import type { NextSequences } from '../network/port.ts';
+import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
@@ -143,7 +143,8 @@ async function endHalt(
       .set({ haltedBecause: null, reviewDueAt })
       .where(isNotNull(signingAccounts.haltedBecause));
     // What the end of a later halt proves says nothing of this one.
-    if (!isProved) await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(waitsForEnd);
+    const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
+    await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
     return true;
   });
 }
@@ -155,6 +156,12 @@ async function isRewrittenSince(deps: SubmissionDependencies, halts: Halts): Pro
   await haltOnRewrittenChain(deps, found.message);
   return true;
 }
+
+/**
+ * A lost deposit had a reference of its own, and its tokens may have come back: books and network agree whether or not one that is
+ * asked for again was paid out before.
+ */
+const NEVER_PROVED: NetworkCallKind[] = ['approve', 'initiateOffRamp'];
 
 /** Under review for the halt alone. */
 const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));

@@ -42,7 +42,7 @@ const ReviewCauseEnum = builder.enumType('ReviewCause', {
     },
     SIGNING_RESUMED: {
       description:
-        'Signing stopped while it was unsigned, and an operator resumed signing: it stays under review until it is decided.',
+        'Signing stopped while it was unsigned, and has gone on since. That says nothing about this one: it stays under review until it is decided.',
     },
     FOUND_ON_NETWORK: {
       description: 'The network shows that it was done, by a transaction that this platform does not know.',

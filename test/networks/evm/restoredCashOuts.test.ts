@@ -3,7 +3,9 @@
  * of them, what an operator does, and that books, network and provider agree in the end (docs/operations.md).
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { eq, isNotNull, sql } from 'drizzle-orm';
 import { encodeFunctionData, type Hex } from 'viem';
+import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { commodityTokenAbi, settlementAbi } from '../../../devnet/evm/referenceAbi.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
@@ -155,4 +157,43 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     await paid(instance, await depositedCashOut(instance, receipt, { tokenAmount: 600n }));
     await expect.poll(() => found(instance), EVENTUALLY).toEqual([]);
   });
+});
+
+it('does not deposit again what was lost and is asked for again, although books and network agree', async () => {
+  const before = await createTestDatabase();
+  await before.handle.close();
+  const receipt = await on(before.url, activeReceipt);
+  const restored = await createTestDatabase({ copyOf: before });
+  await restored.handle.close();
+  const request = cashOutInput(receipt, { tokenAmount: 300n });
+  await on(before.url, async (instance) => {
+    const settled = await depositedCashOut(instance, receipt, request);
+    await paid(instance, settled);
+    await reaches(instance, settled.id, 'SETTLED');
+  });
+
+  await on(restored.url, async (instance) => {
+    const { dependencies, handle } = instance;
+    const again = await cashOut({ ...dependencies, mutationWaitMs: 0 }, farmer, request);
+    const submission = async () =>
+      (await handle.db.select().from(submissions).where(eq(submissions.targetId, again.id)))[0];
+    // Makes each look due; the last one, after the end of the halt, resumes what waited.
+    const looksLeft = async () => {
+      await handle.db
+        .update(signingAccounts)
+        .set({ reviewDueAt: sql`least(${signingAccounts.reviewDueAt}, now() + interval '1 second')` })
+        .where(isNotNull(signingAccounts.haltedBecause));
+      return handle.db.$count(signingAccounts, isNotNull(signingAccounts.reviewDueAt));
+    };
+    await expect.poll(submission, EVENTUALLY).toMatchObject({
+      message: expect.stringContaining('the database is an old copy'),
+    });
+    await expect.poll(looksLeft, EVENTUALLY).toBe(0);
+    expect(await submission()).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'SIGNING_RESUMED' });
+    expect(await readHalt(handle.db)).toBeNull();
+    await decideReview(instance, 'GIVE_UP');
+    await reaches(instance, again.id, 'REFUSED');
+  });
+  await before.drop();
+  await restored.drop();
 });

@@ -21,7 +21,7 @@ const CALLS = {
 const CAUSES = {
   SIGNING_HALTED: 'Signing was halted before it was signed: it may have been done already.',
   SIGNING_RESUMED:
-    'Signing was halted before it was signed, and then resumed by an operator: it may have been done already.',
+    'Signing was halted before it was signed, and has gone on since: it may have been done already.',
   FOUND_ON_NETWORK: 'The network shows it done, by a transaction that this platform does not know.',
   UNDETERMINABLE: 'The network no longer has the history that would decide it.',
   ATTEMPTS_DIED: 'Its signed transactions died repeatedly. Remove the cause, then resume.',
