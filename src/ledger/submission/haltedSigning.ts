@@ -199,8 +199,8 @@ async function resumePage(tx: Tx, deps: SubmissionDependencies): Promise<number>
 /**
  * Ends a halt by an operator's decision. Unsigned submissions are put under review first and are decided one by one.
  * @returns why signing was halted
- * @throws DomainError CONFLICT when signing is not halted, or for another reason by then, transactions that had landed are undone, or what others sent is
- *   not final yet, so that no read shows what it did; NetworkUnavailable
+ * @throws DomainError CONFLICT when signing is not halted, or is for another reason by the end, transactions that had landed are
+ *   undone, or what others sent is not final yet, so that no read shows what it did; NetworkUnavailable
  */
 export async function resumeSigning(deps: SubmissionDependencies, confirm?: Confirm): Promise<string> {
   const halts = await readHalts(deps.db);

@@ -29,7 +29,7 @@ const ReviewDecisionEnum = builder.enumType('ReviewDecision', {
     GIVE_UP: {
       description:
         'End it as refused and return what was reserved. CONFLICT while a signed transaction can still land, or when the ' +
-        'network shows that the call was made.',
+        'network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is deployed already.',
     },
   },
 });
