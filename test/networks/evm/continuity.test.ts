@@ -64,7 +64,7 @@ describe('a rollback below what was final', () => {
 
       await network.acceptHistory();
       expect(await network.continuity()).toEqual({ status: 'whole' });
-      await network.draft(deployCarbon());
+      await network.nextSequences();
     } finally {
       await testbed.close();
     }
@@ -92,19 +92,19 @@ describe('a rollback below what was final', () => {
 });
 
 describe('a node that is still syncing', () => {
-  it('gets nothing signed, since the numbers that it calls unused may be used by then', async () => {
+  it('gets nothing signed or given up, since the numbers that it calls unused may be used by then', async () => {
     const testbed = await startEvmTestbed();
     const answers = (answer: { result: unknown } | { error: { code: number; message: string } }) =>
       testbed.faulty.obey(({ method }) => (method === 'eth_syncing' ? answer : undefined));
     try {
       const network = await testbed.open();
       answers({ result: { startingBlock: '0x0', currentBlock: '0x10', highestBlock: '0x1f4' } });
-      await expect(network.draft(deployCarbon())).rejects.toThrow(
+      await expect(network.nextSequences()).rejects.toThrow(
         'The node is still syncing (at block 16 of 500): nothing is signed',
       );
       // As some chains have it.
       answers({ result: { messageOfLastBlock: 7 } });
-      await expect(network.draft(deployCarbon())).rejects.toThrow('The node is still syncing: nothing');
+      await expect(network.nextSequences()).rejects.toThrow('The node is still syncing: nothing');
       answers({ error: { code: -32601, message: 'the method eth_syncing does not exist' } });
       await network.draft(deployCarbon());
     } finally {

@@ -75,8 +75,7 @@ export async function estimateCall(
   const { rpc, finality, contracts } = deps;
   const encoded = encodeCall(contracts, sender, call);
   const simulation = simulationOf(call, encoded, sender, await deploymentFeeFor(deps, encoded));
-  const [syncing, block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
-    ask.syncing(),
+  const [block, called, estimated, count, tip, balance, ...codes] = await rpc.askTogether([
     ask.block('latest'),
     ask.call(simulation.request, 'latest'),
     ask.gasFor(simulation.request, 'latest'),
@@ -85,7 +84,6 @@ export async function estimateCall(
     ask.balance(sender, 'latest'),
     ...codeQuestions(simulation, 'latest'),
   ]);
-  requireSynced(syncing);
   const latest = valueOf(block);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
   const market = feeMarketOf(latest, 'value' in tip ? tip.value : null);
@@ -123,7 +121,11 @@ export async function readNextSequences(
     const reported = 'value' in pending ? pending.value : landed;
     return new Map([[address, reported > landed ? reported : landed]]);
   }
-  if (by === 'latest') return new Map([[address, await rpc.ask(ask.transactionCount(address, 'latest'))]]);
+  if (by === 'latest') {
+    const [syncing, count] = await rpc.askTogether([ask.syncing(), ask.transactionCount(address, 'latest')]);
+    requireSynced(syncing);
+    return new Map([[address, valueOf(count)]]);
+  }
   return finality.onFinalBlock(async (pin) => {
     const [count] = await finality.askTogether(pin, [ask.transactionCount(address, pin.state)]);
     return new Map([[address, valueOf(count)]]);
@@ -138,7 +140,9 @@ function requireSynced(answer: Answer<Syncing>): void {
   if (!('value' in answer) || answer.value === false) return;
   const { currentBlock, highestBlock } = answer.value;
   const place = highestBlock === undefined ? '' : ` (at block ${currentBlock} of ${highestBlock})`;
-  throw new NetworkUnavailable(`The node is still syncing${place}: nothing is signed before it is done`);
+  throw new NetworkUnavailable(
+    `The node is still syncing${place}: nothing is signed or given up before it is done`,
+  );
 }
 
 function readGas(estimated: Answer<bigint>): bigint {
