@@ -6,7 +6,7 @@
  */
 import { decodeFunctionResult, encodeFunctionData } from 'viem';
 import type { Address, Hex } from 'viem';
-import { NetworkRefusal, NetworkUnavailable } from '../port.ts';
+import { ChainRewritten, NetworkRefusal, NetworkUnavailable } from '../port.ts';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { EncodedCall } from './calls.ts';
@@ -139,14 +139,19 @@ function readFlag(data: Hex): boolean | null {
 
 /**
  * Ends a call that was refused at the latest block, if the final block refuses it for the same reason.
- * @throws NetworkRefusal, or NetworkUnavailable when the refusal is not final yet
+ * @throws NetworkRefusal; NetworkUnavailable when the refusal is not final yet; ChainRewritten when the chain contradicts what was
+ * final: what is refused there may have been done on the chain of before
  */
 export async function refuseFinally(
-  finality: Finality,
+  finality: Pick<Finality, 'onFinalBlock'>,
   refusal: Refusal,
   evaluateAt: (state: BlockReference) => Promise<Refusal | null>,
 ): Promise<never> {
-  const finalRefusal = await finality.onFinalBlock(({ state }) => evaluateAt(state));
+  const [finalRefusal, rewritten] = await finality.onFinalBlock(async (pin) => [
+    await evaluateAt(pin.state),
+    pin.rewritten,
+  ]);
+  if (rewritten !== null) throw new ChainRewritten(rewritten);
   if (finalRefusal?.reason === refusal.reason) throw new NetworkRefusal(finalRefusal);
   throw new NetworkUnavailable(`Refused at the latest block, but not finally yet: ${refusal.message}`);
 }
