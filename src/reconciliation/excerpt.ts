@@ -241,7 +241,7 @@ const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
   JOIN retirement_records f
     ON f.project_id = r.project_id AND hashtextextended(f.beneficiary, 0) = hashtextextended(r.beneficiary, 0)
       AND f.beneficiary = r.beneficiary AND f.note = r.note AND f.amount = r.amount_tonnes * 10::numeric ^ 18
-  WHERE f.retired_by = (SELECT custody_address FROM installation)
+  WHERE f.retired_by IN (SELECT custody_address FROM installation)
     AND NOT EXISTS (SELECT 1 FROM retirements c WHERE c.project_id = f.project_id AND c.record_index = f.index)`;
 
 /** Before the excerpt hides the real tables. */
