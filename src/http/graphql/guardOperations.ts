@@ -227,7 +227,7 @@ function requireUnconditional(roots: readonly RootField[]): void {
 
 /** Counts a subscription while it is open, and ends it with its credential. */
 async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscribe): Promise<Result> {
-  const { caller, remoteAddress } = args.contextValue as GuardedContext;
+  const { caller, remoteAddress, transport, whenSent } = args.contextValue as GuardedContext;
   const close = guard.subscriptions.open(addressKey(remoteAddress));
   if (close === null) throw overloaded();
   try {
@@ -238,6 +238,8 @@ async function subscribe(guard: OperationGuard, args: ExecutionArgs, run: Subscr
     }
     return endingStream(result, (end) => {
       const unwatch = caller === null ? () => undefined : guard.credentialEnds.watch(caller, end);
+      // Of a client that has gone before the head of its answer, nothing else reads or ends the events.
+      if (transport === 'http') whenSent(() => queueMicrotask(end));
       return () => {
         unwatch();
         close();

@@ -47,16 +47,17 @@ function isAskedFor(accept: string | null): boolean {
 function streamOf(result: Result): ReadableStream<Uint8Array> {
   const iterator = iteratorOf(result);
   const encoder = new TextEncoder();
-  let heartbeat: NodeJS.Timeout;
+  let heartbeat: NodeJS.Timeout | undefined;
   return new ReadableStream<Uint8Array>({
     start(controller) {
       // At once, so that the client has an answer before the first event.
       controller.enqueue(encoder.encode(DELIMITER + part(HEARTBEAT)));
-      heartbeat = setInterval(() => {
-        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(part(HEARTBEAT)));
-      }, HEARTBEAT_MS).unref();
     },
     async pull(controller) {
+      // Not before it is read: of an answer whose client has gone, nothing would end them.
+      heartbeat ??= setInterval(() => {
+        if ((controller.desiredSize ?? 0) > 0) controller.enqueue(encoder.encode(part(HEARTBEAT)));
+      }, HEARTBEAT_MS).unref();
       const { done, value } = await iterator.next().catch((error: unknown) => {
         clearInterval(heartbeat);
         throw error;

@@ -52,7 +52,7 @@ export function createOperations(options: {
     return result;
   };
   const executePlain = createPlainLists(schema);
-  const subscribeShared = createSharedSubscribe();
+  const subscribeShared = createSharedSubscribe(guard.rateLimits);
   const subscribe: Subscribe = async (args) => {
     const { requestId } = args.contextValue as TransportContext & Context<unknown>;
     const result = await subscribeGuarded(guard, args, subscribeShared);

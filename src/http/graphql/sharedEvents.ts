@@ -8,36 +8,53 @@ import type { DocumentNode, ExecutionArgs, ExecutionResult } from 'graphql';
 import { createSourceEventStream, execute } from 'graphql';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../identity/roles.ts';
+import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import { mapPull, pullStreamOf } from '../../lib/pullStream.ts';
+import { measureAnswer } from '../../limits/measureAnswer.ts';
+import { stopwatch } from './chargeCpu.ts';
 import type { Subscribe } from './guardOperations.ts';
+import type { TransportContext } from './transportContext.ts';
 
 /** A promise until it is known. */
 type Results = Map<string, ExecutionResult | Promise<ExecutionResult>>;
 
 /** Subscribers read an event within moments of each other; those that catch up are some events behind. */
 const MAX_EVENTS = 64;
-/** Of each event; what more is asked is executed for itself. A result and its text have a few kilobytes. */
+/** Of each event; what more is asked is executed for itself. A result that is kept, and its text, have SHARED_BYTES each at most. */
 const MAX_QUESTIONS = 100;
+const SHARED_BYTES = 16 * 1024;
+/** What is larger is asked for by a query, when the event says that it has changed. */
+const MAX_EVENT_BYTES = 1024 * 1024;
+
+/** What events may take, which run without a request of their own. */
+export interface EventLimits {
+  /** @throws DomainError RATE_LIMITED when the address has used up its computing time */
+  requireCpu(remoteAddress: string): void;
+  chargeCpu(remoteAddress: string, ms: number): void;
+}
 
 /** For one server: its schema and its dependencies are the same for all subscriptions. */
-export function createSharedSubscribe(): Subscribe {
+export function createSharedSubscribe(limits: EventLimits): Subscribe {
+  const { executeEvent, isSmall } = createExecution(limits);
   /** By event, then by what is asked of it. Bounded, because events themselves are kept for those who come later. */
   const shared = new LRUCache<object, Results>({ max: MAX_EVENTS });
   const nameOf = createNames();
   const resultOf = (args: ExecutionArgs, question: string, event: unknown) => {
-    const own = () => execute({ ...args, rootValue: event });
+    const own = () => executeEvent({ ...args, rootValue: event });
     if (typeof event !== 'object' || event === null) return own();
     const results: Results = shared.get(event) ?? new Map();
     if (results.size === 0) shared.set(event, results);
     const before = results.get(question);
     if (before !== undefined) {
       const ownIfFailed = (result: ExecutionResult) => (result.errors === undefined ? result : own());
-      return before instanceof Promise ? before.then(ownIfFailed) : ownIfFailed(before);
+      return before instanceof Promise ? before.then(ownIfFailed, own) : ownIfFailed(before);
     }
     const first = own();
     if (results.size >= MAX_QUESTIONS) return first;
-    results.set(question, first);
-    if (first instanceof Promise) void noteResult(results, question, first);
+    if (first instanceof Promise) {
+      results.set(question, first);
+      void noteResult(results, question, first, isSmall);
+    } else if (isSmall(first)) results.set(question, first);
     return first;
   };
   return async (args) => {
@@ -48,14 +65,41 @@ export function createSharedSubscribe(): Subscribe {
   };
 }
 
+/** A large one would be kept until as many events have come since; a failure is of the first one's request alone. */
 async function noteResult(
   results: Results,
   question: string,
   first: Promise<ExecutionResult>,
+  isSmall: (result: ExecutionResult) => boolean,
 ): Promise<void> {
-  // Those who have it already get the failure.
   const result = await first.catch(() => null);
-  if (result !== null) results.set(question, result);
+  if (result !== null && isSmall(result)) results.set(question, result);
+  else results.delete(question);
+}
+
+/** Each event of a subscription computes like a request, and is answered at once, but no gate has let it in. */
+function createExecution({ requireCpu, chargeCpu }: EventLimits) {
+  const small = new WeakSet<ExecutionResult>();
+  const bounded = (result: ExecutionResult): ExecutionResult => {
+    if (measureAnswer(result.data, MAX_EVENT_BYTES) <= SHARED_BYTES) small.add(result);
+    return result;
+  };
+  const run = (args: ExecutionArgs) => {
+    const { remoteAddress } = args.contextValue as TransportContext;
+    requireCpu(remoteAddress);
+    const elapsed = stopwatch();
+    const result = execute(args);
+    const limited = result instanceof Promise ? result.then(bounded) : bounded(result);
+    chargeCpu(remoteAddress, elapsed());
+    return limited;
+  };
+  return {
+    isSmall: (result: ExecutionResult) => small.has(result),
+    executeEvent(args: ExecutionArgs): ExecutionResult | Promise<ExecutionResult> {
+      const pause = pauseInLongTurn();
+      return pause === null ? run(args) : pause.then(() => run(args));
+    },
+  };
 }
 
 function questionOf(args: ExecutionArgs, nameOf: (document: DocumentNode) => number): string {

@@ -27,6 +27,12 @@ export function setHeaders(response: ServerResponse, headers: readonly string[])
   for (let at = 0; at < headers.length; at += 2) response.setHeader(headers[at] ?? '', headers[at + 1] ?? '');
 }
 
+/** Calls back when the answer has left, or never will: at once when its client is gone already, of which Node says nothing again. */
+export function whenClosed(response: ServerResponse, callback: () => void): void {
+  if (response.destroyed) callback();
+  else response.once('close', callback);
+}
+
 export function answerJson(response: ServerResponse, status: number, body: unknown): void {
   response.writeHead(status, { 'content-type': 'application/json; charset=utf-8' });
   response.end(JSON.stringify(body));

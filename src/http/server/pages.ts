@@ -15,6 +15,7 @@ import { readBody } from '../../lib/readBody.ts';
 import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
+import { whenClosed } from './answers.ts';
 
 /** A request for a page, as far as pages know requests. */
 export interface PageRequest {
@@ -130,7 +131,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
         transport: 'http',
         caller: null,
         startedAt: clock.now(),
-        whenSent: (callback) => void response.once('close', callback),
+        whenSent: (callback) => whenClosed(response, callback),
       });
       const result = await pipeline.ask(source, variables, context);
       // The page is written next, in one piece.

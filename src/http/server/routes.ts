@@ -20,7 +20,7 @@ import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { keepAnswer } from '../../lib/keepAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
-import { answerError, answerJson, answerRefusal } from './answers.ts';
+import { answerError, answerJson, answerRefusal, whenClosed } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
@@ -142,7 +142,7 @@ function page({ gate }: Pipeline, answer: Route): Route {
 
 async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: RouteOptions): Promise<void> {
   const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
-  const whenSent = (callback: () => void) => void response.once('close', callback);
+  const whenSent = (callback: () => void) => whenClosed(response, callback);
   const context = newContext({
     requestId,
     clientRequestId,

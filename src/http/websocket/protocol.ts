@@ -109,6 +109,8 @@ async function identify(
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
   }
+  // Closed meanwhile: nothing would end the watch.
+  if (peer.socket.readyState !== peer.socket.OPEN) return false;
   if (peer.caller !== null) {
     peer.unwatchCredential = credentialEnds.watch(peer.caller, (why) => peer.socket.close(FORBIDDEN, why));
   }

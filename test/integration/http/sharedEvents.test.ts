@@ -2,9 +2,10 @@
  * An event is executed and serialised once for all subscribers that ask the same of it, and for no others.
  */
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { parse } from 'graphql';
+import { parse, type GraphQLObjectType } from 'graphql';
 import { WebSocket } from 'ws';
-import { createSharedSubscribe } from '../../../src/http/graphql/sharedEvents.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
+import { createSharedSubscribe, type EventLimits } from '../../../src/http/graphql/sharedEvents.ts';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { startServer, token, type TestServer } from '../../support/http/httpServer.ts';
 
@@ -105,8 +106,56 @@ it('runs for each when it fails, so that each error is about its own request', a
   expect(new Set(ids).size).toBe(2);
 });
 
+const NO_LIMITS = { requireCpu: () => undefined, chargeCpu: () => undefined };
+
+/** Of one subscription with one event, whose text has as many bytes. */
+async function runOnce(bytes: number, limits: EventLimits): Promise<{ again: () => Promise<number> }> {
+  const subscribeShared = createSharedSubscribe(limits);
+  const schema = schemaOf(new Set());
+  const event: Event = { number: 1 };
+  let runs = 0;
+  Object.assign(schema.getSubscriptionType()?.getFields()['events'] ?? {}, {
+    subscribe: async function* one() {
+      yield event;
+    },
+    resolve: (source: Event) => {
+      runs += 1;
+      return source;
+    },
+  });
+  Object.assign((schema.getType('Event') as GraphQLObjectType).getFields()['seenBy'] ?? {}, {
+    resolve: () => 'x'.repeat(bytes),
+  });
+  const document = parse('subscription { events { seenBy } }');
+  const read = async () => {
+    const contextValue = { caller: null, remoteAddress: '192.0.2.1' };
+    const result = await subscribeShared({ schema, document, contextValue });
+    for await (const _ of result as AsyncIterable<unknown>);
+    return runs;
+  };
+  await read();
+  return { again: read };
+}
+
+it('is kept only while it is small, and ends when it is larger than an event may be', async () => {
+  expect(await (await runOnce(100, NO_LIMITS)).again()).toBe(1);
+  expect(await (await runOnce(100_000, NO_LIMITS)).again()).toBe(2);
+  await expect(runOnce(2_000_000, NO_LIMITS)).rejects.toMatchObject({ code: 'OPERATION_TOO_LARGE' });
+});
+
+it('is charged to its address, and not run when that has used up its time', async () => {
+  const charged: string[] = [];
+  const limits = { ...NO_LIMITS, chargeCpu: (address: string) => void charged.push(address) };
+  await runOnce(100, limits);
+  expect(charged).toEqual(['192.0.2.1']);
+  const requireCpu = () => {
+    throw new DomainError('RATE_LIMITED', 'used up');
+  };
+  await expect(runOnce(100, { ...limits, requireCpu })).rejects.toMatchObject({ code: 'RATE_LIMITED' });
+});
+
 it('is remembered for the newest events alone', async () => {
-  const subscribeShared = createSharedSubscribe();
+  const subscribeShared = createSharedSubscribe(NO_LIMITS);
   const schema = schemaOf(new Set());
   let runs = 0;
   const field = schema.getSubscriptionType()?.getFields()['events'];

@@ -89,6 +89,23 @@ describe('a subscription over SSE', () => {
     await expect(server.sources.at(-1)?.returned).resolves.toBeUndefined();
   });
 
+  it.each(['text/event-stream', 'multipart/mixed;subscriptionSpec=1.0'])(
+    'is not counted when the client has gone before its answer began: %s',
+    async (accept) => {
+      const before = server.sources.length;
+      const request = httpRequest(`${server.url}/graphql`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', accept },
+      });
+      request.on('error', () => undefined);
+      request.end(JSON.stringify({ query: 'subscription { ticks(wait: true, count: 1, lateMs: 300) }' }));
+      await until(() => server.load().subscriptions === 1);
+      request.destroy();
+      await until(() => server.sources.length > before);
+      await until(() => server.load().subscriptions === 0);
+    },
+  );
+
   it('does not hold up a server that stops', async () => {
     const stopping = await startServer();
     const { response } = await open(stopping.url, 'subscription { ticks(count: 1, wait: true) }');

@@ -2,6 +2,7 @@
  * Answers that are too large, and large answers that are never read: neither takes the memory that others need.
  */
 import { request as httpRequest, type IncomingMessage } from 'node:http';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect, it } from 'vitest';
 import { createBuilder } from '../../../src/schema/core/createBuilder.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
@@ -16,9 +17,12 @@ function schemaOfLongText() {
     fields: (t) => ({
       hello: t.string({ authScopes: { public: true }, resolve: () => 'world' }),
       long: t.string({
-        args: { megabytes: t.arg.int({ required: true }) },
+        args: { megabytes: t.arg.int({ required: true }), lateMs: t.arg.int() },
         authScopes: { public: true },
-        resolve: (_root, { megabytes }) => 'x'.repeat(megabytes * MEGABYTE),
+        resolve: async (_root, { megabytes, lateMs }) => {
+          if (lateMs) await delay(lateMs);
+          return 'x'.repeat(megabytes * MEGABYTE);
+        },
       }),
     }),
   });
@@ -49,6 +53,22 @@ it('large answers that are not read hold their bytes until they are, and no othe
   await expect
     .poll(async () => codesOf(await askOver('http', api, { query: '{ long(megabytes: 10) }' })))
     .toEqual([]);
+});
+
+it('answers that are made when their clients have gone hold nothing', async () => {
+  const { api } = await start();
+  for (let i = 0; i < 3; i++) {
+    const request = httpRequest(api, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+    });
+    request.on('error', () => undefined);
+    request.end(JSON.stringify({ query: '{ long(megabytes: 20, lateMs: 400) }' }));
+    await delay(50);
+    request.destroy();
+  }
+  await delay(600);
+  expect(codesOf(await askOver('http', api, { query: '{ long(megabytes: 20) }' }))).toEqual([]);
 });
 
 it.each(['http', 'websocket'] as const)('over %s an answer that was read holds nothing', async (over) => {

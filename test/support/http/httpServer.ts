@@ -226,10 +226,17 @@ function testSchema() {
   builder.subscriptionType({
     fields: (t) => ({
       ticks: t.string({
-        args: { count: t.arg.int(), bytes: t.arg.int({ defaultValue: 1 }), wait: t.arg.boolean() },
+        args: {
+          count: t.arg.int(),
+          bytes: t.arg.int({ defaultValue: 1 }),
+          wait: t.arg.boolean(),
+          lateMs: t.arg.int(),
+        },
         authScopes: { public: true },
-        subscribe: (_, { count, bytes, wait }, { dependencies }) =>
-          ticks(dependencies, count ?? Number.POSITIVE_INFINITY, bytes ?? 1, wait ?? false),
+        subscribe: async (_, { count, bytes, wait, lateMs }, { dependencies }) => {
+          if (lateMs) await delay(lateMs);
+          return ticks(dependencies, count ?? Number.POSITIVE_INFINITY, bytes ?? 1, wait ?? false);
+        },
         resolve: (tick: string) => tick,
       }),
       secretTicks: t.string({
