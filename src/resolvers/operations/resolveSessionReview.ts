@@ -17,6 +17,7 @@ import { resumeWithin } from '../../ledger/submission/review.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import { applyEvent } from '../warehouse/offRamp/applyEvent.ts';
+import { requireStillFree } from '../warehouse/offRamp/checkCashOut.ts';
 import {
   OFF_RAMP_SESSIONS,
   closeReview,
@@ -37,7 +38,7 @@ import { isStranded, strandedReason } from './strandedSessions.ts';
 
 type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
 /** What a move to another state takes: it may enqueue a submission. */
-type MoveNeeds = Needs<'ramp' | 'submission'>;
+type MoveNeeds = Needs<'network' | 'ramp' | 'submission'>;
 
 /** A day for a holder to sign a deposit whose payout is already made: an operator has to contact them. */
 const RENEWED_SIGNING_SECONDS = 24 * 60 * 60;
@@ -90,14 +91,10 @@ export async function resolveSessionReview(
       else await resumeWithin(tx, deps.submission, undecided.id);
     } else if (undecided !== null) throw undecidedFirst(undecided.id);
     else if (decision === 'ACCEPT') await accept(tx, deps, current, held, review);
-    else
-      await release(
-        tx,
-        deps,
-        current,
-        decision === 'REFUND' ? refundable(current, onNetwork) : held,
-        decision,
-      );
+    else {
+      const found = decision === 'REFUND' ? refundable(current, onNetwork) : held;
+      await release(tx, deps, current, found, decision);
+    }
   });
 
   deps.log.info({ offRampSessionId, decision, operatorId, note }, 'off-ramp session review resolved');
@@ -199,6 +196,7 @@ async function retry(
 
 /** Paid, but nothing is there: custody deposits, or the holder gets time to sign again. */
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
+  if (session.depositor === 'CUSTODY') await requireStillFree(tx, deps.network, session);
   const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
   const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;

@@ -102,7 +102,7 @@ describe('a subscription over SSE', () => {
       await until(() => server.load().subscriptions === 1);
       request.destroy();
       await until(() => server.sources.length > before);
-      await until(() => server.load().subscriptions === 0);
+      await expect.poll(() => server.load().subscriptions).toBe(0);
     },
   );
 

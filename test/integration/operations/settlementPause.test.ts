@@ -2,6 +2,7 @@
  * A settlement contract, or a token, that is paused while cash-outs are under way: nothing is lost, operators see what
  * waits, and it goes on by itself when the pause is over.
  */
+import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -14,6 +15,8 @@ import {
   findOffRampSession,
   readReviews,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import {
@@ -133,8 +136,8 @@ it('is tried again as soon as an operator says so', async () => {
   expect(await reaches(platform, session.id, 'SETTLED')).toMatchObject({ resolution: 'SETTLE' });
 });
 
-it('refuses a cash-out whose deposit meets the pause, and closes it at the provider', async () => {
-  const receipt = await activeReceipt(platform);
+/** A cash-out whose deposit meets a pause after it was opened at the provider. */
+async function refusedCashOut(receipt: TokenizedReceipt) {
   const { ramp } = platform.dependencies;
   platform.dependencies.ramp = {
     ...ramp,
@@ -147,10 +150,39 @@ it('refuses a cash-out whose deposit meets the pause, and closes it at the provi
     platform.dependencies.ramp = ramp;
   });
   await expect(refused).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
-  expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
   const [row] = await database.handle.db
     .select()
     .from(offRampSessions)
     .where(eq(offRampSessions.receiptId, receipt.id));
+  return row;
+}
+
+it('refuses a cash-out whose deposit meets the pause, and closes it at the provider', async () => {
+  const receipt = await activeReceipt(platform);
+  const row = await refusedCashOut(receipt);
+  expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
   expect(row).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+});
+
+it('deposits what was refused and is paid after all only when its receipt is still free', async () => {
+  const receipt = await activeReceipt(platform);
+  const row = await refusedCashOut(receipt);
+  await unpause();
+  await pledgeReceipt(platform.dependencies, farmer, {
+    receiptTokenAddress: receipt.tokenAddress,
+    lenderId: 'lender-1',
+    lenderName: 'First Bank',
+    reference: 'loan 7',
+    idempotencyKey: randomUUID(),
+  });
+  await providerSays(platform, row?.providerSessionId ?? '', 'settled');
+  await reaches(platform, row?.id ?? '', 'NEEDS_REVIEW');
+  const decide = (decision: 'RETRY' | 'ACCEPT') =>
+    decideSession(platform.dependencies, 'operator', {
+      offRampSessionId: row?.id ?? '',
+      decision,
+      note: 'the bank has it',
+    });
+  await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
 });

@@ -3,7 +3,7 @@
  * the provider has begun to pay can't be taken back.
  */
 import { and, eq, isNotNull, isNull, lt, ne, notInArray, or, sum } from 'drizzle-orm';
-import type { Db } from '../../../db/connection.ts';
+import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
@@ -128,6 +128,22 @@ export async function requireUnpaid(
       available: available.toString(),
     },
   );
+}
+
+/**
+ * Of a session that custody deposits after all, because it was paid: while it was REFUSED, its receipt was free to be pledged, and
+ * its kilograms to be cashed out by another one. Holds the receipt.
+ * @throws DomainError RECEIPT_PLEDGED, INSUFFICIENT_BALANCE
+ */
+export async function requireStillFree(
+  tx: Tx,
+  network: Pick<LedgerNetwork, 'custodyAddress'>,
+  session: CashOutPlan & { id: string },
+): Promise<void> {
+  const { receiptId, tokenAddress } = session;
+  await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
+  await requireUnpledged({ db: tx }, { id: receiptId, tokenAddress });
+  await requireUnpaid(tx, network, session, session.id);
 }
 
 /** @param balance base units */
