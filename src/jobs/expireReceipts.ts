@@ -11,7 +11,7 @@ import { and, asc, eq, inArray, lt, sql, type SQL } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import { expiryItems, expiryRuns, receipts, submissions } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
-import { MAX_TOKENS_PER_READ, type ExpiryAnswer } from '../ledger/network/port.ts';
+import { MAX_TOKENS_PER_READ, NetworkUnavailable, type ExpiryAnswer } from '../ledger/network/port.ts';
 import { enqueueSubmissions } from '../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../ledger/submission/submission.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
@@ -20,6 +20,9 @@ import { finishIfComplete } from './expiryEffects.ts';
 export type ExpiryRun = typeof expiryRuns.$inferSelect;
 
 export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal' | 'log'>;
+
+/** Half an hour of tries (expiryRuns.ts): what has no answer by then is recorded as failed, and asked about the next night. */
+const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
 /** A receipt that is due by the database. */
 interface DueReceipt {
@@ -36,19 +39,28 @@ type ItemState = (typeof expiryItems.state.enumValues)[number];
  */
 export async function sweep(
   deps: SweepNeeds,
-  run: Pick<ExpiryRun, 'id'>,
+  run: Pick<ExpiryRun, 'id'> & Partial<Pick<ExpiryRun, 'fruitlessSteps'>>,
   onProgress: (examined: number) => void = () => {},
 ): Promise<void> {
   const { closedAt } = await deps.network.status();
   const notYetExamined = sql`NOT EXISTS (SELECT 1 FROM ${expiryItems} i
     WHERE i.run_id = ${run.id} AND i.receipt_id = ${receipts.id})`;
+  const isPatient = (run.fruitlessSteps ?? 0) < MAX_SWEEPS_WITHOUT_ANSWER;
   let examined = 0;
+  let unanswered = 0;
   for await (const page of duePages(deps, closedAt, notYetExamined)) {
     const answers = await ask(deps, page);
-    await examine(deps, run.id, page, answers);
+    const known = isPatient ? page.filter(({ tokenAddress }) => isAnswer(answers.get(tokenAddress))) : page;
+    if (known.length > 0) await examine(deps, run.id, known, answers);
+    unanswered += page.length - known.length;
     examined += page.length;
     onProgress(examined);
     deps.stateSignal.notify(NEW_SUBMISSION);
+  }
+  if (unanswered > 0) {
+    throw new NetworkUnavailable(
+      `the network gave no answer about ${unanswered} of ${examined} receipts: they are asked about again`,
+    );
   }
   await deps.db.transaction(async (tx) => {
     const sweptAt = deps.clock.now();
@@ -58,6 +70,11 @@ export async function sweep(
       .where(and(eq(expiryRuns.id, run.id), sql`${expiryRuns.sweptAt} IS NULL`));
     await finishIfComplete(tx, run.id, sweptAt);
   });
+}
+
+/** A node that is busy or away says so of each receipt, where an adapter asks about each by itself. */
+function isAnswer(answer: ExpiryAnswer | undefined): boolean {
+  return answer !== undefined && !('error' in answer && answer.error instanceof NetworkUnavailable);
 }
 
 /** The due receipts and the network's answer for each, without marking any. */

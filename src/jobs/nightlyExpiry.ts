@@ -11,8 +11,11 @@ import { requestRun, type RequestRunNeeds } from './expiryRuns.ts';
 
 export const EXPIRY_CRON = '0 2 * * *';
 const EXPIRY_HOUR = 2;
-/** A database that is down at 02:00 does not cost the night its run. */
-const RETRY_MS = 60_000;
+/**
+ * Neither a database that is down at 02:00 costs the night its run, nor an instance whose clock is ahead: it is woken before the
+ * database's clock says 02:00.
+ */
+const LOOK_MS = 60_000;
 const DAY_MS = 24 * 60 * 60_000;
 
 interface NightlyExpiry {
@@ -23,32 +26,36 @@ interface NightlyExpiry {
 
 export function createNightlyExpiry(
   deps: Needs<keyof RequestRunNeeds | 'log'>,
-  options: { timeZone: string; readTime?: () => Promise<Date> },
+  options: { timeZone: string; readTime?: () => Promise<Date>; lookMs?: number },
 ): NightlyExpiry {
-  const { timeZone, readTime = () => readDatabaseTime(deps.db) } = options;
+  const { timeZone, readTime = () => readDatabaseTime(deps.db), lookMs = LOOK_MS } = options;
   let job: schedule.Job | null = null;
-  let retry: NodeJS.Timeout | null = null;
+  let timer: NodeJS.Timeout | null = null;
+  /** By this instance. */
+  let requested: string | null = null;
 
   async function request(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
     const night = latestNight(await readTime(), timeZone);
+    if (night === requested) return;
     await requestRun(deps, { trigger, night, requestedBy: 'schedule' });
+    requested = night;
   }
 
   function fire(): void {
     request('NIGHTLY').catch((error: unknown) => {
       deps.log.error({ error: messageOf(error) }, 'the nightly expiry could not be requested');
-      retry = setTimeout(fire, RETRY_MS);
     });
   }
 
   return {
     async start() {
       job = schedule.scheduleJob({ rule: EXPIRY_CRON, tz: timeZone }, fire);
+      timer = setInterval(fire, lookMs).unref();
       await request('CATCH_UP');
     },
     stop() {
       job?.cancel();
-      if (retry) clearTimeout(retry);
+      if (timer) clearInterval(timer);
     },
   };
 }

@@ -18,7 +18,7 @@ import {
 } from '../../../src/jobs/expiryRuns.ts';
 import { createNightlyExpiry, EXPIRY_CRON, latestNight } from '../../../src/jobs/nightlyExpiry.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -233,6 +233,33 @@ describe('a run', () => {
     expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
   });
 
+  it('goes on with what a busy node gave no answer about, once it answers', async () => {
+    const due = await dueReceipts(3);
+    const [unknown] = due;
+    const busy: LedgerNetwork = {
+      ...platform.dependencies.network,
+      expiryOf: async (addresses) =>
+        (await network.expiryOf(addresses)).map((answer) =>
+          answer.tokenAddress === unknown?.tokenAddress
+            ? { tokenAddress: answer.tokenAddress, error: new NetworkUnavailable('429: ask again later') }
+            : answer,
+        ),
+    };
+    const leases = leaseRuns(platform.dependencies);
+    const run = await requestRun(
+      platform.dependencies,
+      { trigger: 'MANUAL', night: null, requestedBy: 'a test' },
+      leases,
+    );
+    const id = run?.id ?? '';
+    const sweeping = sweep({ ...platform.dependencies, network: busy }, { id });
+    await expect(sweeping).rejects.toThrow('no answer about 1 of 3 receipts');
+    await sweep({ ...platform.dependencies, network }, { id });
+    leases.release(id);
+    expect(await finished(run)).toMatchObject({ problem: null });
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ expired: 3, failed: 0 });
+  });
+
   it('is only shown by a dry run', async () => {
     const [receipt] = await dueReceipts(1);
     const shown = [];
@@ -300,6 +327,19 @@ describe('nights', () => {
     await nightly.start();
     nightly.stop();
     expect(await listRuns(platform.dependencies, page)).toHaveLength(runs.length);
+  });
+
+  it('are not lost by an instance whose clock is ahead of the database’s', async () => {
+    // As the database has it when the instance's two o'clock has passed.
+    let now = new Date('2032-04-10T01:59:59.990Z');
+    const options = { timeZone: 'UTC', readTime: async () => now, lookMs: 20 };
+    const nightly = createNightlyExpiry(platform.dependencies, options);
+    await nightly.start();
+    now = new Date('2032-04-10T02:00:00.010Z');
+    const nights = async () =>
+      (await listRuns(platform.dependencies, { limit: 100, inverted: false })).map(({ night }) => night);
+    await expect.poll(nights).toContain('2032-04-10');
+    nightly.stop();
   });
 
   it('begin at two o’clock of the configured time zone', () => {
