@@ -525,17 +525,22 @@ CREATE TRIGGER audit_writers_no_truncate BEFORE TRUNCATE ON audit_writers FOR EA
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest.
-CREATE FUNCTION prune_audit_entries(writer uuid, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   pruned_before bigint;
 BEGIN
   SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
+  -- The digest is that of all lines from the first one on.
+  IF first <> pruned_before + 1 THEN
+    RAISE EXCEPTION 'entries of audit writer % are removed up to %, by another export', writer, pruned_before
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
   -- The transparency log keeps their hashes. An entry whose outcome it lacks can't be deleted: transparency_open_entries names it.
   IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
-  INSERT INTO audit_prunings VALUES (writer, pruned_before + 1, up_to, digest, clock_timestamp());
+  INSERT INTO audit_prunings VALUES (writer, first, up_to, digest, clock_timestamp());
   UPDATE audit_writers SET pruned = up_to WHERE id = writer;
   DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;
 END $$;

@@ -41,8 +41,12 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
         const last = lines.at(-1);
         if (last === undefined) break;
         const digest = await write(file, lines);
+        const first = (done + 1n).toString();
         done = BigInt(last.number);
-        if (prune) await db.execute(sql`SELECT prune_audit_entries(${writer.id}, ${last.number}, ${digest})`);
+        if (prune)
+          await db.execute(
+            sql`SELECT prune_audit_entries(${writer.id}, ${first}, ${last.number}, ${digest})`,
+          );
         entries += lines.length;
       }
     }
@@ -55,12 +59,14 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
 /** Up to the first one that is too young, or whose outcome is not known yet. */
 function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promise<Line[]> {
   return db.execute<{ number: string; line: string }>(sql`
-    SELECT number::text, to_jsonb(e)::text AS line FROM audit_entries e
-    WHERE writer_id = ${writerId} AND number > ${done.toString()} AND number < coalesce((
-      SELECT min(number) FROM audit_entries k
-      WHERE k.writer_id = ${writerId} AND k.number > ${done.toString()}
-        AND (k.outcome IS NULL OR k.started_at >= ${before.toISOString()})), 9223372036854775807)
-    ORDER BY number LIMIT ${ENTRIES_PER_STEP}`);
+    WITH page AS (
+      SELECT * FROM audit_entries WHERE writer_id = ${writerId} AND number > ${done.toString()}
+      ORDER BY number LIMIT ${ENTRIES_PER_STEP})
+    SELECT number::text, to_jsonb(page)::text AS line FROM page
+    WHERE number < coalesce((
+      SELECT min(number) FROM page WHERE outcome IS NULL OR started_at >= ${before.toISOString()}),
+      9223372036854775807)
+    ORDER BY number`);
 }
 
 async function write(file: FileHandle, lines: readonly Line[]): Promise<Buffer> {

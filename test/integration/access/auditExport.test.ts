@@ -107,5 +107,8 @@ it('exports the first entries of each process, then removes them, and can be pro
 
   await expect(ask`DELETE FROM audit_entries WHERE writer_id = ${ended}`).rejects.toThrow(/append/);
   await expect(ask`UPDATE audit_writers SET pruned = 3 WHERE id = ${ended}`).rejects.toThrow(/only grow/);
+  // Lines that another export has removed meanwhile are not in the digest of what is removed next.
+  const repeated = ask`SELECT prune_audit_entries(${ended}, 1, 3, 'digest')`;
+  await expect(repeated).rejects.toThrow(/are removed up to \d+, by another export/);
   await expect(ask`DELETE FROM audit_prunings`).rejects.toThrow(/append/);
 });
