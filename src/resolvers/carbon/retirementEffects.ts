@@ -6,6 +6,7 @@ import type { Tx } from '../../db/connection.ts';
 import { retirements } from '../../db/tables/index.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import { completeHashes } from '../../feed/recordTransactions.ts';
+import { NetworkUnavailable } from '../../ledger/network/port.ts';
 import type { Effects } from '../../ledger/submission/effects.ts';
 import { findProjectByToken } from './findProject.ts';
 import { createUnclaimedSearch, type UnclaimedRecord } from './findUnclaimedRecord.ts';
@@ -65,13 +66,20 @@ export function showInFeed({ feed, healer }: SettleDependencies): NonNullable<Ef
   };
 }
 
-/** Null where the network does not provide it, or no longer. */
+/**
+ * Null where the network does not provide it, or no longer, or can't be asked: the record is the proof, and a node without that part
+ * of its history must not keep an operator from deciding. The feed finds the hash later.
+ */
 async function transactionOf(
   network: FeedDependencies['network'],
   tokenAddress: string,
   { index, timestamp }: UnclaimedRecord,
 ): Promise<string | null> {
-  const hashes = await network.retirementTransactions(tokenAddress, [{ index, timestamp, hints: [] }]);
+  const wanted = [{ index, timestamp, hints: [] }];
+  const hashes = await network.retirementTransactions(tokenAddress, wanted).catch((error: unknown) => {
+    if (error instanceof NetworkUnavailable) return new Map<number, string>();
+    throw error;
+  });
   return hashes.get(index) ?? null;
 }
 

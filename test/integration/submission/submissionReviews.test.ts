@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, retirements, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
-import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
@@ -25,6 +25,8 @@ let platform: Platform;
 let outcome: LedgerNetwork['outcome'] | null = null;
 /** Accepts what is sent, and drops it. */
 let isDeaf = false;
+/** Has no logs of what was long ago. */
+let isForgetful = false;
 
 beforeAll(async () => {
   database = await createTestDatabase();
@@ -32,6 +34,10 @@ beforeAll(async () => {
   const watched = {
     ...network,
     outcome: (sent: Parameters<LedgerNetwork['outcome']>[0]) => (outcome ?? network.outcome)(sent),
+    retirementTransactions: async (...args: Parameters<LedgerNetwork['retirementTransactions']>) => {
+      if (isForgetful) throw new NetworkUnavailable('pruned history unavailable');
+      return network.retirementTransactions(...args);
+    },
     broadcast: async (bytes: Uint8Array) =>
       isDeaf ? ({ status: 'accepted' } as const) : network.broadcast(bytes),
   };
@@ -91,6 +97,16 @@ describe('a burn that the network shows already', () => {
       state: 'SUCCEEDED',
       txHash: expect.stringMatching(/^0x[0-9a-f]{64}$/),
     });
+  });
+
+  it('is adopted without its hash at a node that has not kept so much of its history', async () => {
+    const project = await boughtProject(10n);
+    await burnOutside(network, project, 4n);
+    isForgetful = true;
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(project, 4n));
+    expect(await submissionOf(retirement.id)).toMatchObject({ reviewCause: 'FOUND_ON_NETWORK' });
+    expect(await decide(retirement.id, 'ADOPT')).toMatchObject({ state: 'SUCCEEDED', txHash: null });
+    isForgetful = false;
   });
 
   it('returns no credits when the network refuses it for what was burned', async () => {
