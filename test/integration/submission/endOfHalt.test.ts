@@ -43,6 +43,14 @@ async function haltSigning(): Promise<void> {
     .where(eq(submissions.reviewCause, 'SIGNING_HALTED'));
 }
 
+/** What a step says that read the halt. */
+const HALTED = {
+  kind: 'needsReview',
+  attemptHash: null,
+  cause: 'SIGNING_HALTED',
+  reason: 'halted',
+} as const;
+
 describe('the end of a halt', () => {
   beforeEach(haltSigning);
 
@@ -97,31 +105,19 @@ describe('the end of a halt', () => {
     const { submission, submissionId } = await pendingRetirement(4n);
     await reviewHaltedSigning(reviewing());
     // The step of another instance read the halt before, and says so only now.
-    const conclusion = {
-      kind: 'needsReview',
-      attemptHash: null,
-      cause: 'SIGNING_HALTED',
-      reason: 'halted',
-    } as const;
-    expect(await settle(deps(), submission, conclusion)).toBe(false);
+    expect(await settle(deps(), submission, HALTED)).toBe(false);
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
   it('waits for an instance that puts a submission under review, and resumes that too', async () => {
     const { submission, submissionId } = await pendingRetirement(4n);
     let ended: Promise<void> | undefined;
-    const conclusion = {
-      kind: 'needsReview',
-      attemptHash: null,
-      cause: 'SIGNING_HALTED',
-      reason: 'halted',
-    } as const;
     const checkpoint = async (point: string) => {
       if (point !== 'settlement-uncommitted') return;
       ended = reviewHaltedSigning(reviewing());
       await expect.poll(() => hasLockWait(handle())).toBe(true);
     };
-    expect(await settle({ ...deps(), checkpoint }, submission, conclusion)).toBe(true);
+    expect(await settle({ ...deps(), checkpoint }, submission, HALTED)).toBe(true);
     await ended;
     expect(await stateOf(submissionId)).toBe('PENDING');
   });
