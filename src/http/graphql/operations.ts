@@ -42,25 +42,23 @@ export function createOperations(options: {
   log: ErrorLog;
 }): Operations {
   const { schema, guard, operationLog, log } = options;
-  const executeByRules = async (
-    args: ExecutionArgs,
-    run: (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>,
-  ): Promise<ExecutionResult> => {
-    const { requestId } = args.contextValue as TransportContext & Context<unknown>;
-    const result = mapResult(await runGuarded(guard, args, run), requestId, log);
+  const requestIdOf = ({ contextValue }: ExecutionArgs) =>
+    (contextValue as TransportContext & Context<unknown>).requestId;
+  const concluded = (args: ExecutionArgs, answer: ExecutionResult): ExecutionResult => {
+    const result = mapResult(answer, requestIdOf(args), log);
     operationLog.logResult(args, result);
     return result;
   };
+  const executeByRules = async (
+    args: ExecutionArgs,
+    run: (args: ExecutionArgs) => ExecutionResult | Promise<ExecutionResult>,
+  ): Promise<ExecutionResult> => concluded(args, await runGuarded(guard, args, run));
   const executePlain = createPlainLists(schema);
   const subscribeShared = createSharedSubscribe(guard.rateLimits);
   const subscribe: Subscribe = async (args) => {
-    const { requestId } = args.contextValue as TransportContext & Context<unknown>;
     const result = await subscribeGuarded(guard, args, subscribeShared);
-    if (!isStream(result)) {
-      const refusal = mapResult(result, requestId, log);
-      operationLog.logResult(args, refusal);
-      return refusal;
-    }
+    if (!isStream(result)) return concluded(args, result);
+    const requestId = requestIdOf(args);
     let events = 0;
     return mapPull(result, {
       value: (event) => {
