@@ -24,6 +24,8 @@ const BARE_RECORD_BYTES = 284;
 const LONGEST_RECORD_BYTES = 1_600;
 /** An entry also holds its last ledger and an extension. */
 const ENTRY_BYTES_BESIDE_DATA = 8;
+/** Both texts may be longer by some characters, as a number is that gains a digit. Texts are written in units of four bytes. */
+const BYTES_OF_LONGER_TEXTS = 8;
 /** The index of the texts among a retirement's arguments. */
 const TEXTS_PLACE = 2;
 
@@ -46,11 +48,10 @@ export async function othersBefore(
     token: contract,
     count,
     ownCount,
-    recordBytes: Math.max(
-      BARE_RECORD_BYTES + textBytes,
+    recordBytes:
+      BYTES_OF_LONGER_TEXTS +
       // Any holder may write a longer record; headroom for many of those would leave none for the number of records.
-      Math.min(LONGEST_RECORD_BYTES, latest),
-    ),
+      Math.max(BARE_RECORD_BYTES + textBytes, Math.min(LONGEST_RECORD_BYTES, latest)),
   };
 }
 
