@@ -5,6 +5,7 @@
  *   caller            every request, socket and operation with one credential's subject
  *   mutations         every field of a mutation, per caller, or per address without one
  *   failed-logins     every credential that was refused, per address
+ *   refused-deliveries  every delivery to a webhook that was not believed, per address
  *   cpu               computing time of this instance, per address, over 2.5 seconds
  */
 import { lt } from 'drizzle-orm';
@@ -42,6 +43,9 @@ export interface RateLimits {
   /** Before a credential is verified. @throws DomainError RATE_LIMITED after too many failed logins */
   admitCredential(remoteAddress: string): Promise<void>;
   noteFailedLogin(remoteAddress: string): Promise<void>;
+  /** Before a delivery to a webhook is read. @throws DomainError RATE_LIMITED, also after too many that were refused */
+  admitDelivery(remoteAddress: string): Promise<void>;
+  noteRefusedDelivery(remoteAddress: string): Promise<void>;
   /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
   chargeCpu(remoteAddress: string, ms: number): void;
   /** @throws DomainError RATE_LIMITED, while an address has caused too much of it */
@@ -54,6 +58,11 @@ export interface RateLimits {
 }
 
 const WINDOW_SECONDS = 60;
+/**
+ * A sender whose secret was replaced has some that are refused, and those of its next secret must still come in. To read and
+ * verify one takes milliseconds and a look into the database.
+ */
+const REFUSED_DELIVERIES_PER_MINUTE = 120;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
 /** Short: everyone else waits during a burst. With the default it is half a second of computing. */
@@ -76,28 +85,39 @@ export function createRateLimits(
   const caller = budget('caller', settings.callerPerMinute);
   const mutations = budget('mutations', settings.mutationsPerMinute);
   const failedLogins = budget('failed-logins', settings.failedLoginsPerMinute);
+  const refusedDeliveries = budget('refused-deliveries', REFUSED_DELIVERIES_PER_MINUTE);
   const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
     const usage = await from.spend(key, points);
     usages.push(usage);
     if (usage.isOverspent) throw refuse(usage);
   };
+  const requireLeft = async (of: SharedBudget, remoteAddress: string) => {
+    const usage = await of.look(addressKey(remoteAddress));
+    if (usage.remainingPoints === 0) throw refuse(usage);
+  };
   const cpu = createCpuBudget(settings.cpuPercentPerAddress, refuse);
-  const stopSharing = shareRegularly([address, caller, mutations, failedLogins], db, log);
+  const budgets = [address, caller, mutations, failedLogins, refusedDeliveries];
+  const stopSharing = shareRegularly(budgets, db, log);
+  const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
+    const key = addressKey(remoteAddress);
+    cpu.require(key);
+    await spend(address, key, 1, usages);
+  };
   return {
-    async admitAddress(remoteAddress, usages) {
-      const key = addressKey(remoteAddress);
-      cpu.require(key);
-      await spend(address, key, 1, usages);
-    },
+    admitAddress,
     requireCpu: (remoteAddress) => cpu.require(addressKey(remoteAddress)),
     chargeCpu: (remoteAddress, ms) => cpu.charge(addressKey(remoteAddress), ms),
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
-    async admitCredential(remoteAddress) {
-      const usage = await failedLogins.look(addressKey(remoteAddress));
-      if (usage.remainingPoints === 0) throw refuse(usage);
-    },
+    admitCredential: (remoteAddress) => requireLeft(failedLogins, remoteAddress),
     async noteFailedLogin(remoteAddress) {
       await failedLogins.spend(addressKey(remoteAddress), 1);
+    },
+    async admitDelivery(remoteAddress) {
+      await admitAddress(remoteAddress, []);
+      await requireLeft(refusedDeliveries, remoteAddress);
+    },
+    async noteRefusedDelivery(remoteAddress) {
+      await refusedDeliveries.spend(addressKey(remoteAddress), 1);
     },
     admitMutations: (asker, fields, usages) =>
       spend(mutations, asker.caller?.subject ?? addressKey(asker.remoteAddress), fields, usages),

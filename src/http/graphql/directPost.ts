@@ -22,7 +22,7 @@ import type { TransportContext } from './transportContext.ts';
 
 interface DirectPostOptions {
   path: string;
-  gate: Gate;
+  gate: Pick<Gate, 'admitAddress' | 'identify' | 'admit'>;
   documents: Pick<DocumentSource, 'documentOf'>;
   known: Pick<KnownDocuments, 'get'>;
   execute(operation: DirectOperation, context: TransportContext): Promise<ExecutionResult>;

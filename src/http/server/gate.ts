@@ -11,7 +11,7 @@ import type { RateLimits } from '../../limits/rateLimits.ts';
 import type { Usage } from '../../limits/sharedBudget.ts';
 import type { TransportContext } from '../graphql/transportContext.ts';
 
-export interface Gate {
+export interface Gate extends Pick<RateLimits, 'admitDelivery' | 'noteRefusedDelivery'> {
   /** Counts one request or socket of an address. @throws DomainError RATE_LIMITED */
   admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
   /** The caller behind an authorization; null for the public. @throws DomainError UNAUTHENTICATED, RATE_LIMITED */
@@ -23,6 +23,8 @@ export interface Gate {
 export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate {
   return {
     admitAddress: (remoteAddress, usages) => limits.admitAddress(remoteAddress, usages),
+    admitDelivery: (remoteAddress) => limits.admitDelivery(remoteAddress),
+    noteRefusedDelivery: (remoteAddress) => limits.noteRefusedDelivery(remoteAddress),
     async identify(authorization, remoteAddress) {
       if (authorization === undefined || authorization === null) return null;
       await limits.admitCredential(remoteAddress);

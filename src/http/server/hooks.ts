@@ -8,6 +8,7 @@ import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/within.ts';
+import type { Gate } from './gate.ts';
 
 /** Deliveries carry one event of a few hundred bytes. */
 const MAX_HOOK_BYTES = 256 * 1024;
@@ -30,8 +31,7 @@ export type HookHandler = (delivery: HookDelivery) => Promise<HookRefusal>;
 export type DeliveryOutcome = 'accepted' | 'refused' | 'failed';
 
 export interface HookServices {
-  /** Before anything is read. @throws DomainError RATE_LIMITED */
-  admit: (remoteAddress: string) => Promise<void>;
+  gate: Pick<Gate, 'admitDelivery' | 'noteRefusedDelivery'>;
   /** For what any client can send as often as it likes. */
   refused: CountedLog;
   /** Once for each delivery, for metrics. */
@@ -44,7 +44,7 @@ export async function answerHook(
   response: ServerResponse,
   handler: HookHandler,
   about: { requestId: string; remoteAddress: string },
-  { admit, refused, observe, log }: HookServices,
+  { gate, refused, observe, log }: HookServices,
 ): Promise<void> {
   const { remoteAddress } = about;
   const path = request.url ?? '';
@@ -53,7 +53,7 @@ export async function answerHook(
     refused.count({ path, remoteAddress, reason });
   };
   try {
-    await admit(remoteAddress);
+    await gate.admitDelivery(remoteAddress);
   } catch (error) {
     if (!(error instanceof DomainError)) throw error;
     refuse(error.code);
@@ -65,10 +65,15 @@ export async function answerHook(
   const body = await readBody(request, MAX_HOOK_BYTES);
   if (body === null) {
     refuse(`over ${MAX_HOOK_BYTES} bytes`);
+    await gate.noteRefusedDelivery(remoteAddress);
     response.setHeader('connection', 'close');
   } else {
     const handled = handler({ body, headers: request.headers, ...about }).then(
-      (refusal) => (refusal == null ? observe('accepted') : refuse(refusal)),
+      (refusal) => {
+        if (refusal == null) return observe('accepted');
+        refuse(refusal);
+        return gate.noteRefusedDelivery(remoteAddress);
+      },
       (error: unknown) => {
         if (error instanceof DomainError) refuse(error.code);
         else {

@@ -80,7 +80,7 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     waitMs: DELIVERY_WAIT_MS,
   });
   const services = {
-    admit: (remoteAddress: string) => pipeline.gate.admitAddress(remoteAddress, []),
+    gate: pipeline.gate,
     refused: createCountedLog(options.log, 'deliveries were refused'),
     log: options.log,
   };

@@ -43,6 +43,29 @@ describe('deliveries', () => {
   });
 });
 
+describe('refused deliveries', () => {
+  it('use up the patience with an address: the next ones are dropped before they are read', async () => {
+    let handled = 0;
+    const refuse = async () => {
+      handled += 1;
+      return 'unverified';
+    };
+    const accept = async () => void (handled += 1);
+    const server = await serve({}, { hooks: { retirements: refuse, payoutSettled: accept } });
+    const deliver = async (path: string) => {
+      const response = await fetch(server.url + path, { method: 'POST', body: '{}' });
+      expect([response.status, await response.text()]).toEqual([200, '']);
+    };
+    // What is believed counts for nothing.
+    for (let i = 0; i < 10; i++) await deliver('/api/webhooks/payout-settled');
+    for (let i = 0; i < 130; i++) await deliver('/api/hooks/retirements');
+    await deliver('/api/webhooks/payout-settled');
+    expect(handled).toBe(130);
+    // Its requests are another matter.
+    expect((await askOver('http', server.api, HELLO)).errors).toEqual([]);
+  });
+});
+
 describe('requests', () => {
   it.each(TRANSPORTS)(
     'over %s beyond the budget of an address are RATE_LIMITED, others are served',
