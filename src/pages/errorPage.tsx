@@ -9,14 +9,12 @@ import { shown } from './text.ts';
 
 const TITLES: Readonly<Record<number, string>> = {
   404: 'There is nothing here',
-  429: 'Too many requests',
   500: 'A defect in this server',
   503: 'Not available at the moment',
 };
 
 const ADVICE: Readonly<Record<number, string>> = {
   404: 'The address may be incomplete. Certificates, projects and beneficiaries can be looked up on the first page.',
-  429: 'Your network has asked for more pages than one address may. Wait a little, then try again.',
   500: 'It is in the log. If it happens again, please report it with the number below.',
   503: 'The registry or its ledger network is busy or being restarted. Nothing is lost. Try again in a minute.',
 };

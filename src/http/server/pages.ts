@@ -66,6 +66,9 @@ interface PageServices {
   log: Pick<Logger, 'error'>;
 }
 
+/** What a page computes, its queries included. Assets are kept as bytes, and a PDF is charged where it is made. */
+const PAGE_MS = 4;
+
 /** A certificate's file with the longest texts, escaped by the form, is under 20 kB. */
 const MAX_FORM_BYTES = 64 * 1024;
 
@@ -88,13 +91,16 @@ export async function answerPage(
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
     const giveBack = await services.places.take(addressKey(exchange.remoteAddress));
     try {
-      send(exchange, await pages.answer(await pageRequest(exchange, services)));
+      const answer = await pages.answer(await pageRequest(exchange, services));
+      if (typeof answer.body === 'string') pipeline.chargeCpu(exchange.remoteAddress, PAGE_MS);
+      send(exchange, answer);
     } finally {
       giveBack();
     }
   } catch (error) {
     // The client disconnected: not a defect, and no answer is needed.
     if (request.destroyed && !request.complete) return;
+    if (error instanceof DomainError && error.code === 'RATE_LIMITED') return refuseBriefly(exchange, error);
     const unavailable = databaseUnavailable(error);
     if (!(error instanceof DomainError)) {
       log.error(
@@ -104,6 +110,16 @@ export async function answerPage(
     }
     send(exchange, pages.failure(failureOf(unavailable ?? error, requestId)));
   }
+}
+
+/** As text: a page of its own for each refusal costs as much as many a page that is refused. */
+function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
+  const { status, retryAfterSeconds = 1 } = failureOf(refusal, exchange.requestId);
+  send(exchange, {
+    status,
+    headers: { 'content-type': 'text/plain; charset=utf-8', 'retry-after': String(retryAfterSeconds) },
+    body: `Your network has asked for more than one address may. Try again in ${retryAfterSeconds} s.\n`,
+  });
 }
 
 export function answerNoPage(exchange: PageExchange, pages: PublicPages): void {
