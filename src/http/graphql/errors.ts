@@ -59,7 +59,7 @@ export function toClientError(thrown: unknown): GraphQLError {
   if (isMapped(thrown)) return thrown;
   const root = rootOf(thrown);
   if (isMapped(root)) return root;
-  const located = thrown instanceof GraphQLError ? thrown : undefined;
+  const located = locatedOf(thrown);
   const shown = judge(root, located);
   const extensions: Record<string, unknown> = {
     ...shown?.details,
@@ -69,13 +69,14 @@ export function toClientError(thrown: unknown): GraphQLError {
     extensions['http'] = shown?.http ?? httpOf(shown?.code ?? 'INTERNAL_SERVER_ERROR', shown?.details);
   }
   const message = shown?.message ?? ERROR_CODES.INTERNAL_SERVER_ERROR;
-  const error = new GraphQLError(escapeUnprintable(truncate(message, MAX_MESSAGE_CHARACTERS)), {
+  const text = escapeUnprintable(truncate(message, MAX_MESSAGE_CHARACTERS));
+  const place = {
     nodes: located?.nodes,
     source: located?.source,
     positions: located?.positions,
     path: located?.path,
-    extensions,
-  });
+  };
+  const error = withoutStack(() => new GraphQLError(text, { ...place, extensions }));
   mapped.add(error);
   if (shown === undefined || shown.code === 'DATABASE_UNAVAILABLE') {
     failures.set(error, { cause: root, isDefect: shown === undefined });
@@ -83,9 +84,27 @@ export function toClientError(thrown: unknown): GraphQLError {
   return error;
 }
 
-/** The code that a client sees for what was thrown. */
+/** The code that a client sees for what was thrown. Mutations ask for it, of each that fails, so no error is made for it. */
 export function codeOf(thrown: unknown): ErrorCode {
-  return toClientError(thrown).extensions['code'] as ErrorCode;
+  const root = rootOf(thrown);
+  const known = [thrown, root].find(isMapped);
+  if (known !== undefined) return known.extensions['code'] as ErrorCode;
+  return judge(root, locatedOf(thrown))?.code ?? 'INTERNAL_SERVER_ERROR';
+}
+
+/** What clients see is never logged with a stack, and to take one costs more than all else of an error. */
+function withoutStack<T>(make: () => T): T {
+  const { stackTraceLimit } = Error;
+  Error.stackTraceLimit = 0;
+  try {
+    return make();
+  } finally {
+    Error.stackTraceLimit = stackTraceLimit;
+  }
+}
+
+function locatedOf(thrown: unknown): GraphQLError | undefined {
+  return thrown instanceof GraphQLError ? thrown : undefined;
 }
 
 function isMapped(error: unknown): error is GraphQLError {

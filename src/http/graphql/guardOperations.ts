@@ -60,7 +60,8 @@ const MAX_VARIABLE_ERRORS = 50;
 
 /** What the largest operation of a client takes, with all its variables, before it waits for something. */
 const ORDINARY_MS = 2;
-const ERROR_MS = 0.1;
+/** Located, mapped and written. */
+const ERROR_MS = 0.2;
 /** A first run that takes longer waits for the network, and does not compute: the next one begins. */
 const FIRST_RUN_MS = 250;
 
