@@ -50,10 +50,11 @@ export const GRAPHQL_PATH = '/graphql';
 /** An operation that has waited this long for its turn is refused: its client may have given up. */
 const QUEUE_WAIT_MS = 10_000;
 /**
- * An address has this share of the queries that run at a time, about as many as the database answers side by side: more of
- * one address would only make others wait for the same connections. Mutations wait for the network, and share its batches.
+ * An address has this share of the queries that run at a time, more than the database has processors: further ones of one
+ * address would not be answered sooner, and their answers would come all at once, and make others wait. Mutations wait for
+ * the network, and share its batches.
  */
-const QUERY_SHARES = 8;
+const QUERY_SHARES = 25;
 /** Where few queries may run at all. */
 const SMALLEST_SHARE = 2;
 
