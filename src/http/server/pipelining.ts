@@ -5,20 +5,40 @@
  */
 import type { Server, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { addressKey } from '../../limits/addressKey.ts';
+import type { Limits } from '../../limits/limits.ts';
+import { createTokenBuckets } from '../../limits/tokenBuckets.ts';
 
 /** More than the few that clients send ahead; what is beyond them in a packet is not read. */
 const MAX_UNANSWERED = 16;
+/**
+ * Connections of an address that may go beyond it, since the requests before the limit are answered each time. Further
+ * connections of the address are closed then.
+ */
+const EXCESSES = { capacity: 20, perSecond: 1 };
 /** Node's parser stops at any answer that it does not know. */
 const STOP = -1;
 
 type OnIncoming = (...args: unknown[]) => unknown;
 
-export function limitPipelining(server: Server): void {
+/** @param limits its connections are an address's own only where no proxy is in front */
+export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): void {
   const unanswered = new WeakMap<Socket, Set<ServerResponse>>();
+  const excesses = createTokenBuckets(EXCESSES, () => performance.now());
   server.on('connection', (socket) => {
+    const address = addressKey(socket.remoteAddress ?? 'unknown');
+    if (limits.trustedProxyHops === 0 && excesses.waitSeconds(address) > 0) {
+      socket.destroy();
+      return;
+    }
     const responses = new Set<ServerResponse>();
     unanswered.set(socket, responses);
-    refuseWhen(socket, () => responses.size >= MAX_UNANSWERED);
+    refuseWhen(socket, () => {
+      const isFull = responses.size >= MAX_UNANSWERED;
+      // Node asks once: it reads nothing more of this socket then.
+      if (isFull) excesses.take(address, 1);
+      return isFull;
+    });
     socket.once('close', () => {
       for (const response of responses) if (response.socket === null) abandon(response);
     });

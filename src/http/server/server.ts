@@ -181,7 +181,7 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits): Server 
     keepAliveTimeout: KEEP_ALIVE_TIMEOUT_MS,
   });
   limitConnections(server, limits);
-  limitPipelining(server);
+  limitPipelining(server, limits);
   return server;
 }
 

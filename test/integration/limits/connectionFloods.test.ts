@@ -111,6 +111,20 @@ describe('connections', () => {
     expect(requests).toBe(16);
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
   });
+
+  it('of an address that does so again and again are closed for a while, others are served', async () => {
+    let requests = 0;
+    const { port, api } = await serve({}, { newRequestId: () => String((requests += 1)) });
+    for (let times = 0; times < 40; times++) {
+      const { socket, closed } = await open(port);
+      socket.on('error', () => undefined).write(ONE.repeat(100));
+      await closed;
+    }
+    // A second of the address's patience returns meanwhile, or two.
+    expect(requests).toBeLessThan(25 * 16);
+    expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    await expect.poll(() => statusFrom('127.0.0.1', api).catch(() => 0)).toBe(200);
+  });
 });
 
 describe('websockets', () => {
