@@ -14,6 +14,7 @@ import { processRegularResult } from 'graphql-yoga';
 import { rateLimitHeaders } from '../../limits/rateLimits.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import { stringify } from '../../lib/readyJson.ts';
+import { withoutStack } from '../../lib/withoutStack.ts';
 import { MIN_COMPRESSED_BYTES } from '../server/compression.ts';
 import type { DocumentSource } from '../documents/documentSource.ts';
 import type { Gate } from '../server/gate.ts';
@@ -199,5 +200,7 @@ function dataOf(result: ExecutionResult, mediaType: MediaType): Sent {
 }
 
 function errorsOf(result: ExecutionResult, mediaType: MediaType): Sent {
-  return (processRegularResult(result, FETCH_API, mediaType) as unknown as { sent: Sent }).sent;
+  // It makes each error once more, without what clients must not see.
+  const answer: unknown = withoutStack(() => processRegularResult(result, FETCH_API, mediaType));
+  return (answer as { sent: Sent }).sent;
 }

@@ -11,6 +11,7 @@ import type { GraphQLFormattedError } from 'graphql';
 import { databaseUnavailable } from '../../db/databaseUnavailable.ts';
 import type { ErrorCode, ErrorDetails } from '../../lib/errors.ts';
 import { DomainError, ERROR_CODES } from '../../lib/errors.ts';
+import { withoutStack } from '../../lib/withoutStack.ts';
 import { NetworkRefusal, NetworkUnavailable } from '../../ledger/network/port.ts';
 import { escapeUnprintable, truncate } from '../../schema/core/showValue.ts';
 
@@ -90,17 +91,6 @@ export function codeOf(thrown: unknown): ErrorCode {
   const known = [thrown, root].find(isMapped);
   if (known !== undefined) return known.extensions['code'] as ErrorCode;
   return judge(root, locatedOf(thrown))?.code ?? 'INTERNAL_SERVER_ERROR';
-}
-
-/** What clients see is never logged with a stack, and to take one costs more than all else of an error. */
-function withoutStack<T>(make: () => T): T {
-  const { stackTraceLimit } = Error;
-  Error.stackTraceLimit = 0;
-  try {
-    return make();
-  } finally {
-    Error.stackTraceLimit = stackTraceLimit;
-  }
 }
 
 function locatedOf(thrown: unknown): GraphQLError | undefined {

@@ -16,6 +16,7 @@ import type { Limits } from '../../limits/limits.ts';
 import { priceFields } from '../../limits/operationCost.ts';
 import type { RateLimits } from '../../limits/rateLimits.ts';
 import { createConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { withoutStack } from '../../lib/withoutStack.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { createAnswerLimits } from './answerLimits.ts';
 import { auditMutations } from './auditMutations.ts';
@@ -245,7 +246,7 @@ function useValidation(introspection: boolean): Plugin {
 /** A rule of GraphQL's own follows fragments that spread each other until the stack ends, before another rule refuses them. */
 const validateWithinStack: typeof validate = (...args) => {
   try {
-    return validate(...args);
+    return withoutStack(() => validate(...args));
   } catch (error) {
     if (!(error instanceof RangeError)) throw error;
     const message = 'Its fragments spread each other too deeply to be validated.';

@@ -10,6 +10,7 @@ import ScopeAuthPlugin from '@pothos/plugin-scope-auth';
 import ZodPlugin from '@pothos/plugin-zod';
 import { MAX_COUNTED } from '../../db/keyset.ts';
 import { DomainError } from '../../lib/errors.ts';
+import { withoutStack } from '../../lib/withoutStack.ts';
 import type { AuthScopes } from './auth.ts';
 import { scopesOf, unauthorized } from './auth.ts';
 import { badUserInput } from './badInput.ts';
@@ -42,7 +43,7 @@ export function createBuilder<Dependencies>() {
       defaultStrategy: 'all',
       authScopes: (context) => scopesOf(context.caller),
       unauthorizedError: (_parent, context, info, result) =>
-        unauthorized(context.caller, info.fieldName, result.failure),
+        withoutStack(() => unauthorized(context.caller, info.fieldName, result.failure)),
     },
     zod: { validationError: (error, args) => badUserInput(error, args) },
     relay: { ...relayDescriptions, encodeGlobalID: encodeGlobalId, decodeGlobalID: checkedGlobalId },
