@@ -1,12 +1,12 @@
 /**
  * Rate limits for callers and addresses, per minute, and their headers.
  *
- *   address           every request, socket and operation from one address
- *   caller            every request, socket and operation with one credential's subject
- *   mutations         every field of a mutation, per caller, or per address without one
- *   failed-logins     every credential that was refused, per address
+ *   address             every request, socket and operation from one address
+ *   caller              every request, socket and operation with one credential's subject
+ *   mutations           every field of a mutation, per caller, or per address without one
+ *   failed-logins       every credential that was refused, per address
  *   refused-deliveries  every delivery to a webhook that was not believed, per address
- *   cpu               computing time of this instance, per address, over 2.5 seconds
+ *   cpu                 computing time of this instance, per address, over 2.5 seconds
  */
 import { lt } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
