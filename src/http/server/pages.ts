@@ -87,13 +87,15 @@ export async function answerPage(
 ): Promise<void> {
   const { request, requestId } = exchange;
   const { pipeline, log } = services;
+  const sendMade = (answer: PageAnswer) => {
+    if (typeof answer.body === 'string') pipeline.chargeCpu(exchange.remoteAddress, PAGE_MS);
+    send(exchange, answer);
+  };
   try {
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
     const giveBack = await services.places.take(addressKey(exchange.remoteAddress));
     try {
-      const answer = await pages.answer(await pageRequest(exchange, services));
-      if (typeof answer.body === 'string') pipeline.chargeCpu(exchange.remoteAddress, PAGE_MS);
-      send(exchange, answer);
+      sendMade(await pages.answer(await pageRequest(exchange, services)));
     } finally {
       giveBack();
     }
@@ -108,7 +110,7 @@ export async function answerPage(
         `a page failed: ${causeOf(unavailable === null)}`,
       );
     }
-    send(exchange, pages.failure(failureOf(unavailable ?? error, requestId)));
+    sendMade(pages.failure(failureOf(unavailable ?? error, requestId)));
   }
 }
 
@@ -120,11 +122,6 @@ function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
     headers: { 'content-type': 'text/plain; charset=utf-8', 'retry-after': String(retryAfterSeconds) },
     body: `Your network has asked for more than one address may. Try again in ${retryAfterSeconds} s.\n`,
   });
-}
-
-export function answerNoPage(exchange: PageExchange, pages: PublicPages): void {
-  const { requestId } = exchange;
-  send(exchange, pages.failure({ status: 404, message: 'There is no page at this address.', requestId }));
 }
 
 async function pageRequest(exchange: PageExchange, services: PageServices): Promise<PageRequest> {

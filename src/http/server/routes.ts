@@ -26,7 +26,7 @@ import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
 import { answerHook } from './hooks.ts';
 import { answerLogFile, LOGS_PATH, type ReadLogFile } from './logFiles.ts';
 import { answerMetrics, type MetricsPage } from './metricsPage.ts';
-import { answerNoPage, answerPage, createPagePlaces, type PublicPages } from './pages.ts';
+import { answerPage, createPagePlaces, type PublicPages } from './pages.ts';
 import { giveBody, readBody } from '../../lib/readBody.ts';
 import type { DirectExchange } from '../graphql/directPost.ts';
 import { causeOf } from '../graphql/errors.ts';
@@ -95,8 +95,10 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
   const pageServices = { ...options, places: createPagePlaces() };
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
-    if (pages?.has(pathOf(exchange.request)) === true) await answerPage(exchange, pages, pageServices);
-    else if (pages !== null && isForBrowser(exchange.request)) answerNoPage(exchange, pages);
+    const { request } = exchange;
+    // Where there is no page, a browser gets one that says so.
+    if (pages !== null && (pages.has(pathOf(request)) || isForBrowser(request)))
+      await answerPage(exchange, pages, pageServices);
     else await answerNotFound(exchange);
   };
   const routes = new Map<string, Route>([

@@ -67,28 +67,38 @@ describe('refused deliveries', () => {
 });
 
 describe('pages', () => {
-  it('count as computing time of their address, and are refused in few bytes beyond it', async () => {
-    const page = { status: 200, headers: {}, body: '<!doctype html>' };
-    let made = 0;
-    const pages = {
-      has: (path: string) => path !== '/graphql',
-      async answer({ path }: { path: string }) {
-        made += 1;
-        return path === '/asset' ? { ...page, body: Buffer.from('bytes') } : page;
-      },
-      failure: () => page,
-    };
-    const server = await serve(rates({ cpuPercentPerAddress: 1 }), { pages });
-    // What is only sent costs nothing.
-    for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
-    let answer = await fetch(server.url);
-    while (answer.status === 200 && made < 100) answer = await fetch(server.url);
-    expect(made).toBeLessThan(40);
-    expect(answer.status).toBe(429);
-    expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
-    expect(await answer.text()).toMatch(/^Your network has asked for more .* Try again in \d+ s\.\n$/);
-    expect(await statusFrom('127.0.0.2', `${server.url}/`)).toBe(200);
-  });
+  it.each([
+    ['that are there', '/'],
+    ['that are missing', '/missing'],
+    ['that no path leads to', '/elsewhere'],
+  ])(
+    '%s count as computing time of their address, and are refused in few bytes beyond it',
+    async (_, path) => {
+      const page = { status: 200, headers: {}, body: '<!doctype html>' };
+      let made = 0;
+      const pages = {
+        has: (asked: string) => asked !== '/elsewhere',
+        async answer(request: { path: string }) {
+          made += 1;
+          if (request.path === '/asset') return { ...page, body: Buffer.from('bytes') };
+          if (request.path === '/') return page;
+          throw new DomainError('NOT_FOUND', 'There is no page at this address.');
+        },
+        failure: () => ({ ...page, status: 404 }),
+      };
+      const server = await serve(rates({ cpuPercentPerAddress: 1 }), { pages });
+      // What is only sent costs nothing.
+      for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
+      const ask = () => fetch(server.url + path, { headers: { accept: 'text/html' } });
+      let answer = await ask();
+      for (let i = 0; answer.status !== 429 && i < 100; i++) answer = await ask();
+      expect(made).toBeLessThan(40);
+      expect(answer.status).toBe(429);
+      expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
+      expect(await answer.text()).toMatch(/^Your network has asked for more .* Try again in \d+ s\.\n$/);
+      expect(await statusFrom('127.0.0.2', `${server.url}/`)).toBe(200);
+    },
+  );
 });
 
 describe('requests', () => {
