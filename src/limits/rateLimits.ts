@@ -7,6 +7,9 @@
  *   failed-logins       every credential that was refused, per address
  *   refused-deliveries  every delivery to a webhook that was not believed, per address
  *   cpu                 computing time of this instance, per address, over 2.5 seconds
+ *
+ * A refusal waits until the one before it of the same caller or address is 10 ms old (refusalDelays.ts), and a request until its address
+ * has rested from what it made this instance compute (computingPace.ts).
  */
 import { lt } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
@@ -16,6 +19,10 @@ import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 import { addressKey } from './addressKey.ts';
+import type { ComputingPace } from './computingPace.ts';
+import { createComputingPace } from './computingPace.ts';
+import type { DelayRefusal } from './refusalDelays.ts';
+import { createRefusalDelays } from './refusalDelays.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
 import { createSharedBudget } from './sharedBudget.ts';
 import { createTokenBuckets } from './tokenBuckets.ts';
@@ -48,7 +55,9 @@ export interface RateLimits {
   noteRefusedDelivery(remoteAddress: string): Promise<void>;
   /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
   chargeCpu(remoteAddress: string, ms: number): void;
-  /** @throws DomainError RATE_LIMITED, while an address has caused too much of it */
+  /** Lets the next request of an address wait as after so much computing, which is not charged. */
+  slowDown(remoteAddress: string, ms: number): void;
+  /** At once, for what was admitted moments ago. @throws DomainError RATE_LIMITED, while an address has caused too much of it */
   requireCpu(remoteAddress: string): void;
   /** @throws DomainError RATE_LIMITED */
   admitMutations(asker: Asker, fields: number, usages: Usage[]): Promise<void>;
@@ -58,11 +67,10 @@ export interface RateLimits {
 }
 
 const WINDOW_SECONDS = 60;
-/**
- * A sender whose secret was replaced has some that are refused, and those of its next secret must still come in. To read and
- * verify one takes milliseconds and a look into the database.
- */
+/** A sender whose secret was replaced has some that are refused, and those of its next secret must still come in. */
 const REFUSED_DELIVERIES_PER_MINUTE = 120;
+/** To read and verify a large one, and look into the database. */
+const REFUSED_DELIVERY_MS = 2;
 const SHARE_INTERVAL_MS = 1_000;
 const SWEEP_INTERVAL_MS = 5 * 60_000;
 /** Short: everyone else waits during a burst. With the default it is half a second of computing. */
@@ -73,13 +81,15 @@ export function createRateLimits(
   settings: RateLimitSettings,
   db: Db | null,
   log: Pick<Logger, 'warn'>,
+  { delayRefusal = createRefusalDelays(), pace }: { delayRefusal?: DelayRefusal; pace?: ComputingPace } = {},
 ): RateLimits {
   const budget = (name: string, points: number) =>
     createSharedBudget({ name, points, windowSeconds: WINDOW_SECONDS }, db);
-  const refusals = new Map<string, number>();
-  const refuse: Refuse = (usage) => {
-    refusals.set(usage.policy.name, (refusals.get(usage.policy.name) ?? 0) + 1);
-    return rateLimited(usage);
+  const { counts: refusals, refusalOf } = createRefusals();
+  const refuse = async (usage: Refused, key: string) => {
+    const refusal = refusalOf(usage);
+    await delayRefusal(key);
+    throw refusal;
   };
   const address = budget('address', settings.addressPerMinute);
   const caller = budget('caller', settings.callerPerMinute);
@@ -89,24 +99,33 @@ export function createRateLimits(
   const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
     const usage = await from.spend(key, points);
     usages.push(usage);
-    if (usage.isOverspent) throw refuse(usage);
+    if (usage.isOverspent) await refuse(usage, key);
   };
   const requireLeft = async (of: SharedBudget, remoteAddress: string) => {
-    const usage = await of.look(addressKey(remoteAddress));
-    if (usage.remainingPoints === 0) throw refuse(usage);
+    const key = addressKey(remoteAddress);
+    const usage = await of.look(key);
+    if (usage.remainingPoints === 0) await refuse(usage, key);
   };
-  const cpu = createCpuBudget(settings.cpuPercentPerAddress, refuse);
+  const cpu = createCpuBudget(settings.cpuPercentPerAddress, pace);
   const budgets = [address, caller, mutations, failedLogins, refusedDeliveries];
   const stopSharing = shareRegularly(budgets, db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
     const key = addressKey(remoteAddress);
-    cpu.require(key);
+    const overspent = cpu.overspent(key);
+    if (overspent !== null) await refuse(overspent, key);
     await spend(address, key, 1, usages);
+    const turn = cpu.awaitTurn(key);
+    if (turn !== null) await turn;
   };
+  const chargeCpu = (remoteAddress: string, ms: number) => cpu.charge(addressKey(remoteAddress), ms);
   return {
     admitAddress,
-    requireCpu: (remoteAddress) => cpu.require(addressKey(remoteAddress)),
-    chargeCpu: (remoteAddress, ms) => cpu.charge(addressKey(remoteAddress), ms),
+    requireCpu(remoteAddress) {
+      const overspent = cpu.overspent(addressKey(remoteAddress));
+      if (overspent !== null) throw refusalOf(overspent);
+    },
+    chargeCpu,
+    slowDown: (remoteAddress, ms) => cpu.slowDown(addressKey(remoteAddress), ms),
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
     admitCredential: (remoteAddress) => requireLeft(failedLogins, remoteAddress),
     async noteFailedLogin(remoteAddress) {
@@ -117,6 +136,7 @@ export function createRateLimits(
       await requireLeft(refusedDeliveries, remoteAddress);
     },
     async noteRefusedDelivery(remoteAddress) {
+      chargeCpu(remoteAddress, REFUSED_DELIVERY_MS);
       await refusedDeliveries.spend(addressKey(remoteAddress), 1);
     },
     admitMutations: (asker, fields, usages) =>
@@ -126,20 +146,44 @@ export function createRateLimits(
   };
 }
 
-type Refuse = (usage: Pick<Usage, 'policy' | 'resetSeconds'>) => DomainError;
+/** They are counted by policy. */
+function createRefusals() {
+  const counts = new Map<string, number>();
+  const refusalOf = ({ policy, resetSeconds }: Refused): DomainError => {
+    counts.set(policy.name, (counts.get(policy.name) ?? 0) + 1);
+    return new DomainError(
+      'RATE_LIMITED',
+      `More than ${policy.points} in ${policy.windowSeconds} s (${policy.name}); try again in ${resetSeconds} s.`,
+      { policy: policy.name, limit: policy.points, retryAfterSeconds: resetSeconds },
+    );
+  };
+  return { counts, refusalOf };
+}
+
+/** Half of what would make an address compute no more than its percentage at any time: a short burst is what people cause. */
+function restShareOf(percent: number): number {
+  return Math.max(100 / percent - 1, 0) / 2;
+}
+
+type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
 /** Of this instance alone: another one has processors of its own. */
-function createCpuBudget(percent: number, refuse: Refuse) {
+function createCpuBudget(percent: number, pace = createComputingPace(restShareOf(percent))) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());
   const policy = { name: 'cpu', points, windowSeconds: CPU_WINDOW_SECONDS };
   return {
-    charge: (key: string, ms: number) => void buckets.take(key, ms),
-    /** @throws DomainError RATE_LIMITED */
-    require(key: string) {
+    charge(key: string, ms: number) {
+      buckets.take(key, ms);
+      pace.charge(key, ms);
+    },
+    slowDown: (key: string, ms: number) => pace.charge(key, ms),
+    awaitTurn: (key: string) => pace.awaitTurn(key),
+    /** Null while something is left. */
+    overspent(key: string): Refused | null {
       const resetSeconds = buckets.waitSeconds(key);
-      if (resetSeconds > 0) throw refuse({ policy, resetSeconds });
+      return resetSeconds > 0 ? { policy, resetSeconds } : null;
     },
   };
 }
@@ -170,14 +214,6 @@ function shareRegularly(
     clearInterval(timer);
     await turn;
   };
-}
-
-function rateLimited({ policy, resetSeconds }: Pick<Usage, 'policy' | 'resetSeconds'>): DomainError {
-  return new DomainError(
-    'RATE_LIMITED',
-    `More than ${policy.points} in ${policy.windowSeconds} s (${policy.name}); try again in ${resetSeconds} s.`,
-    { policy: policy.name, limit: policy.points, retryAfterSeconds: resetSeconds },
-  );
 }
 
 /** RateLimit and RateLimit-Policy of the IETF's draft-ietf-httpapi-ratelimit-headers. */

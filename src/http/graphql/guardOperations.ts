@@ -60,6 +60,8 @@ const MAX_VARIABLE_ERRORS = 50;
 
 /** What the largest operation of a client takes, with all its variables, before it waits for something. */
 const ORDINARY_MS = 2;
+/** What a small query takes. Of an address that has more than may run, each that waits delays the next one: their answers are spread. */
+const WAITED_MS = 1;
 /** Located, mapped and written. */
 const ERROR_MS = 0.2;
 /** A first run that takes longer waits for the network, and does not compute: the next one begins. */
@@ -126,7 +128,7 @@ async function runWhenAdmitted(
   context.trace.cost = size.cost;
   facts.requireModest(size, args.variableValues ?? {});
   chargeChecks();
-  const giveBack = await takePlaces(guard.concurrency, addressKey(context.remoteAddress), {
+  const giveBack = await takePlaces(guard, context.remoteAddress, {
     isMutation,
     isFirstRun: facts.isFirstRun(),
   });
@@ -156,12 +158,24 @@ async function runWhenAdmitted(
 
 /** @returns the function that gives them back. @throws DomainError OVERLOADED */
 async function takePlaces(
-  { firstQueries, queries, mutations }: OperationGuard['concurrency'],
-  key: string,
+  { concurrency, rateLimits }: OperationGuard,
+  remoteAddress: string,
   { isMutation, isFirstRun }: { isMutation: boolean; isFirstRun: boolean },
 ): Promise<() => void> {
-  if (isMutation) return mutations.take(key);
-  if (!isFirstRun) return queries.take(key);
+  const key = addressKey(remoteAddress);
+  if (isMutation) return concurrency.mutations.take(key);
+  if (isFirstRun) return takeFirstPlaces(concurrency, key);
+  const free = concurrency.queries.takeFree(key);
+  if (free !== null) return free;
+  rateLimits.slowDown(remoteAddress, WAITED_MS);
+  return concurrency.queries.take(key);
+}
+
+/** Of a query that runs for the first time. */
+async function takeFirstPlaces(
+  { firstQueries, queries }: OperationGuard['concurrency'],
+  key: string,
+): Promise<() => void> {
   const giveBackFirst = await firstQueries.take(key);
   const timer = setTimeout(giveBackFirst, FIRST_RUN_MS);
   const end = () => {

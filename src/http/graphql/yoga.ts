@@ -55,7 +55,7 @@ const QUEUE_WAIT_MS = 10_000;
  * address would not be answered sooner, and their answers would come all at once, and make others wait. Mutations wait for
  * the network, and share its batches.
  */
-const QUERY_SHARES = 25;
+const QUERY_SHARES = 50;
 /** Where few queries may run at all. */
 const SMALLEST_SHARE = 2;
 

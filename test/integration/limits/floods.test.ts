@@ -307,6 +307,53 @@ describe('mutations', () => {
   });
 });
 
+describe('refusals', () => {
+  it('of one address or caller wait for their turn, and hold up no other', async () => {
+    const waiting: { key: string; refuse: () => void }[] = [];
+    const delayRefusal = (key: string) =>
+      new Promise<void>((resolve) => void waiting.push({ key, refuse: resolve }));
+    const settings = { ...testLimits().rates, addressPerMinute: 4, callerPerMinute: 1 };
+    const { api } = await serve(
+      {},
+      { rateLimits: createRateLimits(settings, null, silentLog, { delayRefusal }) },
+    );
+    const bearer = await token(['buyer'], { subject: 'acme' });
+    expect((await askOver('http', api, { ...HELLO, bearer })).errors).toEqual([]);
+    const asCaller = askOver('http', api, { ...HELLO, bearer });
+    await until(() => waiting.length === 1);
+    for (let i = 0; i < 2; i++) expect((await askOver('http', api, HELLO)).errors).toEqual([]);
+    const asAddress = askOver('http', api, HELLO);
+    await until(() => waiting.length === 2);
+    expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    expect(waiting.map(({ key }) => key)).toEqual(['acme', '127.0.0.1']);
+    for (const { refuse } of waiting) refuse();
+    for (const reply of await Promise.all([asCaller, asAddress]))
+      expect([reply.status, codesOf(reply)]).toEqual([429, ['RATE_LIMITED']]);
+  });
+});
+
+describe('requests', () => {
+  it.each(TRANSPORTS)('over %s wait until their address has rested from what it computed', async (over) => {
+    const charged = new Map<string, number>();
+    let goOn = () => {};
+    const rested = new Promise<void>((resolve) => (goOn = resolve));
+    const pace = {
+      charge: (key: string, ms: number) => void charged.set(key, (charged.get(key) ?? 0) + ms),
+      awaitTurn: (key: string) => (charged.has(key) ? rested : null),
+    };
+    const { rates: settings } = testLimits();
+    const { api } = await serve({}, { rateLimits: createRateLimits(settings, null, silentLog, { pace }) });
+    expect((await askOver(over, api, { query: '{ first: hello }' })).errors).toEqual([]);
+    expect(charged.get('127.0.0.1')).toBeGreaterThan(0);
+    let isAnswered = false;
+    const second = askOver(over, api, HELLO).finally(() => (isAnswered = true));
+    expect(await statusFrom('127.0.0.2', api)).toBe(200);
+    expect(isAnswered).toBe(false);
+    goOn();
+    expect((await second).errors).toEqual([]);
+  });
+});
+
 describe('bad credentials', () => {
   it('use up the patience with an address, on all transports together', async () => {
     const { api, wsUrl } = await serve(rates({ failedLoginsPerMinute: 3 }));

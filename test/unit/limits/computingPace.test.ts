@@ -1,0 +1,62 @@
+import { describe, expect, it } from 'vitest';
+import { createComputingPace } from '../../../src/limits/computingPace.ts';
+
+/** Time passes in `wait` alone. */
+function paced(restShare = 2) {
+  const time = { nowMs: 0 };
+  const wait = async (ms: number) => {
+    time.nowMs += ms;
+  };
+  return { time, pace: createComputingPace(restShare, () => time.nowMs, wait) };
+}
+
+describe('an address that computes', () => {
+  it('rests twice as long before its next request', async () => {
+    const { time, pace } = paced();
+    expect(pace.awaitTurn('a')).toBeNull();
+    pace.charge('a', 10);
+    await pace.awaitTurn('a');
+    expect(time.nowMs).toBe(20);
+  });
+
+  it('goes on at once when it has rested, and holds up no other', () => {
+    const { time, pace } = paced();
+    pace.charge('a', 10);
+    expect(pace.awaitTurn('b')).toBeNull();
+    time.nowMs = 20;
+    expect(pace.awaitTurn('a')).toBeNull();
+  });
+
+  it('has its waiting requests let in one after another, each after what the one before it computed', async () => {
+    const { time, pace } = paced();
+    pace.charge('a', 5);
+    const begunMs: number[] = [];
+    const ask = async (ms: number) => {
+      await pace.awaitTurn('a');
+      begunMs.push(time.nowMs);
+      pace.charge('a', ms);
+    };
+    await Promise.all([ask(10), ask(1), ask(0)]);
+    // The charge of one that was let in comes on top of the millisecond after it.
+    expect(begunMs).toEqual([10, 31, 34]);
+  });
+
+  it('rests for a second at most, and lets a request in that has waited for five', async () => {
+    const { time, pace } = paced();
+    const begunMs: number[] = [];
+    pace.charge('a', 60_000);
+    const asked = Array.from({ length: 8 }, async () => {
+      await pace.awaitTurn('a');
+      begunMs.push(time.nowMs);
+      pace.charge('a', 60_000);
+    });
+    await Promise.all(asked);
+    expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_000, 5_000, 5_000]);
+  });
+
+  it('does not rest where the share is 0', () => {
+    const { pace } = paced(0);
+    pace.charge('a', 1_000);
+    expect(pace.awaitTurn('a')).toBeNull();
+  });
+});
