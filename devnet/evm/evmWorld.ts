@@ -2,18 +2,14 @@
  * The product on a real EVM chain: anvil with the test contracts, and the double of an indexer.
  */
 import { randomBytes } from 'node:crypto';
-import { setTimeout as delay } from 'node:timers/promises';
 import { bytesToHex, encodeFunctionData, parseAbi, parseEther, toHex, type Hex } from 'viem';
 import { privateKeyToAccount } from 'viem/accounts';
 import type { EvmLedger } from '../../src/ledger/network/evm/settings.ts';
 import { startAnvil, type Anvil, type AnvilOptions } from './anvil.ts';
 import { deployContracts } from './deploy.ts';
 import { startEvmIndexer } from './indexer.ts';
+import { landTransaction } from './landTransaction.ts';
 import type { Holder, NetworkWorld } from '../world.ts';
-
-/** A block is there within a second or two. */
-const MAX_LOOKS = 200;
-const LOOK_EVERY_MS = 50;
 
 const abi = parseAbi([
   'function pause()',
@@ -59,21 +55,19 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
     indexerUrl: indexer.url,
     createHolder: () => createHolder(node),
     setPaused: (to, paused) =>
-      sendAs(
-        node,
-        custody.address,
+      landTransaction(node, {
+        from: custody.address,
         to,
-        encodeFunctionData({ abi, functionName: paused ? 'pause' : 'unpause' }),
-      ),
+        data: encodeFunctionData({ abi, functionName: paused ? 'pause' : 'unpause' }),
+      }),
     async transferFromCustody(tokenAddress, to, amount) {
       const nonce = await node.rpc('eth_getTransactionCount', [custody.address, 'latest']);
       const args = [to as Hex, amount] as const;
-      await sendAs(
-        node,
-        custody.address,
-        tokenAddress,
-        encodeFunctionData({ abi, functionName: 'transfer', args }),
-      );
+      await landTransaction(node, {
+        from: custody.address,
+        to: tokenAddress,
+        data: encodeFunctionData({ abi, functionName: 'transfer', args }),
+      });
       // The product must not learn of it, and another signature would be one too many.
       await node.rpc('anvil_setNonce', [custody.address, nonce]);
     },
@@ -83,18 +77,6 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
       await node.stop();
     },
   };
-}
-
-/** The node holds custody's key itself. */
-async function sendAs(node: Anvil, from: string, to: string, data: Hex): Promise<void> {
-  const hash = await node.rpc('eth_sendTransaction', [{ from, to, data }]);
-  for (let looks = 0; looks < MAX_LOOKS; looks++) {
-    const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { status: string } | null;
-    if (receipt?.status === '0x1') return;
-    if (receipt) break;
-    await delay(LOOK_EVERY_MS);
-  }
-  throw new Error(`${data.slice(0, 10)} at ${to} did not land`);
 }
 
 async function createHolder(node: Anvil): Promise<Holder> {

@@ -8,6 +8,7 @@ import { encodeFunctionData, type Hex } from 'viem';
 import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { commodityTokenAbi, settlementAbi } from '../../../devnet/evm/referenceAbi.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { hashText } from '../../../src/ledger/network/evm/addresses.ts';
@@ -62,11 +63,8 @@ async function paid(instance: Instance, session: Session): Promise<void> {
 }
 
 /** With custody's key, as an operator does it with the tools of the network. */
-async function call(to: string | undefined, data: Hex): Promise<void> {
-  const from = world.node.accounts[1]?.address;
-  const hash = await world.node.rpc('eth_sendTransaction', [{ from, to, data }]);
-  expect(await world.node.rpc('eth_getTransactionReceipt', [hash])).toMatchObject({ status: '0x1' });
-}
+const call = (to: string | undefined, data: Hex) =>
+  landTransaction(world.node, { from: world.node.accounts[1]?.address, to, data });
 
 const refundOf = (sessionId: string) =>
   encodeFunctionData({

@@ -21,6 +21,7 @@ import { holding } from '../../support/holding.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 
 let world: EvmWorld;
 let database: TestDatabase;
@@ -178,9 +179,9 @@ it('says which nonce is to be filled by hand also where nothing of its own is un
   const tokenAddress = await holding(platform, 100n);
   const from = dependencies.network.custodyAddress;
   const missing = Number(await node.rpc('eth_getTransactionCount', [from, 'latest']));
-  const fill = () => node.rpc('eth_sendTransaction', [{ from, to: from, nonce: toHex(missing) }]);
+  const filling = { from, to: from, nonce: toHex(missing) };
   // With custody's key, and not by the platform: it is examined, and the burn gets the nonce behind it.
-  await fill();
+  await landTransaction(node, filling);
   await node.rpc('evm_setAutomine', [false]);
   const burned = retire(dependencies, 'acme', retirement(tokenAddress, 10n));
   await notingHalts(async () => {
@@ -191,7 +192,7 @@ it('says which nonce is to be filled by hand also where nothing of its own is un
     await rewrite(world);
     const named = new RegExp(`waits for sequence ${missing} of ${from},.* by hand`);
     await expect.poll(() => errors.join(), { timeout: 30_000 }).toMatch(named);
-    await fill();
+    await node.rpc('eth_sendTransaction', [filling]);
     await node.mine(1);
     await node.rpc('evm_setAutomine', [true]);
     await wholeAgain(platform);

@@ -1,0 +1,29 @@
+/**
+ * A transaction that the node signs with a key of its own, for what people do past the platform.
+ */
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Hex } from 'viem';
+import type { Anvil } from './anvil.ts';
+
+/** A block is there within a second or two. */
+const MAX_LOOKS = 200;
+const LOOK_EVERY_MS = 50;
+
+export interface NodeTransaction {
+  from: string | undefined;
+  to: string | undefined;
+  data?: Hex;
+  nonce?: Hex;
+}
+
+/** Resolves when it is in a block, which comes a moment after the node's answer. @throws Error when it is reverted, or never is */
+export async function landTransaction(node: Pick<Anvil, 'rpc'>, transaction: NodeTransaction): Promise<void> {
+  const hash = await node.rpc('eth_sendTransaction', [transaction]);
+  for (let looks = 0; looks < MAX_LOOKS; looks++) {
+    const receipt = (await node.rpc('eth_getTransactionReceipt', [hash])) as { status: string } | null;
+    if (receipt?.status === '0x1') return;
+    if (receipt) break;
+    await delay(LOOK_EVERY_MS);
+  }
+  throw new Error(`${transaction.data?.slice(0, 10) ?? 'the transfer'} at ${transaction.to} did not land`);
+}
