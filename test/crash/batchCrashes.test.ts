@@ -3,26 +3,31 @@
  * once, equal ones too.
  */
 import { randomUUID } from 'node:crypto';
-import { expect, it } from 'vitest';
+import { afterEach, beforeEach, expect, it } from 'vitest';
 import { count } from 'drizzle-orm';
-import { embeddedLedger } from '../../devnet/ledgers.ts';
-import { openProject } from '../../devnet/platform.ts';
 import { attempts, retirementRecords } from '../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
-import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
-import { useInstances } from './instances.ts';
+import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
+import { holding } from '../support/holding.ts';
+import { instancesOn } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 
-const { instances, database } = useInstances(() => embeddedLedger);
+let database: TestDatabase;
+const instances = instancesOn(() => database);
 const COUNT = 24;
 
+beforeEach(async () => {
+  database = await createTestDatabase();
+});
+afterEach(async () => {
+  await instances.stop();
+  await database.drop();
+});
+
 async function prepareInputs() {
-  const platform = await instances.start(1);
-  const { tokenAddress } = await openProject(platform, BigInt(COUNT + 10));
-  const owned = { buyerId: 'acme', tokenAddress, idempotencyKey: randomUUID() };
-  await purchase(platform.dependencies, 'acme', { ...owned, amountCO2e: BigInt(COUNT + 10) });
+  const tokenAddress = await holding(await instances.start(1), BigInt(COUNT + 10));
   await instances.stop();
   return Array.from({ length: COUNT }, (_, i) => ({
     buyerId: 'acme',
@@ -53,7 +58,7 @@ it.each(CHECKPOINTS)('retires each of many exactly once after a crash at %s', as
     totalRetired: toBaseUnits(BigInt(COUNT)),
     totalRetirements: COUNT,
   });
-  const { db } = database().handle;
+  const { db } = database.handle;
   // Together: nothing was signed a second time.
   const retirements = await db.select({ n: count() }).from(attempts);
   expect(retirements[0]?.n).toBe(COUNT + 2);

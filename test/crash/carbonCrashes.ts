@@ -2,19 +2,16 @@
  * The crash points of a retirement and of an issuance, for any ledger: an instance is killed at each, the work goes on
  * as one instance and as two, and is proved to have been done exactly once.
  */
-import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { createProject } from '../../src/resolvers/carbon/createProject.ts';
-import type { TokenizedProject } from '../../src/resolvers/carbon/findProject.ts';
-import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
-import { openProject, projectInput } from '../../devnet/platform.ts';
-import { useInstances, type Instances } from './instances.ts';
+import { projectInput } from '../../devnet/platform.ts';
+import { useInstances } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
-import { retirement } from '../support/holding.ts';
+import { holding, retirement } from '../support/holding.ts';
 
 /** @param counts as how many instances the work goes on */
 export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
@@ -24,13 +21,13 @@ export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly
     it.each(['request-committed', ...CHECKPOINTS] as const)(
       'retires exactly once after a crash at %s',
       async (killAt) => {
-        const project = await prepareHolding(instances);
-        const input = retirement(project.tokenAddress, 30n);
+        const tokenAddress = await instances.prepare((platform) => holding(platform, 100n));
+        const input = retirement(tokenAddress, 30n);
         await instances.crash({ killAt, occurrence: 1, request: { kind: 'retire', input } });
 
         const { dependencies } = await instances.start(count);
         expect(await retire(dependencies, 'acme', input)).toMatchObject({ state: 'RETIRED' });
-        expect(await dependencies.network.carbonTotals(project.tokenAddress)).toEqual({
+        expect(await dependencies.network.carbonTotals(tokenAddress)).toEqual({
           totalSupply: toBaseUnits(70n),
           totalRetired: toBaseUnits(30n),
           totalRetirements: 1,
@@ -51,6 +48,7 @@ export function describeIssuanceCrashes(ledger: () => TestLedger): void {
       'issues exactly once after a crash at $killAt ($occurrence)',
       async ({ killAt, occurrence }) => {
         const input = projectInput({ quantityCO2e: 50n });
+        await instances.stop();
         await instances.crash({ killAt, occurrence, request: { kind: 'createProject', input } });
 
         const { dependencies } = await instances.start(2);
@@ -62,17 +60,4 @@ export function describeIssuanceCrashes(ledger: () => TestLedger): void {
       },
     );
   });
-}
-
-async function prepareHolding(instances: Instances): Promise<TokenizedProject> {
-  const platform = await instances.start(1);
-  const project = await openProject(platform, 100n);
-  await purchase(platform.dependencies, 'acme', {
-    buyerId: 'acme',
-    tokenAddress: project.tokenAddress,
-    amountCO2e: 100n,
-    idempotencyKey: randomUUID(),
-  });
-  await instances.stop();
-  return project;
 }

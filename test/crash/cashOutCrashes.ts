@@ -2,6 +2,7 @@
  * The crash points of a cash-out, of its payout and of its cancellation, for any ledger: the farmer's tokens go into custody once, and out
  * of it once, to where they belong.
  */
+import { eq } from 'drizzle-orm';
 import { describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { manualRampSessions, offRampSessions } from '../../src/db/tables/index.ts';
@@ -11,6 +12,7 @@ import { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
+import type { TestDatabase } from '../support/database/database.ts';
 import { useInstances } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 
@@ -29,15 +31,15 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
     it.each(cases)(
       'opens one session and deposits once after a crash at $killAt ($occurrence)',
       async ({ killAt, occurrence }) => {
-        const receipt = await activeReceipt(await instances.start(1));
-        await instances.stop();
+        const receipt = await instances.prepare(activeReceipt);
+        const sessionsBefore = await providerSessions(database());
         const input = cashOutInput(receipt);
         await instances.crash({ killAt, occurrence, request: { kind: 'cashOut', input } });
 
         const { dependencies } = await instances.start(2);
         const session = await cashOut(dependencies, farmer, input);
         expect(session.state).toBe('AWAITING_PAYOUT');
-        expect(await database().handle.db.select().from(manualRampSessions)).toHaveLength(1);
+        expect(await providerSessions(database())).toBe(sessionsBefore + 1);
         expect(await dependencies.network.offRampDeposit(session.providerSessionId ?? '')).toMatchObject({
           status: 'PENDING',
           amount: toBaseUnits(100n),
@@ -59,8 +61,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
     { status: 'failed', state: 'REFUNDED' },
   ] as const)('a payout that ended as $status', ({ status, state }) => {
     it.each(CHECKPOINTS)('is resolved once after a crash at %s', async (killAt) => {
-      const session = await depositedCashOut(await instances.start(1));
-      await instances.stop();
+      const session = await instances.prepare(depositedCashOut);
       const { id: offRampSessionId, providerSessionId } = session;
       const request = { kind: 'payoutEnds', offRampSessionId, providerSessionId, status } as const;
       await instances.crash({ killAt, occurrence: 1, request });
@@ -78,19 +79,22 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
 export function describeCancelCrashes(ledger: () => TestLedger): void {
   const { instances, database } = useInstances(ledger);
   const cancel = (offRampSessionId: string) =>
-    ({ kind: 'cancelCashOut', offRampSessionId, idempotencyKey: 'cancel' }) as const;
+    ({
+      kind: 'cancelCashOut',
+      offRampSessionId,
+      idempotencyKey: `cancel ${offRampSessionId}`,
+    }) as const;
 
   describe('a cancellation', () => {
     it.each(['request-committed', 'ramp-session-closed', ...CHECKPOINTS] as const)(
       'gives the deposit back once after a crash at %s',
       async (killAt) => {
-        const { id, providerSessionId, tokenAddress } = await depositedCashOut(await instances.start(1));
-        await instances.stop();
+        const { id, providerSessionId, tokenAddress } = await instances.prepare(depositedCashOut);
         await instances.crash({ killAt, occurrence: 1, request: cancel(id) });
 
         const platform = await instances.start(2);
         const { dependencies } = platform;
-        await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey: 'cancel' });
+        await cancelCashOut(dependencies, farmer, cancel(id));
         expect(await reaches(platform, id, 'REFUNDED', 'SETTLED')).toMatchObject({
           state: 'REFUNDED',
           providerStatus: 'failed',
@@ -105,19 +109,26 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
     );
 
     it('ends a session that was not opened yet, without asking the provider, after a crash', async () => {
-      const receipt = await activeReceipt(await instances.start(1));
-      await instances.stop();
+      const receipt = await instances.prepare(activeReceipt);
+      const sessionsBefore = await providerSessions(database());
       const input = cashOutInput(receipt);
       const killAt = 'request-committed';
       await instances.crash({ killAt, occurrence: 1, request: { kind: 'cashOut', input } });
-      const [begun] = await database().handle.db.select().from(offRampSessions);
+      const [begun] = await database()
+        .handle.db.select()
+        .from(offRampSessions)
+        .where(eq(offRampSessions.receiptId, receipt.id));
       await instances.crash({ killAt, occurrence: 1, request: cancel(begun?.id ?? '') });
 
       const platform = await instances.start(2);
       const session = await reaches(platform, begun?.id ?? '', 'REFUSED');
       expect(session).toMatchObject({ providerAskedAt: null, depositedAt: null });
-      expect(await database().handle.db.select().from(manualRampSessions)).toEqual([]);
+      expect(await providerSessions(database())).toBe(sessionsBefore);
       expect(await reconcileAll(platform.dependencies)).toMatchObject(CLEAN);
     });
   });
+}
+
+function providerSessions({ handle: { db } }: TestDatabase): Promise<number> {
+  return db.$count(manualRampSessions);
 }

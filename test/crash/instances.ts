@@ -3,7 +3,7 @@
  * its work over afterwards.
  */
 import { spawn } from 'node:child_process';
-import { afterEach, beforeEach, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, expect } from 'vitest';
 import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
@@ -15,6 +15,8 @@ import { encodeOrder, type InstanceOrder } from './order.ts';
 export interface Instances {
   /** Starts `count` more instances; gives the first of all. */
   start(count: number): Promise<Platform>;
+  /** The first of those that run. */
+  running(): Platform | undefined;
   stop(): Promise<void>;
   /** Runs an instance as a process until it kills itself. */
   crash(order: Omit<InstanceOrder, 'databaseUrl' | 'ledger'>): Promise<void>;
@@ -40,6 +42,7 @@ export function instancesOn(
       if (!first) throw new Error('no instance was started');
       return first;
     },
+    running: () => platforms[0],
     async stop() {
       await Promise.all(platforms.map((platform) => platform.stop()));
       await Promise.all(handles.map((handle) => handle.close()));
@@ -50,9 +53,17 @@ export function instancesOn(
   };
 }
 
-/** A database for each test of a group, and instances on it. */
+export interface SharedInstances extends Instances {
+  /** Does it on an instance that still runs from the last test, or on a new one; afterwards none runs. */
+  prepare<T>(work: (platform: Platform) => Promise<T>): Promise<T>;
+}
+
+/**
+ * One database for the tests of a group, and instances on it: a test goes on with those of the last one, because each start costs
+ * as much as the rest of a test. After a failed test the next has a database of its own.
+ */
 export function useInstances(ledger: () => TestLedger): {
-  instances: Instances;
+  instances: SharedInstances;
   database: () => TestDatabase;
 } {
   let current: TestDatabase | null = null;
@@ -61,14 +72,25 @@ export function useInstances(ledger: () => TestLedger): {
     return current;
   };
   const instances = instancesOn(database, ledger);
-  beforeEach(async () => {
-    current = await createTestDatabase();
-  });
-  afterEach(async () => {
+  const end = async () => {
     await instances.stop();
     await current?.drop();
+  };
+  beforeAll(async () => {
+    current = await createTestDatabase();
   });
-  return { instances, database };
+  afterEach(async ({ task }) => {
+    if (task.result?.state !== 'fail') return;
+    await end();
+    current = await createTestDatabase();
+  });
+  afterAll(end);
+  const prepare = async <T>(work: (platform: Platform) => Promise<T>): Promise<T> => {
+    const prepared = await work(instances.running() ?? (await instances.start(1)));
+    await instances.stop();
+    return prepared;
+  };
+  return { instances: { ...instances, prepare }, database };
 }
 
 async function crash(order: InstanceOrder): Promise<void> {
