@@ -1,20 +1,27 @@
 /**
  * How the tests run: `unit` needs nothing but itself; the others share one PostgreSQL for the whole run, with a database
- * cloned from a template for each file.
+ * cloned from a template for each file. `npm test` runs all of them as one project (test/support/run/main.ts).
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 import { SlowestFirst } from './test/support/run/slowestFirst.ts';
+import { WHOLE_RUN } from './test/support/run/wholeRun.ts';
 
 const needsPostgres = ['test/support/database/globalSetup.ts'];
 
 /** Files that mock a module need a registry of modules for themselves. */
 const MOCKING = ['test/networks/registry/newFamily.test.ts'];
 
-const project = (name: string, globalSetup: string[] = needsPostgres) => ({
+const project = (name: string, folder = name, globalSetup = needsPostgres) => ({
   extends: true as const,
-  test: { name, include: [`test/${name}/**/*.test.ts`], exclude: MOCKING, globalSetup },
+  test: { name, include: [`test/${folder}/**/*.test.ts`], exclude: MOCKING, globalSetup },
 });
+
+/** A project has workers of its own, which load and compile the product anew. */
+const projects =
+  process.env[WHOLE_RUN] === undefined
+    ? [project('unit', 'unit', []), project('integration'), project('networks'), project('crash')]
+    : [project('all', '{crash,networks,integration,unit}')];
 
 const mocking = {
   extends: true as const,
@@ -25,7 +32,7 @@ export default defineConfig({
   // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    projects: [project('unit', []), project('integration'), project('networks'), project('crash'), mocking],
+    projects: [...projects, mocking],
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // A worker keeps its modules from file to file: loading and compiling them anew is a fifth of a run's work.

@@ -6,12 +6,14 @@
  */
 import { relative } from 'node:path';
 import { parseCLI, startVitest, type Vitest } from 'vitest/node';
+import { WHOLE_RUN } from './wholeRun.ts';
 
 /** More than this is a broken tree, and no race that was lost. */
 const MAX_REPEATED_FILES = 5;
 
 const { filter, options } = parseCLI(['vitest', 'run', ...process.argv.slice(2)]);
 
+if (options.project === undefined) process.env[WHOLE_RUN] = '1';
 const first = await startVitest('test', filter, options);
 const failed = first.state.getFailedFilepaths();
 const isRace = failed.length > 0 && failed.length <= MAX_REPEATED_FILES;

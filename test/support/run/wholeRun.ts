@@ -1,0 +1,2 @@
+/** The environment variable with which vitest.config.ts makes one project of all. */
+export const WHOLE_RUN = 'TEST_WHOLE_RUN';
