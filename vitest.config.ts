@@ -1,6 +1,6 @@
 /**
  * How the tests run: `unit` needs nothing but itself; the others share one PostgreSQL for the whole run, with a database
- * cloned from a template for each file. `npm test` runs all of them as one project (test/support/run/main.ts).
+ * cloned from a template for each file. `npm test` runs those others as one project (test/support/run/main.ts).
  */
 import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
@@ -17,11 +17,11 @@ const project = (name: string, folder = name, globalSetup = needsPostgres) => ({
   test: { name, include: [`test/${folder}/**/*.test.ts`], exclude: MOCKING, globalSetup },
 });
 
-/** A project has workers of its own, which load and compile the product anew. */
-const projects =
+/** A project has workers of its own, which load and compile the product anew: a whole run has one for all that needs PostgreSQL. */
+const withPostgres =
   process.env[WHOLE_RUN] === undefined
-    ? [project('unit', 'unit', []), project('integration'), project('networks'), project('crash')]
-    : [project('all', '{crash,networks,integration,unit}')];
+    ? [project('integration'), project('networks'), project('crash')]
+    : [project('postgres', '{crash,networks,integration}')];
 
 const mocking = {
   extends: true as const,
@@ -32,7 +32,7 @@ export default defineConfig({
   // Vite would take graphql's ES modules where Node takes its CommonJS, and two copies don't know each other's errors.
   resolve: { alias: [{ find: /^graphql$/, replacement: 'graphql/index.js' }] },
   test: {
-    projects: [...projects, mocking],
+    projects: [project('unit', 'unit', []), ...withPostgres, mocking],
     sequence: { sequencer: SlowestFirst },
     pool: 'forks',
     // A worker keeps its modules from file to file: loading and compiling them anew is a fifth of a run's work.
