@@ -354,6 +354,43 @@ describe('requests', () => {
   });
 });
 
+describe('queries', () => {
+  it('that wait for a place of their address delay its next requests', async () => {
+    const slowed: [string, number][] = [];
+    const pace = { charge: (...charge: [string, number]) => void slowed.push(charge), awaitTurn: () => null };
+    const { rates: settings } = testLimits();
+    const running: (() => void)[] = [];
+    const builder = createBuilder<object>();
+    const slow = () => new Promise<string>((resolve) => void running.push(() => resolve('done')));
+    builder.queryType({
+      fields: (t) => ({ slow: t.string({ authScopes: { public: true }, resolve: slow }) }),
+    });
+    const { api } = await serve(
+      { maxQueriesInFlight: 2 },
+      {
+        schema: builder.toSchema(),
+        rateLimits: createRateLimits(settings, null, silentLog, { pace }),
+      },
+    );
+    const ask = () => askOver('http', api, { query: '{ slow }' });
+    const first = ask();
+    await until(() => running.length === 1);
+    running.pop()?.();
+    await first;
+    slowed.length = 0;
+    const asked = [ask(), ask()];
+    await until(() => running.length === 2);
+    expect(slowed).toEqual([]);
+    asked.push(ask());
+    await until(() => slowed.length > 0);
+    expect(slowed).toEqual([['127.0.0.1', 1]]);
+    for (const end of running.splice(0)) end();
+    await until(() => running.length === 1);
+    running.pop()?.();
+    for (const { data } of await Promise.all(asked)) expect(data).toEqual({ slow: 'done' });
+  });
+});
+
 describe('bad credentials', () => {
   it('use up the patience with an address, on all transports together', async () => {
     const { api, wsUrl } = await serve(rates({ failedLoginsPerMinute: 3 }));
