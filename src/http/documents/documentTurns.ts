@@ -10,6 +10,8 @@ import type { DocumentParams, DocumentSource, NamedDocument } from './documentSo
 
 /** Each holds its request, of 100 kB at most. */
 const MAX_WAITING = 500;
+/** What a new document takes beside its parsing, validating and running, which are measured: it is kept, logged and collected. */
+const NEW_DOCUMENT_MS = 2;
 /** A client that waits for longer may have given up. */
 const WAIT_MS = 10_000;
 
@@ -25,13 +27,15 @@ export function createDocumentTurns(options: {
   isKnown: (text: string) => boolean;
   /** @throws DomainError RATE_LIMITED, where an address has used up its computing time */
   requireCpu: (remoteAddress: string) => void;
+  chargeCpu: (remoteAddress: string, ms: number) => void;
 }): TakeDocument {
-  const { source, isKnown, requireCpu } = options;
+  const { source, isKnown, requireCpu, chargeCpu } = options;
   const awaitOwn = createTurns({ perTurn: 1, maxWaiting: MAX_WAITING, waitMs: WAIT_MS });
   const awaitTurn = async (text: string, remoteAddress: string) => {
     if (isKnown(text)) return;
     await awaitOwn(addressKey(remoteAddress));
     requireCpu(remoteAddress);
+    chargeCpu(remoteAddress, NEW_DOCUMENT_MS);
   };
   return async (params, remoteAddress) => {
     const { query: sent } = params;

@@ -192,13 +192,13 @@ function executionOf(
     };
 }
 
-function createParsing(source: DocumentSource, { requireCpu }: RateLimits) {
+function createParsing(source: DocumentSource, { requireCpu, chargeCpu }: RateLimits) {
   const documentCache = createDocumentCache<DocumentNode>();
   const errorCache = createDocumentCache<Error>();
   const isKnown = (text: string) => (documentCache.get(text) ?? errorCache.get(text)) !== undefined;
   return {
     caches: { documentCache, errorCache },
-    takeDocument: createDocumentTurns({ source, isKnown, requireCpu }),
+    takeDocument: createDocumentTurns({ source, isKnown, requireCpu, chargeCpu }),
   };
 }
 

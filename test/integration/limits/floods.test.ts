@@ -234,12 +234,14 @@ describe('documents that the server does not know', () => {
   it('take turns by address, and are refused once their address has used up its computing time', async () => {
     const order: string[] = [];
     const spent = new Set<string>();
+    const charged: string[] = [];
     const takeDocument = createDocumentTurns({
       source: { documentOf: ({ query }) => ({ text: String(query) }) },
       isKnown: (text) => text.startsWith('known'),
       requireCpu(address) {
         if (spent.has(address)) throw new DomainError('RATE_LIMITED', 'too much');
       },
+      chargeCpu: (address) => void charged.push(address),
     });
     const ask = async (query: string, address: string) => {
       await takeDocument({ query }, address);
@@ -255,6 +257,7 @@ describe('documents that the server does not know', () => {
     expect(order.toSorted()).toEqual(['greedy 1', 'known']);
     await Promise.all([modest, refused]);
     expect(order.slice(2)).toEqual(['greedy 2', 'modest']);
+    expect(charged).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.2']);
   });
 });
 
