@@ -1,27 +1,17 @@
 /**
  * Kills the instance of a second person at each point of an approval: what it lets run is done once, or not yet.
  */
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { findApprovalRequest } from '../../src/resolvers/approvals/approvalRequests.ts';
 import { grantApproval } from '../../src/resolvers/approvals/decideApproval.ts';
 import { requestProjectApproval } from '../../src/resolvers/approvals/requestApproval.ts';
 import { runApproved } from '../../src/schema/approvals/runApproved.ts';
 import { findProjectById } from '../../src/resolvers/carbon/findProject.ts';
 import { projectInput } from '../../devnet/platform.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
-import { instancesOn } from './instances.ts';
+import { useInstances } from './instances.ts';
 import { secondPerson } from './order.ts';
 
-let database: TestDatabase;
-const instances = instancesOn(() => database);
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  await instances.stop();
-  await database.drop();
-});
+const { instances } = useInstances();
 
 async function requestOnce(): Promise<string> {
   const { dependencies } = await instances.start(1);

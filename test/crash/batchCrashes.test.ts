@@ -3,28 +3,18 @@
  * once, equal ones too.
  */
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { count } from 'drizzle-orm';
 import { attempts, retirementRecords } from '../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../src/ledger/units.ts';
 import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { holding } from '../support/holding.ts';
-import { instancesOn } from './instances.ts';
+import { useInstances } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 
-let database: TestDatabase;
-const instances = instancesOn(() => database);
+const { instances, database } = useInstances();
 const COUNT = 24;
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  await instances.stop();
-  await database.drop();
-});
 
 async function prepareInputs() {
   const tokenAddress = await holding(await instances.start(1), BigInt(COUNT + 10));
@@ -58,7 +48,7 @@ it.each(CHECKPOINTS)('retires each of many exactly once after a crash at %s', as
     totalRetired: toBaseUnits(BigInt(COUNT)),
     totalRetirements: COUNT,
   });
-  const { db } = database.handle;
+  const { db } = database().handle;
   // Together: nothing was signed a second time.
   const retirements = await db.select({ n: count() }).from(attempts);
   expect(retirements[0]?.n).toBe(COUNT + 2);

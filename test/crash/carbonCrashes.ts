@@ -9,13 +9,13 @@ import { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { projectInput } from '../../devnet/platform.ts';
-import { useInstances } from './instances.ts';
+import { useSharedInstances } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 import { holding, retirement } from '../support/holding.ts';
 
 /** @param counts as how many instances the work goes on */
 export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly number[]): void {
-  const { instances } = useInstances(ledger);
+  const { instances } = useSharedInstances(ledger);
 
   describe.each(counts)('restarted as %i instances', (count) => {
     it.each(['request-committed', ...CHECKPOINTS] as const)(
@@ -39,7 +39,7 @@ export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly
 }
 
 export function describeIssuanceCrashes(ledger: () => TestLedger): void {
-  const { instances } = useInstances(ledger);
+  const { instances } = useSharedInstances(ledger);
 
   describe('between deploy and mint', () => {
     // The first passing of each point belongs to the deploy, the second to the mint.

@@ -13,14 +13,14 @@ import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receive
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
 import type { TestDatabase } from '../support/database/database.ts';
-import { useInstances } from './instances.ts';
+import { useSharedInstances } from './instances.ts';
 import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
 
 const CLEAN = { findings: [], unsettledReceipts: 0 };
 
 /** @param calls how many network calls a deposit takes: two where it has to be approved first */
 export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
-  const { instances, database } = useInstances(ledger);
+  const { instances, database } = useSharedInstances(ledger);
 
   describe('cash-out', () => {
     const once = ['request-committed', 'ramp-session-opened', ...CHECKPOINTS] as const;
@@ -54,7 +54,7 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
 }
 
 export function describePayoutCrashes(ledger: () => TestLedger): void {
-  const { instances } = useInstances(ledger);
+  const { instances } = useSharedInstances(ledger);
 
   describe.each([
     { status: 'settled', state: 'SETTLED' },
@@ -77,7 +77,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
 }
 
 export function describeCancelCrashes(ledger: () => TestLedger): void {
-  const { instances, database } = useInstances(ledger);
+  const { instances, database } = useSharedInstances(ledger);
   const cancel = (offRampSessionId: string) =>
     ({
       kind: 'cancelCashOut',

@@ -3,7 +3,7 @@
  * its work over afterwards.
  */
 import { spawn } from 'node:child_process';
-import { afterAll, afterEach, beforeAll, expect } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, expect } from 'vitest';
 import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
@@ -53,6 +53,19 @@ export function instancesOn(
   };
 }
 
+interface InstancesOfTest<I extends Instances = Instances> {
+  instances: I;
+  database: () => TestDatabase;
+}
+
+/** A database for each test, and instances on it. */
+export function useInstances(ledger?: () => TestLedger): InstancesOfTest {
+  const { begin, end, ...used } = instancesAnew(ledger);
+  beforeEach(begin);
+  afterEach(end);
+  return used;
+}
+
 export interface SharedInstances extends Instances {
   /** Does it on an instance that still runs from the last test, or on a new one; afterwards none runs. */
   prepare<T>(work: (platform: Platform) => Promise<T>): Promise<T>;
@@ -62,27 +75,13 @@ export interface SharedInstances extends Instances {
  * One database for the tests of a group, and instances on it: a test goes on with those of the last one, because each start costs
  * as much as the rest of a test. After a failed test the next has a database of its own.
  */
-export function useInstances(ledger: () => TestLedger): {
-  instances: SharedInstances;
-  database: () => TestDatabase;
-} {
-  let current: TestDatabase | null = null;
-  const database = () => {
-    if (!current) throw new Error('the database is not ready');
-    return current;
-  };
-  const instances = instancesOn(database, ledger);
-  const end = async () => {
-    await instances.stop();
-    await current?.drop();
-  };
-  beforeAll(async () => {
-    current = await createTestDatabase();
-  });
+export function useSharedInstances(ledger: () => TestLedger): InstancesOfTest<SharedInstances> {
+  const { begin, end, instances, database } = instancesAnew(ledger);
+  beforeAll(begin);
   afterEach(async ({ task }) => {
     if (task.result?.state !== 'fail') return;
     await end();
-    current = await createTestDatabase();
+    await begin();
   });
   afterAll(end);
   const prepare = async <T>(work: (platform: Platform) => Promise<T>): Promise<T> => {
@@ -91,6 +90,26 @@ export function useInstances(ledger: () => TestLedger): {
     return prepared;
   };
   return { instances: { ...instances, prepare }, database };
+}
+
+function instancesAnew(ledger?: () => TestLedger) {
+  let current: TestDatabase | null = null;
+  const database = () => {
+    if (!current) throw new Error('the database is not ready');
+    return current;
+  };
+  const instances = instancesOn(database, ledger);
+  return {
+    instances,
+    database,
+    async begin() {
+      current = await createTestDatabase();
+    },
+    async end() {
+      await instances.stop();
+      await current?.drop();
+    },
+  };
 }
 
 async function crash(order: InstanceOrder): Promise<void> {

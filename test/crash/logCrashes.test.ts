@@ -4,7 +4,7 @@
  */
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { openProject } from '../../devnet/platform.ts';
 import { transparencyHeads } from '../../src/db/tables/index.ts';
 import { appendRecords, countStored } from '../../src/feed/appendRecords.ts';
@@ -15,11 +15,10 @@ import { reconcileLogs } from '../../src/reconciliation/reconcileLogs.ts';
 import type { Platform } from '../../src/startup/compose.ts';
 import { parseCheckpoint, type SignedNote } from '../../src/transparency/checkpoint.ts';
 import { writeAuditEntries } from '../support/auditEntries.ts';
-import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../support/platform.ts';
 import { logAll } from '../support/reconciliation/logAll.ts';
 import { pathOf } from '../support/run/programs.ts';
-import { instancesOn } from './instances.ts';
+import { useInstances } from './instances.ts';
 
 const APP_SECRET = 'an application secret for tests alone';
 /** Odd, so that messages out and in both come; each round adds to all logs, so that each has something to build. */
@@ -27,22 +26,13 @@ const STRIDE = 3;
 /** For hangs only: a build has about a hundred messages. */
 const MAX_MESSAGES = 1_000;
 
-let database: TestDatabase;
-const instances = instancesOn(() => database);
-
-beforeEach(async () => {
-  database = await createTestDatabase();
-});
-afterEach(async () => {
-  await instances.stop();
-  await database.drop();
-});
+const { instances, database } = useInstances();
 
 it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async () => {
   const project = await openProject(await instances.start(1), 1_000n);
   await instances.stop();
   // Not started: it builds when the test asks for it.
-  const other = await platformOn(database.handle, await embeddedNetworkOn(database.handle), {
+  const other = await platformOn(database().handle, await embeddedNetworkOn(database().handle), {
     appSecret: APP_SECRET,
   });
   await logAll(other.dependencies.logs);
@@ -62,7 +52,7 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
   expect(killAt).toBeLessThan(MAX_MESSAGES);
   expect(kills).toBeGreaterThan(20);
   await logAll(other.dependencies.logs);
-  const { db } = database.handle;
+  const { db } = database().handle;
   const sizes = await db
     .select({ log: transparencyHeads.log, size: transparencyHeads.size })
     .from(transparencyHeads);
@@ -79,7 +69,7 @@ it('what builds the logs may be killed anywhere', { timeout: 600_000 }, async ()
     findings: [],
     notProved: [],
   });
-  const [transfers] = await database.handle.sql`
+  const [transfers] = await database().handle.sql`
     SELECT count(*)::int AS leaves, count(DISTINCT id)::int AS ids, count(t.id)::int AS there FROM (
       SELECT unnest(row_ids) AS id FROM transparency_tiles WHERE log = 'transfers' AND level = 0) AS leaf LEFT JOIN transfers t USING (id)`;
   expect(transfers).toEqual({ leaves: rounds + 1, ids: rounds + 1, there: rounds + 1 });
@@ -113,7 +103,7 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
 /** @returns false when it was killed */
 async function build(killAt: number): Promise<boolean> {
   const program = pathOf('test/crash/buildLogs.ts');
-  const child = spawn(process.execPath, [program, database.url, APP_SECRET, String(killAt)], {
+  const child = spawn(process.execPath, [program, database().url, APP_SECRET, String(killAt)], {
     stdio: ['ignore', 'inherit', 'inherit'],
   });
   const ended = await new Promise<{ code: number | null; signal: string | null }>((resolve) => {
@@ -125,7 +115,7 @@ async function build(killAt: number): Promise<boolean> {
 
 /** What anyone could have read by now: two of one size have one root. */
 async function keepHeads(heads: Map<string, SignedNote>): Promise<void> {
-  const rows = await database.handle.db.select().from(transparencyHeads);
+  const rows = await database().handle.db.select().from(transparencyHeads);
   for (const { log, size, checkpoint } of rows) {
     const note = parseCheckpoint(checkpoint);
     if (note === null) throw new Error(`${checkpoint} is no checkpoint`);

@@ -2,18 +2,16 @@
  * What an instance has under way when it is killed is finished by another one within seconds; and what an instance still
  * works on is left to it, however long that takes.
  */
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import { eq, sql } from 'drizzle-orm';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import type { Platform } from '../../src/startup/compose.ts';
 import { openDatabase, type DatabaseHandle } from '../../src/db/connection.ts';
 import { submissions } from '../../src/db/tables/index.ts';
-import { purchase } from '../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { createTestDatabase, type TestDatabase } from '../support/database/database.ts';
 import { connectLedger, embeddedLedger } from '../../devnet/ledgers.ts';
-import { openProject } from '../../devnet/platform.ts';
+import { holding, retirement } from '../support/holding.ts';
 import { platformOn } from '../support/platform.ts';
 import { instancesOn } from './instances.ts';
 
@@ -46,13 +44,9 @@ async function openInstance(checkpoint = async () => {}): Promise<Platform> {
 
 /** What to retire, bought by an instance that has ended again. */
 async function retireInput() {
-  const platform = await instances.start(1);
-  const { tokenAddress } = await openProject(platform, 100n);
-  const bought = { buyerId: 'acme', tokenAddress, amountCO2e: 100n, idempotencyKey: randomUUID() };
-  await purchase(platform.dependencies, 'acme', bought);
+  const tokenAddress = await holding(await instances.start(1), 100n);
   await instances.stop();
-  const about = { buyerName: 'Acme Ltd', amountCO2e: 30n, note: '', idempotencyKey: randomUUID() };
-  return { buyerId: 'acme', tokenAddress, ...about };
+  return retirement(tokenAddress, 30n);
 }
 
 async function burn() {
