@@ -9,7 +9,7 @@ import type { Anvil } from './anvil.ts';
 const MAX_LOOKS = 200;
 const LOOK_EVERY_MS = 50;
 
-export interface NodeTransaction {
+interface NodeTransaction {
   from: string | undefined;
   to: string | undefined;
   data?: Hex;

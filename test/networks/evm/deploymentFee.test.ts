@@ -15,6 +15,7 @@ import { connectLedger } from '../../../devnet/ledgers.ts';
 import { projectInput } from '../../../devnet/platform.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
+import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 
 const factoryOwnerAbi = parseAbi(['function setDeploymentFee(uint256 fee)']);
 
@@ -41,11 +42,7 @@ afterEach(async () => {
 async function setFee(coins: string): Promise<void> {
   const [deployer] = world.node.accounts;
   const data = encodeFunctionData({ abi: factoryOwnerAbi, args: [parseEther(coins)] });
-  await world.node.rpc('eth_sendTransaction', [
-    { from: deployer.address, to: world.ledger.factoryAddress, data },
-  ]);
-  // The node lands it a moment after it answers.
-  await world.node.mine();
+  await landTransaction(world.node, { from: deployer.address, to: world.ledger.factoryAddress, data });
 }
 
 const custody = () => platform.dependencies.network.custodyAddress;

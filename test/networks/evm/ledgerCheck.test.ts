@@ -14,6 +14,7 @@ import type { Check } from '../../../src/ledger/network/check.ts';
 import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
 import { startAnvil, type Anvil } from '../../../devnet/evm/anvil.ts';
 import { deployContracts, type DeployedContracts } from '../../../devnet/evm/deploy.ts';
+import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 
@@ -99,9 +100,7 @@ describe('ledger:check on an EVM chain', () => {
       const args = [parseEther(coins)] as const;
       const data = encodeFunctionData({ abi: parseAbi(['function setDeploymentFee(uint256)']), args });
       const to = contracts.factoryAddress;
-      await anvil.rpc('eth_sendTransaction', [{ from: deployer.address, to, data }]);
-      // The node lands it a moment after it answers.
-      await anvil.mine();
+      await landTransaction(anvil, { from: deployer.address, to, data });
     };
     await setFee('9000');
     try {

@@ -23,6 +23,7 @@ import {
   retire,
 } from '../../../devnet/calls.ts';
 import { deployContracts } from '../../../devnet/evm/deploy.ts';
+import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 import { GWEI, startEvmTestbed } from '../../support/evm/testbed.ts';
 import type { EvmTestbed } from '../../support/evm/testbed.ts';
 
@@ -66,9 +67,7 @@ async function placeBadContracts(): Promise<Address[]> {
 async function pause(contract: string, paused: boolean): Promise<void> {
   const data = encodeFunctionData({ abi: pausableAbi, functionName: paused ? 'pause' : 'unpause' });
   const from = testbed.custody.address;
-  await testbed.anvil.rpc('eth_sendTransaction', [{ from, to: contract, data, gas: '0x30d40' }]);
-  // The node lands it a moment after it answers.
-  await testbed.anvil.mine(1);
+  await landTransaction(testbed.anvil, { from, to: contract, data });
 }
 
 describeBulkReads('with multicall', {});
