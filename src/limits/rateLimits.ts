@@ -114,7 +114,7 @@ export function createRateLimits(
     const overspent = cpu.overspent(key);
     if (overspent !== null) await refuse(overspent, key);
     await spend(address, key, 1, usages);
-    const turn = cpu.awaitTurn(key);
+    const turn = cpu.pace.awaitTurn(key);
     if (turn !== null) await turn;
   };
   const chargeCpu = (remoteAddress: string, ms: number) => cpu.charge(addressKey(remoteAddress), ms);
@@ -125,7 +125,7 @@ export function createRateLimits(
       if (overspent !== null) throw refusalOf(overspent);
     },
     chargeCpu,
-    slowDown: (remoteAddress, ms) => cpu.slowDown(addressKey(remoteAddress), ms),
+    slowDown: (remoteAddress, ms) => cpu.pace.charge(addressKey(remoteAddress), ms),
     admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
     admitCredential: (remoteAddress) => requireLeft(failedLogins, remoteAddress),
     async noteFailedLogin(remoteAddress) {
@@ -178,8 +178,7 @@ function createCpuBudget(percent: number, pace = createComputingPace(restShareOf
       buckets.take(key, ms);
       pace.charge(key, ms);
     },
-    slowDown: (key: string, ms: number) => pace.charge(key, ms),
-    awaitTurn: (key: string) => pace.awaitTurn(key),
+    pace,
     /** Null while something is left. */
     overspent(key: string): Refused | null {
       const resetSeconds = buckets.waitSeconds(key);
