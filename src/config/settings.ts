@@ -1,63 +1,22 @@
 /**
  * Every setting of the product, once: its name, its meaning, its default and its rule. config.ts reads the environment
  * by this table, and `npm run docs:settings` prints docs/settings.md and .env.example from it. Those of the ledger
- * network are in ledgerSettings.ts.
+ * network are in ledgerSettings.ts, and those of what callers may ask for in limitSettings.ts.
  */
 import { z } from 'zod';
-import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
-import { serverUrlsOf } from '../lib/databaseUrl.ts';
 import { LEDGER_SETTINGS } from './ledgerSettings.ts';
-import { parseDecimal } from '../lib/decimals.ts';
+import { LIMIT_SETTINGS } from './limitSettings.ts';
+import {
+  currencyRates,
+  headerNames,
+  hostNames,
+  origins,
+  postgresUrl,
+  secretTexts,
+  timeZone,
+} from './ownRules.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
-import { flag, httpUrl, list, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
-
-const postgresUrl = text
-  .refine(
-    (url) => serverUrlsOf(url).length > 0,
-    'must be an address like postgres://user:password@host:5432/name, with commas between several hosts',
-  )
-  .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
-const headerNames = list.refine(
-  (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
-  'must be header names, separated by commas',
-);
-const secretTexts = list.refine(
-  (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
-  `must have at least ${MIN_SECRET_BYTES} bytes each`,
-);
-const origins = list.refine(
-  (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
-  'must be origins like https://app.example, separated by commas, or *',
-);
-
-const hostNames = list.refine(
-  (names) => names.every((name) => /^[a-z0-9.:-]{1,253}$/.test(name)),
-  'must be host names in small letters without scheme and port, separated by commas',
-);
-
-const currencyRates = list
-  .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
-  .transform((entries) => Object.fromEntries(entries.map((entry) => [entry.slice(0, 3), entry.slice(4)])))
-  .refine(
-    (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
-    'must have positive decimal rates, with a point and at most 18 decimal places',
-  );
-const timeZone = text.refine(
-  (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
-  'must be a time zone like UTC or Africa/Nairobi',
-);
-
-function hasReadableCredentials(url: string): boolean {
-  const [first] = serverUrlsOf(url);
-  if (first === undefined) return true;
-  const { username, password } = new URL(first);
-  try {
-    decodeURIComponent(username + password);
-    return true;
-  } catch {
-    return false;
-  }
-}
+import { flag, httpUrl, secretText, setting, text, wholeNumber } from '../lib/settingRules.ts';
 
 /** Who can pay out. */
 const RAMP_PROVIDERS = ['manual', 'http'] as const;
@@ -299,68 +258,7 @@ export const SETTINGS = {
     '0',
     "Proxies in front, whose X-Forwarded-For is trusted for the client's address.",
   ),
-  RATE_LIMIT_ADDRESS_PER_MINUTE: setting(
-    wholeNumber(1, 1_000_000_000),
-    '30000',
-    'Requests, sockets and socket operations that one address may begin in a minute.',
-  ),
-  RATE_LIMIT_CALLER_PER_MINUTE: setting(
-    wholeNumber(1, 1_000_000_000),
-    '12000',
-    'The same for one caller, from whichever address.',
-  ),
-  RATE_LIMIT_MUTATIONS_PER_MINUTE: setting(
-    wholeNumber(1, 1_000_000_000),
-    '6000',
-    'Mutations that one caller, or one address without a token, may send in a minute.',
-  ),
-  RATE_LIMIT_FAILED_LOGINS_PER_MINUTE: setting(
-    wholeNumber(1, 1_000_000_000),
-    '60',
-    'Refused tokens and API keys in a minute, after which an address has to wait.',
-  ),
-  MAX_CPU_PERCENT_PER_ADDRESS: setting(
-    wholeNumber(1, 1_000_000),
-    '20',
-    'Percent of one processor that one address may use over 2.5 s for documents that are new to the server, and answers.',
-  ),
-  MAX_OPERATION_COST: setting(
-    wholeNumber(100, 1_000_000),
-    '10000',
-    'Objects that one operation may resolve at most, known from its text before it runs.',
-  ),
-  MAX_OPERATION_DEPTH: setting(
-    wholeNumber(5, 100),
-    '12',
-    'How deep the fields of an operation may be nested.',
-  ),
-  MAX_CONNECTIONS: setting(
-    wholeNumber(10, 1_000_000),
-    '10000',
-    'Connections of any kind that one instance holds.',
-  ),
-  MAX_CONNECTIONS_PER_ADDRESS: setting(
-    wholeNumber(1, 1_000_000),
-    '500',
-    'The same from one address; behind trusted proxies, its unfinished requests alone.',
-  ),
-  MAX_SOCKETS_PER_ADDRESS: setting(wholeNumber(1, 1_000_000), '200', 'Websockets from one address.'),
-  MAX_SUBSCRIPTIONS: setting(wholeNumber(1, 1_000_000), '20000', 'Subscriptions that one instance serves.'),
-  MAX_SUBSCRIPTIONS_PER_ADDRESS: setting(
-    wholeNumber(1, 1_000_000),
-    '2000',
-    'The same from one address, over all its sockets and streams.',
-  ),
-  MAX_QUERIES_IN_FLIGHT: setting(
-    wholeNumber(1, 100_000),
-    '200',
-    'Queries that run at a time; as many again wait for a moment, the rest is OVERLOADED.',
-  ),
-  MAX_MUTATIONS_IN_FLIGHT: setting(
-    wholeNumber(1, 100_000),
-    '1000',
-    'The same for mutations, most of which only wait for the network.',
-  ),
+  ...LIMIT_SETTINGS,
   MUTATION_WAIT_MS: setting(
     wholeNumber(0, 120_000),
     '25000',

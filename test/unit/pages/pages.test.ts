@@ -13,7 +13,7 @@ import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
 const site = (networkId: string, name = 'mainnet') => ({
-  publicUrl: 'https://registry.test',
+  publicUrl: 'https://api.example',
   network: { name, networkId },
   recordCommands: null,
   checkInclusion: () => null,

@@ -1,0 +1,55 @@
+/**
+ * Rules of single settings; those that several share are in src/lib/settingRules.ts.
+ */
+import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
+import { serverUrlsOf } from '../lib/databaseUrl.ts';
+import { parseDecimal } from '../lib/decimals.ts';
+import { list, text } from '../lib/settingRules.ts';
+
+export const postgresUrl = text
+  .refine(
+    (url) => serverUrlsOf(url).length > 0,
+    'must be an address like postgres://user:password@host:5432/name, with commas between several hosts',
+  )
+  .refine(hasReadableCredentials, 'must have a user and a password in which % is written as %25');
+export const headerNames = list.refine(
+  (names) => names.every((name) => /^[a-z0-9-]{1,64}$/i.test(name)),
+  'must be header names, separated by commas',
+);
+export const secretTexts = list.refine(
+  (secrets) => secrets.every((secret) => Buffer.byteLength(secret) >= MIN_SECRET_BYTES),
+  `must have at least ${MIN_SECRET_BYTES} bytes each`,
+);
+export const origins = list.refine(
+  (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
+  'must be origins like https://app.example, separated by commas, or *',
+);
+
+export const hostNames = list.refine(
+  (names) => names.every((name) => /^[a-z0-9.:-]{1,253}$/.test(name)),
+  'must be host names in small letters without scheme and port, separated by commas',
+);
+
+export const currencyRates = list
+  .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
+  .transform((entries) => Object.fromEntries(entries.map((entry) => [entry.slice(0, 3), entry.slice(4)])))
+  .refine(
+    (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
+    'must have positive decimal rates, with a point and at most 18 decimal places',
+  );
+export const timeZone = text.refine(
+  (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
+  'must be a time zone like UTC or Africa/Nairobi',
+);
+
+function hasReadableCredentials(url: string): boolean {
+  const [first] = serverUrlsOf(url);
+  if (first === undefined) return true;
+  const { username, password } = new URL(first);
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
