@@ -72,8 +72,8 @@ async function findSchemaGrants(sql: postgres.Sql, role: string): Promise<string
 async function findTableGrants(sql: postgres.Sql, role: string): Promise<string[]> {
   const relations = await sql<Relation[]>`
     SELECT n.nspname AS schema, c.relname AS name, c.relkind = 'v' AS "isView",
-      ARRAY(SELECT a.privilege_type::text FROM aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
-        WHERE r.rolname = ${role} ORDER BY 1) AS granted
+      array_to_json(ARRAY(SELECT a.privilege_type::text FROM aclexplode(c.relacl) a JOIN pg_roles r ON r.oid = a.grantee
+        WHERE r.rolname = ${role} ORDER BY 1)) AS granted
     FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
     WHERE c.relkind IN ('r', 'v') AND n.nspname = ANY (string_to_array(${SCHEMAS}, ' '))`;
   return relations.flatMap((relation) => {

@@ -30,6 +30,8 @@ export async function migrate(
   const sql = postgres(await findPrimaryUrl(url), {
     max: 1,
     connect_timeout: CONNECT_TIMEOUT_SECONDS,
+    // As in client.ts: its failure would end the process without a sentence.
+    fetch_types: false,
     onnotice: () => {},
     // The role's own limits may be meant for requests.
     connection: { application_name: 'migrations', lock_timeout: LOCK_TIMEOUT_MS, statement_timeout: 0 },
@@ -48,7 +50,7 @@ export async function migrate(
     if (sets.length > 0 && applicationRole !== undefined) await grantApplicationRole(sql, applicationRole);
   } finally {
     // The lock ends with the connection.
-    await sql.end({ timeout: 5 });
+    await sql.end({ timeout: 0 });
   }
 }
 

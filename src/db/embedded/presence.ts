@@ -12,6 +12,17 @@ const CREATION_LOCK = 2;
 const CONNECT_TIMEOUT_SECONDS = 5;
 const REJOIN_DELAY_MS = 1000;
 
+const ONE_CONNECTION = {
+  max: 1,
+  // The lock lives as long as the connection.
+  idle_timeout: 0,
+  max_lifetime: null,
+  connect_timeout: CONNECT_TIMEOUT_SECONDS,
+  // As in client.ts: a server that is being stopped would end the process by not answering.
+  fetch_types: false,
+  onnotice: () => {},
+} as const;
+
 /** Of a role; its name and its password need no quotes. */
 export interface Credentials {
   name: string;
@@ -34,12 +45,7 @@ export async function join(url: string): Promise<Presence> {
   let isJoined = false;
   let isLeaving = false;
   const sql = postgres(url, {
-    max: 1,
-    // The lock lives as long as the connection.
-    idle_timeout: 0,
-    max_lifetime: null,
-    connect_timeout: CONNECT_TIMEOUT_SECONDS,
-    onnotice: () => {},
+    ...ONE_CONNECTION,
     onclose: () => {
       if (isJoined && !isLeaving) void rejoin();
     },
