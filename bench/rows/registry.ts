@@ -104,7 +104,8 @@ async function retireMany(bench: Bench, product: Product): Promise<OpenProject> 
 async function read(product: Product, { tokenAddress }: OpenProject): Promise<string> {
   const response = await fetch(`${product.process.url}/graphql`, {
     method: 'POST',
-    headers: { 'content-type': 'application/json' },
+    // The baseline does not compress; the same bytes are sent by both.
+    headers: { 'content-type': 'application/json', 'accept-encoding': 'identity' },
     body: JSON.stringify({ query: REGISTRY, variables: { tokenAddress } }),
   });
   const body = await response.text();

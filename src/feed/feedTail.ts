@@ -2,12 +2,14 @@
  * The feed's newest records, kept once for all subscribers of an instance, and who waits for it to grow.
  */
 import { setTimeout as delay } from 'node:timers/promises';
+import { between } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
+import { retirementRecords } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
-import { PAGE_SIZE, readAfter, readCompletion, readHead } from './readFeed.ts';
+import { haveChanged, PAGE_SIZE, readAfter, readHead } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
 const TAIL_SIZE = 1000;
@@ -97,10 +99,8 @@ async function readChanged(
 ): Promise<ReadonlyMap<bigint, PlacedRecord> | null> {
   const [first, last] = [kept[0], kept.at(-1)];
   if (!first || !last) return null;
-  const stored = await readCompletion(db, first.position, last.position);
-  const hashes = kept.filter(({ txHash }) => txHash !== null).length;
-  const dates = kept.reduce((total, { timestamp }) => total + timestamp, 0n);
-  if (hashes === stored.hashes && dates === stored.dates) return null;
+  const those = between(retirementRecords.position, first.position, last.position);
+  if (!(await haveChanged(db, kept, those))) return null;
   const records = await readAfter(db, first.position - 1n, undefined, kept.length);
   return new Map(records.map((record) => [record.position, record]));
 }

@@ -1,10 +1,10 @@
 /**
  * Reads the feed's table: its end, and pages of records after a position.
  */
-import { and, asc, between, count, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
+import { and, asc, count, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
-import { conditionOf, namesFew, type FeedFilter, type PlacedRecord } from './feedFilter.ts';
+import { conditionOf, namesFew, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 
 /** Rows read at once per replaying subscriber: its whole memory. */
 export const PAGE_SIZE = 50;
@@ -28,14 +28,23 @@ export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter
   return { records, lookedTo: records.length < PAGE_SIZE ? end : cursor };
 }
 
-/** What of records changes after they were appended: how many have a hash, and the sum of their dates. */
-export async function readCompletion(db: Db, first: bigint, last: bigint) {
-  const { position, txHash, timestamp } = retirementRecords;
-  const [row] = await db
+/**
+ * Whether records have got a hash, or another date, since they were read: what of them changes after they were appended.
+ * @param those the condition that finds the same records
+ */
+export async function haveChanged(
+  db: Db,
+  records: readonly FeedRecord[],
+  those: SQL | undefined,
+): Promise<boolean> {
+  const { txHash, timestamp } = retirementRecords;
+  const [stored] = await db
     .select({ hashes: count(txHash), dates: sum(timestamp) })
     .from(retirementRecords)
-    .where(between(position, first, last));
-  return { hashes: row?.hashes ?? 0, dates: BigInt(row?.dates ?? 0) };
+    .where(those);
+  const hashes = records.filter((record) => record.txHash !== null).length;
+  const dates = records.reduce((total, record) => total + record.timestamp, 0n);
+  return hashes !== stored?.hashes || dates !== BigInt(stored.dates ?? 0);
 }
 
 export function readAfter(

@@ -30,6 +30,7 @@ import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submiss
 import type { Logger } from '../lib/logger.ts';
 import { createRamp, type RampSettings } from '../ramp/createRamp.ts';
 import { NO_APPROVALS, type ApprovalPolicy } from '../resolvers/approvals/approvalPolicy.ts';
+import { createKeptHistories } from '../resolvers/carbon/keptHistories.ts';
 import type { Dependencies } from '../resolvers/core/dependencies.ts';
 import { createRegistrationKeeper } from '../resolvers/operations/keepWatching.ts';
 import { createSessionPoller } from '../resolvers/warehouse/offRamp/pollOpenSessions.ts';
@@ -191,6 +192,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   return {
     db,
     publicReads,
+    keptHistories: createKeptHistories(publicReads),
     books: createBooks({ handle, clock, ids }),
     network,
     clockControl: options.clockControl ?? null,

@@ -9,6 +9,7 @@ import {
   type GraphQLObjectType,
   type GraphQLResolveInfo,
 } from 'graphql';
+import { jsonOf } from '../../lib/keptJson.ts';
 import { ReadyJson } from '../../lib/readyJson.ts';
 import { bytesOfName, bytesOfScalar, MAX_WRITTEN_BYTES } from '../../limits/measureAnswer.ts';
 
@@ -56,10 +57,19 @@ interface Writer {
 
 function writeItems(plan: ListPlan, items: unknown, context: unknown, info: GraphQLResolveInfo): ReadyJson {
   if (!Array.isArray(items)) throw NOT_PLAIN;
+  return jsonOf(items, plan, () => writeEach(plan, items, context, info));
+}
+
+function writeEach(
+  plan: ListPlan,
+  items: readonly unknown[],
+  context: unknown,
+  info: GraphQLResolveInfo,
+): ReadyJson {
   const writers = plan.values.map((value, at) => writerOf(plan, value, at, context, info));
   let text = '';
   let bytes = 0;
-  for (const item of items as unknown[]) {
+  for (const item of items) {
     if (typeof item !== 'object' || item === null || item instanceof Error || isThenable(item))
       throw NOT_PLAIN;
     text += text === '' ? '{' : '},{';

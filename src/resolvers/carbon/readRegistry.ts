@@ -37,9 +37,9 @@ export async function readRegistry(
  * @throws DomainError RESULT_TOO_LARGE
  */
 export async function readAllRecords(
-  deps: Needs<'db' | 'publicReads'>,
+  deps: Needs<'db' | 'publicReads' | 'keptHistories'>,
   registry: Registry,
-): Promise<FeedRecord[]> {
+): Promise<readonly FeedRecord[]> {
   const { totalRetirements } = registry.totals;
   if (totalRetirements > MAX_REGISTRY_RECORDS) {
     throw new DomainError(
@@ -49,7 +49,9 @@ export async function readAllRecords(
       { totalRetirements, maximum: MAX_REGISTRY_RECORDS },
     );
   }
-  return readRecords(deps, registry, { limit: MAX_REGISTRY_RECORDS, inverted: false });
+  const { tokenAddress } = registry.project;
+  const read = () => readRecords(deps, registry, { limit: MAX_REGISTRY_RECORDS, inverted: false });
+  return deps.keptHistories.take({ tokenAddress, count: totalRetirements }, read);
 }
 
 /** A page of records; the cursor is the record's index. */

@@ -19,6 +19,7 @@ import type { Logger } from '../../lib/logger.ts';
 import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampProvider } from '../../ramp/port.ts';
 import type { ApprovalPolicy } from '../approvals/approvalPolicy.ts';
+import type { KeptHistories } from '../carbon/keptHistories.ts';
 import type { ChangeFollower } from './changeFollower.ts';
 import type { TransparencyLogs } from '../../transparency/logs.ts';
 import type { Sealer } from '../../lib/sealer.ts';
@@ -28,12 +29,12 @@ export interface Dependencies {
   db: Db;
   /** For public lists that may be some seconds old; never for what a caller owns or a decision needs. */
   publicReads: PublicReads;
+  keptHistories: KeptHistories;
   /** What is booked for requests, in batches. */
   books: Books;
   network: LedgerNetwork;
   /** Moves the time of a development network; null on a real network, which keeps its own time. */
   clockControl: ClockControl | null;
-  /** Where mints go: the address that the custody signer burns from. */
   /** What is proved to have happened, to everyone. */
   logs: TransparencyLogs;
   submission: SubmissionDependencies;

@@ -97,6 +97,13 @@ describe('the contract', () => {
     },
   );
 
+  it('has retirement records that show everyone the same: their JSON is kept for all callers', () => {
+    const record = schema.getType('RetirementRecord');
+    const fields = isObjectType(record) ? Object.values(record.getFields()) : [];
+    expect(fields.length).toBeGreaterThan(5);
+    for (const field of fields) expect(declaredScopes(field), field.name).toBeUndefined();
+  });
+
   it('has mutations that take one input and answer with a payload', () => {
     // These have nothing to describe.
     const withoutInput = new Set(['expireReceipts', 'watchRetirements']);

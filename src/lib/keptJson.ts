@@ -1,0 +1,21 @@
+/**
+ * The JSON of lists that never change and read the same for every caller, kept for as long as the list is.
+ */
+import type { ReadyJson } from './readyJson.ts';
+
+/** What was written last of each: another document asks for other fields, and each text is as long as the list. */
+const written = new WeakMap<readonly unknown[], { by: object; json: ReadyJson } | null>();
+
+/** Says that the list never changes, and that no field of its items depends on who asks. */
+export function keepJsonOf(list: readonly unknown[]): void {
+  written.set(list, null);
+}
+
+/** @param by what the JSON depends on besides the list: the same object, the same JSON */
+export function jsonOf(list: readonly unknown[], by: object, write: () => ReadyJson): ReadyJson {
+  const kept = written.get(list);
+  if (kept?.by === by) return kept.json;
+  const json = write();
+  if (kept !== undefined) written.set(list, { by, json });
+  return json;
+}
