@@ -32,6 +32,11 @@ interface DueWorkerOptions<Row extends Leased> {
    * One step of a row, which reschedules it at its end. When it rejects, the row is due again when its lease ends.
    */
   process(row: Row): Promise<void>;
+  /**
+   * Left out, the next claim is made as soon as CLAIM_INTERVAL_MS allows. Else it waits until the last claim's steps have ended,
+   * this long at most: what becomes due meanwhile goes through its steps together, and shares their batches.
+   */
+  gatherMs?: number;
   /** Time between two looks at the table without a notification, while something is due or under way. */
   lookMs?: number;
   log: Pick<Logger, 'error'>;
@@ -49,7 +54,7 @@ const CLAIM_INTERVAL_MS = 20;
 const UNNOTIFIED_CLAIM_INTERVAL_MS = 50;
 
 export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Row>): DueWorker {
-  const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS } = options;
+  const { changeSignal, signalKey, maxConcurrent, leases, lookMs = LOOK_MS, gatherMs = 0 } = options;
   const { claim = (limit) => leases.claim(limit) } = options;
   const steps = createSteps(options);
   /** Leased rows that wait for a free place: claiming rows one by one would cost more than processing them. */
@@ -66,11 +71,13 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       backlog = await claim(maxConcurrent);
     }
     const next = backlog.splice(0, maxConcurrent - steps.count());
-    for (const row of next) {
-      // After a pause of this process, another instance may hold the lease.
-      if (leases.isHeld(row.id)) steps.start(row);
-      else leases.release(row.id);
-    }
+    const held = next.filter(({ id }) => {
+      const isHeld = leases.isHeld(id);
+      // After a pause of this process, another instance may hold it.
+      if (!isHeld) leases.release(id);
+      return isHeld;
+    });
+    if (held.length > 0) steps.startAll(held);
     return next.length > 0;
   }
 
@@ -92,7 +99,10 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
         options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
       }
-      if (backlog.length === 0 && !stopping) await untilNextClaim(claimedAtMs, notified);
+      if (backlog.length > 0 || stopping) continue;
+      const gatherRestMs = claimedAtMs + gatherMs - performance.now();
+      if (gatherRestMs > 0) await waitAtMost(gatherRestMs, steps.lastDone());
+      await untilNextClaim(claimedAtMs, notified);
     }
     // The other instances claim these when their leases end.
     for (const row of backlog.splice(0)) leases.release(row.id);
@@ -147,20 +157,29 @@ async function awaitWork(
 function createSteps<Row extends Leased>({ name, leases, process, log }: DueWorkerOptions<Row>) {
   const underWay = new Set<Promise<void>>();
   let noteDone = () => {};
+  let lastDone: Promise<unknown> = Promise.resolve();
+
+  function start(row: Row): Promise<void> {
+    const work = process(row)
+      .catch((error: unknown) => {
+        log.error({ id: row.id, error: messageOf(error) }, `rescheduling one of ${name} failed`);
+      })
+      .finally(() => {
+        leases.release(row.id);
+        underWay.delete(work);
+        noteDone();
+      });
+    underWay.add(work);
+    return work;
+  }
+
   return {
     count: () => underWay.size,
-    start(row: Row): void {
-      const work = process(row)
-        .catch((error: unknown) => {
-          log.error({ id: row.id, error: messageOf(error) }, `rescheduling one of ${name} failed`);
-        })
-        .finally(() => {
-          leases.release(row.id);
-          underWay.delete(work);
-          noteDone();
-        });
-      underWay.add(work);
+    startAll(rows: readonly Row[]): void {
+      lastDone = Promise.all(rows.map(start));
     },
+    /** Resolves when those that were started last have ended. */
+    lastDone: () => lastDone,
     /** Resolves when the next step ends, also one that starts later. For one caller at a time. */
     oneDone: () =>
       new Promise<void>((resolve) => {

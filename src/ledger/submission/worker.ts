@@ -36,6 +36,11 @@ const WHILE_PENDING = { firstMs: 250, longestMs: 15_000, factor: 1.15 };
 const NO_SLOT_DELAY_MS = 1000;
 /** Networks with sequences close a ledger every few seconds, so this adds little delay. */
 const LOOK_MS = 250;
+/**
+ * Without sequences a step is done in some milliseconds, most of them for its batches, however many share them: what is due
+ * waits for the steps before, rather than to go through batches of its own beside them.
+ */
+const GATHER_MS = 100;
 /** Of a failure; enough to recognise it by. */
 const MAX_SHOWN_CHARACTERS = 300;
 /** A submission that keeps making progress gives way to others after this many steps. */
@@ -63,7 +68,7 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     leases,
     claim: (limit) => claimInOrder(deps, { leases, reviewHalt }, limit),
     process: (submission) => processSubmission(deps, store, submission),
-    ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : {}),
+    ...(deps.network.signingOrder ? { lookMs: LOOK_MS } : { gatherMs: GATHER_MS }),
     log: deps.log,
   });
 }
