@@ -41,12 +41,42 @@ export const CONTRADICTIONS: readonly Contradiction[] = [
   ...ROW_CONTRADICTIONS,
 ];
 
-/** Every contradiction in the database, at one moment. */
+/**
+ * Every contradiction in the database, at one moment: by two connections with one snapshot, since a query takes one of the
+ * database's processors. The second one helps when a connection is free for it.
+ */
 export async function findContradictions(
-  db: Db,
+  db: Pick<Db, 'transaction'>,
   contradictions: readonly Contradiction[] = CONTRADICTIONS,
 ): Promise<Finding[]> {
-  return inOneMoment(db, 'read only', (tx) => ask(tx, contradictions));
+  const found: Finding[][] = [];
+  const waiting = [...contradictions.entries()];
+  const askWaiting = async (tx: Tx) => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) {
+      const [place, contradiction] = next;
+      found[place] = await ask(tx, [contradiction]);
+    }
+  };
+  const beside: Promise<void>[] = [];
+  const help = (snapshot: string) =>
+    inOneMoment(db, 'read only', async (tx) => {
+      await tx.execute(sql.raw(`SET TRANSACTION SNAPSHOT '${snapshot}'`));
+      const helping = askWaiting(tx);
+      beside.push(helping);
+      await helping;
+    });
+  try {
+    await inOneMoment(db, 'read only', async (tx) => {
+      const [exported] = await tx.execute<{ id: string }>(sql`SELECT pg_export_snapshot() AS id`);
+      // What fails before it helps is left to this one: no connection was free, or the snapshot is gone.
+      help(exported?.id ?? '').catch(() => {});
+      await askWaiting(tx);
+    });
+  } finally {
+    waiting.length = 0;
+    await Promise.all(beside);
+  }
+  return found.flat();
 }
 
 export interface ChangedContradictions {
