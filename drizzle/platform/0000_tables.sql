@@ -134,6 +134,7 @@ CREATE TABLE "retirement_records" (
 	"beneficiary" text NOT NULL,
 	"note" text NOT NULL,
 	"tx_hash" text,
+	"is_claimed" boolean DEFAULT false NOT NULL,
 	"appended_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "retirement_records_token_address_index_pk" PRIMARY KEY("token_address","index"),
 	CONSTRAINT "retirement_records_position" UNIQUE("position"),
@@ -696,6 +697,7 @@ CREATE INDEX "retirement_records_time" ON "retirement_records" USING btree ("tim
 CREATE INDEX "retirement_records_project_time" ON "retirement_records" USING btree ("project_id","timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_beneficiary_time" ON "retirement_records" USING btree (hashtextextended(beneficiary, 0),"timestamp","position");--> statement-breakpoint
 CREATE INDEX "retirement_records_transaction" ON "retirement_records" USING btree ("tx_hash");--> statement-breakpoint
+CREATE INDEX "retirement_records_unclaimed" ON "retirement_records" USING btree ("token_address","retired_by") WHERE NOT is_claimed;--> statement-breakpoint
 CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" USING btree ("position") WHERE tx_hash IS NULL;--> statement-breakpoint
 CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint

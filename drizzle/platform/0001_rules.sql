@@ -259,18 +259,19 @@ CREATE TRIGGER submissions_settled BEFORE UPDATE ON submissions FOR EACH ROW EXE
 --> statement-breakpoint
 CREATE TRIGGER submissions_no_delete BEFORE DELETE ON submissions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A record of the feed is the token's own and never changes. Its transaction hash may become known later; and a chain that
--- was rolled back, which halts signing, dates anew what lands in it again.
+-- A record of the feed is the token's own and never changes. Its transaction hash may become known later, and a retirement that
+-- claims it; and a chain that was rolled back, which halts signing, dates anew what lands in it again.
 CREATE FUNCTION check_record_change() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
   is_dated_anew boolean := NEW.timestamp <> OLD.timestamp
     AND EXISTS (SELECT 1 FROM signing_accounts WHERE halted_because IS NOT NULL);
-  is_hash_told boolean := OLD.tx_hash IS NULL AND NEW.timestamp = OLD.timestamp;
-  changeable text[] := CASE WHEN is_dated_anew THEN ARRAY['timestamp', 'first_timestamp'] ELSE ARRAY['tx_hash'] END;
+  is_told boolean := (OLD.tx_hash IS NULL OR NEW.is_claimed > OLD.is_claimed) AND NEW.timestamp = OLD.timestamp;
+  changeable text[] := CASE WHEN is_dated_anew THEN ARRAY['timestamp', 'first_timestamp'] ELSE ARRAY[
+    CASE WHEN OLD.tx_hash IS NULL THEN 'tx_hash' END, CASE WHEN NOT OLD.is_claimed THEN 'is_claimed' END] END;
 BEGIN
   -- The transparency log has the first date.
   IF is_dated_anew THEN NEW.first_timestamp := coalesce(OLD.first_timestamp, OLD.timestamp); END IF;
-  IF NOT (is_dated_anew OR is_hash_told) OR to_jsonb(NEW) - changeable IS DISTINCT FROM to_jsonb(OLD) - changeable THEN
+  IF NOT (is_dated_anew OR is_told) OR to_jsonb(NEW) - changeable IS DISTINCT FROM to_jsonb(OLD) - changeable THEN
     RAISE EXCEPTION 'retirement record % of % is immutable', OLD.index, OLD.token_address
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;

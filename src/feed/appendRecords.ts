@@ -48,10 +48,12 @@ export async function appendRecords(
     // What was read from a later index on than is stored would leave a gap.
     if (fresh.length === 0 || fresh[0]?.index !== from) continue;
     stored.set(token.tokenAddress, from + fresh.length);
-    const hashes = new Map([...verified, ...(await ownHashes(tx, token, fresh))]);
+    const known = await readKnown(tx, token, fresh);
     for (const record of fresh) {
+      const { index } = record;
       const position = head.position + BigInt(rows.length) + 1n;
-      rows.push({ ...record, ...token, position, txHash: hashes.get(record.index) ?? null, appendedAt });
+      const txHash = known.hashes.get(index) ?? verified.get(index) ?? null;
+      rows.push({ ...record, ...token, position, txHash, isClaimed: known.claimed.has(index), appendedAt });
     }
   }
   if (rows.length === 0) return { appended: 0, before, stored };
@@ -95,24 +97,29 @@ export async function countStoredOf(
   return new Map(rows.map((row) => [row.tokenAddress, (row.last ?? -1) + 1]));
 }
 
-/** The token's record does not name its transaction; for retirements of this platform it is known. */
-async function ownHashes(
+/**
+ * What the token's record does not say: its transaction, which is known of retirements of this platform and of its holders' acts,
+ * and whether a retirement of this platform claims it.
+ */
+async function readKnown(
   tx: Tx,
   token: FeedToken,
   records: readonly RetirementRecord[],
-): Promise<Map<number, string>> {
+): Promise<{ hashes: ReadonlyMap<number, string>; claimed: ReadonlySet<number> }> {
   const [first, last] = [records[0]?.index ?? 0, records.at(-1)?.index ?? 0];
-  const own = tx
-    .select({ index: retirements.recordIndex, txHash: retirements.txHash })
-    .from(retirements)
-    .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last)));
-  const byHolders = tx
-    .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
-    .from(holderActs)
-    .where(and(eq(holderActs.projectId, token.projectId), between(holderActs.recordIndex, first, last)));
+  const [own, byHolders] = await Promise.all([
+    tx
+      .select({ index: retirements.recordIndex, txHash: retirements.txHash })
+      .from(retirements)
+      .where(and(eq(retirements.projectId, token.projectId), between(retirements.recordIndex, first, last))),
+    tx
+      .select({ index: holderActs.recordIndex, txHash: holderActs.recordTxHash })
+      .from(holderActs)
+      .where(and(eq(holderActs.projectId, token.projectId), between(holderActs.recordIndex, first, last))),
+  ]);
   const hashes = new Map<number, string>();
-  for (const { index, txHash } of (await Promise.all([own, byHolders])).flat()) {
+  for (const { index, txHash } of [...own, ...byHolders]) {
     if (index !== null && txHash !== null) hashes.set(index, txHash);
   }
-  return hashes;
+  return { hashes, claimed: new Set(own.flatMap(({ index }) => index ?? [])) };
 }

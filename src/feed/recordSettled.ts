@@ -9,6 +9,7 @@ import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/p
 import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
 import { writeHashes, type RecordHash } from './recordTransactions.ts';
+import { noteClaimed } from './unclaimedRecords.ts';
 
 /** A landed burn of this platform. */
 export interface SettledBurn extends FeedToken {
@@ -73,6 +74,7 @@ export async function recordSettled(
   // Of records that were stored before their burn was settled.
   const storedBefore = (burn: SettledBurn) => burn.recordIndex < (before.get(burn.tokenAddress) ?? 0);
   await writeHashes(tx, burns.filter(hasHash).filter(storedBefore));
+  await noteClaimed(tx, burns.filter(storedBefore));
   const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
   const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
   return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };

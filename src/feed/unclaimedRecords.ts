@@ -3,7 +3,7 @@
  * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
  */
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
-import type { Db } from '../db/connection.ts';
+import type { Db, Tx } from '../db/connection.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
 
@@ -13,6 +13,19 @@ export interface Burn {
   note: string;
   /** In base units. */
   amount: bigint;
+}
+
+/** Records that were stored before their retirements were settled. The caller holds the feed's head. */
+export async function noteClaimed(
+  tx: Tx,
+  claimed: readonly { tokenAddress: string; recordIndex: number }[],
+): Promise<void> {
+  if (claimed.length === 0) return;
+  const rows = JSON.stringify(claimed.map(({ tokenAddress, recordIndex }) => [tokenAddress, recordIndex]));
+  await tx.execute(sql`
+    UPDATE ${retirementRecords} r SET is_claimed = true
+    FROM json_array_elements(${rows}::text::json) v
+    WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND NOT r.is_claimed`);
 }
 
 /** Those of the token's records that retirements of this platform claim, stored or not. */
@@ -44,7 +57,6 @@ export async function findUnclaimedRecords(
     .where(
       and(
         isUnclaimed(of),
-        isOfOneOf([of.burn]),
         eq(retirementRecords.beneficiary, of.burn.beneficiary),
         eq(retirementRecords.note, of.burn.note),
         eq(retirementRecords.amount, of.burn.amount),
@@ -68,7 +80,6 @@ export async function findAlikeBurns(
     .where(
       and(
         isUnclaimed(of),
-        isOfOneOf(of.burns),
         sql`(${beneficiary}, ${note}, ${amount}) IN (SELECT v ->> 0, v ->> 1, (v ->> 2)::numeric
           FROM json_array_elements(${JSON.stringify(burns)}::text::json) v)`,
       ),
@@ -80,17 +91,12 @@ const isClaimedBy = and(
   eq(retirements.recordIndex, retirementRecords.index),
 );
 
-/** As the index has it: a beneficiary has few of a token's records. */
-function isOfOneOf(burns: readonly Burn[]) {
-  const beneficiaries = JSON.stringify([...new Set(burns.map(({ beneficiary }) => beneficiary))]);
-  return sql`hashtextextended(${retirementRecords.beneficiary}, 0) = ANY (ARRAY(
-    SELECT hashtextextended(value, 0) FROM json_array_elements_text(${beneficiaries}::text::json)))`;
-}
-
+/** Most are noted as claimed, and not looked at: what would be read of a long history grows with it. */
 function isUnclaimed({ tokenAddress, custodyAddress }: FeedToken & { custodyAddress: string }) {
   return and(
     eq(retirementRecords.tokenAddress, tokenAddress),
     eq(retirementRecords.retiredBy, custodyAddress),
+    sql`NOT ${retirementRecords.isClaimed}`,
     isNull(retirements.id),
   );
 }

@@ -37,6 +37,8 @@ export const retirementRecords = pgTable(
     note: text('note').notNull(),
     /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
     txHash: text('tx_hash'),
+    /** Where true, a retirement of this platform claims it. Where false, one may: what was claimed later is not always noted. */
+    isClaimed: boolean('is_claimed').notNull().default(false),
     appendedAt: moment('appended_at').notNull(),
   },
   (t) => [
@@ -52,6 +54,10 @@ export const retirementRecords = pgTable(
       t.position,
     ),
     index('retirement_records_transaction').on(t.txHash),
+    // Custody's own are few: each burn that is signed is compared with them.
+    index('retirement_records_unclaimed')
+      .on(t.tokenAddress, t.retiredBy)
+      .where(sql`NOT is_claimed`),
     index('retirement_records_unknown_transaction')
       .on(t.position)
       .where(sql`tx_hash IS NULL`),

@@ -64,6 +64,12 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE f.tx_hash <> coalesce(r.tx_hash, h.record_tx_hash)`,
   },
   {
+    // Noted as claimed, it is not looked for as the record of a burn that the platform does not know.
+    invariant: 'I10',
+    query: claimedByNone('retirement_records'),
+    incremental: { query: claimedByNone('changed_retirement_records') },
+  },
+  {
     invariant: 'I10',
     query: compareTotals({
       cells: `SELECT project_id, timestamp / 86400 AS day, sum(amount) AS amount, count(*) AS retirements
@@ -84,6 +90,12 @@ export const FEED_CONTRADICTIONS: readonly Contradiction[] = [
     },
   },
 ];
+
+function claimedByNone(records: string): string {
+  return `SELECT format('record %s of token %s is noted as claimed, and no retirement claims it', f.index, f.token_address) AS message
+    FROM ${records} f
+    WHERE f.is_claimed AND NOT EXISTS (SELECT 1 FROM retirements r WHERE r.project_id = f.project_id AND r.record_index = f.index)`;
+}
 
 /** `cells` are what the records of a project come to on a day; `kept` says which rows of the totals are compared. */
 function compareTotals({ days, cells, kept }: { days?: string; cells: string; kept: string }): string {

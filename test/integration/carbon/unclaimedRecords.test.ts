@@ -47,7 +47,19 @@ it('is found again when the database falls back behind a process that goes on', 
 
   const { corrupt, close } = await makeRestorable(database);
   await corrupt(`UPDATE retirements SET state = 'PENDING', record_index = NULL, tx_hash = NULL, ledger = NULL,
-    settled_at = NULL WHERE id = '${id}'`);
+    settled_at = NULL WHERE id = '${id}'; UPDATE retirement_records SET is_claimed = false`);
   await close();
   expect(await findOnNetwork?.(again)).toMatchObject({ result: { retirementIndex: 0 } });
+});
+
+it('looks at no record that a retirement is known to claim, however many there are', async () => {
+  const { handle } = database;
+  const tokenAddress = await holding(platform, 40n);
+  const input = retirement(tokenAddress, 1n);
+  for (let burns = 0; burns < 3; burns++) {
+    await retire(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+  }
+  expect(
+    await handle.sql`SELECT index FROM retirement_records WHERE token_address = ${tokenAddress} AND NOT is_claimed`,
+  ).toEqual([]);
 });

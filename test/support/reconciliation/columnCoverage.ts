@@ -36,6 +36,7 @@ const BOOKKEEPING =
   'from where on a log or a job goes on: a wrong one makes it stop, or look at the same rows again';
 const INSTALLATION = 'the network that the database belongs to: the server refuses to start with another one';
 const OTHERS = 'transactions of records that others made: the token does not show them';
+const NOTED = 'what was not noted yet: it is looked at again';
 const RUNS = 'what a run of the expiry job saw: receipts, and the transactions that ended them, are compared';
 const CAPS = 'limits that operators set, of which no other row shows';
 const DECIDED =
@@ -248,7 +249,10 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   retirement_records: {
     I10: 'position project_id token_address index amount DELETED FORGED',
     I15: 'retired_by timestamp first_timestamp beneficiary note',
-    partly: [{ by: ['I10'], places: 'tx_hash', except: /emptied|foreign/, because: OTHERS }],
+    partly: [
+      { by: ['I10'], places: 'tx_hash', except: /emptied|foreign/, because: OTHERS },
+      { by: ['I10'], places: 'is_claimed', except: /ours/, because: NOTED },
+    ],
     notFound: [[TIME, 'appended_at']],
   },
   retirement_totals: { I10: 'project_id country_code vintage_year day amount retirements DELETED FORGED' },
