@@ -7,8 +7,21 @@ import { seed } from './seeding.ts';
 
 const SEEDED = 'seeded';
 
+/** The transparency logs follow the transactions that wrote, and look through all that one has written: no real one writes millions. */
+const PER_TRANSACTION = 50_000;
+
 /** @param tokenAddress of a project with at least as many unsold tonnes, whose books are not used meanwhile */
 export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, count: number): Promise<void> {
+  await seed(
+    sql,
+    (tx, transaction) =>
+      seedSome(tx, tokenAddress, Math.min(PER_TRANSACTION, count - transaction * PER_TRANSACTION)),
+    Math.ceil(count / PER_TRANSACTION),
+  );
+}
+
+/** By a buyer of their own. */
+async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count: number): Promise<void> {
   const buyer = `${SEEDED}-${crypto.randomUUID()}`;
   const writer = crypto.randomUUID();
   // Of the input that each of them was bought with (resolvers/core/idempotency.ts).
@@ -18,33 +31,31 @@ export async function seedPurchases(sql: postgres.Sql, tokenAddress: string, cou
     ['tokenAddress', 'string', tokenAddress],
   ];
   const inputHash = createHash('sha256').update(JSON.stringify(asked)).digest('hex');
-  await seed(sql, async (tx) => {
-    await tx`
-      CREATE TEMPORARY TABLE seeded ON COMMIT DROP AS
-      SELECT n, gen_random_uuid() AS purchase_id, now() - (${count} - n) * interval '10 milliseconds' AS at
-      FROM generate_series(1, ${count}::int) AS n`;
-    const [sides] = await tx`
-      WITH project AS (SELECT id FROM projects WHERE token_address = ${tokenAddress}),
-        opened AS (INSERT INTO accounts (project_id, kind, owner_id, balance, version)
-          SELECT id, 'buyer', ${buyer}, ${count}, ${count} FROM project RETURNING id)
-      SELECT project.id AS project, opened.id AS buyer, a.id AS inventory, a.balance, a.version
-      FROM project, opened, accounts a WHERE a.project_id = project.id AND a.kind = 'inventory'`;
-    if (!sides) throw new Error(`no project has the token ${tokenAddress}`);
-    const { project, buyer: buyerAccount, inventory, balance, version } = sides;
-    await tx`
-      INSERT INTO transfers (id, project_id, kind, reference_id, amount, created_at,
-        debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
-      SELECT purchase_id, ${project}, 'purchase', purchase_id, 1, at,
-        ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
-    await tx`UPDATE accounts SET balance = balance - ${count}, version = version + ${count} WHERE id = ${inventory}`;
-    await tx`
-      INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
-      SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
-    await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
-    await tx`
-      INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
-        field, outcome, ended_at, target_ids)
-      SELECT gen_random_uuid(), ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
-        ARRAY[${buyer}, ${tokenAddress}, purchase_id::text] FROM seeded`;
-  });
+  await tx`
+    CREATE TEMPORARY TABLE seeded ON COMMIT DROP AS
+    SELECT n, gen_random_uuid() AS purchase_id, now() - (${count} - n) * interval '10 milliseconds' AS at
+    FROM generate_series(1, ${count}::int) AS n`;
+  const [sides] = await tx`
+    WITH project AS (SELECT id FROM projects WHERE token_address = ${tokenAddress}),
+      opened AS (INSERT INTO accounts (project_id, kind, owner_id, balance, version)
+        SELECT id, 'buyer', ${buyer}, ${count}, ${count} FROM project RETURNING id)
+    SELECT project.id AS project, opened.id AS buyer, a.id AS inventory, a.balance, a.version
+    FROM project, opened, accounts a WHERE a.project_id = project.id AND a.kind = 'inventory'`;
+  if (!sides) throw new Error(`no project has the token ${tokenAddress}`);
+  const { project, buyer: buyerAccount, inventory, balance, version } = sides;
+  await tx`
+    INSERT INTO transfers (id, project_id, kind, reference_id, amount, created_at,
+      debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
+    SELECT purchase_id, ${project}, 'purchase', purchase_id, 1, at,
+      ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
+  await tx`UPDATE accounts SET balance = balance - ${count}, version = version + ${count} WHERE id = ${inventory}`;
+  await tx`
+    INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
+    SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
+  await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
+  await tx`
+    INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
+      field, outcome, ended_at, target_ids)
+    SELECT gen_random_uuid(), ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
+      ARRAY[${buyer}, ${tokenAddress}, purchase_id::text] FROM seeded`;
 }

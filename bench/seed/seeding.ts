@@ -5,13 +5,17 @@
  */
 import type postgres from 'postgres';
 
+/** @param transactions how often `work` is done, each time in a transaction of its own */
 export async function seed(
   sql: postgres.Sql,
-  work: (tx: postgres.TransactionSql) => Promise<void>,
+  work: (tx: postgres.TransactionSql, transaction: number) => Promise<void>,
+  transactions = 1,
 ): Promise<void> {
-  await sql.begin(async (tx) => {
-    await tx`SET LOCAL session_replication_role = replica`;
-    await work(tx);
-  });
+  for (let transaction = 0; transaction < transactions; transaction++) {
+    await sql.begin(async (tx) => {
+      await tx`SET LOCAL session_replication_role = replica`;
+      await work(tx, transaction);
+    });
+  }
   await sql`VACUUM ANALYZE`;
 }
