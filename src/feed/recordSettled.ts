@@ -3,13 +3,14 @@
  * before, once for all burns of it; what can't be read or stored now is left to the healer, so that it delays no
  * settlement.
  */
+import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
+import { retirementRecords } from '../db/tables/index.ts';
 import { within } from '../lib/within.ts';
 import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/port.ts';
 import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
 import { writeHashes, type RecordHash } from './recordTransactions.ts';
-import { noteClaimed } from './unclaimedRecords.ts';
 
 /** A landed burn of this platform. */
 export interface SettledBurn extends FeedToken {
@@ -71,10 +72,10 @@ export async function recordSettled(
     verified: NONE,
   }));
   const { appended, before, stored } = await appendRecords(tx, fresh, at);
-  // Of records that were stored before their burn was settled.
-  const storedBefore = (burn: SettledBurn) => burn.recordIndex < (before.get(burn.tokenAddress) ?? 0);
-  await writeHashes(tx, burns.filter(hasHash).filter(storedBefore));
-  await noteClaimed(tx, burns.filter(storedBefore));
+  // Their records were stored before they were settled.
+  const late = burns.filter(({ tokenAddress, recordIndex }) => recordIndex < (before.get(tokenAddress) ?? 0));
+  await writeHashes(tx, late.filter(hasHash));
+  await noteClaimed(tx, late);
   const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
   const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
   return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };
@@ -82,4 +83,13 @@ export async function recordSettled(
 
 function hasHash(burn: SettledBurn): burn is SettledBurn & RecordHash {
   return burn.txHash !== null;
+}
+
+async function noteClaimed(tx: Tx, burns: readonly SettledBurn[]): Promise<void> {
+  if (burns.length === 0) return;
+  const rows = JSON.stringify(burns.map(({ tokenAddress, recordIndex }) => [tokenAddress, recordIndex]));
+  await tx.execute(sql`
+    UPDATE ${retirementRecords} r SET is_claimed = true
+    FROM json_array_elements(${rows}::text::json) v
+    WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND NOT r.is_claimed`);
 }

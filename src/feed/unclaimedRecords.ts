@@ -3,7 +3,7 @@
  * not know. Reads the stored records alone: what the feed lacks is the caller's to read.
  */
 import { and, asc, eq, inArray, isNull, sql } from 'drizzle-orm';
-import type { Db, Tx } from '../db/connection.ts';
+import type { Db } from '../db/connection.ts';
 import { retirementRecords, retirements } from '../db/tables/index.ts';
 import type { FeedToken } from './appendRecords.ts';
 
@@ -13,19 +13,6 @@ export interface Burn {
   note: string;
   /** In base units. */
   amount: bigint;
-}
-
-/** Records that were stored before their retirements were settled. The caller holds the feed's head. */
-export async function noteClaimed(
-  tx: Tx,
-  claimed: readonly { tokenAddress: string; recordIndex: number }[],
-): Promise<void> {
-  if (claimed.length === 0) return;
-  const rows = JSON.stringify(claimed.map(({ tokenAddress, recordIndex }) => [tokenAddress, recordIndex]));
-  await tx.execute(sql`
-    UPDATE ${retirementRecords} r SET is_claimed = true
-    FROM json_array_elements(${rows}::text::json) v
-    WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND NOT r.is_claimed`);
 }
 
 /** Those of the token's records that retirements of this platform claim, stored or not. */

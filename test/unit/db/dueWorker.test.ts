@@ -47,19 +47,28 @@ let table: ReturnType<typeof createTable>;
 let worker: DueWorker;
 let processed: string[];
 
-beforeEach(() => {
-  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
-  table = createTable();
-  processed = [];
-  worker = createDueWorker<Leased>({
+const GATHER_MS = 400;
+
+const createWorker = (options: { gatherMs?: number; stepEnds?: (id: string) => Promise<void> } = {}) =>
+  createDueWorker<Leased>({
     name: 'work',
     changeSignal: table.changeSignal,
     signalKey: KEY,
     maxConcurrent: 2,
     leases: table.leases,
-    process: async ({ id }) => void processed.push(id),
+    process: async ({ id }) => {
+      processed.push(id);
+      await options.stepEnds?.(id);
+    },
+    ...(options.gatherMs === undefined ? {} : { gatherMs: options.gatherMs }),
     log: { error: () => {} },
   });
+
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  table = createTable();
+  processed = [];
+  worker = createWorker();
 });
 afterEach(async () => {
   const stopped = worker.stop();
@@ -96,4 +105,30 @@ it('finds what was added without a notification, and much sooner what was added 
   table.changeSignal.notify();
   // Within a second, of which the pause between two claims takes 20 ms.
   await vi.waitFor(() => expect(processed).toEqual(['silent', 'told']));
+});
+
+it.each([
+  ['until the steps before have ended', true],
+  ['for no longer than it is told', false],
+])('gathers what becomes due %s', async (_name, stepEnds) => {
+  let end = () => {};
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  worker = createWorker({
+    gatherMs: GATHER_MS,
+    stepEnds: (id) => (id === 'slow' ? ended : Promise.resolve()),
+  });
+  table.add('slow', 0);
+  worker.start();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(processed).toEqual(['slow']);
+  table.add('next', 0);
+  table.changeSignal.notify();
+  await vi.advanceTimersByTimeAsync(GATHER_MS / 2);
+  expect(processed).toEqual(['slow']);
+  if (stepEnds) end();
+  else await vi.advanceTimersByTimeAsync(GATHER_MS / 2);
+  await vi.waitFor(() => expect(processed).toEqual(['slow', 'next']), { timeout: GATHER_MS / 4 });
+  end();
 });
