@@ -62,6 +62,8 @@ export function productEnvironment({ secrets, databaseUrl, folder, database }: P
     MAX_CONNECTIONS_PER_ADDRESS: '20000',
     MAX_SOCKETS_PER_ADDRESS: '20000',
     MAX_SUBSCRIPTIONS_PER_ADDRESS: '20000',
+    // An address has a fiftieth of them.
+    MAX_QUERIES_IN_FLIGHT: '10000',
     MAX_MUTATIONS_IN_FLIGHT: '2000',
     MUTATION_WAIT_MS: '60000',
   };
