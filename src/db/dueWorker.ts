@@ -71,12 +71,12 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
       backlog = await claim(maxConcurrent);
     }
     const next = backlog.splice(0, maxConcurrent - steps.count());
-    const held = next.filter(({ id }) => {
-      const isHeld = leases.isHeld(id);
+    const held: Row[] = [];
+    for (const row of next) {
+      if (leases.isHeld(row.id)) held.push(row);
       // After a pause of this process, another instance may hold it.
-      if (!isHeld) leases.release(id);
-      return isHeld;
-    });
+      else leases.release(row.id);
+    }
     if (held.length > 0) steps.startAll(held);
     return next.length > 0;
   }

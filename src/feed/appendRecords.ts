@@ -4,7 +4,7 @@
  * Records are stored as the token has them, in the token's order, so the feed has no gap, no repeat and no retirement
  * that did not happen.
  */
-import { and, between, eq, inArray, max } from 'drizzle-orm';
+import { and, between, eq, sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { insertRows } from '../db/manyRows.ts';
 import { feedHead, holderActs, retirementRecords, retirements } from '../db/tables/index.ts';
@@ -79,22 +79,20 @@ export function requireInOrder(
 }
 
 /** Records are stored in the token's order without gaps, so the highest index gives their number. */
-export async function countStored(db: Pick<Db, 'select'>, tokenAddress: string): Promise<number> {
+export async function countStored(db: Pick<Db, 'execute'>, tokenAddress: string): Promise<number> {
   return (await countStoredOf(db, [tokenAddress])).get(tokenAddress) ?? 0;
 }
 
-/** The same of many tokens; without those that have none. */
+/** The same of many tokens. Each is a search for one entry of the index: grouped, they would read the whole histories. */
 export async function countStoredOf(
-  db: Pick<Db, 'select'>,
+  db: Pick<Db, 'execute'>,
   tokenAddresses: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
   const { tokenAddress, index } = retirementRecords;
-  const rows = await db
-    .select({ tokenAddress, last: max(index) })
-    .from(retirementRecords)
-    .where(inArray(tokenAddress, [...tokenAddresses]))
-    .groupBy(tokenAddress);
-  return new Map(rows.map((row) => [row.tokenAddress, (row.last ?? -1) + 1]));
+  const rows = await db.execute<{ token: string; stored: number }>(sql`
+    SELECT token, (SELECT coalesce(max(${index}) + 1, 0) FROM ${retirementRecords} WHERE ${tokenAddress} = token) AS stored
+    FROM json_array_elements_text(${JSON.stringify(tokenAddresses)}::text::json) AS token`);
+  return new Map(rows.map(({ token, stored }) => [token, stored]));
 }
 
 /**

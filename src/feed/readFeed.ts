@@ -29,7 +29,8 @@ export async function readStored(db: Db | Tx, cursor: bigint, filter: FeedFilter
 }
 
 /**
- * Whether records have got a hash, or another date, since they were read: what of them changes after they were appended.
+ * Whether records have got a hash, another date or, in a database that fell back and read them again, another position since they
+ * were read: what of them changes after they were appended.
  * @param those the condition that finds the same records
  */
 export async function haveChanged(
@@ -37,14 +38,19 @@ export async function haveChanged(
   records: readonly FeedRecord[],
   those: SQL | undefined,
 ): Promise<boolean> {
-  const { txHash, timestamp } = retirementRecords;
+  const { txHash, timestamp, position } = retirementRecords;
   const [stored] = await db
-    .select({ hashes: count(txHash), dates: sum(timestamp) })
+    .select({ hashes: count(txHash), dates: sum(timestamp), positions: sum(position) })
     .from(retirementRecords)
     .where(those);
   const hashes = records.filter((record) => record.txHash !== null).length;
   const dates = records.reduce((total, record) => total + record.timestamp, 0n);
-  return hashes !== stored?.hashes || dates !== BigInt(stored.dates ?? 0);
+  const positions = records.reduce((total, record) => total + record.position, 0n);
+  return (
+    hashes !== stored?.hashes ||
+    dates !== BigInt(stored.dates ?? 0) ||
+    positions !== BigInt(stored.positions ?? 0)
+  );
 }
 
 export function readAfter(

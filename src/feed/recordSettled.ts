@@ -10,7 +10,6 @@ import { within } from '../lib/within.ts';
 import { MAX_RECORDS_PER_READ, type RetirementRecord } from '../ledger/network/port.ts';
 import { appendRecords, countStoredOf, requireInOrder, type FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
-import { writeHashes, type RecordHash } from './recordTransactions.ts';
 
 /** A landed burn of this platform. */
 export interface SettledBurn extends FeedToken {
@@ -65,31 +64,28 @@ export async function recordSettled(
   const tokens = new Map(
     burns.map(({ projectId, tokenAddress }) => [tokenAddress, { projectId, tokenAddress }]),
   );
-  const readable = [...tokens.values()].filter(({ tokenAddress }) => unstored.has(tokenAddress));
-  const fresh = readable.map((token) => ({
+  const fresh = [...tokens.values()].map((token) => ({
     token,
     records: unstored.get(token.tokenAddress) ?? [],
     verified: NONE,
   }));
   const { appended, before, stored } = await appendRecords(tx, fresh, at);
-  // Their records were stored before they were settled.
+  // Burns whose records were stored before this settlement.
   const late = burns.filter(({ tokenAddress, recordIndex }) => recordIndex < (before.get(tokenAddress) ?? 0));
-  await writeHashes(tx, late.filter(hasHash));
   await noteClaimed(tx, late);
   const isBehind = (burn: SettledBurn) => burn.recordIndex >= (stored.get(burn.tokenAddress) ?? 0);
   const behind = new Set(burns.filter(isBehind).map(({ tokenAddress }) => tokenAddress));
   return { appended, behind: [...tokens.values()].filter(({ tokenAddress }) => behind.has(tokenAddress)) };
 }
 
-function hasHash(burn: SettledBurn): burn is SettledBurn & RecordHash {
-  return burn.txHash !== null;
-}
-
+/** Notes that a retirement claims these records, and their transactions, which the records may lack. */
 async function noteClaimed(tx: Tx, burns: readonly SettledBurn[]): Promise<void> {
   if (burns.length === 0) return;
-  const rows = JSON.stringify(burns.map(({ tokenAddress, recordIndex }) => [tokenAddress, recordIndex]));
+  const rows = JSON.stringify(
+    burns.map(({ tokenAddress, recordIndex, txHash }) => [tokenAddress, recordIndex, txHash]),
+  );
   await tx.execute(sql`
-    UPDATE ${retirementRecords} r SET is_claimed = true
+    UPDATE ${retirementRecords} r SET is_claimed = true, tx_hash = coalesce(r.tx_hash, v ->> 2)
     FROM json_array_elements(${rows}::text::json) v
     WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND NOT r.is_claimed`);
 }

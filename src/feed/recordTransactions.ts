@@ -3,7 +3,7 @@
  * from own attempts. An indexer's delivery is only a hint where to look, and is deleted once the network was asked.
  */
 import { and, asc, desc, eq, exists, gt, inArray, isNull, sql } from 'drizzle-orm';
-import type { Db, Tx } from '../db/connection.ts';
+import type { Db } from '../db/connection.ts';
 import { feedHead, indexerEvents, retirementRecords } from '../db/tables/index.ts';
 import { MAX_RECORDS_PER_READ, type LedgerNetwork, type RetirementRecord } from '../ledger/network/port.ts';
 
@@ -150,7 +150,7 @@ async function readHints(
 }
 
 /** A record, and the transaction that made it. */
-export interface RecordHash {
+interface RecordHash {
   tokenAddress: string;
   recordIndex: number;
   txHash: string;
@@ -162,20 +162,14 @@ export interface RecordHash {
  */
 export async function completeHashes(db: Db, known: readonly RecordHash[]): Promise<void> {
   if (known.length === 0) return;
-  await db.transaction(async (tx) => {
-    await tx.select().from(feedHead).for('update');
-    await writeHashes(tx, known);
-  });
-}
-
-/** The caller holds the feed's head. */
-export async function writeHashes(tx: Tx, known: readonly RecordHash[]): Promise<void> {
-  if (known.length === 0) return;
   const rows = JSON.stringify(
     known.map(({ tokenAddress, recordIndex, txHash }) => [tokenAddress, recordIndex, txHash]),
   );
-  await tx.execute(sql`
-    UPDATE ${retirementRecords} r SET tx_hash = v ->> 2
-    FROM json_array_elements(${rows}::text::json) v
-    WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND r.tx_hash IS NULL`);
+  await db.transaction(async (tx) => {
+    await tx.select().from(feedHead).for('update');
+    await tx.execute(sql`
+      UPDATE ${retirementRecords} r SET tx_hash = v ->> 2
+      FROM json_array_elements(${rows}::text::json) v
+      WHERE r.token_address = v ->> 0 AND r.index = (v ->> 1)::integer AND r.tx_hash IS NULL`);
+  });
 }

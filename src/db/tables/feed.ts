@@ -37,7 +37,7 @@ export const retirementRecords = pgTable(
     note: text('note').notNull(),
     /** Not part of the token's record: from the platform's own attempt or the network's logs; null until known. */
     txHash: text('tx_hash'),
-    /** Where true, a retirement of this platform claims it. Where false, one may: what was claimed later is not always noted. */
+    /** Where true, a retirement of this platform claims it. Where false, one may: its record could not be stored with its settlement. */
     isClaimed: boolean('is_claimed').notNull().default(false),
     appendedAt: moment('appended_at').notNull(),
   },

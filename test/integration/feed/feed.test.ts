@@ -9,6 +9,7 @@ import type { FeedFilter } from '../../../src/feed/feedFilter.ts';
 import type { FeedRecord } from '../../../src/feed/followFeed.ts';
 import { fillToken } from '../../../src/feed/fillToken.ts';
 import { readHead } from '../../../src/feed/readFeed.ts';
+import { recordSettled } from '../../../src/feed/recordSettled.ts';
 import { completeHashes } from '../../../src/feed/recordTransactions.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
@@ -127,6 +128,25 @@ describe('retirementFeed', () => {
     const later = sql`UPDATE retirement_records SET timestamp = timestamp + 5 WHERE token_address = ${tokenAddress}`;
     await changePastRules(database, later);
     await expect.poll(resume).toMatchObject({ txHash: 'found later', timestamp: timestamp + 5n });
+  });
+
+  it('notes what a settlement claims of records that were stored before, though it read none of them', async () => {
+    const project = await openProject(first, 10n);
+    const token = tokenOf(project);
+    const { db, feed } = first.dependencies;
+    await burn(project, 1);
+    await fillToken(feed, token);
+    const settled = [
+      { ...token, recordIndex: 0, txHash: 'of the burn' },
+      { ...token, recordIndex: 1, txHash: null },
+    ];
+    const settle = (burns: typeof settled) =>
+      db.transaction((tx) => recordSettled(tx, new Map(), burns, feed.clock.now()));
+    expect(await settle(settled.slice(0, 1))).toEqual({ appended: 0, behind: [] });
+    const records = await database.handle.sql`
+      SELECT is_claimed, tx_hash FROM retirement_records WHERE token_address = ${token.tokenAddress}`;
+    expect(records).toEqual([{ is_claimed: true, tx_hash: 'of the burn' }]);
+    expect(await settle(settled)).toEqual({ appended: 0, behind: [token] });
   });
 
   it('refuses cursors that no event had', async () => {
