@@ -11,11 +11,12 @@ export type LogName = (typeof LOG_NAMES)[number];
 type Fields = Readonly<Record<string, string>>;
 
 const text = (column: string) => `coalesce(to_json(${column})::text, 'null')`;
-/** Of ids, enumerations and digits, in which JSON escapes nothing: a third faster, and a full reconciliation writes every leaf. */
+/**
+ * Of ids, enumerations and digits, in which JSON escapes nothing: a third faster, and a full reconciliation writes every leaf. Decimals
+ * and numbers beyond 2^53 are strings, because most programs lose digits of JSON's numbers.
+ */
 const plain = (column: string) => `coalesce('"' || ${column}::text || '"', 'null')`;
-/** Beyond 2^53, and decimals, as strings: JSON's numbers lose digits in most programs. */
-const digits = plain;
-const micros = (column: string) => digits(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
+const micros = (column: string) => plain(`(extract(epoch FROM ${column}) * 1000000)::bigint`);
 const texts = (column: string) => `coalesce(to_json(${column})::text, '[]')`;
 
 /** In the order of their names, as RFC 8785 has them. */
@@ -39,7 +40,7 @@ function boundedText(name: string, column: string): string {
  * The token's record r: what is public and never changes. A record that was dated anew, after its chain was rolled back, is in the
  * log with its first date.
  */
-export const RECORD_LEAF = `('{"amount":' || ${digits('r.amount')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
+export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount')} || ',' || ${boundedText('beneficiary', 'r.beneficiary')}
   || ',"index":' || r.index || ',' || ${boundedText('note', 'r.note')} || ',"retiredBy":' || ${text('r.retired_by')}
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
@@ -50,7 +51,7 @@ const REFERENCE_OF_TRANSFER = `CASE t.kind
     assetKey: text('x.asset_key'),
     creditType: text('x.credit_type'),
     verificationBodyRef: text('x.verification_body_ref'),
-    vintageYear: digits('x.vintage_year'),
+    vintageYear: plain('x.vintage_year'),
     projectLocation: text('x.project_location'),
     projectType: text('x.project_type'),
     countryCode: text('x.country_code'),
@@ -81,16 +82,16 @@ export const TRANSFER_LEAF = jsonOf({
   projectId: plain('t.project_id'),
   kind: plain('t.kind'),
   referenceId: plain('t.reference_id'),
-  debitAccountId: digits('t.debit_account_id'),
+  debitAccountId: plain('t.debit_account_id'),
   debitOwnerId: text('d.owner_id'),
-  debitVersion: digits('t.debit_version'),
-  debitBalance: digits('t.debit_balance'),
-  creditAccountId: digits('t.credit_account_id'),
+  debitVersion: plain('t.debit_version'),
+  debitBalance: plain('t.debit_balance'),
+  creditAccountId: plain('t.credit_account_id'),
   creditOwnerId: text('c.owner_id'),
-  creditVersion: digits('t.credit_version'),
-  creditBalance: digits('t.credit_balance'),
-  amount: digits('t.amount'),
-  unitPrice: digits('t.unit_price'),
+  creditVersion: plain('t.credit_version'),
+  creditBalance: plain('t.credit_balance'),
+  amount: plain('t.amount'),
+  unitPrice: plain('t.unit_price'),
   priceCurrency: text('t.price_currency'),
   createdAt: micros('t.created_at'),
   reference: REFERENCE_OF_TRANSFER,
@@ -105,7 +106,7 @@ export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_accou
 const BEGUN_ENTRY: Fields = {
   id: plain('e.id'),
   writerId: plain('e.writer_id'),
-  number: digits('e.number'),
+  number: plain('e.number'),
   startedAt: micros('e.started_at'),
   requestId: text('e.request_id'),
   callerSubject: text('e.caller_subject'),

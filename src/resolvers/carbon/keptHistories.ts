@@ -1,6 +1,6 @@
 /**
  * Histories of tokens that are read whole and often, kept as they were last read. Records are immutable in their token, so
- * the database is asked only whether any has got a hash or another date since; and what is written of a kept list as JSON is
+ * the database is asked only whether any has got a hash, another date or another position since; and what is written of a kept list as JSON is
  * kept with it (lib/keptJson.ts).
  */
 import { and, eq, lt } from 'drizzle-orm';
@@ -43,17 +43,20 @@ export function createKeptHistories(publicReads: PublicReads): KeptHistories {
         if (!(await publicReads.run((db) => haveChanged(db, known, those)))) return known;
       }
       const records = await read();
-      keepJsonOf(records);
-      kept.set(tokenAddress, records);
+      // The database may have fallen back since they were counted.
+      if (records.length === count) {
+        keepJsonOf(records);
+        kept.set(tokenAddress, records);
+      }
       return records;
     },
   };
 }
 
-/** Texts are kept twice: in the record, and in its JSON. */
+/** Texts are kept twice: in the record, and in its JSON, which has two bytes for each character when one of all is not Latin. */
 function bytesOf(records: readonly FeedRecord[]): number {
   return records.reduce(
-    (total, { beneficiary, note }) => total + RECORD_BYTES + 2 * (beneficiary.length + note.length),
+    (total, { beneficiary, note }) => total + RECORD_BYTES + 4 * (beneficiary.length + note.length),
     0,
   );
 }

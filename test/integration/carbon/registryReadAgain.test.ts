@@ -2,6 +2,9 @@
  * A registry that is read whole, again and again: what is kept of it never hides what has changed.
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { retirementRecords } from '../../../src/db/tables/index.ts';
+import type { FeedRecord } from '../../../src/feed/feedFilter.ts';
+import { createKeptHistories } from '../../../src/resolvers/carbon/keptHistories.ts';
 import { buy, buyer, mutate, newToken, payloadOf } from '../../support/http/creditTrade.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
@@ -18,11 +21,12 @@ let tokenAddress: string;
 interface Shown {
   index: number;
   note: string;
+  leafIndex: number;
   timestamp: number;
   txHash: string | null;
 }
 
-async function recordsOf(fields = 'index note timestamp txHash'): Promise<Shown[]> {
+async function recordsOf(fields = 'index note leafIndex timestamp txHash'): Promise<Shown[]> {
   const { data, errors } = await market.send<{ registry: { records: Shown[] } }>(
     `query ($tokenAddress: Address!) { registry(tokenAddress: $tokenAddress) { records { ${fields} } } }`,
     { tokenAddress },
@@ -85,6 +89,27 @@ it('shows a hash that has become known, and another date', async () => {
   const before = (await recordsOf())[9]?.timestamp ?? 0;
   await changeRecord(9, 'timestamp = timestamp + 60');
   expect((await recordsOf())[9]?.timestamp).toBe(before + 60);
+});
+
+it('shows another place in the transparency log', async () => {
+  const before = (await recordsOf())[11]?.leafIndex ?? 0;
+  await changeRecord(11, 'position = position + 1000000');
+  expect((await recordsOf())[11]?.leafIndex).toBe(before + 1_000_000);
+  await changeRecord(11, 'position = position - 1000000');
+  expect((await recordsOf())[11]?.leafIndex).toBe(before);
+});
+
+it('keeps no list but the one that was asked for', async () => {
+  const keptHistories = createKeptHistories(market.app.dependencies.publicReads);
+  const empty: FeedRecord[] = [];
+  const take = (records: FeedRecord[]) =>
+    keptHistories.take({ tokenAddress: 'of no token', count: RECORDS }, async () => records);
+  expect(await take(empty)).toBe(empty);
+  const shorter = await market.database.handle.db
+    .select()
+    .from(retirementRecords)
+    .limit(RECORDS - 1);
+  expect(await take(shorter)).toBe(shorter);
 });
 
 it('shows a further record', async () => {
