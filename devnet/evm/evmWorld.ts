@@ -39,6 +39,7 @@ export async function startEvmWorld({ ledger, ...nodeOptions }: EvmWorldOptions 
       name: 'evm',
       rpcUrl: node.url,
       chainId: node.chainId,
+      firstBlock: 0n,
       secretKey: custody.secretKey,
       factoryAddress: contracts.factoryAddress,
       settlementFactoryAddress: contracts.settlementFactoryAddress,

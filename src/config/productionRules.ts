@@ -77,7 +77,8 @@ function secretsOf(values: Values): NamedSecret[] {
     { name: 'METRICS_TOKEN', values: [values.METRICS_TOKEN], isOurs: true },
     { name: 'LEDGER_SECRET_KEY', values: [values.LEDGER_SECRET_KEY], isOurs: false },
     { name: 'DATABASE_URL', values: [passwordIn(values.DATABASE_URL)], isOurs: false },
-    { name: 'DATABASE_DIRECT_URL', values: directPasswordsOf(values), isOurs: false },
+    { name: 'DATABASE_DIRECT_URL', values: otherPasswordsOf('DATABASE_DIRECT_URL', values), isOurs: false },
+    { name: 'DATABASE_READ_URL', values: otherPasswordsOf('DATABASE_READ_URL', values), isOurs: false },
     { name: 'DATABASE_MIGRATION_URL', values: [passwordIn(values.DATABASE_MIGRATION_URL)], isOurs: false },
   ];
   return all.flatMap(({ name, values: given, isOurs }) =>
@@ -90,10 +91,10 @@ function sealingSecretsOf({ SEALING_SECRETS: secrets = [], APP_SECRET: appSecret
   return secrets.filter((secret) => secret !== appSecret);
 }
 
-/** The same role, on another way. */
-function directPasswordsOf({ DATABASE_DIRECT_URL: direct, DATABASE_URL: pooled }: Values) {
-  const password = passwordIn(direct);
-  return password === passwordIn(pooled) ? [] : [password];
+/** The same role as in DATABASE_URL, on another way: its password may be the same. */
+function otherPasswordsOf(name: 'DATABASE_DIRECT_URL' | 'DATABASE_READ_URL', values: Values) {
+  const password = passwordIn(values[name]);
+  return password === passwordIn(values.DATABASE_URL) ? [] : [password];
 }
 
 function passwordIn(url: string | undefined): string | undefined {
@@ -148,7 +149,12 @@ function findSharedSecrets(values: Values): string[] {
 /** They carry secrets, or decide who a caller is and what is believed to have happened. */
 const TRUSTED_ADDRESSES = ['AUTH_JWKS_URL', 'RAMP_URL', 'INDEXER_URL', 'PUBLIC_URL'] as const;
 /** What is said to them is not encrypted unless the address asks for it. */
-const DATABASES = ['DATABASE_URL', 'DATABASE_DIRECT_URL', 'DATABASE_MIGRATION_URL'] as const;
+const DATABASES = [
+  'DATABASE_URL',
+  'DATABASE_DIRECT_URL',
+  'DATABASE_MIGRATION_URL',
+  'DATABASE_READ_URL',
+] as const;
 /** "prefer" and "allow" go on in clear text when a program in between says that there is nothing else. */
 const ENCRYPTED_MODES: ReadonlySet<string | null> = new Set(['require', 'verify-ca', 'verify-full', 'true']);
 

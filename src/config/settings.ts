@@ -79,7 +79,8 @@ export const SETTINGS = {
     'How old what a replica shows may be. One that is further behind, or does not answer, is not read from.',
   ),
   DATABASE_POOL_SIZE: setting(
-    wholeNumber(4, 200),
+    // Half of them carry transactions, of which a full reconciliation and the review of a halt hold two each, for minutes.
+    wholeNumber(10, 200),
     '20',
     'Connections that one instance opens at most, beside the one that listens; and as many to each replica.',
   ),

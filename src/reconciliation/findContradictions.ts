@@ -24,7 +24,7 @@ const MAX_FINDINGS_PER_QUERY = 50;
 
 /** The queries read whole tables: minutes on a long history. */
 const QUERY_TIMEOUT_MS = 30 * 60_000;
-/** Of a sort or a hash table; the tables have many rows, and one reconciliation runs at a time. */
+/** Of a sort or a hash table; the tables have many rows, and few queries of this kind run at a time. */
 const WORK_MEMORY = '64MB';
 
 export const CONTRADICTIONS: readonly Contradiction[] = [

@@ -8,7 +8,7 @@ import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
-/** The node belongs to another network than the configured one. */
+/** The node belongs to another network than the configured one, or the configuration does not fit what is there. */
 export class WrongNetwork extends Error {
   override readonly name = 'WrongNetwork';
 }
@@ -54,14 +54,18 @@ export function askOnlyOwnNode(
 }
 
 /** The answer to one question, before any library of the network is loaded. @throws NetworkUnavailable */
-export async function askNode(node: NodeOptions, method: string): Promise<unknown> {
+export async function askNode(
+  node: NodeOptions,
+  method: string,
+  params?: readonly string[],
+): Promise<unknown> {
   try {
     const response = await fetch(node.rpcUrl, {
       method: 'POST',
       redirect: 'error',
       signal: AbortSignal.timeout(node.requestTimeoutMs),
       headers: { 'content-type': 'application/json', accept: 'application/json' },
-      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method }),
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
     const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
       result?: unknown;

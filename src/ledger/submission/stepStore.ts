@@ -43,7 +43,7 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
         if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
         await haltSigning(deps, tx, {
           address: slot.source,
-          message: `${proof}, which this database knows nothing of`,
+          message: `${proof}. This database knows nothing of that transaction`,
         });
       });
     },

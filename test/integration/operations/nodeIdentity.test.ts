@@ -14,6 +14,17 @@ import { embeddedNetworkOn } from '../../support/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const TIMEOUT_MS = 500;
+const FACTORY = `0x${'f'.repeat(40)}`;
+
+/** Searches begin with block 0, which no factory is older than. */
+const evmIdentityOf = (node: { rpcUrl: string }, chainId: number) =>
+  evmIdentityCheck({
+    rpcUrl: node.rpcUrl,
+    requestTimeoutMs: TIMEOUT_MS,
+    chainId,
+    factoryAddress: FACTORY,
+    firstBlock: 0n,
+  });
 
 const toClose: (() => Promise<unknown>)[] = [];
 afterEach(async () => {
@@ -54,9 +65,8 @@ describe('a node', () => {
 
   it('of an EVM chain answers with its id', async () => {
     const node = await startNode('0x7a69');
-    const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
-    await evmIdentityCheck({ ...options, chainId: 31_337 })();
-    const other = evmIdentityCheck({ ...options, chainId: 1 })();
+    await evmIdentityOf(node, 31_337)();
+    const other = evmIdentityOf(node, 1)();
     await expect(other).rejects.toThrow(WrongNetwork);
     await expect(other).rejects.toThrow(/chain 31337[^]*LEDGER_CHAIN_ID is 1/);
     expect(node.questions).toEqual(['eth_chainId', 'eth_chainId']);
@@ -69,13 +79,13 @@ describe('a node', () => {
   ])('that answers with %s belongs to no network', async (_what, answer) => {
     const node = await startNode(answer);
     const options = { rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS };
-    await expect(evmIdentityCheck({ ...options, chainId: 1 })()).rejects.toThrow(WrongNetwork);
+    await expect(evmIdentityOf(node, 1)()).rejects.toThrow(WrongNetwork);
     await expect(stellarIdentityCheck({ ...options, passphrase: 'x' })()).rejects.toThrow(WrongNetwork);
   });
 
   it('that is away is unavailable, and the key in its address is not repeated', async () => {
     const rpcUrl = 'http://127.0.0.1:9/v2/hunter2';
-    const away = evmIdentityCheck({ rpcUrl, requestTimeoutMs: TIMEOUT_MS, chainId: 1 })();
+    const away = evmIdentityOf({ rpcUrl }, 1)();
     await expect(away).rejects.toThrow(NetworkUnavailable);
     await expect(away).rejects.toThrow('127.0.0.1:9');
     await expect(away).rejects.not.toThrow('hunter2');
@@ -95,8 +105,7 @@ describe('a network whose node is looked at', () => {
   afterEach(() => database.drop());
 
   const guardedBy = (node: { rpcUrl: string }) => {
-    const check = evmIdentityCheck({ rpcUrl: node.rpcUrl, requestTimeoutMs: TIMEOUT_MS, chainId: 5 });
-    return askOnlyOwnNode(own, check, () => nowMs);
+    return askOnlyOwnNode(own, evmIdentityOf(node, 5), () => nowMs);
   };
 
   it('answers once its node belongs to it, with one question for all who wait', async () => {

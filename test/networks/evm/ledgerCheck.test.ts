@@ -89,6 +89,23 @@ describe('ledger:check on an EVM chain', () => {
     expect(about(checks, 'settlement roles')?.remedy).toContain('RAMP_SETTLEMENT_ADDRESS');
   });
 
+  it('refuses a first block that a factory is older than, or that is not there yet', async () => {
+    expect(about(await look({ LEDGER_FIRST_BLOCK: '1' }), 'first block')).toMatchObject({
+      result: 'right',
+      found: expect.stringContaining('block 1'),
+    });
+    await anvil.mine();
+    const latest = Number(await anvil.rpc('eth_blockNumber'));
+    expect(about(await look({ LEDGER_FIRST_BLOCK: String(latest) }), 'node')).toMatchObject({
+      result: 'wrong',
+      found: expect.stringContaining(`${contracts.factoryAddress} is older than block ${latest}`),
+    });
+    expect(about(await look({ LEDGER_FIRST_BLOCK: '99999' }), 'node')).toMatchObject({
+      result: 'wrong',
+      found: expect.stringContaining(`is at block ${latest}, before block 99999`),
+    });
+  });
+
   it('shows the factory’s fee and its cap, and what is held for review above it', async () => {
     expect(about(await look(), 'deployment fee')).toEqual({
       result: 'right',

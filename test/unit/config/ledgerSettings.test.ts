@@ -110,6 +110,7 @@ describe('the configured network', () => {
       name: 'evm',
       rpcUrl: 'http://127.0.0.1:8545',
       chainId: 31_337,
+      firstBlock: 0n,
       secretKey: evmKey,
       factoryAddress: evmAddress,
       settlementFactoryAddress: undefined,

@@ -133,6 +133,7 @@ describe('loadConfig', () => {
     ['METRICS_TOKEN', 'a'.repeat(40)],
     ['DATABASE_URL', 'postgres://app:app@127.0.0.1/app'],
     ['DATABASE_DIRECT_URL', 'postgres://app:default@127.0.0.1/app'],
+    ['DATABASE_READ_URL', 'postgres://app:default@127.0.0.1/app'],
   ])('refuses a made-up %s in production', async (name, value) => {
     const refusal = loadConfig(production({ [name]: value }));
     await expect(refusal).rejects.toThrow(name);
@@ -175,6 +176,8 @@ describe('loadConfig', () => {
     ['DATABASE_URL', `${DATABASE}?sslmode=prefer`, 'clear text'],
     ['DATABASE_URL', 'postgres://app:%zz@db.example/app', '%25'],
     ['DATABASE_MIGRATION_URL', DATABASE.replace('db.example', '127.0.0.1,db.example'), 'clear text'],
+    ['DATABASE_READ_URL', DATABASE.replace('db.example', '127.0.0.1,db.example'), 'clear text'],
+    ['DATABASE_READ_URL', `${DATABASE.replace('db.example', '169.254.0.7')}?sslmode=require`, 'link-local'],
     ['DATABASE_DIRECT_URL', `${DATABASE.replace('db.example', '169.254.0.7')}?sslmode=require`, 'link-local'],
     ['ALLOWED_ORIGINS', 'http://app.example', 'clear text'],
     ['RAMP_URL', 'http://ramp.example', 'clear text'],

@@ -21,7 +21,7 @@ import { createJsonRpc, valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
-import { ask } from './node.ts';
+import { ask, quantityOf } from './node.ts';
 import { createSigner } from './signing.ts';
 import type { Signer } from './signing.ts';
 import { refusalAt, simulationOf } from './simulation.ts';
@@ -52,6 +52,7 @@ export async function* checkEvmNetwork(options: EvmNetworkOptions): AsyncGenerat
   const looks: [string, (looking: Looking) => Promise<Check>][] = [
     ['batches', lookAtBatches],
     ['finality', lookAtFinality],
+    ['first block', lookAtFirstBlock],
     ['multicall', lookAtMulticall],
     ['fees', lookAtFees],
     ['funds', lookAtFunds],
@@ -89,6 +90,20 @@ async function lookAtFinality({ options, finality }: Looking): Promise<Check> {
   return right(
     'finality',
     `${setting}: block ${final.number}, ${latest.number - final.number} below the latest`,
+  );
+}
+
+/** That no factory is older, identity.ts holds where the node can say it. */
+async function lookAtFirstBlock({ options, rpc, contracts }: Looking): Promise<Check> {
+  const { firstBlock = 0n } = options;
+  const found = `the search for tokens begins with block ${firstBlock}`;
+  if (firstBlock === 0n) return right('first block', found);
+  const [code] = await rpc.askEach([ask.code(contracts.factory, quantityOf(firstBlock - 1n))]);
+  if (code !== undefined && 'value' in code) return right('first block', found);
+  return worse(
+    'first block',
+    `${found}, and the node has no older state to show whether a factory was there before`,
+    'Compare LEDGER_FIRST_BLOCK with the blocks of the deployments of the factories, in a block explorer.',
   );
 }
 

@@ -35,7 +35,7 @@ interface Options {
   rpc: JsonRpc;
   contracts: ContractAddresses;
   custodyAddress: Address;
-  /** No factory is older: saves many requests where histories are long and nodes limit ranges. */
+  /** Neither factory is older: saves many requests where histories are long and nodes limit ranges. */
   firstBlock: bigint;
 }
 

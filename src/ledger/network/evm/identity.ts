@@ -1,16 +1,53 @@
 /**
- * Which EVM chain a node belongs to: its chain id says.
+ * Which EVM chain a node belongs to: its chain id says. And whether the searches on it begin early enough.
  */
 import { askNode, hostOf, WrongNetwork, type CheckIdentity, type NodeOptions } from '../nodeIdentity.ts';
 
-export function evmIdentityCheck(node: NodeOptions & { chainId: number }): CheckIdentity {
+interface Identity extends NodeOptions {
+  chainId: number;
+  factoryAddress: string;
+  settlementFactoryAddress?: string | undefined;
+  /** Where the searches for what the factories deployed begin. */
+  firstBlock: bigint;
+}
+
+export function evmIdentityCheck(expected: Identity): CheckIdentity {
   return async () => {
-    const reported = await askNode(node, 'eth_chainId');
-    if (typeof reported === 'string' && Number(reported) === node.chainId) return;
-    const shown = typeof reported === 'string' ? Number(reported) : JSON.stringify(reported);
-    throw new WrongNetwork(
-      `The node at ${hostOf(node)} is of chain ${shown}, but LEDGER_CHAIN_ID is ${node.chainId}. ` +
-        'Correct LEDGER_RPC_URL or LEDGER_CHAIN_ID.',
-    );
+    await requireChain(expected);
+    await requireYoungFactories(expected);
   };
+}
+
+async function requireChain(expected: Identity): Promise<void> {
+  const reported = await askNode(expected, 'eth_chainId');
+  if (typeof reported === 'string' && Number(reported) === expected.chainId) return;
+  const shown = typeof reported === 'string' ? Number(reported) : JSON.stringify(reported);
+  throw new WrongNetwork(
+    `The node at ${hostOf(expected)} is of chain ${shown}, but LEDGER_CHAIN_ID is ${expected.chainId}. ` +
+      'Correct LEDGER_RPC_URL or LEDGER_CHAIN_ID.',
+  );
+}
+
+/** A project whose token is older than the first block would seem to have none, and another one would be deployed. */
+async function requireYoungFactories(expected: Identity): Promise<void> {
+  const { factoryAddress, settlementFactoryAddress, firstBlock } = expected;
+  if (firstBlock === 0n) return;
+  const latest = Number(await askNode(expected, 'eth_blockNumber'));
+  if (!(latest >= Number(firstBlock))) {
+    throw new WrongNetwork(
+      `The node at ${hostOf(expected)} is at block ${latest}, before block ${firstBlock}, which LEDGER_FIRST_BLOCK names. ` +
+        'Correct the setting, unless the node is behind.',
+    );
+  }
+  const blockBefore = `0x${(firstBlock - 1n).toString(16)}`;
+  for (const factory of [factoryAddress, settlementFactoryAddress]) {
+    if (factory === undefined) continue;
+    // A node that keeps no state that old can't say; `npm run ledger:check` warns of that.
+    const code = await askNode(expected, 'eth_getCode', [factory, blockBefore]).catch(() => '0x');
+    if (code === '0x') continue;
+    throw new WrongNetwork(
+      `The factory ${factory} is older than block ${firstBlock}, which LEDGER_FIRST_BLOCK names: what it deployed before ` +
+        'would not be found. Set it to the block of the deployment of the older factory, or leave it out.',
+    );
+  }
 }

@@ -21,7 +21,7 @@ export type LogSearch = (
   },
 ) => Promise<Log[]>;
 
-/** 20 million blocks at 10,000 per question need twice as many: such chains need the setting `firstBlock`. */
+/** 20 million blocks at 10,000 per question need twice as many: such chains need LEDGER_FIRST_BLOCK. */
 const MAX_QUESTIONS_PER_SEARCH = 1_000;
 
 export function createLogSearch(rpc: JsonRpc): LogSearch {
@@ -35,7 +35,7 @@ export function createLogSearch(rpc: JsonRpc): LogSearch {
       if (asked === MAX_QUESTIONS_PER_SEARCH) {
         throw new NetworkUnavailable(
           `The factory's events from block ${from} to ${to} are too many questions of ${span} blocks each: ` +
-            'name the block that the factory was deployed at, or use a node that answers wider ranges',
+            'set LEDGER_FIRST_BLOCK to the block of its deployment, or use a node that answers wider ranges',
         );
       }
       const width: bigint = span ?? to - next + 1n;

@@ -30,7 +30,7 @@ export interface EvmNetworkOptions {
   requestTimeoutMs: number;
   /** The address of Multicall3, where it is not the usual one. */
   multicallAddress?: string | undefined;
-  /** The factory is not older than this block. */
+  /** No factory is older than this block; identity.ts holds it. */
   firstBlock?: bigint | undefined;
   /** What was final before this process started; unknown without it. */
   seenLedgers?: SeenLedgers | undefined;

@@ -35,6 +35,13 @@ export const EVM_SETTINGS = {
     'The chain id, for LEDGER_NETWORK=evm.',
     { after: 'LEDGER_RPC_URL' },
   ),
+  LEDGER_FIRST_BLOCK: setting(
+    wholeNumber(0, Number.MAX_SAFE_INTEGER),
+    '0',
+    'The block on EVM that the factory was deployed in, or the earlier of both factories: searches begin there. Set it where the ' +
+      'chain is long and the node answers narrow ranges of blocks.',
+    { after: 'LEDGER_FACTORY_ADDRESS' },
+  ),
   LEDGER_FINALITY: setting(
     finality,
     'finalized',
@@ -73,6 +80,7 @@ type EvmValues = ValuesOf<typeof EVM_SETTINGS>;
 export interface EvmLedger extends NodeLedger {
   family: 'evm';
   chainId: number;
+  firstBlock: bigint;
   finality: 'finalized' | { confirmations: number };
   maxFeePerGasCap: bigint;
   maxDeploymentFee: bigint;
@@ -85,6 +93,7 @@ export function configureEvm(network: string, values: EvmValues): EvmLedger {
     ...configureNode(network, values),
     family: 'evm',
     chainId: values.LEDGER_CHAIN_ID ?? 0,
+    firstBlock: BigInt(values.LEDGER_FIRST_BLOCK),
     finality: values.LEDGER_FINALITY,
     maxFeePerGasCap: values.LEDGER_MAX_FEE_GWEI,
     maxDeploymentFee: values.LEDGER_MAX_DEPLOYMENT_FEE,
