@@ -359,8 +359,13 @@ describe('requests', () => {
 
 describe('queries', () => {
   it('that wait for a place of their address delay its next requests', async () => {
-    const slowed: [string, number][] = [];
-    const pace = { charge: (...charge: [string, number]) => void slowed.push(charge), awaitTurn: () => null };
+    const charged: [string, number][] = [];
+    const pace = {
+      charge: (...charge: [string, number]) => void charged.push(charge),
+      awaitTurn: () => null,
+    };
+    // What was computed, on a busy machine, is charged in fractions.
+    const delays = () => charged.filter(([, ms]) => Number.isInteger(ms));
     const { rates: settings } = testLimits();
     const running: (() => void)[] = [];
     const builder = createBuilder<object>();
@@ -380,13 +385,13 @@ describe('queries', () => {
     await until(() => running.length === 1);
     running.pop()?.();
     await first;
-    slowed.length = 0;
+    charged.length = 0;
     const asked = [ask(), ask()];
     await until(() => running.length === 2);
-    expect(slowed).toEqual([]);
+    expect(delays()).toEqual([]);
     asked.push(ask());
-    await until(() => slowed.length > 0);
-    expect(slowed).toEqual([['127.0.0.1', 1]]);
+    await until(() => delays().length > 0);
+    expect(delays()).toEqual([['127.0.0.1', 1]]);
     for (const end of running.splice(0)) end();
     await until(() => running.length === 1);
     running.pop()?.();
