@@ -171,14 +171,10 @@ const CHANGED_ROWS: readonly string[] = [
 
 /** What the queries look up from those rows, in the order in which one leads to the next. */
 const RELATED_ROWS: readonly (readonly string[])[] = [
-  [
-    `SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`,
-    `SELECT id FROM off_ramp_sessions WHERE ${isTouched('receipt_id')}`,
-  ],
-  [
-    `SELECT id FROM holder_acts WHERE ${isTouched('off_ramp_session_id')}`,
-    `SELECT receipt_id FROM off_ramp_sessions WHERE ${isTouched('id')}`,
-  ],
+  [`SELECT off_ramp_session_id FROM holder_acts WHERE ${isTouched('id')}`],
+  [`SELECT receipt_id FROM off_ramp_sessions WHERE ${isTouched('id')}`],
+  [`SELECT id FROM off_ramp_sessions WHERE ${isTouched('receipt_id')}`],
+  [`SELECT id FROM holder_acts WHERE ${isTouched('off_ramp_session_id')}`],
   [
     `SELECT project_id FROM transfers WHERE ${isTouched('id')}`,
     `SELECT project_id FROM transfers WHERE kind <> 'purchase' AND ${isTouched('reference_id')}`,

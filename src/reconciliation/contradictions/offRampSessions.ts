@@ -3,6 +3,12 @@
  */
 import type { Contradiction } from './contradiction.ts';
 
+/** Where a deposit needs an approval: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
+const IS_BEFORE_DEPOSIT = `(EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = c.id AND s.kind = 'approve' AND s.state = 'PENDING')
+          OR EXISTS (SELECT 1 FROM off_ramp_sessions o JOIN submissions s ON s.target_id = o.id
+            WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('approve', 'initiateOffRamp')
+              AND s.signer = 'CUSTODY' AND s.state IN ('PENDING', 'NEEDS_REVIEW')))`;
+
 export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I8',
@@ -32,7 +38,15 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
       JOIN (VALUES ('DEPOSITING', 'initiateOffRamp', 'PENDING'), ('CONFIRMING', 'confirmOffRampSettlement', 'PENDING'),
         ('REFUNDING', 'refundOffRamp', 'PENDING')) AS wanted (state, kind, submission_state) ON wanted.state = c.state::text
       WHERE NOT EXISTS (SELECT 1 FROM submissions s
-        WHERE s.target_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)`,
+          WHERE s.target_id = c.id AND s.kind = wanted.kind AND s.state::text = wanted.submission_state)
+        AND NOT (c.state = 'DEPOSITING' AND c.depositor = 'CUSTODY' AND ${IS_BEFORE_DEPOSIT})`,
+  },
+  {
+    invariant: 'I13',
+    query: `SELECT format('receipt %s is of %s kg, of which custody has settled %s kg', r.id, r.quantity_kg, sum(c.token_amount_kg)) AS message
+      FROM receipts r JOIN off_ramp_sessions c ON c.receipt_id = r.id
+      WHERE c.depositor = 'CUSTODY' AND c.state = 'SETTLED'
+      GROUP BY r.id, r.quantity_kg HAVING sum(c.token_amount_kg) > r.quantity_kg`,
   },
   {
     invariant: 'I6',

@@ -89,13 +89,14 @@ async function basisOfSessionReview(
 }
 
 async function basisOfHalt(tx: Tx): Promise<Basis> {
-  const [halted] = await tx
+  const halted = await tx
     .select({ because: signingAccounts.haltedBecause })
     .from(signingAccounts)
     .where(isNotNull(signingAccounts.haltedBecause))
-    .limit(1);
-  if (!halted?.because) throw new DomainError('CONFLICT', 'Signing is not halted.');
-  return { targetId: null, basis: halted.because };
+    .orderBy(signingAccounts.address);
+  if (halted.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
+  // All of them: what is granted ends all.
+  return { targetId: null, basis: halted.map(({ because }) => because).join('; ') };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {

@@ -7,7 +7,7 @@
  *   REFUND   the tokens in custody return to the depositor
  *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
  */
-import { and, desc, eq, isNull, or, sql } from 'drizzle-orm';
+import { and, desc, eq, isNull, sql } from 'drizzle-orm';
 import type { PgColumn } from 'drizzle-orm/pg-core';
 import type { Tx } from '../../db/connection.ts';
 import { offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
@@ -35,6 +35,7 @@ import {
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
 import { isStranded, strandedReason } from './strandedSessions.ts';
+import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
 
 type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
 /** What a move to another state takes: it may enqueue a submission. */
@@ -120,44 +121,10 @@ async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampRev
   throw new DomainError('CONFLICT', `Off-ramp session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);
 }
 
-/**
- * A submission of this session that is under review, or that custody has under way. A holder's submission may stay
- * pending indefinitely, and a late deposit of a holder is refunded.
- */
-async function findUndecided(tx: Tx, offRampSessionId: string, lock?: 'lock'): Promise<Undecided | null> {
-  const { id, state, signer, targetId } = submissions;
-  const isUndecided = or(eq(state, 'NEEDS_REVIEW'), and(eq(state, 'PENDING'), eq(signer, 'CUSTODY')));
-  const found = tx
-    .select({ id, state })
-    .from(submissions)
-    .where(and(eq(targetId, offRampSessionId), isUndecided))
-    .orderBy(id);
-  const [undecided] = await (lock ? found.for('update') : found);
-  return undecided ?? null;
-}
-
-type Undecided = Pick<typeof submissions.$inferSelect, 'id' | 'state'>;
-
 function decidedMeanwhile(offRampSessionId: string): DomainError {
   return new DomainError(
     'CONFLICT',
     `Off-ramp session ${offRampSessionId} has changed in the meantime: read it again, then decide.`,
-  );
-}
-
-function underWay(submissionId: string): DomainError {
-  return new DomainError(
-    'CONFLICT',
-    `Submission ${submissionId} of this session is under way: decide the session once it has an outcome.`,
-    { submissionId },
-  );
-}
-
-function undecidedFirst(submissionId: string): DomainError {
-  return new DomainError(
-    'CONFLICT',
-    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveReview first.`,
-    { submissionId },
   );
 }
 
@@ -196,8 +163,8 @@ async function retry(
 
 /** Paid, but nothing is there: custody deposits, or the holder gets time to sign again. */
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
-  if (session.depositor === 'CUSTODY') await requireStillFree(tx, deps.network, session);
   const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
+  if (!isUnderWay) await requireStillFree(tx, deps.network, session);
   const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
   const values = isToBeSigned ? { closedAt: null, signatureDueAt } : { closedAt: null };

@@ -151,6 +151,15 @@ async function checkedFacts(
       { field: 'input.farmerAddress' },
     );
   }
+  const { custodyAddress, signingOrder } = deps.network;
+  if (farmerAddress !== custodyAddress && signingOrder?.accounts.includes(farmerAddress)) {
+    throw new DomainError(
+      'BAD_USER_INPUT',
+      `${farmerAddress} only signs for the platform: nothing that it holds can be cashed out. Take the farmer's own ` +
+        `address, or custody's, ${custodyAddress}.`,
+      { field: 'input.farmerAddress' },
+    );
+  }
   const depositDate = await networkTime(deps, now);
   return factsOf(
     { ...input, farmerAddress, countryCode: input.countryCode ?? defaultCountryCode },

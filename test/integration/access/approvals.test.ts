@@ -420,8 +420,12 @@ describe('a payout', () => {
 it('ends a halt of signing by two people, and another halt not by the approval of the first', async () => {
   const { db } = market.app.dependencies;
   // The embedded network has no order of signing to keep.
-  await db.insert(signingAccounts).values({ address: 'custody', nextSequence: 0n });
-  const halt = (because: string) => db.update(signingAccounts).set({ haltedBecause: because });
+  await db.insert(signingAccounts).values([
+    { address: 'another', nextSequence: 0n },
+    { address: 'custody', nextSequence: 0n },
+  ]);
+  const halt = (because: string, address = 'custody') =>
+    db.update(signingAccounts).set({ haltedBecause: because }).where(eq(signingAccounts.address, address));
   const resume = () =>
     market.send<Record<string, Decided & { haltedBecause: string }>>(
       `mutation { resumeSigning(input: { reason: "looked" }) { haltedBecause ${APPROVAL} } }`,
@@ -435,8 +439,13 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   await halt('something else');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
   await halt('a test');
+  // What is granted ends the halts of all accounts.
+  await halt('that was not shown', 'another');
+  expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
+  await db.update(signingAccounts).set({ haltedBecause: null }).where(eq(signingAccounts.address, 'another'));
   expect(await errorsOf(grant(approval, second))).toEqual([]);
   expect(await db.select({ because: signingAccounts.haltedBecause }).from(signingAccounts)).toEqual([
+    { because: null },
     { because: null },
   ]);
 });

@@ -14,6 +14,7 @@ import {
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { prepareCashOutDeposit } from '../../../src/resolvers/wallets/prepareCashOutDeposit.ts';
 import { lateDepositLookMs } from '../../../src/resolvers/warehouse/offRamp/schedules.ts';
 import { submitSigned } from '../../../src/resolvers/wallets/submitSigned.ts';
@@ -230,6 +231,47 @@ describe('a signed deposit', () => {
       VALUES (${randomUUID()}, 'initiateOffRamp', 'OFF_RAMP_SESSION', ${session.id}, '{}', 'REFUSED', now(), now())`;
     await expect(insert).rejects.toThrow('is not to be signed by CUSTODY');
   });
+});
+
+it('can be refunded by an operator once its deposit was seen, though its submission was never decided', async () => {
+  faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+  const { session, act } = await prepareToDeposit();
+  await submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  await sendPastUs(world, holder, act);
+  await lookNow(session.id);
+  await reaches(platform, session.id, 'AWAITING_PAYOUT');
+  await providerSays(platform, session.providerSessionId ?? '', 'refunded');
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  expect(await stateOf(act.id)).toBe('NEEDS_REVIEW');
+  faults = () => null;
+  const refund = { offRampSessionId: session.id, decision: 'REFUND', note: 'the bank has it' } as const;
+  await decideSession(platform.dependencies, 'operator', refund);
+  await reaches(platform, session.id, 'REFUNDED');
+});
+
+it('is not asked for again when its receipt was pledged, though it was paid', async () => {
+  const own = await activeReceipt(platform, { farmerAddress: holder.address });
+  const { session } = await prepareDeposit(world, holder, depositInputOf(own, holder));
+  await providerSays(platform, session.providerSessionId ?? '', 'failed');
+  await reaches(platform, session.id, 'REFUSED');
+  await pledgeReceipt(platform.dependencies, farmer, {
+    receiptTokenAddress: own.tokenAddress,
+    lenderId: 'lender-1',
+    lenderName: 'First Bank',
+    reference: 'loan 7',
+    idempotencyKey: randomUUID(),
+  });
+  await providerSays(platform, session.providerSessionId ?? '', 'settled');
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  const decide = (decision: 'RETRY' | 'ACCEPT') =>
+    decideSession(platform.dependencies, 'operator', {
+      offRampSessionId: session.id,
+      decision,
+      note: 'the bank has it',
+    });
+  await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
 });
 
 describe('a session that waits for a signature', () => {

@@ -46,7 +46,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 2; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 5; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -107,6 +107,13 @@ async function atProvider(reference: string) {
     .from(manualRampSessions)
     .where(eq(manualRampSessions.reference, reference));
   return found?.status;
+}
+
+async function payAtProvider(reference: string): Promise<void> {
+  await database.handle.db
+    .update(manualRampSessions)
+    .set({ status: 'settled' })
+    .where(eq(manualRampSessions.reference, reference));
 }
 
 async function letQuoteRunOut(id: string, ago: string): Promise<void> {
@@ -223,10 +230,7 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
   await step(id);
   await letQuoteRunOut(id, '6 minutes');
   expect(await step(id)).toMatchObject({ state: 'REFUSED' });
-  await database.handle.db
-    .update(manualRampSessions)
-    .set({ status: 'settled' })
-    .where(eq(manualRampSessions.reference, id));
+  await payAtProvider(id);
   isShown = true;
   saying = {};
   expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
@@ -235,6 +239,82 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
     offRampSessionId: id,
     decision: 'ACCEPT',
     note: 'taken back by hand',
+  });
+});
+
+it('is not deposited while another cash-out has its kilograms, though that has deposited nothing yet', async () => {
+  const receipt = nextReceipt();
+  const input = () => cashOutInput(receipt, { tokenAmount: 1000n });
+  const refused = await cashOut(platform.dependencies, farmer, input());
+  isShown = false;
+  await dieWhileAsking(refused.id);
+  saying = { settlementContract: async () => null };
+  await step(refused.id);
+  await letQuoteRunOut(refused.id, '6 minutes');
+  expect(await step(refused.id)).toMatchObject({ state: 'REFUSED' });
+  saying = {};
+  const { id } = await cashOut(platform.dependencies, farmer, input());
+  expect(await step(id)).toMatchObject({ state: 'DEPOSITING', depositedAt: null });
+  isShown = true;
+  await payAtProvider(refused.id);
+  expect(await step(refused.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+  const decide = (decision: 'RETRY' | 'ACCEPT') =>
+    decideSession(platform.dependencies, 'operator', {
+      offRampSessionId: refused.id,
+      decision,
+      note: 'the bank has it',
+    });
+  await expect(decide('RETRY')).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
+});
+
+describe('a session that is to be closed', () => {
+  async function closing(): Promise<string> {
+    const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+    isShown = false;
+    await dieWhileAsking(id);
+    saying = { settlementContract: async () => null };
+    await step(id);
+    isShown = true;
+    saying = {};
+    expect(await step(id)).toMatchObject({ state: 'CLOSING' });
+    return id;
+  }
+  const retry = (offRampSessionId: string) =>
+    decideSession(platform.dependencies, 'operator', { offRampSessionId, decision: 'RETRY', note: 'looked' });
+
+  it('and that its provider has forgotten goes to an operator, who can decide', async () => {
+    const id = await closing();
+    const forgotten = async () => {
+      throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+    };
+    const { ramp } = platform.dependencies;
+    platform.dependencies.ramp = { ...ramp, closeSession: forgotten, getStatus: forgotten };
+    // It may show a new one a little later.
+    await expect(step(id)).rejects.toMatchObject({ code: 'RAMP_REJECTED' });
+    await changePastRules(
+      database,
+      sql`UPDATE off_ramp_sessions SET created_at = created_at - interval '10 minutes' WHERE id = ${id}`,
+    );
+    expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    const [review] = await readReviews(platform.dependencies, id);
+    expect(review?.reason).toContain('NOT_FOUND');
+    expect(await retry(id)).toMatchObject({ state: 'CLOSING' });
+    platform.dependencies.ramp = ramp;
+    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+  });
+
+  it('is not closed by what another settlement contract shows', async () => {
+    const id = await closing();
+    const settlement = await network.settlementContract();
+    saying = {
+      settlementContract: async () => settlement && { ...settlement, address: stranger.address },
+      offRampDeposit: async () => null,
+    };
+    expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
+    saying = {};
+    expect(await retry(id)).toMatchObject({ state: 'CLOSING' });
+    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
   });
 });
 

@@ -11,6 +11,7 @@ import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideSession,
   depositedCashOut,
   farmer,
   providerSays,
@@ -57,4 +58,17 @@ it('are free again after a refund', async () => {
   const receipt = await activeReceipt(platform, { quantityKg: 200n });
   await ended(receipt, 200n, 'failed');
   await expect(ended(receipt, 200n, 'settled')).resolves.toBeUndefined();
+});
+
+it('are not free again when a refunded payout is paid after all, and that is accepted', async () => {
+  const receipt = await activeReceipt(platform, { quantityKg: 200n });
+  const { id, providerSessionId } = await depositedCashOut(platform, receipt, { tokenAmount: 200n });
+  await providerSays(platform, providerSessionId, 'failed');
+  await reaches(platform, id, 'REFUNDED');
+  await providerSays(platform, providerSessionId, 'settled');
+  await reaches(platform, id, 'NEEDS_REVIEW');
+  const accept = { offRampSessionId: id, decision: 'ACCEPT', note: 'the loss is taken' } as const;
+  expect(await decideSession(platform.dependencies, 'operator', accept)).toMatchObject({ state: 'REFUNDED' });
+  const again = cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 1n }));
+  await expect(again).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
 });

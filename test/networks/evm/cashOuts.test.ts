@@ -4,6 +4,7 @@
  */
 import { and, eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { findContradictions } from '../../../src/reconciliation/findContradictions.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { attempts, submissions } from '../../../src/db/tables/index.ts';
@@ -124,6 +125,19 @@ describe('deposits of one receipt', () => {
     expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(
       toBaseUnits(1000n - 78n),
     );
+  });
+
+  it('contradict nothing while they are approved, or wait for their turn', async () => {
+    const receipt = await activeReceipt(platform);
+    await mining(false);
+    const first = await begin(receipt);
+    await isSent(first, 'approve');
+    const second = await begin(receipt);
+    await reaches(platform, second.id, 'DEPOSITING');
+    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    expect(await findContradictions(database.handle.db)).toEqual([]);
+    await mining(true);
+    for (const { id } of [first, second]) await reaches(platform, id, 'AWAITING_PAYOUT');
   });
 
   it('don’t wait for those of other receipts', async () => {

@@ -8,13 +8,13 @@ import type { Hash32, RefusalReason } from '../port.ts';
 
 export const ZERO_ADDRESS: Address = '0x0000000000000000000000000000000000000000';
 
-/** Any letter case is accepted; mixed case must be the right checksum. */
+/** Any letter case is accepted; mixed case must be the right checksum. No account has the zero address, and contracts refuse it. */
 export function normalizeAddress(text: string): Address | null {
   if (!/^0x[0-9a-fA-F]{40}$/.test(text)) return null;
   const spelled = getAddress(text.toLowerCase());
   const digits = text.slice(2);
   const isMixed = digits !== digits.toLowerCase() && digits !== digits.toUpperCase();
-  return isMixed && text !== spelled ? null : spelled;
+  return (isMixed && text !== spelled) || spelled === ZERO_ADDRESS ? null : spelled;
 }
 
 /** @throws NetworkRefusal, CONTRACT_NOT_FOUND by default: no contract is at an invalid address */

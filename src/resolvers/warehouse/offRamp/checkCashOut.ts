@@ -38,7 +38,7 @@ export async function checkCashOut(
     network.balanceOf(tokenAddress, plan.depositorAddress),
     readPromisedKg(deps.db, plan, plan.id),
     requireUnpledged(deps, { id: plan.receiptId, tokenAddress }),
-    requireUnpaid(deps.db, network, plan, plan.id),
+    requireUnpaid(deps.db, network, plan, { beforeId: plan.id }),
   ]);
   if (settlement === null) throw noSettlement();
   if (settlement.paused) {
@@ -90,22 +90,24 @@ export async function readPromisedKg(
 
 /**
  * Custody may be the treasury too, and then holds what was paid out before: no kilogram of a receipt is paid twice by it. What a
- * holder has in a wallet is the holder's, however it got there.
- * @param beforeId counts older sessions alone among those that have not deposited
+ * holder has in a wallet is the holder's, however it got there. What was paid and not taken back stays paid, whatever became of its
+ * tokens.
+ * @param counted of the sessions that have not deposited: those older than `beforeId`, all but `exceptId`, or all
  * @throws DomainError INSUFFICIENT_BALANCE
  */
 export async function requireUnpaid(
   db: Pick<Db, 'select'>,
   { custodyAddress }: Pick<LedgerNetwork, 'custodyAddress'>,
   { receiptId, depositorAddress, tokenAmountKg }: CashOutPlan,
-  beforeId?: string,
+  { beforeId, exceptId }: { beforeId?: string; exceptId?: string } = {},
 ): Promise<void> {
   if (depositorAddress !== custodyAddress) return;
-  const { state, depositedAt, id } = offRampSessions;
+  const { state, depositedAt, providerStatus, id } = offRampSessions;
   const taken = and(
     eq(offRampSessions.receiptId, receipts.id),
-    notInArray(state, ['REFUSED', 'REFUNDED']),
+    or(notInArray(state, ['REFUSED', 'REFUNDED']), eq(providerStatus, 'settled')),
     beforeId === undefined ? undefined : or(isNotNull(depositedAt), lt(id, beforeId)),
+    exceptId === undefined ? undefined : ne(id, exceptId),
   );
   const [row] = await db
     .select({ quantityKg: receipts.quantityKg, takenKg: sum(offRampSessions.tokenAmountKg) })
@@ -131,8 +133,8 @@ export async function requireUnpaid(
 }
 
 /**
- * Of a session that custody deposits after all, because it was paid: while it was REFUSED, its receipt was free to be pledged, and
- * its kilograms to be cashed out by another one. Holds the receipt.
+ * Of a session that is to be deposited after all, because it was paid: while it was REFUSED, its receipt was free to be pledged, and
+ * its kilograms to be cashed out by another one, which has passed this check and may deposit at any time. Holds the receipt.
  * @throws DomainError RECEIPT_PLEDGED, INSUFFICIENT_BALANCE
  */
 export async function requireStillFree(
@@ -143,7 +145,7 @@ export async function requireStillFree(
   const { receiptId, tokenAddress } = session;
   await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
   await requireUnpledged({ db: tx }, { id: receiptId, tokenAddress });
-  await requireUnpaid(tx, network, session, session.id);
+  await requireUnpaid(tx, network, session, { exceptId: session.id });
 }
 
 /** @param balance base units */

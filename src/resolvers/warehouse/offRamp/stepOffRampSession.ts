@@ -17,7 +17,7 @@ import { and, eq, isNull, sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import type { RampSession } from '../../../ramp/port.ts';
+import type { RampSession, RampStatus } from '../../../ramp/port.ts';
 import { applyEvent } from './applyEvent.ts';
 import {
   contradiction,
@@ -183,7 +183,7 @@ async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<vo
 }
 
 async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
-  if (session.depositor === 'HOLDER' && (await isReviewedAsForeign(deps, session))) return;
+  if (await isReviewedAsForeign(deps, session)) return;
   // The network may hold a deposit that was refused here: the session then goes on as deposited.
   const found = await deps.network.offRampDeposit(session.providerSessionId);
   if (found?.status === 'PENDING' && isAsAgreed(session, found)) {
@@ -194,7 +194,8 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
     });
     return;
   }
-  const status = await deps.ramp.closeSession(session.providerSessionId);
+  const status = await orReview(deps, session, deps.ramp.closeSession(session.providerSessionId));
+  if (status === null) return;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'CLOSING') return;
@@ -219,7 +220,40 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
 export async function observeReviewed(deps: LookNeeds, session: OffRampSession): Promise<void> {
   const { state, providerName, providerSessionId } = session;
   if (state !== 'NEEDS_REVIEW' || providerName !== deps.ramp.name || providerSessionId === null) return;
-  await observe(deps, { ...session, providerSessionId });
+  await observe(deps, { ...session, providerSessionId }).catch((error: unknown) => {
+    // It has nothing to say of this session: then the operator's decision is all there is.
+    if (!isRejected(error)) throw error;
+  });
+}
+
+function isRejected(error: unknown): error is DomainError {
+  return error instanceof DomainError && error.code === 'RAMP_REJECTED';
+}
+
+/**
+ * A provider that refuses to answer about a session, such as one that it has forgotten, never will: an operator decides. It may
+ * show a new one a little later.
+ * @returns null when it is under review now
+ */
+async function orReview(
+  deps: Needs<'db' | 'submission'>,
+  { id }: OpenedOffRampSession,
+  answer: Promise<RampStatus>,
+): Promise<RampStatus | null> {
+  return answer.catch(async (error: unknown) => {
+    if (!isRejected(error)) throw error;
+    const reason = `the provider does not say what became of its session: ${error.message}`;
+    const isReviewed = await deps.db.transaction(async (tx) => {
+      const current = await lockOffRampSession(tx, id);
+      const isWaiting = current.state === 'AWAITING_PAYOUT' || current.state === 'CLOSING';
+      const ageMs = (await readDatabaseTime(tx)).getTime() - current.createdAt.getTime();
+      if (!isWaiting || ageMs <= LATE_SESSION_GRACE_MS) return false;
+      await applyEvent(tx, deps.submission, current, 'undecidable', { reason });
+      return true;
+    });
+    if (!isReviewed) throw error;
+    return null;
+  });
 }
 
 async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
@@ -227,10 +261,12 @@ async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<
   // What was refused or cancelled must not be paid: it is closed until the provider says that it is.
   const isToBeClosed =
     state === 'REFUSED' || (state === 'AWAITING_PAYOUT' && session.cancelRequestedAt !== null);
-  const status =
+  const asked =
     isToBeClosed && !isEnd(providerStatus)
-      ? await deps.ramp.closeSession(providerSessionId)
-      : await deps.ramp.getStatus(providerSessionId);
+      ? deps.ramp.closeSession(providerSessionId)
+      : deps.ramp.getStatus(providerSessionId);
+  const status = await orReview(deps, session, asked);
+  if (status === null) return;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     const isNew = await recordStatus(tx, current, status);
