@@ -3,7 +3,7 @@
  * submission) is the platform's to deal with.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { CHECKPOINTS } from '../src/ledger/submission/submission.ts';
+import { CRASH_POINTS } from '../src/ledger/submission/submission.ts';
 import { LINK_FAULTS, type LinkFault, type TcpProxy } from '../devnet/tcpProxy.ts';
 import { sendBadDeliveries } from './badDeliveries.ts';
 import type { Lab } from './lab.ts';
@@ -20,27 +20,27 @@ interface Fault {
   run(lab: Lab, scheduled: ScheduledFault): Promise<string>;
 }
 
-/** Which passing of a checkpoint is the last: after a few, there is work of several kinds under way. */
+/** Which passing of a crash point is the last: after a few, there is work of several kinds under way. */
 const OCCURRENCES = 4;
-/** What a checkpoint is waited for: with nothing to do, a server passes none. */
-const CHECKPOINT_PATIENCE_MS = 6_000;
+/** What a crash point is waited for: with nothing to do, a server passes none. */
+const CRASH_PATIENCE_MS = 6_000;
 /** Below the size of every file of the write-ahead log. */
 const FULL_AT_BYTES = 64 * 1024;
 const DATABASE_LINKS_LOST_COMMITS = 3;
 
 const faults = {
-  'killed at a checkpoint': {
+  'killed at a crash point': {
     weight: 4,
     async run(lab, { choice }) {
       const slot = slotOf(lab, choice);
-      // Each server meets each checkpoint at each passing: remainders of one number would go together.
+      // Each server meets each crash point at each passing: remainders of one number would go together.
       const left = Math.floor(choice / lab.slots.length);
-      const checkpoint = CHECKPOINTS[left % CHECKPOINTS.length];
-      const point = `${checkpoint}:${1 + (Math.floor(left / CHECKPOINTS.length) % OCCURRENCES)}`;
+      const crashPoint = CRASH_POINTS[left % CRASH_POINTS.length];
+      const point = `${crashPoint}:${1 + (Math.floor(left / CRASH_POINTS.length) % OCCURRENCES)}`;
       await slot.end('SIGKILL');
       const before = slot.starts;
       slot.start(point);
-      const giveUpAt = Date.now() + CHECKPOINT_PATIENCE_MS;
+      const giveUpAt = Date.now() + CRASH_PATIENCE_MS;
       // The start after this one is the supervisor's, once it has died.
       while (slot.starts < before + 2 && Date.now() < giveUpAt && !lab.isOver()) await delay(50);
       return `${slot.name} at ${point}${slot.starts < before + 2 ? ' (not passed yet)' : ''}`;

@@ -9,7 +9,7 @@ export interface ScheduledFault {
   name: FaultName;
   /** How long it lasts, where it lasts. */
   forMs: number;
-  /** Which server, connection or checkpoint: a fault takes it modulo what there is. */
+  /** Which server, connection or crash point: a fault takes it modulo what there is. */
   choice: number;
 }
 

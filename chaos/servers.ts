@@ -44,7 +44,7 @@ export interface ServerSlot {
   signal(name: NodeJS.Signals): void;
   /** Ends it by this signal, and keeps it down until `start`. */
   end(signal: 'SIGTERM' | 'SIGKILL'): Promise<void>;
-  /** @param crashAt the checkpoint that this one process dies at */
+  /** @param crashAt the crash point that this one process dies at */
   start(crashAt?: string): void;
   /** Null when it is ready. */
   whyNotReady(): Promise<string | null>;

@@ -19,7 +19,7 @@ import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
 const LOOK_INTERVAL_MS = 250;
-/** After this long without a decision the command ends; the run continues without it. */
+/** The command follows the run for this long at most; the run continues without it. */
 const PATIENCE_MS = 10 * 60_000;
 
 const command = new Command('expire')

@@ -24,7 +24,7 @@ needed to try the server; with \`NODE_ENV=production\` the server refuses to sta
 missing. A setting that belongs to another kind of network than the configured one is refused too, so that a forgotten
 \`LEDGER_NETWORK\` is noticed.
 
-This page is printed from \`src/config/settings.ts\` by \`npm run docs:settings\`.
+This page is printed from \`src/config/\` and the networks' \`settings.ts\` by \`npm run docs:settings\`.
 `;
 
 const ENV_HEADER = `# Every setting of the server, with its default. Copy to .env and change what you need.

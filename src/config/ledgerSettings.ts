@@ -64,7 +64,8 @@ const SHARED = {
   TREASURY_ADDRESS: setting(
     text.optional(),
     null,
-    "Where credits are minted to. Must be the custody signer's address, which is the default: it burns from its own balance.",
+    "Where credits are minted to. Must be custody's address, which is the default. Not the treasury of cash-outs, which the " +
+      'settlement contract names.',
   ),
   RAMP_SETTLEMENT_ADDRESS: setting(
     text.optional(),

@@ -27,7 +27,7 @@ export const LIMIT_SETTINGS = {
   MAX_CPU_PERCENT_PER_ADDRESS: setting(
     wholeNumber(1, 1_000_000),
     '20',
-    'Percent of one processor that one address may use over 2.5 s for documents that are new to the server, and answers.',
+    'Percent of one processor that one address may make the server compute, over 2.5 s. docs/security.md says what counts.',
   ),
   MAX_OPERATION_COST: setting(
     wholeNumber(100, 1_000_000),

@@ -26,7 +26,7 @@ export const SETTINGS = {
   HOST: setting(
     text,
     '127.0.0.1',
-    'Address to listen on; 0.0.0.0 for all of this machine, and then GraphiQL comes without a token.',
+    'Address to listen on; 0.0.0.0 for every interface; GraphiQL then has no tokens.',
   ),
   PUBLIC_URL: setting(
     httpUrl.optional(),
@@ -109,7 +109,7 @@ export const SETTINGS = {
   RAMP_API_KEY: setting(
     text.optional(),
     null,
-    'What the ramp provider knows us by, for RAMP_PROVIDER=http.',
+    'The API key that the server sends to the ramp provider, for RAMP_PROVIDER=http.',
     { secret: true },
   ),
   RAMP_CALLBACK_SECRETS: setting(
@@ -131,8 +131,8 @@ export const SETTINGS = {
   APPROVALS: setting(
     z.enum(['required', 'off'], { error: 'must be required or off' }),
     'off',
-    'Whether large mints, final statuses of manual payouts and decisions of reviews need the approval of a second person. ' +
-      'Production has no default.',
+    'Whether large mints, statuses of manual payouts other than PROCESSING, decisions of reviews and resumeSigning need the approval ' +
+      'of a second person. Production has no default.',
   ),
   APPROVAL_ABOVE_TONNES: setting(
     wholeNumber(0, 1_000_000_000_000),
@@ -149,7 +149,11 @@ export const SETTINGS = {
     '259200',
     'How long a request awaits approval before it expires.',
   ),
-  EXPIRY_TIME_ZONE: setting(timeZone, 'UTC', 'Where it is 02:00 when the expiry job runs.'),
+  EXPIRY_TIME_ZONE: setting(
+    timeZone,
+    'UTC',
+    'Time zone of the nightly jobs: the expiry at 02:00, the full reconciliation at 03:00.',
+  ),
   INDEXER_URL: setting(
     httpUrl.optional(),
     null,

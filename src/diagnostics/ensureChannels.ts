@@ -67,7 +67,7 @@ export async function ensureChannels(
   };
 }
 
-/** What the network refuses here is for the operator to mend. */
+/** What the network refuses here is for the operator to fix. */
 async function explained<T>(work: Promise<T>): Promise<T> {
   try {
     return await work;

@@ -35,7 +35,7 @@ interface AuditedField {
 interface AuditedOutcome {
   /** OK, DRY_RUN, READ, or the code of the error. */
   outcome: string;
-  /** Subjects that the answer adds. */
+  /** Targets that the answer adds. */
   targetIds: readonly string[];
 }
 

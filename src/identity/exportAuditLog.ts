@@ -1,6 +1,6 @@
 /**
- * Moves old entries of the audit log to a file: each process's entries from its first one on, without a gap, so that what
- * is left still proves its completeness.
+ * Writes old entries of the audit log to a file, and removes them when it is asked to: each process's entries from its first one on,
+ * without a gap, so that what is left still proves its completeness.
  *
  *   entries before the day ─▶ lines, on the disk ─▶ removed, with the number and digest of the lines kept
  */

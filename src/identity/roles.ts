@@ -2,15 +2,7 @@
  * Callers: the roles of a token, and what the product knows about a caller.
  */
 
-/**
- * admin      may do everything, including what only an administrator may do
- * operator   runs the platform: reads everything, registers webhooks, resolves reviews
- * developer  submits projects
- * buyer      buys and retires under the buyerId that equals the token's subject
- * warehouse  confirms deposits of its own warehouseIds
- * farmer     cashes out receipts that were deposited under the farmerId that equals the token's subject
- * lender     releases pledges of receipts that name its subject as lenderId
- */
+/** What each may: docs/security.md. */
 export const ROLES = ['admin', 'operator', 'developer', 'buyer', 'warehouse', 'farmer', 'lender'] as const;
 
 export type Role = (typeof ROLES)[number];

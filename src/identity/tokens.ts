@@ -16,7 +16,7 @@ import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_PATTERN } from './roles.ts';
 import { MIN_SECRET_BYTES } from '../lib/secretBytes.ts';
 
-/** A token with six roles is under 500 characters; the rest is for claims of identity providers. */
+/** A token with all roles is under 500 characters; the rest is for claims of identity providers. */
 const MAX_TOKEN_LENGTH = 8192;
 
 /** A caller for more warehouses is an operator; and a token must fit into a header. */

@@ -21,7 +21,7 @@ export type ExpiryRun = typeof expiryRuns.$inferSelect;
 
 export type SweepNeeds = Needs<'db' | 'network' | 'clock' | 'ids' | 'stateSignal' | 'log'>;
 
-/** Half an hour of tries (expiryRuns.ts): what has no answer by then is recorded as failed, and asked about the next night. */
+/** About a quarter of an hour of tries (expiryRuns.ts): what has no answer by then is recorded as failed, and asked about the next night. */
 const MAX_SWEEPS_WITHOUT_ANSWER = 12;
 
 /** A receipt that is due by the database. */

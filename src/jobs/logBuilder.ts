@@ -1,5 +1,5 @@
 /**
- * Appends committed rows to the transparency logs, about a second later. Every instance tries; a log's lock lets one of
+ * Appends committed rows to the transparency logs, one to four seconds later. Every instance tries; a log's lock lets one of
  * them build it.
  */
 import { messageOf } from '../lib/errors.ts';

@@ -1,6 +1,6 @@
 /**
- * The signature of an indexer's delivery: `sha256=` and the lower-case hex HMAC-SHA256 of the raw body, keyed with the
- * registration's secret string.
+ * The signature of a webhook, from an indexer or a ramp provider: `sha256=` and the lower-case hex HMAC-SHA256 of the raw body, keyed with the
+ * secret string that both know.
  */
 import { createHmac, timingSafeEqual } from 'node:crypto';
 

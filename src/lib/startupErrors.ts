@@ -4,7 +4,7 @@
 import { partsOf, serversOf } from './databaseUrl.ts';
 import { messageOf } from './errors.ts';
 
-/** A start that fails for a reason that the operator can mend. Only the message is shown. */
+/** A start that fails for a reason that the operator can fix. Only the message is shown. */
 export class StartupError extends Error {
   override readonly name = 'StartupError';
 }

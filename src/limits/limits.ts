@@ -1,5 +1,5 @@
 /**
- * Every limit that is a setting, and its default.
+ * The limits that are settings, as the server takes them. Their defaults: config/limitSettings.ts.
  */
 import type { Config } from '../config/config.ts';
 import { SETTINGS } from '../config/settings.ts';

@@ -116,7 +116,7 @@ export function registerInstance(
   ]);
   total(
     'marketplace_rate_limit_refusals_total',
-    'Requests, sockets, operations and credentials that a rate limit refused, by the limit.',
+    'Requests, sockets, operations, credentials and deliveries that a rate limit refused, by the limit.',
     () => rateLimits.refusals,
     'policy',
   );

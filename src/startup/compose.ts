@@ -24,7 +24,7 @@ import { createReconciliationJob } from '../jobs/reconciliationJob.ts';
 import { createBooks } from '../ledger/books/books.ts';
 import type { ClockControl } from '../ledger/network/clockControl.ts';
 import type { LedgerNetwork } from '../ledger/network/port.ts';
-import type { Checkpoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
+import type { CrashPoint, SubmissionDependencies } from '../ledger/submission/submission.ts';
 import { createContinuityWatch } from '../ledger/submission/continuityWatch.ts';
 import { createSubmissionWorker, type SubmissionWorker } from '../ledger/submission/worker.ts';
 import type { Logger } from '../lib/logger.ts';
@@ -77,7 +77,7 @@ export interface ComposeOptions {
   clock?: Clock;
   random?: (size: number) => Uint8Array;
   /** For crash tests; the product leaves it out. */
-  checkpoint?: (point: Checkpoint) => Promise<void>;
+  crashPoint?: (point: CrashPoint) => Promise<void>;
 }
 
 export interface Platform {
@@ -187,7 +187,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     ids,
     random: () => Math.random(),
     log,
-    checkpoint: options.checkpoint ?? (async () => {}),
+    crashPoint: options.crashPoint ?? (async () => {}),
   };
   return {
     db,

@@ -1,5 +1,5 @@
 /**
- * Puts together what decides who gets in and how much they may ask for: credentials, limits, and the trail of
+ * Puts together what decides who gets in and how much they may ask for: credentials, limits, and the audit log of
  * what was changed.
  */
 import { createApiKeyVerifier, looksLikeApiKey } from '../identity/apiKeys.ts';

@@ -38,7 +38,7 @@ interface ServeOptions {
   /** Registers with the indexer by itself, as with the embedded one. False by default: it is an act of operators. */
   watchesAtOnce?: boolean;
   /** For crash tests; the product leaves it out. */
-  checkpoint?: AppOptions['checkpoint'];
+  crashPoint?: AppOptions['crashPoint'];
 }
 
 export async function serve(options: ServeOptions): Promise<void> {
@@ -67,7 +67,7 @@ export async function serve(options: ServeOptions): Promise<void> {
     indexerUrl,
     indexerToken: indexer.token,
     log,
-    ...(options.checkpoint && { checkpoint: options.checkpoint }),
+    ...(options.crashPoint && { crashPoint: options.crashPoint }),
   });
   stops.push(app.stop);
   // Listening comes first: a port that was taken meanwhile should not have let work begin.

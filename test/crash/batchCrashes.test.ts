@@ -11,7 +11,7 @@ import { reconcileAll } from '../../src/reconciliation/reconcileAll.ts';
 import { retire } from '../../src/resolvers/carbon/retire.ts';
 import { holding } from '../support/holding.ts';
 import { useInstances } from './instances.ts';
-import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
+import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 
 const { instances, database } = useInstances();
 const COUNT = 24;
@@ -33,7 +33,7 @@ async function prepareInputs() {
 // Broadcasts and questions pass their points one by one: in the middle of the batch.
 const middle = { 'broadcast-sent': COUNT / 2, 'outcome-known': COUNT / 2 };
 
-it.each(CHECKPOINTS)('retires each of many exactly once after a crash at %s', async (killAt) => {
+it.each(CRASH_POINTS)('retires each of many exactly once after a crash at %s', async (killAt) => {
   const inputs = await prepareInputs();
   const occurrence = (middle as Partial<Record<typeof killAt, number>>)[killAt] ?? 1;
   await instances.crash({ killAt, occurrence, request: { kind: 'retireMany', inputs } });

@@ -10,7 +10,7 @@ import { retire } from '../../src/resolvers/carbon/retire.ts';
 import type { TestLedger } from '../../devnet/ledgers.ts';
 import { projectInput } from '../../devnet/platform.ts';
 import { useSharedInstances } from './instances.ts';
-import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
+import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 import { holding, retirement } from '../support/holding.ts';
 
 /** @param counts as how many instances the work goes on */
@@ -18,7 +18,7 @@ export function describeRetireCrashes(ledger: () => TestLedger, counts: readonly
   const { instances } = useSharedInstances(ledger);
 
   describe.each(counts)('restarted as %i instances', (count) => {
-    it.each(['request-committed', ...CHECKPOINTS] as const)(
+    it.each(['request-committed', ...CRASH_POINTS] as const)(
       'retires exactly once after a crash at %s',
       async (killAt) => {
         const tokenAddress = await instances.prepare((platform) => holding(platform, 100n));
@@ -43,7 +43,7 @@ export function describeIssuanceCrashes(ledger: () => TestLedger): void {
 
   describe('between deploy and mint', () => {
     // The first passing of each point belongs to the deploy, the second to the mint.
-    const cases = CHECKPOINTS.flatMap((killAt) => [1, 2].map((occurrence) => ({ killAt, occurrence })));
+    const cases = CRASH_POINTS.flatMap((killAt) => [1, 2].map((occurrence) => ({ killAt, occurrence })));
     it.each([{ killAt: 'request-committed' as const, occurrence: 1 }, ...cases])(
       'issues exactly once after a crash at $killAt ($occurrence)',
       async ({ killAt, occurrence }) => {

@@ -14,7 +14,7 @@ import type { TestLedger } from '../../devnet/ledgers.ts';
 import { activeReceipt, cashOutInput, depositedCashOut, farmer, reaches } from '../support/warehouse.ts';
 import type { TestDatabase } from '../support/database/database.ts';
 import { useSharedInstances } from './instances.ts';
-import { CHECKPOINTS } from '../../src/ledger/submission/submission.ts';
+import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 
 const CLEAN = { findings: [], unsettledReceipts: 0 };
 
@@ -23,10 +23,10 @@ export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): 
   const { instances, database } = useSharedInstances(ledger);
 
   describe('cash-out', () => {
-    const once = ['request-committed', 'ramp-session-opened', ...CHECKPOINTS] as const;
+    const once = ['request-committed', 'ramp-session-opened', ...CRASH_POINTS] as const;
     const cases = [
       ...once.map((killAt) => ({ killAt, occurrence: 1 })),
-      ...CHECKPOINTS.slice(0, calls === 1 ? 0 : undefined).map((killAt) => ({ killAt, occurrence: 2 })),
+      ...CRASH_POINTS.slice(0, calls === 1 ? 0 : undefined).map((killAt) => ({ killAt, occurrence: 2 })),
     ];
     it.each(cases)(
       'opens one session and deposits once after a crash at $killAt ($occurrence)',
@@ -60,7 +60,7 @@ export function describePayoutCrashes(ledger: () => TestLedger): void {
     { status: 'settled', state: 'SETTLED' },
     { status: 'failed', state: 'REFUNDED' },
   ] as const)('a payout that ended as $status', ({ status, state }) => {
-    it.each(CHECKPOINTS)('is resolved once after a crash at %s', async (killAt) => {
+    it.each(CRASH_POINTS)('is resolved once after a crash at %s', async (killAt) => {
       const session = await instances.prepare(depositedCashOut);
       const { id: offRampSessionId, providerSessionId } = session;
       const request = { kind: 'payoutEnds', offRampSessionId, providerSessionId, status } as const;
@@ -86,7 +86,7 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
     }) as const;
 
   describe('a cancellation', () => {
-    it.each(['request-committed', 'ramp-session-closed', ...CHECKPOINTS] as const)(
+    it.each(['request-committed', 'ramp-session-closed', ...CRASH_POINTS] as const)(
       'gives the deposit back once after a crash at %s',
       async (killAt) => {
         const { id, providerSessionId, tokenAddress } = await instances.prepare(depositedCashOut);

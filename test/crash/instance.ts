@@ -37,7 +37,7 @@ const platform = await composePlatform({
   healIntervalMs: 600_000,
   ...warehouseOptions,
   log: createLogger({ level: 'silent', pretty: false }),
-  checkpoint: async (point) => pass(point),
+  crashPoint: async (point) => pass(point),
 });
 const { dependencies } = platform;
 const { ramp } = dependencies;

@@ -1,7 +1,7 @@
 /**
  * What an instance of the crash tests does, and where it dies.
  */
-import type { Checkpoint } from '../../src/ledger/submission/submission.ts';
+import type { CrashPoint as CrashPointOfSubmission } from '../../src/ledger/submission/submission.ts';
 import type { cashOut } from '../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { createProject } from '../../src/resolvers/carbon/createProject.ts';
 import type { retire } from '../../src/resolvers/carbon/retire.ts';
@@ -34,7 +34,7 @@ export interface InstanceOrder {
 }
 
 export type CrashPoint =
-  | Checkpoint
+  | CrashPointOfSubmission
   /** Before any worker has seen the request. */
   | 'request-committed'
   /** A request for approval is ended, in the transaction of the effect that follows. */

@@ -34,10 +34,10 @@ afterEach(async () => {
   await database.drop();
 });
 
-async function openInstance(checkpoint = async () => {}): Promise<Platform> {
+async function openInstance(crashPoint = async () => {}): Promise<Platform> {
   const handle = openDatabase({ url: database.url, poolSize: 5, applicationName: 'instance' });
   handles.push(handle);
-  const platform = await platformOn(handle, await connectLedger(embeddedLedger, handle), { checkpoint });
+  const platform = await platformOn(handle, await connectLedger(embeddedLedger, handle), { crashPoint });
   platforms.push(platform);
   return platform;
 }

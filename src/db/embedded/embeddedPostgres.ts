@@ -108,7 +108,7 @@ async function joinOrStart(
   );
 }
 
-/** Errors that trying again won't mend. */
+/** Errors that trying again won't fix. */
 async function refuseHopeless(cluster: Cluster, error: unknown, starts: number): Promise<void> {
   if ((error as { code?: unknown }).code === INVALID_PASSWORD) {
     throw new StartupError(

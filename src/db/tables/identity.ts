@@ -105,8 +105,7 @@ export const auditPrunings = pgTable(
 
 /**
  * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. And one per field with
- * which an operator read what is others', written before the answer. A row without an
- * outcome belongs to a mutation under way, or to a process that was killed during it.
+ * which an operator read other subjects' data, written before the answer. A row without an outcome belongs to a mutation under way, or to a process that was killed during it.
  */
 export const auditEntries = pgTable(
   'audit_entries',

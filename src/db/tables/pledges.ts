@@ -25,11 +25,11 @@ export const receiptPledges = pgTable(
     releasedAt: moment('released_at'),
   },
   (t) => [
-    // One holder at a time.
+    // One open pledge for each receipt.
     uniqueIndex('receipt_pledges_one_open')
       .on(t.receiptId)
       .where(sql`released_at IS NULL`),
-    // What a lender holds now.
+    // A lender's open pledges.
     index('receipt_pledges_lender')
       .on(t.lenderId)
       .where(sql`released_at IS NULL`),

@@ -41,7 +41,7 @@ export const receipts = pgTable(
     countryCode: text('country_code').notNull(),
     tokenName: text('token_name').notNull(),
     tokenSymbol: text('token_symbol').notNull(),
-    /** The address that the shares are minted to. */
+    /** The address that the receipt's units are minted to. */
     farmerAddress: text('farmer_address').notNull(),
     /** The subject of the farmer's bearer token; null when the warehouse did not name it. */
     farmerId: text('farmer_id'),

@@ -14,7 +14,7 @@ import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
 import { codeOf } from './errors.ts';
 
-/** Ids and addresses; nothing that could hide or imitate something where the trail is read. */
+/** Ids and addresses; nothing that could hide or imitate something where the audit log is read. */
 const TARGET = /^[\x21-\x7e]{1,128}$/;
 const MAX_TARGETS = 16;
 
@@ -77,7 +77,7 @@ function inputOf({ input }: Record<string, unknown>): Readonly<Record<string, un
 
 const NO_INPUT = {};
 
-/** One that succeeded changed nothing, and the trail must not look as if it had. */
+/** One that succeeded changed nothing, and the audit log must not look as if it had. */
 function isDryRun(args: Record<string, unknown>): boolean {
   return inputOf(args)['dryRun'] === true;
 }

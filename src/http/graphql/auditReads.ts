@@ -24,7 +24,7 @@ const MAX_TARGETS = 256;
 const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerIds', 'lenderIds', 'warehouseIds']);
 /** And those that say which object. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
-/** As in the entries of mutations: nothing that could imitate something where the trail is read. */
+/** As in the entries of mutations: nothing that could imitate something where the audit log is read. */
 const TARGET = /^[\x21-\x7e]{1,128}$/;
 
 type Path = { readonly prev: Path | undefined; readonly key: string | number };

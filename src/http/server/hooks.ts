@@ -10,9 +10,9 @@ import { readBody } from '../../lib/readBody.ts';
 import { waitAtMost } from '../../lib/within.ts';
 import type { Gate } from './gate.ts';
 
-/** Deliveries carry one event of a few hundred bytes. */
+/** Fits 15 events of the embedded indexer, each with a transaction of 16 KiB. */
 const MAX_HOOK_BYTES = 256 * 1024;
-/** Senders time out after a few seconds; the handler continues after the answer. */
+/** The longest that a sender waits; the handler continues after the answer. */
 const MAX_HANDLING_MS = 10_000;
 
 export interface HookDelivery {

@@ -1,6 +1,6 @@
 /**
- * Serves the public pages: their room makes them out of answers of the GraphQL API, here are the request, its limits and
- * its failures.
+ * Serves the public pages: `src/pages` makes them from answers of the GraphQL API; here are the request, its limits and its
+ * failures.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { ExecutionResult } from 'graphql';

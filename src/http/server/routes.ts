@@ -4,10 +4,10 @@
  *   /, /projects, …               the public pages, which say themselves which paths are theirs
  *   /graphql                      GraphQL by POST and GET, SSE; GraphiQL for browsers
  *   /api/hooks/retirements        the indexer's deliveries
- *   /api/webhooks/payout-settled  the ramp provider's notices
+ *   /api/webhooks/payout-settled  the ramp provider's callbacks
  *   /logs/…                       the transparency logs
  *   /healthz, /readyz             liveness; readiness
- *   /metrics                      Prometheus, for private addresses and operators
+ *   /metrics                      Prometheus, for METRICS_TOKEN, operators, and private addresses with METRICS_ACCESS=private
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Clock } from '../../lib/clock.ts';

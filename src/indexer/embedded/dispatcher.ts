@@ -1,9 +1,9 @@
 /**
  * Delivers a network's events to the registrations: each once, over HTTP, signed, without retry or order.
  *
- *   notification or poll ──▶ claim some events ──▶ one POST for each, per registration that wants it ──▶ repeat until none
+ *   notification or poll ──▶ claim some events ──▶ POST them to each registration that wants them ──▶ repeat until none
  *
- * The server beside it takes several events in one POST: each costs both of them a request, in the one process.
+ * A POST has one event; to the server beside it several, because each POST costs the one process two requests.
  *
  * A receiver that hangs occupies its own few connections, not the others'. When too many deliveries are under way,
  * claiming waits, and the events stay in the table for this instance or another one.
@@ -42,7 +42,7 @@ const CLAIM_INTERVAL_MS = 100;
 const MAX_EVENTS_PER_DELIVERY = 15;
 /** Connections per receiver. */
 const CONCURRENCY_PER_RECEIVER = 4;
-/** Deliveries queued or under way in this process; each holds one body of a few kilobytes. */
+/** Deliveries queued or under way in this process; a body has some kilobytes, and 240 KiB at most. */
 const MAX_UNDER_WAY = 1_000;
 
 /** Starts at once, with the events published while no indexer ran. */

@@ -21,7 +21,7 @@ export interface IndexerOptions extends Pick<DispatcherOptions, 'onNews' | 'rand
   bodyShape?: BodyShape;
   /** Per delivery; 5 seconds by default. */
   deliveryTimeoutMs?: number;
-  /** How often it reads events without a notification; 2 seconds by default. */
+  /** How often it reads events without a notification; 10 seconds by default. */
   pollMs?: number;
 }
 

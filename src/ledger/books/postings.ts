@@ -3,7 +3,7 @@
  *
  *   issue              issuance → inventory     the mint is final on the network
  *   purchase           inventory → buyer        books only
- *   retirement_hold    buyer → retiring         before the burn is sent
+ *   retirement_hold    buyer → retiring         before the burn is signed
  *   retirement_settle  retiring → retired       the burn landed
  *   retirement_return  retiring → buyer         the network refused the burn, or it is proved dead
  *   credit_transfer    buyer → another buyer    books only

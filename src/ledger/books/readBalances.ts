@@ -51,7 +51,7 @@ export interface BuyerBalance {
   balanceTonnes: bigint;
 }
 
-/** A buyer's balances, one per project that they ever bought from, ordered by token address. */
+/** A buyer's balances, one for each project whose credits the buyer ever had, ordered by token address. */
 export async function readBuyerBalances(
   db: Db,
   buyerId: string,

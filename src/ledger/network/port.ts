@@ -22,7 +22,7 @@
  * Where each account's transactions are numbered, the caller assigns the numbers:
  * each slot belongs to one call at a time, and is free again only when that call is proved dead.
  *
- * This file is the port's door: its types lie in port/, by topic, and is imported from here.
+ * Import the port's types from here; they are declared in port/, by topic.
  */
 import type { HolderCall, NetworkCall } from './port/calls.ts';
 import type { Continuity, NetworkStatus } from './port/history.ts';
@@ -83,9 +83,9 @@ export interface LedgerNetwork {
   /** Null where transactions of one account land in any order, without numbers. */
   readonly signingOrder: SigningOrder | null;
   /**
-   * Of each signing account that exists, the sequence that the network expects next; empty where there is no order. By the latest
-   * ledger; by the one that reads are of, since no read shows yet what is between the two; or with what waits at the
-   * node as well, in no ledger, as far as the node shows.
+   * Of each signing account that exists, the sequence that the network expects next; empty where there is no order. `latest`: by the
+   * newest ledger. `final`: by the final ledger, which all reads use. `waiting`: the latest, and what waits at the node, as far as
+   * that shows.
    */
   nextSequences(by?: 'latest' | 'final' | 'waiting'): Promise<NextSequences>;
   /** @throws NetworkRefusal when simulation shows that the call can't succeed. */

@@ -216,7 +216,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
       'Signing was halted for another reason meanwhile, or resumed: read why, and decide anew.',
     );
   }
-  deps.log.warn({ because }, 'signing goes on by the word of an operator');
+  deps.log.warn({ because }, 'signing resumed by an operator');
   deps.stateSignal.notify(NEW_SUBMISSION);
   return because;
 }

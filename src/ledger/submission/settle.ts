@@ -86,11 +86,11 @@ export async function settle(
     await confirm?.(tx);
     await applyConclusion(tx, deps, { intent, open }, conclusion, at);
     if (success && landed) await success.succeeded(tx, [{ intent, landed }]);
-    await deps.checkpoint('settlement-uncommitted');
+    await deps.crashPoint('settlement-uncommitted');
     return true;
   });
   if (!isSettled) return false;
-  await deps.checkpoint('settlement-committed');
+  await deps.crashPoint('settlement-committed');
   deps.stateSignal.notify(intent.targetId);
   // The effects of a success may have enqueued its successor.
   deps.stateSignal.notify(NEW_SUBMISSION);

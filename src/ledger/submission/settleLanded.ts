@@ -44,7 +44,7 @@ export async function settleLanded(
           open.flatMap(({ submission }) => landedOf.get(submission.id) ?? []),
         ),
       ]);
-      await deps.checkpoint('settlement-uncommitted');
+      await deps.crashPoint('settlement-uncommitted');
     }
     const settled = new Set(open.map(({ submission }) => submission.id));
     return items.map(({ submission: { id } }): SettledTogether => {
@@ -53,7 +53,7 @@ export async function settleLanded(
     });
   });
   if (!results.includes('settled')) return results;
-  await deps.checkpoint('settlement-committed');
+  await deps.crashPoint('settlement-committed');
   results.forEach((result, i) => {
     const targetId = items[i]?.submission.targetId;
     if (result === 'settled' && targetId !== undefined) deps.stateSignal.notify(targetId);

@@ -9,7 +9,7 @@ import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** With the worker's backoff in between, some ten seconds: a deadlock or a migration is over by then. */
+/** Failures that pass by themselves, such as deadlocks, are not counted: what fails five times otherwise does not pass. */
 const MAX_FAILURES = 5;
 
 /** @throws what settling throws, until it has failed MAX_FAILURES times */

@@ -60,7 +60,7 @@ export async function signAttempts(
       return attempt ? [attempt] : 'no-slot';
     });
   });
-  await deps.checkpoint('attempt-committed');
+  await deps.crashPoint('attempt-committed');
   return signed;
 }
 
@@ -128,7 +128,7 @@ async function addAttempts(
       });
     }),
   );
-  await deps.checkpoint('attempt-signed');
+  await deps.crashPoint('attempt-signed');
   await insertRows(tx, attempts, fresh);
   return new Map(fresh.map((attempt) => [attempt.submissionId, attempt]));
 }

@@ -32,7 +32,7 @@ import { readSigningState, requireKnownSequences } from './sequenceSlots.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
-/** After this many deaths, something is wrong that signing again won't mend. */
+/** After this many deaths, something is wrong that signing again won't fix. */
 const MAX_ATTEMPTS = 20;
 /** A landed attempt without effect is charged: the same cause this often in a row is permanent. */
 const MAX_PAID_DEATHS = 3;
@@ -201,7 +201,7 @@ async function sendAndAsk(
   const latest = open.at(-1);
   if (!latest) return 'settled';
   const answer = await deps.network.broadcast(latest.signedBytes);
-  await deps.checkpoint('broadcast-sent');
+  await deps.crashPoint('broadcast-sent');
   if (answer.status !== 'accepted') {
     deps.log.warn({ submissionId: submission.id, hash: latest.hash, answer }, 'broadcast not accepted');
   }
@@ -216,7 +216,7 @@ async function conclude(
   open: readonly Attempt[],
 ): Promise<StepResult | null> {
   const { attempt, outcome } = await outcomeOfSlot(deps.network, open);
-  await deps.checkpoint('outcome-known');
+  await deps.crashPoint('outcome-known');
   const attemptHash = attempt.hash;
   switch (outcome.status) {
     case 'pending':

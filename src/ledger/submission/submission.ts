@@ -19,7 +19,7 @@ import type { LedgerNetwork } from '../network/port.ts';
 import type { EffectsTable } from './effects.ts';
 
 /** Crash points for tests, in the order in which every network call passes them; the product passes a function that does nothing. */
-export const CHECKPOINTS = [
+export const CRASH_POINTS = [
   'attempt-signed',
   'attempt-committed',
   'broadcast-sent',
@@ -27,7 +27,7 @@ export const CHECKPOINTS = [
   'settlement-uncommitted',
   'settlement-committed',
 ] as const;
-export type Checkpoint = (typeof CHECKPOINTS)[number];
+export type CrashPoint = (typeof CRASH_POINTS)[number];
 
 /** Key in the state signal for "there is a new submission". */
 export const NEW_SUBMISSION = 'new';
@@ -48,5 +48,5 @@ export interface SubmissionDependencies {
   ids: IdSource;
   random: () => number;
   log: Logger;
-  checkpoint: (point: Checkpoint) => Promise<void>;
+  crashPoint: (point: CrashPoint) => Promise<void>;
 }

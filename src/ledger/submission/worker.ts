@@ -38,7 +38,7 @@ const NO_SLOT_DELAY_MS = 1000;
 const LOOK_MS = 250;
 /**
  * Without sequences a step is done in some milliseconds, most of them for its batches, however many share them: what is due
- * waits for the steps before, rather than to go through batches of its own beside them.
+ * waits for the running steps, so that it shares their next batches instead of making its own beside them.
  */
 const GATHER_MS = 100;
 /** Of a failure; enough to recognise it by. */

@@ -20,7 +20,7 @@ import type { Needs } from '../core/dependencies.ts';
 const STUCK_MINUTES = 20;
 /** A node that restarts is back by then. */
 const FAILING_MINUTES = 1;
-/** Everything but a payout takes minutes, after the moment until which its holder or its quote may take. */
+/** All steps but the payout take minutes, once the signature is due or the quote has expired. */
 const OVERDUE_HOURS = 1;
 /** A bank needs up to two working days, with a weekend in between. */
 const PAYOUT_OVERDUE_HOURS = 96;

@@ -3,8 +3,8 @@
  * can't be asked about any more because another one is configured.
  *
  *   RETRY    continue from where the session stood: sign again, or ask the provider again
- *   CONFIRM  the tokens in custody go to the treasury
- *   REFUND   the tokens in custody return to the depositor
+ *   CONFIRM  the deposited tokens go to the treasury
+ *   REFUND   the deposited tokens return to the depositor
  *   ACCEPT   the state that the network shows is final: released, refunded, or never deposited
  */
 import { and, desc, eq, isNull, sql } from 'drizzle-orm';

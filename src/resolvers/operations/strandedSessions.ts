@@ -1,8 +1,7 @@
 /**
  * Off-ramp sessions that wait for another ramp provider than the one in use, after RAMP_PROVIDER or RAMP_URL was
- * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or an
- * operator decides
- * about each (resolveSessionReview), after a look at what their provider shows.
+ * changed. The provider in use is asked nothing about them: they go on when their own is configured again, or when an
+ * operator decides about each (resolveSessionReview), after a look at what their provider shows.
  */
 import { and, count, inArray, min, ne } from 'drizzle-orm';
 import { offRampSessions } from '../../db/tables/index.ts';

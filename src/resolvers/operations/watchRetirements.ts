@@ -16,7 +16,7 @@ type RegisterNeeds = Needs<'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHoo
 /** Registers, and handles deliveries that arrived before the secret was stored. */
 export type WatchNeeds = Needs<keyof RegisterNeeds | 'network' | 'healer'>;
 
-/** Every event type: indexers name retirements differently, so the hook recognizes them by their shape. */
+/** Every event type: indexers name retirements differently, so the hook recognises them by their shape. */
 const ALL_EVENTS = ['*'];
 
 /** @throws DomainError INDEXER_UNAVAILABLE; a further call cleans up. */

@@ -41,7 +41,7 @@ export async function submitSigned(
   const opened = await openSigned(deps, act, signed);
   const isLanded = await hasLandedAlready(deps, act, opened);
   const targetId = await commit(deps, act, { opened, isLanded });
-  await deps.submission.checkpoint('attempt-committed');
+  await deps.submission.crashPoint('attempt-committed');
   deps.stateSignal.notify(NEW_SUBMISSION);
 
   const current = await awaitState(

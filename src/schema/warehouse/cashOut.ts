@@ -44,7 +44,7 @@ const CashOutPayload = builder.objectRef<Answer>('CashOutPayload').implement({
     }),
     txHash: t.string({
       nullable: true,
-      description: 'The hash of the deposit into custody; null while none is signed, and for a dry run.',
+      description: 'The hash of the deposit; null while none is signed, and for a dry run.',
       resolve: async ({ session }, _args, { dependencies }) =>
         session &&
         (session.depositTxHash ??

@@ -1,5 +1,5 @@
 /**
- * OffRampSession: receipt tokens in custody while a ramp provider pays out, with the history of both.
+ * OffRampSession: receipt tokens in the settlement contract while a ramp provider pays out, with the history of both.
  */
 import { unixSeconds } from '../../lib/clock.ts';
 import type { Caller } from '../../identity/roles.ts';
@@ -28,7 +28,7 @@ export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
       description: "Open at the provider; the holder's wallet must sign the deposit by `signatureDueAt`.",
     },
     DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
-    AWAITING_PAYOUT: { description: 'The tokens are in custody; the provider pays.' },
+    AWAITING_PAYOUT: { description: 'The settlement contract holds the tokens; the provider pays.' },
     CONFIRMING: { description: 'Paid; the tokens are being released to the treasury.' },
     REFUNDING: { description: 'Not paid; the tokens are being refunded.' },
     CLOSING: {
@@ -69,8 +69,8 @@ export const SessionReviewDecisionEnum = builder.enumType('SessionReviewDecision
   description: 'What an operator decides about an off-ramp session under review.',
   values: {
     RETRY: { description: 'Continue from where it stood: sign again, or ask the provider again.' },
-    CONFIRM: { description: 'Release the tokens in custody to the treasury.' },
-    REFUND: { description: 'Refund the tokens in custody to the depositor.' },
+    CONFIRM: { description: 'Release the deposited tokens to the treasury.' },
+    REFUND: { description: 'Refund the deposited tokens to the depositor.' },
     ACCEPT: { description: 'Accept what the network shows: released, refunded, or never deposited.' },
   },
 });
@@ -217,14 +217,12 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     description: "The provider's latest status; null until it was read.",
   }),
   exposed: t.boolean({
-    description: 'Whether the provider has paid while the tokens are not in custody.',
+    description: 'Whether the provider has paid while the tokens are not deposited.',
     resolve: isExposed,
   }),
   depositTxHash: t.exposeString('depositTxHash', {
     nullable: true,
-    description:
-      'The hash of the deposit into custody; null until it landed. Earlier attempts are in ' +
-      '`transactions`.',
+    description: 'The hash of the deposit; null until it landed. Earlier attempts are in `transactions`.',
   }),
   resolutionTxHash: t.exposeString('resolutionTxHash', {
     nullable: true,

@@ -188,14 +188,14 @@ describe('retire', () => {
       if (method === 'broadcast') prepared = true;
       return null;
     };
-    const pausing = platform.dependencies.submission.checkpoint;
-    platform.dependencies.submission.checkpoint = async (point) => {
+    const pausing = platform.dependencies.submission.crashPoint;
+    platform.dependencies.submission.crashPoint = async (point) => {
       if (point === 'attempt-committed') await network.pauseToken(project.tokenAddress);
     };
     await expect(retire(platform.dependencies, buyerId, retireInput(project, 4n))).rejects.toMatchObject({
       code: 'LEDGER_REJECTED',
     });
-    platform.dependencies.submission.checkpoint = pausing;
+    platform.dependencies.submission.crashPoint = pausing;
     faults = () => null;
     expect(prepared).toBe(true);
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retired: 0n });
@@ -220,13 +220,13 @@ describe('retire', () => {
     const project = await boughtProject(10n);
     let dropped = 0;
     faults = (method) => (method === 'broadcast' && dropped++ === 0 ? 'unreachable' : null);
-    const checkpoint = platform.dependencies.submission.checkpoint;
-    platform.dependencies.submission.checkpoint = async (point) => {
+    const crashPoint = platform.dependencies.submission.crashPoint;
+    platform.dependencies.submission.crashPoint = async (point) => {
       // The bytes were never seen by the network, and its clock passes their end.
       if (point === 'broadcast-sent' && dropped === 1) await network.advanceClock(120);
     };
     const retirement = await retire(platform.dependencies, buyerId, retireInput(project, 4n));
-    platform.dependencies.submission.checkpoint = checkpoint;
+    platform.dependencies.submission.crashPoint = crashPoint;
     faults = () => null;
     expect(retirement.state).toBe('RETIRED');
     const history = await database.handle.db
@@ -312,9 +312,9 @@ describe('review', () => {
   });
 
   it('keeps a token without its mint for an operator, who resumes it', async () => {
-    const { checkpoint } = platform.dependencies.submission;
+    const { crashPoint } = platform.dependencies.submission;
     const input = projectInput({ quantityCO2e: 5n });
-    platform.dependencies.submission.checkpoint = async (point) => {
+    platform.dependencies.submission.crashPoint = async (point) => {
       if (point !== 'settlement-committed') return;
       const [fresh] = await database.handle.db
         .select()
@@ -323,7 +323,7 @@ describe('review', () => {
       if (fresh?.state === 'MINTING' && fresh.tokenAddress) await network.pauseToken(fresh.tokenAddress);
     };
     const project = await createProject(platform.dependencies, 'developer', input);
-    platform.dependencies.submission.checkpoint = checkpoint;
+    platform.dependencies.submission.crashPoint = crashPoint;
     expect(project.state).toBe('NEEDS_REVIEW');
     await network.pauseToken(project.tokenAddress ?? '', false);
     await review(await submissionOf(project.id, 'mint'), 'RESUME');

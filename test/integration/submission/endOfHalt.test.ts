@@ -62,7 +62,7 @@ describe('the end of a halt', () => {
     const operator = giveUpSubmission(
       {
         ...deps(),
-        checkpoint: async (point) => {
+        crashPoint: async (point) => {
           if (point !== 'settlement-uncommitted') return;
           decided = reviewHaltedSigning(reviewing());
           await expect
@@ -112,12 +112,12 @@ describe('the end of a halt', () => {
   it('waits for an instance that puts a submission under review, and resumes that too', async () => {
     const { submission, submissionId } = await pendingRetirement(4n);
     let ended: Promise<void> | undefined;
-    const checkpoint = async (point: string) => {
+    const crashPoint = async (point: string) => {
       if (point !== 'settlement-uncommitted') return;
       ended = reviewHaltedSigning(reviewing());
       await expect.poll(() => hasLockWait(handle())).toBe(true);
     };
-    expect(await settle({ ...deps(), checkpoint }, submission, HALTED)).toBe(true);
+    expect(await settle({ ...deps(), crashPoint }, submission, HALTED)).toBe(true);
     await ended;
     expect(await stateOf(submissionId)).toBe('PENDING');
   });

@@ -39,7 +39,7 @@ async function landUnheard(): Promise<void> {
   await retire({ ...dependencies, mutationWaitMs: 0 }, 'acme', retirement(tokenAddress, 4n));
   let hasSent = false;
   const worker = workerWith({
-    checkpoint: async (point) => {
+    crashPoint: async (point) => {
       hasSent ||= point === 'broadcast-sent';
       if (point === 'broadcast-sent' || point === 'outcome-known') throw new Error('it is not heard');
     },

@@ -130,7 +130,7 @@ describe('a burn that the network shows already', () => {
 });
 
 describe('a settlement that always fails', () => {
-  it('goes to review, gives its slot back, and settles when an operator has mended what was wrong', async () => {
+  it('goes to review, gives its slot back, and settles when an operator has fixed what was wrong', async () => {
     const project = await boughtProject(10n);
     const { db } = database.handle;
     // Another retirement claims the record that this one is about to get.

@@ -78,7 +78,7 @@ it('waits for none that another transaction holds', async () => {
   const { db } = database.handle;
   let letGo: () => void = () => {};
   let holding: Promise<unknown> | undefined;
-  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+  const crashPoint: SubmissionDependencies['crashPoint'] = async (point) => {
     if (point !== 'attempt-committed' || holding) return;
     await new Promise<void>((locked) => {
       holding = db.transaction(async (tx) => {
@@ -88,7 +88,7 @@ it('waits for none that another transaction holds', async () => {
       });
     });
   };
-  work({ checkpoint });
+  work({ crashPoint });
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT - 1);
   expect(await countOf('PENDING')).toBe(1);
   letGo();
@@ -99,11 +99,11 @@ it('waits for none that another transaction holds', async () => {
 it('stores the records with the settlement, each with its transaction', async () => {
   await holdMany();
   let seen: number | null = null;
-  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+  const crashPoint: SubmissionDependencies['crashPoint'] = async (point) => {
     if (point !== 'settlement-committed') return;
     seen ??= await database.handle.db.$count(retirementRecords, sql`tx_hash IS NOT NULL`);
   };
-  work({ checkpoint });
+  work({ crashPoint });
   await expect.poll(() => countOf('RETIRED'), PATIENCE).toBe(COUNT);
   // Counted beside the settlements that follow it.
   await expect.poll(() => seen, PATIENCE).toBeGreaterThan(0);
@@ -118,7 +118,7 @@ it('settles together what another transaction held for a moment', async () => {
   let letGo: () => void = () => {};
   let holding: Promise<unknown> | undefined;
   let settlements = 0;
-  const checkpoint: SubmissionDependencies['checkpoint'] = async (point) => {
+  const crashPoint: SubmissionDependencies['crashPoint'] = async (point) => {
     if (point === 'settlement-committed') settlements += 1;
     if (point !== 'attempt-committed' || holding) return;
     await new Promise<void>((locked) => {
@@ -130,7 +130,7 @@ it('settles together what another transaction held for a moment', async () => {
       });
     });
   };
-  work({ checkpoint });
+  work({ crashPoint });
   const waiting = async () => {
     const rows = await db.execute(
       sql`SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,

@@ -170,7 +170,7 @@ describe('cashOut', () => {
     const all = await Promise.all(Array.from({ length: 8 }, () => send(receipt, { idempotencyKey: key })));
     expect(new Set(all.map(({ id }) => id)).size).toBe(1);
     expect(ramp.calls.get('openSession')).toBe(1);
-    // The whole balance is in custody now; the same request is still the same request.
+    // The whole balance is in the settlement contract now; the same request is still the same request.
     expect(await send(receipt, { idempotencyKey: key })).toMatchObject({ id: all[0]?.id });
     const other = {
       payoutAccount: { type: 'mobile-money', accountNumber: '254700999999', provider: 'MTN' },

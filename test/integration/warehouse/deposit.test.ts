@@ -10,7 +10,7 @@ import { receipts, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { step } from '../../../src/ledger/submission/step.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
-import type { Checkpoint } from '../../../src/ledger/submission/submission.ts';
+import type { CrashPoint } from '../../../src/ledger/submission/submission.ts';
 import { toBaseUnits, ZERO_HASH } from '../../../src/ledger/units.ts';
 import { createDeposit, STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -132,7 +132,7 @@ describe('createDeposit', () => {
     const [deploy] = await database.handle.db.select().from(submissions).where(eq(submissions.targetId, id));
     const dying = {
       ...cutOff.dependencies.submission,
-      checkpoint: async (point: Checkpoint) => {
+      crashPoint: async (point: CrashPoint) => {
         if (point === 'settlement-committed') throw new Error('the process ends here');
       },
     };

@@ -160,7 +160,7 @@ function dependenciesOf(world: World, io: Io): SubmissionDependencies {
       HOLDER: {},
     },
     log,
-    checkpoint: async () => {},
+    crashPoint: async () => {},
   } as Partial<SubmissionDependencies> as SubmissionDependencies;
 }
 

@@ -31,7 +31,7 @@ function reasonForNoRow(
   if (event === 'cancelled' && facts.isPaid) return 'the caller is refused: what is paid stays paid';
   if (state !== 'NEEDS_REVIEW') return null;
   if (facts.isDeposited && ['deposited', 'depositRefused', 'depositGoesOn'].includes(event)) {
-    return 'the deposit is in custody already: only its transaction is recorded';
+    return 'the deposit was seen already: only its transaction is recorded';
   }
   if (facts.isDeposited && event === 'acceptedUndeposited') return 'an operator is refused what is not so';
   if (depositor === 'HOLDER' && event === 'depositRefused' && facts.isPaid) {

@@ -20,7 +20,7 @@ export interface FeeMarket {
 /** For nodes without `eth_maxPriorityFeePerGas`: a tip that most producers accept. */
 const CUSTOMARY_PRIORITY_FEE = 10n ** 9n;
 
-/** The check's line for a chain without base fees, which no fee setting mends. */
+/** The check's line for a chain without base fees, which no fee setting fixes. */
 export const NO_BASE_FEE = {
   found:
     'its blocks have no base fee, so it takes legacy transactions only, which this platform does not sign',

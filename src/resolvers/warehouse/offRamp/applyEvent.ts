@@ -64,7 +64,7 @@ function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: 
   );
 }
 
-/** Flags the session for an operator. Nothing is lost: what is in custody stays there. */
+/** Flags the session for an operator. Nothing is lost: what is deposited stays there. */
 async function openReview(
   tx: Tx,
   deps: MoveDependencies,
@@ -78,7 +78,7 @@ async function openReview(
     .onConflictDoNothing();
 }
 
-/** The one decision about the tokens in custody; a trigger refuses another one. */
+/** The one decision about the deposited tokens; a trigger refuses another one. */
 function resolutionIn(state: OffRampState): 'SETTLE' | 'REFUND' {
   return state === 'CONFIRMING' ? 'SETTLE' : 'REFUND';
 }

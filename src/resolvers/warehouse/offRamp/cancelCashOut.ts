@@ -1,7 +1,7 @@
 /**
  * cancelCashOut: asks that an off-ramp session ends without a payout.
  *
- *   request committed with the session ─▶ the provider is asked not to pay ─▶ it agrees: ended, or refunded from custody
+ *   request committed with the session ─▶ the provider is asked not to pay ─▶ it agrees: ended, or refunded
  *                                                                          └▶ it has paid: confirmed, or an operator decides
  *
  * The request and the provider's word are ordered by the session's row lock. The look that follows (stepOffRampSession.ts)

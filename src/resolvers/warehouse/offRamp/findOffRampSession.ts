@@ -98,7 +98,7 @@ export function isAsAgreed(session: OffRampSession, found: OffRampDeposit): bool
   );
 }
 
-/** Paid by the provider while the tokens are not in custody: what the platform could lose. */
+/** Paid by the provider while the tokens are not deposited: what the platform could lose. */
 export function isExposed(session: OffRampSession): boolean {
   return session.providerStatus === 'settled' && session.depositedAt === null;
 }

@@ -134,7 +134,7 @@ async function mayApproveAgain(tx: Tx, deps: OffRampEffectsDependencies, targetI
   return (await tx.$count(submissions, approvals)) < MAX_APPROVALS;
 }
 
-/** For both ways out of custody: to the treasury (SETTLED) and back to the depositor (REFUNDED). */
+/** For both ways out of the settlement contract: to the treasury (SETTLED) and back to the depositor (REFUNDED). */
 export function releaseEffects(
   deps: OffRampEffectsDependencies,
   goal: { state: 'SETTLED' | 'REFUNDED' },

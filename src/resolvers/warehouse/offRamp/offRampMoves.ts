@@ -147,7 +147,7 @@ export function contradiction(
     return `the provider says "${status}", but the tokens ${were} given back to the depositor`;
   }
   if (state === 'REFUSED' && (status === 'settled' || status === 'refunded')) {
-    return `the provider says "${status}", but the tokens were never in custody`;
+    return `the provider says "${status}", but the tokens were never deposited`;
   }
   return null;
 }

@@ -1,6 +1,6 @@
 /**
  * Releases that a pause has held up. While the settlement contract or the token is paused, the network refuses to
- * confirm and to refund. The tokens stay in custody and the session is under review, so that operators see it; it goes
+ * confirm and to refund. The tokens stay in the settlement contract and the session is under review, so that operators see it; it goes
  * on by itself when the pause is over.
  */
 import { and, eq, inArray, sql } from 'drizzle-orm';

@@ -22,7 +22,7 @@ const SIGNING = { firstMs: 1_000, longestMs: 15_000 };
 export const PAUSE_LOOKS = { firstMs: 15_000, longestMs: 15 * 60_000 };
 /**
  * A webhook may be lost, so a payout is asked about every half minute for its first hour, and then each time that it has
- * taken another 120th longer, up to ten minutes: about 360 questions in the first day and 144 in each one after it.
+ * taken another 120th longer, up to ten minutes: about 500 questions in the first day and 144 in each one after it.
  */
 const PAYOUT_LOOK_MS = 30_000;
 const PAYOUT_AGE_DIVISOR = 120;
@@ -36,10 +36,10 @@ const AFTERMATH_MS = 72 * 60 * 60_000;
 const LATE_LOOK_SECONDS = 60;
 /** The first look at a deposit that a holder signed, or owes: submission sees it land much sooner. */
 const HOLDER_LOOK_SECONDS = 30;
-/** Looks for a late deposit thin out: each time that the session has been closed for a tenth longer, */
+/** Looks for a late deposit thin out: one each time that the session has been closed for a tenth longer. */
 const LATE_LOOK_AGE_DIVISOR = 10;
 const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
-/** for a year. After that, only a request that names the session makes it due. */
+/** After that, only a request that names the session makes it due. */
 const LATE_LOOKS_MS = 365 * 24 * 60 * 60_000;
 
 interface Circumstances {

@@ -31,7 +31,7 @@ type HolderDepositNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 
 /** Longer than any network takes to make a transaction final that was sent in the last moment. */
 const LANDING_GRACE_MS = 60 * 60_000;
-/** Why a session is closed whose deposit is not in custody. */
+/** Why a session is closed that has no deposit. */
 const FAILED = {
   refusalCode: 'RAMP_REJECTED',
   refusalMessage: 'the provider failed the payout before the deposit',
@@ -200,9 +200,9 @@ export async function reviewPaid(
 ): Promise<void> {
   const what =
     session.cancelRequestedAt === null
-      ? "the holder's deposit is"
-      : 'the session was cancelled, and its deposit is';
-  const reason = `the provider says "${status}", but ${what} not in custody`;
+      ? 'the holder has deposited nothing'
+      : 'the session was cancelled, and nothing was deposited';
+  const reason = `the provider says "${status}", but ${what}`;
   await applyEvent(tx, deps.submission, session, status === 'settled' ? 'paid' : 'takenBack', { reason });
 }
 

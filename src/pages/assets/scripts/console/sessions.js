@@ -16,13 +16,13 @@ const DECISIONS = {
   CONFIRM: {
     label: 'Release to the treasury',
     consequence:
-      'The tokens in custody are released to the treasury, as after a payout. The farmer does not get them back. Decide it only when ' +
+      'The deposited tokens are released to the treasury, as after a payout. The farmer does not get them back. Decide it only when ' +
       'the provider has paid.',
   },
   REFUND: {
     label: 'Refund',
     consequence:
-      'The tokens in custody are refunded to the depositor. Decide it only when the provider has not paid, and will not: otherwise the ' +
+      'The deposited tokens are refunded to the depositor. Decide it only when the provider has not paid, and will not: otherwise the ' +
       'farmer has both.',
   },
   ACCEPT: {
@@ -114,7 +114,7 @@ function sessionItem(session, buttons) {
     { class: 'alarm' },
     element('h3', {}, title),
     exposed
-      ? element('p', { class: 'alarm' }, 'The provider has paid, and the tokens are not in custody.')
+      ? element('p', { class: 'alarm' }, 'The provider has paid, and the tokens are not deposited.')
       : null,
     facts(
       ['State', state],
