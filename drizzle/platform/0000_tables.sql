@@ -341,6 +341,7 @@ CREATE TABLE "final_ledger" (
 	"singleton" boolean PRIMARY KEY DEFAULT true NOT NULL,
 	"ledger" bigint NOT NULL,
 	"hash" text,
+	"acceptances" integer DEFAULT 0 NOT NULL,
 	"seen_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "final_ledger_singleton" CHECK (singleton)
 );

@@ -2,7 +2,7 @@
  * Platform-wide rows: the network that this database belongs to, and the idempotency keys of mutations.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, boolean, check, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
+import { bigint, boolean, check, integer, pgTable, primaryKey, text, uuid } from 'drizzle-orm/pg-core';
 import { moment } from './columns.ts';
 
 /** One row, written at the first start: a database is never used with another network or custody signer. */
@@ -26,6 +26,8 @@ export const finalLedger = pgTable(
     ledger: bigint('ledger', { mode: 'bigint' }).notNull(),
     /** Null on networks that identify ledgers by number alone. */
     hash: text('hash'),
+    /** How often a history was accepted that contradicts what was final before. */
+    acceptances: integer('acceptances').notNull().default(0),
     seenAt: moment('seen_at').notNull(),
   },
   () => [check('final_ledger_singleton', sql`singleton`)],

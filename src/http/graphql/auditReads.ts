@@ -21,7 +21,7 @@ const READ = 'READ';
 /** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
 const MAX_TARGETS = 256;
 /** Arguments, and members of filters, that say whose data is asked for: even a number of them is an entry then. */
-const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerIds', 'lenderIds', 'warehouseIds']);
+const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerAddresses', 'farmerIds', 'lenderIds', 'warehouseIds']);
 /** And those that say which object. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
 /** As in the entries of mutations: nothing that could imitate something where the audit log is read. */
@@ -138,7 +138,10 @@ function endRead(entry: OpenEntry, targetIds: readonly string[]): Promise<boolea
 }
 
 function isOf(caller: Caller | null, owner: string): boolean {
-  return caller?.subject === owner || caller?.warehouseIds.includes(owner) === true;
+  if (caller === null) return false;
+  return (
+    caller.subject === owner || (caller.roles.includes('warehouse') && caller.warehouseIds.includes(owner))
+  );
 }
 
 function rootKeyOf(path: Path): string | number {

@@ -2,7 +2,7 @@
  * The highest final ledger that this platform has seen, stored in the database: every instance, also after a restart,
  * recognises a node that is behind it or on another branch.
  */
-import { eq, lt, sql } from 'drizzle-orm';
+import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { finalLedger } from '../../db/tables/index.ts';
 import { messageOf } from '../../lib/errors.ts';
@@ -10,9 +10,14 @@ import type { FinalLedger } from './port.ts';
 
 export interface SeenLedgers {
   highest(): FinalLedger | null;
-  /** Stores the highest ledger noted, with a short delay. */
+  /**
+   * What another instance has stored since: to be compared with the network before anything is noted. Null when there is nothing, and
+   * where ledgers have no hash, because numbers say all of them.
+   */
+  unverified(): FinalLedger | null;
+  /** The network has what is unverified, and this ledger is final there. Stores the highest ledger noted, with a short delay. */
   note(final: FinalLedger): void;
-  /** Takes over what another instance has stored, also a lower one: it was accepted there. */
+  /** Takes over what another instance has accepted, also a lower one. */
   reread(): Promise<void>;
   /** Replaces what was seen with this ledger. */
   accept(final: FinalLedger): Promise<void>;
@@ -26,6 +31,7 @@ export function seenLedgersInMemory(): SeenLedgers {
   let highest: FinalLedger | null = null;
   return {
     highest: () => highest,
+    unverified: () => null,
     note(final) {
       if (highest === null || final.ledger >= highest.ledger) highest = final;
     },
@@ -43,64 +49,108 @@ interface Options {
   isReadOnly?: boolean;
 }
 
-/** The table must exist. */
+/** With how often a history was accepted that contradicts what was final before. */
+interface StoredLedger extends FinalLedger {
+  acceptances: number;
+}
+
+/**
+ * A stored ledger is replaced by one that is known to follow it: an instance that has compared it with the network alone may do so. Else a
+ * ledger that was final would be forgotten unexamined when the chain is rewritten below it.
+ *
+ * The table must exist.
+ */
 export async function openSeenLedgers({ db, log, isReadOnly = false }: Options): Promise<SeenLedgers> {
-  let highest = await read(db);
-  let written = highest?.ledger ?? -1n;
+  let stored = await read(db);
+  let highest: FinalLedger | null = stored;
+  let unverified: StoredLedger | null = null;
   let writing: NodeJS.Timeout | null = null;
 
   async function write(): Promise<void> {
     const final = highest;
-    if (final === null || final.ledger <= written) return;
+    if (final === null || unverified !== null || (stored !== null && final.ledger <= stored.ledger)) return;
     try {
-      await store(db, final, { onlyHigher: true });
-      written = final.ledger;
+      if (await advance(db, stored, final)) stored = { ...final, acceptances: stored?.acceptances ?? 0 };
+      else meet(await read(db));
     } catch (error) {
       // The next higher one is written instead.
       log.warn({ ledger: final.ledger, error: messageOf(error) }, 'the highest final ledger was not kept');
     }
   }
 
+  /** What is stored is not what this instance has read or written last. */
+  function meet(found: StoredLedger | null): void {
+    if (found === null || isAccepted(found)) takeOver(found);
+    else if (found.hash === null) {
+      stored = found;
+      if (highest === null || found.ledger > highest.ledger) highest = found;
+    } else unverified = found;
+  }
+
+  const isAccepted = ({ acceptances }: StoredLedger) => acceptances > (stored?.acceptances ?? 0);
+
+  function takeOver(found: StoredLedger | null): void {
+    stored = found;
+    highest = found ?? highest;
+    unverified = null;
+  }
+
   return {
     highest: () => highest,
+    unverified: () => unverified,
     note(final) {
+      if (unverified !== null) {
+        stored = unverified;
+        if (highest === null || unverified.ledger > highest.ledger) highest = unverified;
+        unverified = null;
+      }
       if (highest !== null && final.ledger < highest.ledger) return;
       highest = final;
-      if (isReadOnly || writing !== null || final.ledger <= written) return;
+      if (isReadOnly || writing !== null || final.ledger <= (stored?.ledger ?? -1n)) return;
       writing = setTimeout(() => {
         writing = null;
         void write();
       }, WRITE_EVERY_MS).unref();
     },
     async reread() {
-      const stored = await read(db);
-      // What this instance saw but has not written yet is still true.
-      if (stored !== null && highest !== null && stored.ledger < highest.ledger && highest.ledger > written)
-        return;
-      if (stored !== null) highest = stored;
-      written = stored?.ledger ?? -1n;
+      const found = await read(db);
+      if (found !== null && isAccepted(found)) takeOver(found);
     },
     async accept(final) {
-      await store(db, final, { onlyHigher: false });
-      highest = final;
-      written = final.ledger;
+      takeOver(await replace(db, final));
     },
   };
 }
 
-async function read(db: Db): Promise<FinalLedger | null> {
-  const [row] = await db.select({ ledger: finalLedger.ledger, hash: finalLedger.hash }).from(finalLedger);
+async function read(db: Db): Promise<StoredLedger | null> {
+  const { ledger, hash, acceptances } = finalLedger;
+  const [row] = await db.select({ ledger, hash, acceptances }).from(finalLedger);
   return row ?? null;
 }
 
-async function store(db: Db, final: FinalLedger, { onlyHigher }: { onlyHigher: boolean }): Promise<void> {
-  const values = { ...final, seenAt: sql`now()` };
-  await db
+/** @returns whether `before` was still what is stored */
+async function advance(db: Db, before: StoredLedger | null, final: FinalLedger): Promise<boolean> {
+  const values = { ledger: final.ledger, hash: final.hash, seenAt: sql`now()` };
+  if (before === null) {
+    return (await db.insert(finalLedger).values(values).onConflictDoNothing().returning()).length > 0;
+  }
+  const { ledger, hash, acceptances } = finalLedger;
+  const isBefore = and(
+    eq(ledger, before.ledger),
+    sql`${hash} IS NOT DISTINCT FROM ${before.hash}`,
+    eq(acceptances, before.acceptances),
+  );
+  return (await db.update(finalLedger).set(values).where(isBefore).returning()).length > 0;
+}
+
+async function replace(db: Db, final: FinalLedger): Promise<StoredLedger> {
+  const values = { ledger: final.ledger, hash: final.hash, seenAt: sql`now()` };
+  const acceptances = sql`${finalLedger.acceptances} + 1`;
+  const [row] = await db
     .insert(finalLedger)
-    .values(values)
-    .onConflictDoUpdate({
-      target: finalLedger.singleton,
-      set: values,
-      setWhere: onlyHigher ? lt(finalLedger.ledger, final.ledger) : eq(finalLedger.singleton, true),
-    });
+    .values({ ...values, acceptances: 1 })
+    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...values, acceptances } })
+    .returning();
+  if (row === undefined) throw new Error('the accepted ledger was not stored');
+  return row;
 }

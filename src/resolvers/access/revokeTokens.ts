@@ -87,14 +87,21 @@ async function insert(tx: Tx, row: TokenRevocationRow): Promise<TokenRevocationR
     .from(tokenRevocations)
     .where(isAboutTheSame(row));
   if (stands.length === 0) await requireRoom(tx);
-  const { issuedUntil, endsAt, reason, revokedBy, revokedAt } = row;
+  const { issuedUntil, reason, revokedBy, revokedAt } = row;
   const insertion = tx.insert(tokenRevocations).values(row);
   const [written] = await (
     row.subject === null
       ? insertion.onConflictDoNothing()
       : insertion.onConflictDoUpdate({
           target: tokenRevocations.subject,
-          set: { issuedUntil, endsAt, reason, revokedBy, revokedAt },
+          set: {
+            issuedUntil,
+            // Tokens of before a lower AUTH_MAX_TOKEN_SECONDS live longer.
+            endsAt: sql`greatest(${tokenRevocations.endsAt}, excluded.ends_at)`,
+            reason,
+            revokedBy,
+            revokedAt,
+          },
           setWhere: lt(tokenRevocations.issuedUntil, sql`excluded.issued_until`),
         })
   ).returning();

@@ -31,6 +31,8 @@ export async function grantApproval(
   await requireSecondPerson(deps.db, caller, request);
   if (request.state === 'APPROVED' && request.decidedBy === caller.subject) return request;
   if (request.state !== 'AWAITING') throw notAwaiting(request);
+  // Again with the effect; here for what an operation does before that.
+  await deps.db.transaction((tx) => requireSameBasis(tx, deps, request));
   await run(request, { requestId: id, confirm: (tx) => confirm(tx, deps, caller, request) });
   const now = await requireRequest(deps, id);
   // Without an effect of its own, the operation found that what it is about was decided meanwhile.
@@ -40,6 +42,10 @@ export async function grantApproval(
 
 async function confirm(tx: Tx, deps: DecideNeeds, caller: Caller, request: ApprovalRequest): Promise<void> {
   await decide(tx, caller, request.id, 'APPROVED');
+  await requireSameBasis(tx, deps, request);
+}
+
+async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequest): Promise<void> {
   const { basis } = await readBasis(tx, deps, askedOf(request), request.id);
   if (basis !== request.basis) throw changedMeanwhile();
 }

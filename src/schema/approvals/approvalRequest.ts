@@ -20,13 +20,14 @@ import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRam
 import { ProjectRef } from '../carbon/project.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator } from '../core/caller.ts';
+import { isOperator, maySeeWarehouse } from '../core/caller.ts';
+import type { Context } from '../core/context.ts';
 import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
-import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
-import { ReceiptRef } from '../warehouse/receipt.ts';
+import { maySeeOffRampSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { mayLookAt, ReceiptRef } from '../warehouse/receipt.ts';
 
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
@@ -81,8 +82,14 @@ const ApprovalInputValueRef = builder
 
 export const ApprovalRequestRef = builder.objectRef<ApprovalRequest>('ApprovalRequest');
 
-function maySee(caller: Caller | null, { requestedBy }: ApprovalRequest): boolean {
-  return isOperator(caller) || caller?.subject === requestedBy;
+/** Of a deposit, its requester needs the warehouse still: another credential of the same subject may name other ones. */
+function maySee(caller: Caller | null, request: ApprovalRequest): boolean {
+  if (isOperator(caller)) return true;
+  const { operation, input } = askedOf(request);
+  return (
+    caller?.subject === request.requestedBy &&
+    (operation !== 'createDeposit' || maySeeWarehouse(caller, input.warehouseId))
+  );
 }
 
 builder.node(ApprovalRequestRef, {
@@ -105,8 +112,10 @@ builder.node(ApprovalRequestRef, {
     target: t.field({
       type: ApprovalTarget,
       nullable: true,
-      description: 'What it is about; null for RESUME_SIGNING, and for what exists only once it is approved.',
-      resolve: (request, _args, { dependencies }) => targetOf(dependencies, request),
+      description:
+        'What it is about; null for RESUME_SIGNING, for what exists only once it is approved, and where the caller may ' +
+        'not read it.',
+      resolve: (request, _args, context) => targetOf(context, request),
     }),
     state: t.expose('state', { type: ApprovalStateEnum, description: 'Its state.' }),
     requestedBy: t.exposeString('requestedBy', { description: 'The subject who asked for the operation.' }),
@@ -147,18 +156,24 @@ function valuesOf(input: object, path = ''): { name: string; value: string }[] {
   });
 }
 
-function targetOf(dependencies: Dependencies, { operation, targetId }: ApprovalRequest) {
+/** By the rules of what it is: who asked for the operation may have another role by now. */
+async function targetOf(context: Context<Dependencies>, { operation, targetId }: ApprovalRequest) {
+  const { caller, dependencies } = context;
   if (targetId === null) return null;
   switch (operation) {
     case 'createProject':
       return findProjectById(dependencies, targetId);
-    case 'createDeposit':
-      return findReceiptById(dependencies, targetId);
+    case 'createDeposit': {
+      const receipt = await findReceiptById(dependencies, targetId);
+      return receipt !== null && (await mayLookAt(context, receipt)) ? receipt : null;
+    }
     case 'resolveReview':
-      return findSubmission(dependencies, targetId);
+      return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
     case 'resolveSessionReview':
-    case 'setManualSessionStatus':
-      return findOffRampSession(dependencies, targetId);
+    case 'setManualSessionStatus': {
+      const session = await findOffRampSession(dependencies, targetId);
+      return session !== null && maySeeOffRampSession(caller, session) ? session : null;
+    }
     case 'resumeSigning':
       return null;
   }

@@ -125,6 +125,26 @@ describe('a large mint', () => {
     expect(made).toMatchObject([{ state: 'ACTIVE', quantityKg: 5_001n, confirmedBy: first.subject }]);
   });
 
+  it('of a deposit is shown to its warehouse and to operators, not to its requester in another role', async () => {
+    const warehouse = { role: 'warehouse', subject: `WH-${randomUUID().slice(0, 8)}` } as const;
+    const { approval } = payloadOf(
+      await mutate<Decided>(
+        market,
+        DEPOSIT,
+        { ...inputOfDeposit(), quantityKg: 5_001, warehouseId: warehouse.subject },
+        warehouse,
+      ),
+    );
+    await grant(approval, second);
+    const shownTo = async (caller: TestCaller) => {
+      const query = `query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }`;
+      return (await market.send<{ node: unknown }>(query, { id: approval.id }, caller)).data?.node;
+    };
+    const shown = { target: { __typename: 'Receipt' } };
+    expect([await shownTo(warehouse), await shownTo(second)]).toEqual([shown, shown]);
+    expect(await shownTo({ ...warehouse, role: 'buyer' })).toBeNull();
+  });
+
   it('is minted once by two who approve at once, and by one who approves while it is withdrawn not at all or once', async () => {
     const { approval } = await largeProject();
     const codes = await Promise.all([errorsOf(grant(approval, second)), errorsOf(grant(approval, third))]);
@@ -324,6 +344,17 @@ describe('a payout', () => {
       { input: { sessionId, status } },
       caller,
     );
+
+  it('is not shown to its requester any more who is no operator', async () => {
+    const { providerSessionId } = await depositedCashOut(market.app);
+    const { approval } = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    const query = `query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }`;
+    const shownTo = async (caller: TestCaller) =>
+      (await market.send<{ node: unknown }>(query, { id: approval.id }, caller)).data?.node;
+    expect(await shownTo(first)).toEqual({ target: { __typename: 'OffRampSession' } });
+    expect(await shownTo({ ...first, role: 'buyer' })).toEqual({ target: null });
+    await withdraw(approval, first);
+  });
 
   it('is settled by two people, and not on a report that another one has overtaken', async () => {
     const { id, providerSessionId } = await depositedCashOut(market.app);

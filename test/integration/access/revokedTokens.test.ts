@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { changePastRules } from '../../support/database/database.ts';
+import { revokeTokens } from '../../../src/resolvers/access/revokeTokens.ts';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
 import { startMarketplace, tokenOf, type Marketplace } from '../../support/http/marketplace.ts';
 import { openSocket, openStream } from '../../support/http/openedWith.ts';
@@ -124,6 +125,16 @@ describe('the tokens of a subject', () => {
     expect(await ask(recent)).toBe(REVOKED);
     expect(await revoke({ subject, issuedUntil: nowSeconds() - 1000 })).toEqual(later);
     expect(await ask(recent)).toBe(REVOKED);
+  });
+
+  it('are refused as long as they lived before their longest life was shortened', async () => {
+    const subject = `client-${randomUUID()}`;
+    const first = await revoke({ subject, issuedUntil: nowSeconds() - 300 });
+    const { dependencies } = market.app;
+    const tokenRevocations = { ...dependencies.tokenRevocations, maxTokenSeconds: 3600 };
+    const again = await revokeTokens({ ...dependencies, tokenRevocations }, 'root', { subject });
+    expect(again.issuedUntil?.getTime()).toBeGreaterThan((first.issuedUntil ?? 0) * 1000);
+    expect(again.endsAt.getTime()).toBe(first.endsAt * 1000);
   });
 
   it('that come after the revocation are good', async () => {

@@ -73,7 +73,7 @@ describe('a signed retirement', () => {
       mutationWaitMs: 0,
       submission: {
         ...platform.dependencies.submission,
-        checkpoint: async () => {
+        crashPoint: async () => {
           throw new Error('killed');
         },
       },

@@ -12,6 +12,7 @@ import { finalLedger, submissions } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import type { Check } from '../../../src/ledger/network/check.ts';
 import { ChainRewritten, NetworkBehind, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { openSeenLedgers } from '../../../src/ledger/network/seenLedgers.ts';
 import { checkLedger } from '../../../src/diagnostics/checkLedger.ts';
 import { loadConfig } from '../../../src/config/config.ts';
 import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';
@@ -87,6 +88,51 @@ describe('a rollback below what was final', () => {
       await network.draft(deployCarbon());
     } finally {
       await testbed.close();
+    }
+  });
+});
+
+describe('what one of several instances has seen final', () => {
+  it('is not forgotten when the others last looked before the chain was rewritten', async () => {
+    const testbed = await startEvmTestbed();
+    const database = await createTestDatabase();
+    const { db } = database.handle;
+    const open = async () =>
+      testbed.open({
+        finality: { confirmations: 0 },
+        seenLedgers: await openSeenLedgers({ db, log: silentLog }),
+      });
+    const stored = async () => (await db.select().from(finalLedger))[0]?.ledger;
+    // What it meets of others it compares when it is asked again.
+    const isStoredBy = async (network: LedgerNetwork) => {
+      const { ledger } = await network.status();
+      await expect.poll(async () => (await network.status()) && (await stored())).toBe(ledger);
+      return ledger;
+    };
+    try {
+      const [one, other] = [await open(), await open()];
+      await testbed.anvil.mine(5);
+      await isStoredBy(other);
+      await testbed.anvil.mine(3);
+      const ledger = await isStoredBy(one);
+
+      await testbed.anvil.rpc('anvil_rollback', [2]);
+      await mineOthers(testbed.anvil, 10);
+      // What it saw itself is there still.
+      await other.status();
+      const statusOf = async (network: LedgerNetwork) => (await network.continuity()).status;
+      await expect.poll(() => statusOf(other)).toBe('rewritten');
+      expect(await statusOf(one)).toBe('rewritten');
+      expect(await stored()).toBe(ledger);
+
+      await other.acceptHistory();
+      expect(await statusOf(other)).toBe('whole');
+      expect(await statusOf(one)).toBe('whole');
+      await testbed.anvil.mine();
+      await isStoredBy(one);
+    } finally {
+      await testbed.close();
+      await database.drop();
     }
   });
 });

@@ -63,25 +63,24 @@ export function createFinality(
   seen: SeenLedgers = seenLedgersInMemory(),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  const endsOf = (highest: FinalLedger | null) => readEnds(rpc, setting, highest);
+  const endsOf = () => readEnds(rpc, setting, [seen.highest(), seen.unverified()]);
 
   async function readPin(): Promise<Pin> {
-    let highest = seen.highest();
-    let ends = await endsOf(highest);
-    if (highest !== null && !isWhole(ends, highest)) {
+    let ends = await endsOf();
+    if (ends.anchors.some(isGone)) {
       // Another instance may have accepted the present history meanwhile.
       await seen.reread();
-      highest = seen.highest();
-      ends = await endsOf(highest);
+      ends = await endsOf();
     }
-    const { latest, reported, anchor } = ends;
-    if (highest !== null && (latest.number < highest.ledger || anchor === null)) {
-      throw new NetworkBehind({ reported: reported.number, seen: highest.ledger });
-    }
-    const rewritten = highest === null || isWhole(ends, highest) ? null : describeRewritten(highest, anchor);
+    const { latest, reported, anchors } = ends;
+    const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
+    if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
+    const gone = anchors.find(isGone);
+    const rewritten = gone === undefined ? null : describeRewritten(gone);
     // The head may drop by a block or two during a fork; a final block does not.
-    const isBack = rewritten === null && highest !== null && reported.number < highest.ledger;
-    const final = isBack && anchor !== null ? anchor : reported;
+    const [highest] = anchors;
+    const isBack = rewritten === null && highest !== undefined && reported.number < highest.seen.ledger;
+    const final = isBack && highest.now !== null ? highest.now : reported;
     if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash });
     return { latest, final, state: await referenceTo(final), rewritten };
   }
@@ -101,7 +100,7 @@ export function createFinality(
       if (found.status === 'rewritten') throw new ChainRewritten(found.message);
     },
     async acceptHistory() {
-      const { reported } = await endsOf(null);
+      const { reported } = await readEnds(rpc, setting, []);
       await seen.accept({ ledger: reported.number, hash: reported.hash });
     },
     async onFinalBlock(work) {
@@ -123,19 +122,28 @@ export function createFinality(
   };
 }
 
-/** The chain's ends by the node, and the block that is now at the highest final block's number. */
-async function readEnds(rpc: JsonRpc, setting: FinalitySetting, highest: FinalLedger | null): Promise<Ends> {
-  const [latestAnswer, taggedAnswer, anchorAnswer] = await rpc.askTogether([
+/** The chain's ends by the node, and the blocks that are now at the numbers of those that were final. */
+async function readEnds(
+  rpc: JsonRpc,
+  setting: FinalitySetting,
+  seen: readonly (FinalLedger | null)[],
+): Promise<Ends> {
+  const known = seen.filter((ledger) => ledger !== null);
+  const [latestAnswer, taggedAnswer, ...anchorAnswers] = await rpc.askTogether([
     ask.block('latest'),
     ask.block(setting === 'finalized' ? 'finalized' : 'latest'),
-    ...(highest === null ? [] : [ask.block(highest.ledger)]),
+    ...known.map(({ ledger }) => ask.block(ledger)),
   ]);
   const latest = requireBlock(valueOf(latestAnswer), 'latest');
   const reported =
     setting === 'finalized'
       ? requireBlock(valueOf(taggedAnswer), 'finalized')
       : await confirmedBlock(rpc, latest, setting.confirmations);
-  return { latest, reported, anchor: anchorAnswer === undefined ? null : valueOf(anchorAnswer) };
+  const anchors = anchorAnswers.flatMap((answer, at): Anchor[] => {
+    const ledger = known[at];
+    return ledger === undefined ? [] : [{ seen: ledger, now: valueOf(answer) }];
+  });
+  return { latest, reported, anchors };
 }
 
 async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number): Promise<Block> {
@@ -148,14 +156,20 @@ async function confirmedBlock(rpc: JsonRpc, latest: Block, confirmations: number
 interface Ends {
   latest: Block;
   reported: Block;
-  anchor: Block | null;
+  anchors: readonly Anchor[];
 }
 
-function isWhole({ anchor }: Ends, highest: FinalLedger): boolean {
-  return anchor !== null && (highest.hash === null || anchor.hash === highest.hash);
+/** A ledger that was final, and the block that has its number now. */
+interface Anchor {
+  seen: FinalLedger;
+  now: Block | null;
 }
 
-function describeRewritten({ ledger, hash }: FinalLedger, now: Block | null): string {
+function isGone({ seen, now }: Anchor): boolean {
+  return now === null || (seen.hash !== null && now.hash !== seen.hash);
+}
+
+function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
   return (
     `Block ${ledger} was final as ${hash}, and is ${now?.hash ?? 'not there'} now: the chain was rewritten below what ` +
     'was final. Nothing is signed until that is examined'
