@@ -151,7 +151,11 @@ describe('a node that is still syncing', () => {
       // As some chains have it.
       answers({ result: { messageOfLastBlock: 7 } });
       await expect(network.nextSequences()).rejects.toThrow('The node is still syncing: nothing');
+      // Trouble of the node says nothing of it.
+      answers({ error: { code: -32000, message: 'header not found' } });
+      await expect(network.nextSequences()).rejects.toThrow('header not found');
       answers({ error: { code: -32601, message: 'the method eth_syncing does not exist' } });
+      await network.nextSequences();
       await network.draft(deployCarbon());
     } finally {
       await testbed.close();

@@ -70,6 +70,22 @@ describe('fees of a draft', () => {
     await prepare(network, retire(token, TONNE));
   });
 
+  it('have a customary tip where the node can’t be asked for one, and none while it only fails to answer', async () => {
+    const answers = (code: number, message: string) =>
+      testbed.faulty.obey(({ method }) =>
+        method === 'eth_maxPriorityFeePerGas' ? { error: { code, message } } : undefined,
+      );
+    answers(-32005, 'too many requests');
+    await expect(prepare(network, retire(token, TONNE))).rejects.toThrow('too many requests');
+    for (const [code, message] of [
+      [-32601, 'no'],
+      [-32600, 'Unsupported method: eth_maxPriorityFeePerGas'],
+    ] as const) {
+      answers(code, message);
+      expect(feesOf(await prepare(network, retire(token, TONNE))).tip).toBe(GWEI);
+    }
+  });
+
   it('are asked of a signer that has them', async () => {
     const poor = await testbed.open({ secretKey: `0x${'11'.repeat(32)}` });
     await expect(poor.draft({ kind: 'approve', tokenAddress: token, amount: 1n })).rejects.toThrow(/fund it/);

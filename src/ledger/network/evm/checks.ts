@@ -17,7 +17,7 @@ import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { createFinality } from './finality.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, NO_BASE_FEE } from './fees.ts';
-import { createJsonRpc, valueOf } from './jsonRpc.ts';
+import { createJsonRpc, valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
@@ -123,7 +123,7 @@ async function lookAtFees({ options, rpc }: Looking): Promise<Check> {
   if (latest === null) return wrong('fees', 'the node has no latest block');
   // A chain without base fees is no matter of the fee cap.
   if (latest.baseFeePerGas === undefined) return wrong(UNWRITABLE, NO_BASE_FEE.found, NO_BASE_FEE.remedy);
-  const { baseFee, priorityFee } = feeMarketOf(latest, 'value' in tip ? tip.value : null);
+  const { baseFee, priorityFee } = feeMarketOf(latest, valueOfOptional(tip));
   const cap = options.maxFeePerGasCap;
   const found = `${formatGwei(baseFee)} gwei and a tip of ${formatGwei(priorityFee)}, under a cap of ${formatGwei(cap)}`;
   if (baseFee + priorityFee <= cap) return right('fees', found);

@@ -11,7 +11,7 @@ import { encodeCall } from './calls.ts';
 import type { Finality } from './finality.ts';
 import { feeMarketOf, feesUnderCap } from './fees.ts';
 import type { FeeMarket } from './fees.ts';
-import { valueOf } from './jsonRpc.ts';
+import { valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { Answer, JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { Block, Syncing } from './node.ts';
@@ -86,7 +86,7 @@ export async function estimateCall(
   ]);
   const latest = valueOf(block);
   if (latest === null) throw new NetworkUnavailable('The node has no latest block');
-  const market = feeMarketOf(latest, 'value' in tip ? tip.value : null);
+  const market = feeMarketOf(latest, valueOfOptional(tip));
   const senderBalance = valueOf(balance);
   // Nodes refuse to execute a value that the sender does not have, with an error of their own.
   requireFunds(sender, senderBalance, simulation.request.value ?? 0n);
@@ -137,8 +137,9 @@ export async function readNextSequences(
  * again. Nodes without the method can't say so.
  */
 function requireSynced(answer: Answer<Syncing>): void {
-  if (!('value' in answer) || answer.value === false) return;
-  const { currentBlock, highestBlock } = answer.value;
+  const syncing = valueOfOptional(answer) ?? false;
+  if (syncing === false) return;
+  const { currentBlock, highestBlock } = syncing;
   const place = highestBlock === undefined ? '' : ` (at block ${currentBlock} of ${highestBlock})`;
   throw new NetworkUnavailable(
     `The node is still syncing${place}: nothing is signed or given up before it is done`,

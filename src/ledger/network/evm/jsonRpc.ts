@@ -162,6 +162,21 @@ function requireUrl(text: string): void {
   if (url.username !== '' || url.password !== '') throw new Error('rpcUrl must hold no user and password');
 }
 
+/** Null where the node does not have the method. Any other failure passes, and must not be taken for that. @throws RpcError */
+export function valueOfOptional<T>(answer: Answer<T>): T | null {
+  if (!('error' in answer) || !isUnknownMethod(answer.error)) return valueOf(answer);
+  return null;
+}
+
+const METHOD_NOT_FOUND = -32_601;
+
+/** Some nodes have codes of their own for it. */
+function isUnknownMethod({ code, message }: RpcError): boolean {
+  return (
+    code === METHOD_NOT_FOUND || (/method/i.test(message) && /\bnot\b|unsupported|unknown/i.test(message))
+  );
+}
+
 /** @throws RpcError when the answer is one */
 export function valueOf<T>(answer: Answer<T>): T {
   if ('error' in answer) throw answer.error;

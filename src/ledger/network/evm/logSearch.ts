@@ -23,10 +23,13 @@ export type LogSearch = (
 
 /** 20 million blocks at 10,000 per question need twice as many: such chains need LEDGER_FIRST_BLOCK. */
 const MAX_QUESTIONS_PER_SEARCH = 1_000;
+/** A node in trouble refuses as one that is asked about too many blocks: more of them are tried again after so many answers. */
+const WIDEN_AFTER_ANSWERS = 20;
 
-export function createLogSearch(rpc: JsonRpc): LogSearch {
-  /** Blocks per question that the node answered last. */
+export function createLogSearch(rpc: Pick<JsonRpc, 'ask'>): LogSearch {
+  /** Blocks per question; null while the node has refused none. */
   let span: bigint | null = null;
+  let answers = 0;
   return async (filter, { from, to }, options = {}) => {
     const { isOneEnough = false, onRead, enoughQuestions = Number.POSITIVE_INFINITY } = options;
     const found: Log[] = [];
@@ -45,11 +48,16 @@ export function createLogSearch(rpc: JsonRpc): LogSearch {
         const logs = reported.filter((log) => isSame(log.address, filter.address));
         onRead?.(logs, last);
         found.push(...logs);
+        if (last - next + 1n === span && ++answers >= WIDEN_AFTER_ANSWERS) {
+          span *= 2n;
+          answers = 0;
+        }
         if (isOneEnough && found.length > 0) break;
         next = last + 1n;
       } catch (error) {
         if (!(error instanceof RpcError) || last === next) throw error;
         span = (last - next + 1n) / 2n;
+        answers = 0;
       }
     }
     return found;

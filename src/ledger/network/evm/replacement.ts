@@ -10,7 +10,7 @@ import type { PreparedTransaction } from '../port.ts';
 import { broadcastBytes } from './broadcast.ts';
 import { feeMarketOf, isUnderpriced, replacementFees } from './fees.ts';
 import type { Fees } from './fees.ts';
-import { valueOf } from './jsonRpc.ts';
+import { valueOf, valueOfOptional } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import { hexOf } from './signing.ts';
@@ -48,7 +48,7 @@ export async function signReplacement(
   const head = valueOf(headAnswer);
   if (head === null || head.number < latest.preparedAtLedger + PATIENCE_BLOCKS) return null;
   if (valueOf(receiptAnswer) !== null || valueOf(countAnswer) > sequence) return null;
-  const market = feeMarketOf(head, 'value' in tipAnswer ? tipAnswer.value : null);
+  const market = feeMarketOf(head, valueOfOptional(tipAnswer));
   const isStuck =
     isUnderpriced(unsigned, market) ||
     (valueOf(knownAnswer) === null && (await isRefusedForItsFee(rpc, latest.signedBytes)));

@@ -7,8 +7,11 @@ import type { StellarNode } from './node.ts';
 
 /** The network's minimum per operation. */
 const MIN_INCLUSION_FEE_STROOPS = 100n;
-/** Validators change resource fees and limits by vote; they are read again after about an hour. */
-const SETTINGS_LAST_LEDGERS = 720n;
+/**
+ * Validators change resource fees and limits by vote. They are read again after about five minutes: what is declared by old ones is
+ * refused, and a submission has some twenty attempts.
+ */
+const SETTINGS_LAST_LEDGERS = 60n;
 
 /** Resource prices, in stroops, and how much a transaction may declare. */
 export interface ResourceSettings {
