@@ -26,7 +26,7 @@ import { othersBefore } from './others.ts';
 import { explainRefusal } from './refusals.ts';
 import type { RefusalContext } from './refusals.ts';
 import { plain } from './scvals.ts';
-import { buildTransaction, preparedFrom, sourceKey } from './signing.ts';
+import { buildTransaction, preparedFrom, requireUsualFee, sourceKey } from './signing.ts';
 import type { SearchDeps } from './sequenceUse.ts';
 import type { SigningKeys } from './signing.ts';
 
@@ -69,6 +69,8 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   if (roomy.form === 'entries') {
     deps.warn('the Stellar node does not know the source of operations: custody signs authorisation entries');
   }
+  // Before signing, which is done for many calls together.
+  requireUsualFee({ resources: roomy.restore ?? roomy.resources, inclusionFeeStroops: inclusionFee });
   return { sign: (slot) => signCall(deps, roomy, state, inclusionFee, slot) };
 }
 

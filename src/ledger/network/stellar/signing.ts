@@ -28,15 +28,22 @@ const MAX_FEE_STROOPS = 2n ** 32n - 1n;
 const MAX_RESOURCE_FEE_STROOPS = 200_000_000n;
 
 /** @throws NetworkUnavailable when the node's fee is above the limit */
-export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Transaction {
-  const { resources, inclusionFeeStroops } = plan;
-  const { feeStroops } = resources;
+export function requireUsualFee({
+  resources: { feeStroops },
+  inclusionFeeStroops,
+}: Pick<TransactionPlan, 'resources' | 'inclusionFeeStroops'>): void {
   if (feeStroops > MAX_RESOURCE_FEE_STROOPS || feeStroops + inclusionFeeStroops > MAX_FEE_STROOPS) {
     throw new NetworkUnavailable(
       `The call would cost ${feeStroops} stroops of resources and ${inclusionFeeStroops} to be included, ` +
         `which is beyond any of its kind: nothing was signed`,
     );
   }
+}
+
+/** @throws NetworkUnavailable as requireUsualFee */
+export function buildTransaction(plan: TransactionPlan, slot: SequenceSlot): Transaction {
+  requireUsualFee(plan);
+  const { resources, inclusionFeeStroops } = plan;
   // The builder adds one to the account's sequence, and the resource fee to the bid.
   return new TransactionBuilder(new Account(slot.source, String(slot.sequence - 1n)), {
     fee: String(inclusionFeeStroops),
