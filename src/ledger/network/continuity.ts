@@ -16,6 +16,8 @@ export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'acceptHistory'> 
 const BELIEVED_MS = 5_000;
 /** Several nodes may share one address; they differ by this much at most. */
 const MAX_LAG_LEDGERS = 12n;
+/** Two answers so far apart are believed where they agree: after one false number, each true node would count as behind for ever. */
+const AGREED_AFTER_MS = 5_000;
 
 /**
  * Wraps a network so that a node behind the highest seen ledger decides nothing: signing and outcomes wait. For
@@ -27,6 +29,17 @@ export function guardLedgerNumbers(
   nowMs: () => number,
 ): LedgerNetwork {
   let checkedAtMs = Number.NEGATIVE_INFINITY;
+  let earlier: { ledger: bigint; atMs: number } | null = null;
+
+  /** What this answer and an earlier one have both reached. */
+  function note(ledger: bigint): void {
+    const atMs = nowMs();
+    if (earlier !== null) {
+      if (atMs - earlier.atMs < AGREED_AFTER_MS) return;
+      seen.note({ ledger: earlier.ledger < ledger ? earlier.ledger : ledger, hash: null });
+    }
+    earlier = { ledger, atMs };
+  }
 
   async function status(): ReturnType<LedgerNetwork['status']> {
     const reported = await network.status();
@@ -38,7 +51,7 @@ export function guardLedgerNumbers(
         throw new NetworkBehind({ reported: reported.ledger, seen: stored.ledger });
       }
     }
-    seen.note({ ledger: reported.ledger, hash: null });
+    note(reported.ledger);
     checkedAtMs = nowMs();
     return reported;
   }

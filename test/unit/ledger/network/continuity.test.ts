@@ -1,0 +1,38 @@
+/**
+ * A node's word about its ledgers: what is behind is refused, and one false number is not kept.
+ */
+import { beforeEach, expect, it } from 'vitest';
+import { guardLedgerNumbers } from '../../../../src/ledger/network/continuity.ts';
+import { NetworkBehind, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
+import { seenLedgersInMemory } from '../../../../src/ledger/network/seenLedgers.ts';
+
+let nowMs: number;
+let ledger: bigint;
+let guarded: LedgerNetwork;
+
+beforeEach(() => {
+  nowMs = 0;
+  const node = { status: async () => ({ ledger, closedAt: 0n }) } as LedgerNetwork;
+  guarded = guardLedgerNumbers(node, seenLedgersInMemory(), () => nowMs);
+});
+
+async function says(number: bigint): Promise<void> {
+  ledger = number;
+  nowMs += 5_000;
+  await guarded.status();
+}
+
+it('refuses a node that is behind what two answers have reached', async () => {
+  await says(1_000n);
+  await says(1_001n);
+  await says(988n);
+  await expect(says(980n)).rejects.toThrow(NetworkBehind);
+});
+
+it('is not misled by one false number', async () => {
+  await says(1_000n);
+  await says(9_999_999n);
+  await says(1_001n);
+  await says(1_002n);
+  await expect(says(900n)).rejects.toThrow('has seen 1001');
+});
