@@ -15,8 +15,11 @@ export interface SeenLedgers {
    * where ledgers have no hash, because numbers say all of them.
    */
   unverified(): FinalLedger | null;
-  /** The network has what is unverified, and this ledger is final there. Stores the highest ledger noted, with a short delay. */
-  note(final: FinalLedger): void;
+  /**
+   * This ledger is final on the network. Stores the highest one noted, with a short delay.
+   * @param verified what was unverified when the network was asked, and is there; what came meanwhile is not
+   */
+  note(final: FinalLedger, verified?: FinalLedger | null): void;
   /** Takes over what another instance has accepted, also a lower one. */
   reread(): Promise<void>;
   /** Replaces what was seen with this ledger. */
@@ -98,8 +101,8 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
   return {
     highest: () => highest,
     unverified: () => unverified,
-    note(final) {
-      if (unverified !== null) {
+    note(final, verified = null) {
+      if (unverified !== null && unverified === verified) {
         stored = unverified;
         if (highest === null || unverified.ledger > highest.ledger) highest = unverified;
         unverified = null;

@@ -112,9 +112,10 @@ describe('what one of several instances has seen final', () => {
     try {
       const [one, other] = [await open(), await open()];
       await testbed.anvil.mine(5);
-      await isStoredBy(other);
+      const before = await isStoredBy(other);
       await testbed.anvil.mine(3);
       const ledger = await isStoredBy(one);
+      expect(ledger).toBe(before + 3n);
 
       await testbed.anvil.rpc('anvil_rollback', [2]);
       await mineOthers(testbed.anvil, 10);

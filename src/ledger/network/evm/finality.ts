@@ -63,16 +63,19 @@ export function createFinality(
   seen: SeenLedgers = seenLedgersInMemory(),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  const endsOf = () => readEnds(rpc, setting, [seen.highest(), seen.unverified()]);
+  async function look() {
+    const unverified = seen.unverified();
+    return { unverified, ...(await readEnds(rpc, setting, [seen.highest(), unverified])) };
+  }
 
   async function readPin(): Promise<Pin> {
-    let ends = await endsOf();
-    if (ends.anchors.some(isGone)) {
+    let found = await look();
+    if (found.anchors.some(isGone)) {
       // Another instance may have accepted the present history meanwhile.
       await seen.reread();
-      ends = await endsOf();
+      found = await look();
     }
-    const { latest, reported, anchors } = ends;
+    const { latest, reported, anchors, unverified } = found;
     const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
     if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
     const gone = anchors.find(isGone);
@@ -81,7 +84,7 @@ export function createFinality(
     const [highest] = anchors;
     const isBack = rewritten === null && highest !== undefined && reported.number < highest.seen.ledger;
     const final = isBack && highest.now !== null ? highest.now : reported;
-    if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash });
+    if (rewritten === null) seen.note({ ledger: final.number, hash: final.hash }, unverified);
     return { latest, final, state: await referenceTo(final), rewritten };
   }
 
