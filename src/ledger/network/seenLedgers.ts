@@ -11,8 +11,8 @@ import type { FinalLedger } from './port.ts';
 export interface SeenLedgers {
   highest(): FinalLedger | null;
   /**
-   * What another instance has stored since: to be compared with the network before anything is noted. Null when there is nothing, and
-   * where ledgers have no hash, because numbers say all of them.
+   * What another instance has stored since: to be compared with the network before it is replaced. Null when there is nothing, and where
+   * ledgers have no hash, because numbers say all of them.
    */
   unverified(): FinalLedger | null;
   /**
@@ -133,9 +133,8 @@ async function read(db: Db): Promise<StoredLedger | null> {
 
 /** @returns whether `before` was still what is stored */
 async function advance(db: Db, before: StoredLedger | null, final: FinalLedger): Promise<boolean> {
-  const values = { ledger: final.ledger, hash: final.hash, seenAt: sql`now()` };
   if (before === null) {
-    return (await db.insert(finalLedger).values(values).onConflictDoNothing().returning()).length > 0;
+    return (await db.insert(finalLedger).values(rowOf(final)).onConflictDoNothing().returning()).length > 0;
   }
   const { ledger, hash, acceptances } = finalLedger;
   const isBefore = and(
@@ -143,17 +142,20 @@ async function advance(db: Db, before: StoredLedger | null, final: FinalLedger):
     sql`${hash} IS NOT DISTINCT FROM ${before.hash}`,
     eq(acceptances, before.acceptances),
   );
-  return (await db.update(finalLedger).set(values).where(isBefore).returning()).length > 0;
+  return (await db.update(finalLedger).set(rowOf(final)).where(isBefore).returning()).length > 0;
 }
 
 async function replace(db: Db, final: FinalLedger): Promise<StoredLedger> {
-  const values = { ledger: final.ledger, hash: final.hash, seenAt: sql`now()` };
   const acceptances = sql`${finalLedger.acceptances} + 1`;
   const [row] = await db
     .insert(finalLedger)
-    .values({ ...values, acceptances: 1 })
-    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...values, acceptances } })
+    .values({ ...rowOf(final), acceptances: 1 })
+    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...rowOf(final), acceptances } })
     .returning();
   if (row === undefined) throw new Error('the accepted ledger was not stored');
   return row;
+}
+
+function rowOf({ ledger, hash }: FinalLedger) {
+  return { ledger, hash, seenAt: sql`now()` };
 }
