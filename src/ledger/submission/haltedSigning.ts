@@ -101,7 +101,7 @@ async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promi
 /** Each halted account, and why. */
 type Halts = { address: string; because: string | null }[];
 
-function readHalts(db: Pick<Db, 'select'>) {
+export function readHalts(db: Pick<Db, 'select'>) {
   return db
     .select({ address: signingAccounts.address, because: signingAccounts.haltedBecause })
     .from(signingAccounts)

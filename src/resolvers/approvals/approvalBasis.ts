@@ -2,16 +2,11 @@
  * What a request for approval is about, as it stands: read when approval is asked for, and again in the transaction of the
  * effect. An approval is of what the requester saw, so when the two differ it has no effect.
  */
-import { and, eq, isNotNull, isNull } from 'drizzle-orm';
+import { and, eq, isNull } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import {
-  manualRampSessions,
-  offRampReviews,
-  offRampSessions,
-  signingAccounts,
-  submissions,
-} from '../../db/tables/index.ts';
+import { manualRampSessions, offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
+import { readHalts } from '../../ledger/submission/haltedSigning.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
@@ -89,14 +84,10 @@ async function basisOfSessionReview(
 }
 
 async function basisOfHalt(tx: Tx): Promise<Basis> {
-  const halted = await tx
-    .select({ because: signingAccounts.haltedBecause })
-    .from(signingAccounts)
-    .where(isNotNull(signingAccounts.haltedBecause))
-    .orderBy(signingAccounts.address);
-  if (halted.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
+  const halts = await readHalts(tx);
+  if (halts.length === 0) throw new DomainError('CONFLICT', 'Signing is not halted.');
   // All of them: what is granted ends all.
-  return { targetId: null, basis: halted.map(({ because }) => because).join('; ') };
+  return { targetId: null, basis: halts.map(({ because }) => because).join('; ') };
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {

@@ -15,8 +15,6 @@ import {
 import type { Caller } from '../../identity/roles.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { findSubmission } from '../../resolvers/operations/listSubmissions.ts';
-import { findReceiptById } from '../../resolvers/warehouse/findReceipt.ts';
-import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { ProjectRef } from '../carbon/project.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
@@ -26,8 +24,8 @@ import { FILTER_RULE, fromTime, oneOf, subjectList, untilTime } from '../core/fi
 import { ownedBy } from '../core/ownedBy.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { SubmissionRef } from '../operations/submission.ts';
-import { maySeeOffRampSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
-import { mayLookAt, ReceiptRef } from '../warehouse/receipt.ts';
+import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
+import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
 
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
@@ -163,17 +161,13 @@ async function targetOf(context: Context<Dependencies>, { operation, targetId }:
   switch (operation) {
     case 'createProject':
       return findProjectById(dependencies, targetId);
-    case 'createDeposit': {
-      const receipt = await findReceiptById(dependencies, targetId);
-      return receipt !== null && (await mayLookAt(context, receipt)) ? receipt : null;
-    }
+    case 'createDeposit':
+      return findVisibleReceipt(context, targetId);
     case 'resolveReview':
       return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
     case 'resolveSessionReview':
-    case 'setManualSessionStatus': {
-      const session = await findOffRampSession(dependencies, targetId);
-      return session !== null && maySeeOffRampSession(caller, session) ? session : null;
-    }
+    case 'setManualSessionStatus':
+      return findVisibleSession(context, targetId);
     case 'resumeSigning':
       return null;
   }

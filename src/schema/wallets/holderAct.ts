@@ -9,7 +9,7 @@ import { findOffRampSession } from '../../resolvers/warehouse/offRamp/findOffRam
 import { findHolderAct, readActTransactions, readHolderActs } from '../../resolvers/wallets/findHolderAct.ts';
 import type { HolderAct } from '../../resolvers/wallets/findHolderAct.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import { OffRampSessionRef, maySeeOffRampSession } from '../warehouse/offRampSession.ts';
+import { findVisibleSession, OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import type { Context } from '../core/context.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
 import { ownedBy } from '../core/ownedBy.ts';
@@ -74,15 +74,11 @@ const UnsignedTransactionRef = builder.objectRef<UnsignedTransaction>('UnsignedT
 export const HolderActRef = builder.objectRef<HolderAct>('HolderAct');
 
 /** The caller that had a retirement prepared, callers that may see the off-ramp session, and operators. */
-export async function findVisibleAct(
-  { caller, dependencies }: Context<Dependencies>,
-  id: string,
-): Promise<HolderAct | null> {
-  const act = await findHolderAct(dependencies, id);
+export async function findVisibleAct(context: Context<Dependencies>, id: string): Promise<HolderAct | null> {
+  const act = await findHolderAct(context.dependencies, id);
   if (act === null) return null;
-  if (act.offRampSessionId === null) return maySeeBuyer(caller, act.preparedBy) ? act : null;
-  const session = await findOffRampSession(dependencies, act.offRampSessionId);
-  return session !== null && maySeeOffRampSession(caller, session) ? act : null;
+  if (act.offRampSessionId === null) return maySeeBuyer(context.caller, act.preparedBy) ? act : null;
+  return (await findVisibleSession(context, act.offRampSessionId)) === null ? null : act;
 }
 
 builder.node(HolderActRef, {

@@ -12,9 +12,11 @@ import {
 import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { RampStatus } from '../../ramp/port.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
 import { NetworkTransactionRef } from '../operations/networkTransaction.ts';
+import type { Context } from '../core/context.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
@@ -141,14 +143,20 @@ export function maySeeOffRampSession(caller: Caller | null, session: OffRampSess
   return maySeeFarmer(caller, session.farmerId) || maySeeFarmer(caller, session.requestedBy);
 }
 
+/** Null where there is none, or the caller may not see it. */
+export async function findVisibleSession(
+  { caller, dependencies }: Context<Dependencies>,
+  id: string,
+): Promise<OffRampSession | null> {
+  const found = await findOffRampSession(dependencies, id);
+  return found !== null && maySeeOffRampSession(caller, found) ? found : null;
+}
+
 builder.node(OffRampSessionRef, {
   ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
   description: 'An off-ramp session. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, { caller, dependencies }) => {
-    const found = await findOffRampSession(dependencies, id);
-    return found !== null && maySeeOffRampSession(caller, found) ? found : null;
-  },
+  loadOne: (id: string, context) => findVisibleSession(context, id),
   fields: (t) => ({
     state: t.expose('state', { type: OffRampStateEnum, description: 'Its state.' }),
     provider: t.exposeString('providerName', {
@@ -286,9 +294,6 @@ builder.queryField('offRampSession', (t) =>
         description: 'The `id` of the session.',
       }),
     },
-    resolve: async (_root, { id }, { caller, dependencies }) => {
-      const found = await findOffRampSession(dependencies, id.id);
-      return found !== null && maySeeOffRampSession(caller, found) ? found : null;
-    },
+    resolve: (_root, { id }, context) => findVisibleSession(context, id.id),
   }),
 );

@@ -63,16 +63,19 @@ export async function mayLookAt(context: PlatformContext, receipt: Receipt): Pro
   return maySeePledged(context.caller, { ...receipt, lien });
 }
 
+/** Null where there is none, or the caller may not look at it. */
+export async function findVisibleReceipt(context: PlatformContext, id: string): Promise<Receipt | null> {
+  const found = await findReceiptById(context.dependencies, id);
+  return found !== null && (await mayLookAt(context, found)) ? found : null;
+}
+
 builder.node(ReceiptRef, {
   ...ownedBy<Receipt>(({ farmerId, warehouseId }) => [farmerId, warehouseId]),
   description:
     'A confirmed deposit of a commodity, as one receipt token. Visible to its farmer, its warehouse, the ' +
     'lender that it is pledged to, and operators.',
   id: { resolve: ({ id }) => id },
-  loadOne: async (id: string, context) => {
-    const found = await findReceiptById(context.dependencies, id);
-    return found !== null && (await mayLookAt(context, found)) ? found : null;
-  },
+  loadOne: (id: string, context) => findVisibleReceipt(context, id),
   fields: (t) => ({
     ...receiptFields(t),
     assetId: t.exposeString('assetId', {
