@@ -16,6 +16,7 @@ import {
 } from '../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import type { OffRampSessionChanges } from '../../src/resolvers/warehouse/offRamp/offRampMoves.ts';
 import type { TokenizedReceipt } from '../../src/resolvers/warehouse/findReceipt.ts';
+import type { PledgeReceiptInput } from '../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { receivePayoutHint } from '../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import {
   resolveSessionReview,
@@ -151,4 +152,27 @@ export async function decideSession(
   const session = await findOffRampSession(deps, input.offRampSessionId);
   const seenProviderStatus = session?.providerStatus ?? null;
   return resolveSessionReview(deps, operatorId, { ...input, seenProviderStatus });
+}
+
+/** The same, where only the decision matters. */
+export function decideReviewOf(
+  { dependencies }: Pick<Platform, 'dependencies'>,
+  offRampSessionId: string,
+  decision: SessionReviewInput['decision'],
+): Promise<OffRampSession> {
+  return decideSession(dependencies, 'operator', { offRampSessionId, decision, note: 'looked at it' });
+}
+
+export function pledgeInput(
+  receipt: TokenizedReceipt,
+  overrides: Partial<PledgeReceiptInput> = {},
+): PledgeReceiptInput {
+  return {
+    receiptTokenAddress: receipt.tokenAddress,
+    lenderName: 'First Bank',
+    lenderId: 'bank-1',
+    reference: 'loan 7',
+    idempotencyKey: randomUUID(),
+    ...overrides,
+  };
 }

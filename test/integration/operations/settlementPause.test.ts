@@ -2,7 +2,6 @@
  * A settlement contract, or a token, that is paused while cash-outs are under way: nothing is lost, operators see what
  * waits, and it goes on by itself when the pause is over.
  */
-import { randomUUID } from 'node:crypto';
 import { eq, sql } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -22,10 +21,12 @@ import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import {
   activeReceipt,
   cashOutInput,
+  decideReviewOf,
   decideSession,
   depositedCashOut,
   farmer,
   makeDue,
+  pledgeInput,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -168,21 +169,10 @@ it('deposits what was refused and is paid after all only when its receipt is sti
   const receipt = await activeReceipt(platform);
   const row = await refusedCashOut(receipt);
   await unpause();
-  await pledgeReceipt(platform.dependencies, farmer, {
-    receiptTokenAddress: receipt.tokenAddress,
-    lenderId: 'lender-1',
-    lenderName: 'First Bank',
-    reference: 'loan 7',
-    idempotencyKey: randomUUID(),
-  });
+  await pledgeReceipt(platform.dependencies, farmer, pledgeInput(receipt));
   await providerSays(platform, row?.providerSessionId ?? '', 'settled');
   await reaches(platform, row?.id ?? '', 'NEEDS_REVIEW');
-  const decide = (decision: 'RETRY' | 'ACCEPT') =>
-    decideSession(platform.dependencies, 'operator', {
-      offRampSessionId: row?.id ?? '',
-      decision,
-      note: 'the bank has it',
-    });
+  const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, row?.id ?? '', decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
 });

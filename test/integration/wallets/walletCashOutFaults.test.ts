@@ -34,9 +34,11 @@ import {
 } from '../../support/wallets/walletWorld.ts';
 import {
   activeReceipt,
+  decideReviewOf,
   decideSession,
   farmer,
   makeDue,
+  pledgeInput,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -245,8 +247,7 @@ it('can be refunded by an operator once its deposit was seen, though its submiss
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   expect(await stateOf(act.id)).toBe('NEEDS_REVIEW');
   faults = () => null;
-  const refund = { offRampSessionId: session.id, decision: 'REFUND', note: 'the bank has it' } as const;
-  await decideSession(platform.dependencies, 'operator', refund);
+  await decideReviewOf(platform, session.id, 'REFUND');
   await reaches(platform, session.id, 'REFUNDED');
 });
 
@@ -255,21 +256,10 @@ it('is not asked for again when its receipt was pledged, though it was paid', as
   const { session } = await prepareDeposit(world, holder, depositInputOf(own, holder));
   await providerSays(platform, session.providerSessionId ?? '', 'failed');
   await reaches(platform, session.id, 'REFUSED');
-  await pledgeReceipt(platform.dependencies, farmer, {
-    receiptTokenAddress: own.tokenAddress,
-    lenderId: 'lender-1',
-    lenderName: 'First Bank',
-    reference: 'loan 7',
-    idempotencyKey: randomUUID(),
-  });
+  await pledgeReceipt(platform.dependencies, farmer, pledgeInput(own));
   await providerSays(platform, session.providerSessionId ?? '', 'settled');
   await reaches(platform, session.id, 'NEEDS_REVIEW');
-  const decide = (decision: 'RETRY' | 'ACCEPT') =>
-    decideSession(platform.dependencies, 'operator', {
-      offRampSessionId: session.id,
-      decision,
-      note: 'the bank has it',
-    });
+  const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, session.id, decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
 });

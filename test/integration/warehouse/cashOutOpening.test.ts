@@ -24,7 +24,13 @@ import { changePastRules, createTestDatabase, type TestDatabase } from '../../su
 import { createEmbeddedHolder } from '../../support/wallets/embeddedWallets.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 import { depositInputOf } from '../../support/wallets/walletCashOuts.ts';
-import { activeReceipt, cashOutInput, decideSession, farmer } from '../../support/warehouse.ts';
+import {
+  activeReceipt,
+  cashOutInput,
+  decideReviewOf,
+  decideSession,
+  farmer,
+} from '../../support/warehouse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -258,12 +264,7 @@ it('is not deposited while another cash-out has its kilograms, though that has d
   isShown = true;
   await payAtProvider(refused.id);
   expect(await step(refused.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
-  const decide = (decision: 'RETRY' | 'ACCEPT') =>
-    decideSession(platform.dependencies, 'operator', {
-      offRampSessionId: refused.id,
-      decision,
-      note: 'the bank has it',
-    });
+  const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused.id, decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
 });
@@ -280,9 +281,6 @@ describe('a session that is to be closed', () => {
     expect(await step(id)).toMatchObject({ state: 'CLOSING' });
     return id;
   }
-  const retry = (offRampSessionId: string) =>
-    decideSession(platform.dependencies, 'operator', { offRampSessionId, decision: 'RETRY', note: 'looked' });
-
   it('and that its provider has forgotten goes to an operator, who can decide', async () => {
     const id = await closing();
     const forgotten = async () => {
@@ -299,7 +297,7 @@ describe('a session that is to be closed', () => {
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const [review] = await readReviews(platform.dependencies, id);
     expect(review?.reason).toContain('NOT_FOUND');
-    expect(await retry(id)).toMatchObject({ state: 'CLOSING' });
+    expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
     platform.dependencies.ramp = ramp;
     expect(await step(id)).toMatchObject({ state: 'REFUSED' });
   });
@@ -313,7 +311,7 @@ describe('a session that is to be closed', () => {
     };
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     saying = {};
-    expect(await retry(id)).toMatchObject({ state: 'CLOSING' });
+    expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
     expect(await step(id)).toMatchObject({ state: 'REFUSED' });
   });
 });

@@ -16,6 +16,7 @@ import {
   cashOutInput,
   depositedCashOut,
   farmer,
+  pledgeInput,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -36,18 +37,8 @@ afterAll(async () => {
 const lender = { subject: 'bank-1', isOperator: false };
 const operator = { subject: 'operator-1', isOperator: true };
 
-function inputOf(receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput> = {}): PledgeReceiptInput {
-  return {
-    receiptTokenAddress: receipt.tokenAddress,
-    lenderName: 'First Bank',
-    lenderId: lender.subject,
-    reference: 'loan 7',
-    idempotencyKey: randomUUID(),
-    ...overrides,
-  };
-}
 const pledge = (receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput> = {}, caller = farmer) =>
-  pledgeReceipt(platform.dependencies, caller, inputOf(receipt, overrides));
+  pledgeReceipt(platform.dependencies, caller, pledgeInput(receipt, overrides));
 const release = (receipt: TokenizedReceipt, caller = lender, idempotencyKey: string = randomUUID()) =>
   releasePledge(platform.dependencies, caller, {
     receiptTokenAddress: receipt.tokenAddress,
@@ -73,7 +64,7 @@ describe('a pledge', () => {
 
   it('is recorded once for one key, and released once', async () => {
     const receipt = await activeReceipt(platform);
-    const input = inputOf(receipt);
+    const input = pledgeInput(receipt);
     const [first, second] = await Promise.all([
       pledgeReceipt(platform.dependencies, farmer, input),
       pledgeReceipt(platform.dependencies, farmer, input),
@@ -204,7 +195,7 @@ describe('over the API', () => {
         caller,
       );
     expect((await read(asFarmer)).data?.receipt.lien).toBeNull();
-    const { idempotencyKey, ...named } = inputOf(receipt);
+    const { idempotencyKey, ...named } = pledgeInput(receipt);
     const pledged = await market.send<{ pledgeReceipt: { receiptPledge: { lenderName: string } } }>(
       `mutation ($input: PledgeReceiptInput!) { pledgeReceipt(input: $input) { receiptPledge { lenderName receipt { ${LIEN} } } } }`,
       { input: { ...named, idempotencyKey } },

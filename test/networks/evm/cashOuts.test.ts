@@ -112,6 +112,17 @@ const happens = ({ id }: OffRampSession, event: OffRampEvent, details: EventDeta
 
 const reread = async ({ id }: OffRampSession) => findOffRampSession(platform.dependencies, id);
 
+/** Two cash-outs of one receipt: the approval of the first one is sent, and the other waits for its turn. */
+async function withOneWaiting(receipt: TokenizedReceipt) {
+  await mining(false);
+  const first = await begin(receipt);
+  await isSent(first, 'approve');
+  const second = await begin(receipt);
+  await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
+  expect(await submissionsOf(second, 'approve')).toEqual([]);
+  return [first, second] as const;
+}
+
 describe('deposits of one receipt', () => {
   it('take turns, however many begin at once', async () => {
     const receipt = await activeReceipt(platform);
@@ -129,12 +140,7 @@ describe('deposits of one receipt', () => {
 
   it('contradict nothing while they are approved, or wait for their turn', async () => {
     const receipt = await activeReceipt(platform);
-    await mining(false);
-    const first = await begin(receipt);
-    await isSent(first, 'approve');
-    const second = await begin(receipt);
-    await reaches(platform, second.id, 'DEPOSITING');
-    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    const [first, second] = await withOneWaiting(receipt);
     expect(await findContradictions(database.handle.db)).toEqual([]);
     await mining(true);
     for (const { id } of [first, second]) await reaches(platform, id, 'AWAITING_PAYOUT');
@@ -167,12 +173,7 @@ describe('deposits of one receipt', () => {
 
   it('find their turn also without a notification', async () => {
     const receipt = await activeReceipt(platform);
-    await mining(false);
-    const first = await begin(receipt);
-    await isSent(first, 'approve');
-    const second = await begin(receipt);
-    await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
-    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    const [first, second] = await withOneWaiting(receipt);
     expect((await reread(second))?.dueAt).not.toBeNull();
     await database.handle.db.transaction(async (tx) => {
       await lockOffRampSession(tx, second.id);
