@@ -15,10 +15,11 @@ interface Counted extends FeedToken {
 }
 
 type Fill = (token: FeedToken) => Promise<void>;
+type Deps = FeedDependencies & { log: Logger };
 
 /** Compares every token once. */
 export async function compareTokens(
-  deps: FeedDependencies & { log: Logger },
+  deps: Deps,
   fill: Fill,
   { tokensPerRead, isStopped }: { tokensPerRead: number; isStopped: () => boolean },
 ): Promise<void> {
@@ -34,8 +35,13 @@ export async function compareTokens(
   }
 }
 
-async function comparePage(deps: FeedDependencies, page: readonly Counted[], fill: Fill): Promise<void> {
+async function comparePage(deps: Deps, page: readonly Counted[], fill: Fill): Promise<void> {
   const counts = await deps.network.retirementCountsOf(page.map((token) => token.tokenAddress));
+  for (const answer of counts) {
+    if (!('error' in answer)) continue;
+    const { tokenAddress, error } = answer;
+    deps.log.warn({ tokenAddress, error: messageOf(error) }, 'token not compared');
+  }
   const behind = page.filter((token, i) => {
     const answer = counts[i];
     return answer && 'totalRetirements' in answer && answer.totalRetirements > token.stored;

@@ -61,13 +61,13 @@ export async function completeHinted(deps: Deps, tokenAddress: string): Promise<
 
 /**
  * Looks up the next records with an unknown transaction, in the feed's order.
- * @returns where to continue, or null at the end; and how many were found
- * @throws NetworkUnavailable
+ * @returns where to continue, or null at the end; how many were found; and the error of each token that was not
+ *   looked up: one of them must not keep the others from it
  */
 export async function completeNext(
   deps: Deps,
   after: bigint,
-): Promise<{ next: bigint | null; completed: number }> {
+): Promise<{ next: bigint | null; completed: number; failures: unknown[] }> {
   const rows = await deps.db
     .select({
       position: retirementRecords.position,
@@ -87,8 +87,12 @@ export async function completeNext(
     last = position;
   }
   let completed = 0;
-  for (const [tokenAddress, records] of byToken) completed += await complete(deps, tokenAddress, records);
-  return { next: last, completed };
+  const failures: unknown[] = [];
+  for (const [tokenAddress, records] of byToken) {
+    const found = complete(deps, tokenAddress, records);
+    completed += await found.catch((error: unknown) => (failures.push(error), 0));
+  }
+  return { next: last, completed, failures };
 }
 
 async function complete(deps: Deps, tokenAddress: string, records: readonly Unknown[]): Promise<number> {

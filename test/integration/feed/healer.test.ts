@@ -3,6 +3,7 @@
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
 import { createHealer, type Healer } from '../../../src/feed/healer.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
@@ -83,4 +84,23 @@ it('goes on with its round behind tokens that can not be compared', async () => 
   });
   await healer.round();
   expect(await countStored(database.handle.db, last.tokenAddress)).toBe(1);
+});
+
+it('looks up the transactions of records behind a token whose transactions can not be looked up', async () => {
+  const projects = await Promise.all([openProject(platform, 5n), openProject(platform, 5n)]);
+  for (const project of projects) await burn(project);
+  let bad: string | null = null;
+  healer = healerOn({
+    async retirementTransactions(address, wanted) {
+      bad ??= address;
+      if (address === bad) throw new NetworkUnavailable('the node chokes on it');
+      return network.retirementTransactions(address, wanted);
+    },
+  });
+  await healer.round();
+  const records = await database.handle.db.select().from(retirementRecords);
+  expect(records.map((record) => [record.tokenAddress === bad, record.txHash !== null]).sort()).toEqual([
+    [false, true],
+    [true, false],
+  ]);
 });

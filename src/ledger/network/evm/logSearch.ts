@@ -4,7 +4,7 @@
  */
 import type { Address, Hex } from 'viem';
 import { NetworkUnavailable } from '../port.ts';
-import { RpcError } from './jsonRpc.ts';
+import { RpcError, valueOf } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import type { Log } from './node.ts';
@@ -26,7 +26,7 @@ const MAX_QUESTIONS_PER_SEARCH = 1_000;
 /** A node in trouble refuses as one that is asked about too many blocks: more of them are tried again after so many answers. */
 const WIDEN_AFTER_ANSWERS = 20;
 
-export function createLogSearch(rpc: Pick<JsonRpc, 'ask'>): LogSearch {
+export function createLogSearch(rpc: Pick<JsonRpc, 'askTogether'>): LogSearch {
   /** Blocks per question; null while the node has refused none. */
   let span: bigint | null = null;
   let answers = 0;
@@ -44,7 +44,7 @@ export function createLogSearch(rpc: Pick<JsonRpc, 'ask'>): LogSearch {
       const width: bigint = span ?? to - next + 1n;
       const last = next + width - 1n < to ? next + width - 1n : to;
       try {
-        const reported = await rpc.ask(ask.logs({ ...filter, from: next, to: last }));
+        const reported = await logsUpTo(rpc, { ...filter, from: next, to: last });
         const logs = reported.filter((log) => isSame(log.address, filter.address));
         onRead?.(logs, last);
         found.push(...logs);
@@ -62,4 +62,17 @@ export function createLogSearch(rpc: Pick<JsonRpc, 'ask'>): LogSearch {
     }
     return found;
   };
+}
+
+/** A node that is behind answers with no logs for blocks it has not seen: behind a load balancer that is any answer. */
+async function logsUpTo(
+  rpc: Pick<JsonRpc, 'askTogether'>,
+  filter: Parameters<typeof ask.logs>[0],
+): Promise<readonly Log[]> {
+  const [logs, last] = await rpc.askTogether([ask.logs(filter), ask.block(filter.to)]);
+  const reported = valueOf(logs);
+  if (valueOf(last) !== null) return reported;
+  throw new NetworkUnavailable(
+    `The node has no block ${filter.to} yet, so its logs up to there are incomplete`,
+  );
 }

@@ -3,28 +3,34 @@
  */
 import { expect, it } from 'vitest';
 import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { createLogSearch } from '../../../../../src/ledger/network/evm/logSearch.ts';
 
 const FILTER = { address: `0x${'f'.repeat(40)}`, topics: [] } as const;
 
-/** A node that answers for so many blocks at a time. */
+/** A node that answers for so many blocks at a time, and has seen the blocks up to `head`. */
 function startNode(maxBlocks: number) {
-  const node = { maxBlocks, widths: [] as number[] };
+  const node = { maxBlocks, head: 1_000_000n, widths: [] as number[] };
+  function answer({ method, params, read }: Question<unknown>): Answer<unknown> {
+    if (method === 'eth_getBlockByNumber') {
+      return { value: BigInt(params[0] as string) > node.head ? null : { number: params[0] } };
+    }
+    const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
+    const width = Number(toBlock) - Number(fromBlock) + 1;
+    node.widths.push(width);
+    return width > node.maxBlocks
+      ? { error: new RpcError(method, { code: -32005, message: 'limit exceeded' }) }
+      : { value: read([]) };
+  }
   const search = createLogSearch({
-    async ask({ method, params, read }) {
-      const [{ fromBlock, toBlock }] = params as [{ fromBlock: string; toBlock: string }];
-      const width = Number(toBlock) - Number(fromBlock) + 1;
-      node.widths.push(width);
-      if (width > node.maxBlocks) throw new RpcError(method, { code: -32005, message: 'limit exceeded' });
-      return read([]);
-    },
+    askTogether: async (questions) => questions.map(answer) as never,
   });
   const questionsFor = async (blocks: bigint) => {
     node.widths = [];
     await search(FILTER, { from: 0n, to: blocks - 1n });
     return node.widths.length;
   };
-  return { node, questionsFor };
+  return { node, search, questionsFor };
 }
 
 it('are asked about as many blocks at a time as they answer for', async () => {
@@ -41,4 +47,11 @@ it('are asked about many blocks again after a while in which they answered nothi
   node.maxBlocks = 10_000;
   await questionsFor(1_000_000n);
   expect(await questionsFor(1_000_000n)).toBeLessThan(160);
+});
+
+it('does not take the empty answer of a node that is behind for "there are no logs"', async () => {
+  const { node, search } = startNode(10_000);
+  node.head = 99n;
+  expect(await search(FILTER, { from: 0n, to: 99n })).toEqual([]);
+  await expect(search(FILTER, { from: 0n, to: 100n })).rejects.toThrow('no block 100 yet');
 });
