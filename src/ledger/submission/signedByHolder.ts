@@ -62,7 +62,7 @@ export async function enqueueSigned(
 
 /**
  * Adds the same call, signed again in its slot by a wallet that raises its fee. At most one of both lands. Known bytes
- * change nothing.
+ * change nothing. The caller notifies the worker.
  * @throws DomainError CONFLICT when the submission is settled, or the bytes use another slot: both could land
  */
 export async function addReplacement(
@@ -98,6 +98,11 @@ export async function addReplacement(
     );
   }
   await insertAttempt(tx, deps, submissionId, signed, latest.hash);
+  // Sent at once: the looks at what is stuck may be a quarter of an hour apart by now.
+  await tx
+    .update(submissions)
+    .set({ dueAt: sql`now()`, fruitlessSteps: 0, message: null })
+    .where(eq(submissions.id, submissionId));
 }
 
 /** Refuses a second act of the same kind for one target. */

@@ -56,8 +56,10 @@ export async function step(
   if (open.length > 0) {
     const concluded = await conclude(deps, store, submission, open);
     if (concluded !== null) return concluded;
-    // Each step asks, but a node between two ledgers need not get the same bytes every time.
-    if (signingOrder && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
+    // Each step asks, but a node between two ledgers need not get the same bytes every time. After a step that failed, they may
+    // never have been sent.
+    const hasFailed = submission.message !== null;
+    if (signingOrder && !hasFailed && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
     return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {

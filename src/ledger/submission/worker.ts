@@ -120,14 +120,19 @@ async function processSubmission(
   store: StepStore,
   submission: Submission,
 ): Promise<void> {
+  const { fruitlessSteps } = submission;
+  const hadFailed = submission.message !== null;
   let backoff: Parameters<typeof backoffMs>[1] =
     submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
   let message: string | null = null;
+  // Failures and looks are counted apart: hours without a node must not make the first look at what is sent after them a late one.
+  let sameSteps = hadFailed ? 0 : fruitlessSteps;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, store, submission);
       if (result === 'settled') return;
       if (result === 'waiting') break;
+      sameSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
       if (result === 'no-slot') return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS);
     }
@@ -136,9 +141,10 @@ async function processSubmission(
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
     backoff = AFTER_FAILURE;
     message = shownFailure(error);
+    sameSteps = hadFailed ? fruitlessSteps : 0;
   }
-  await rescheduleIn(deps, submission, backoffMs(submission.fruitlessSteps, backoff, deps.random), {
-    fruitlessSteps: sql`${submissions.fruitlessSteps} + 1`,
+  await rescheduleIn(deps, submission, backoffMs(sameSteps, backoff, deps.random), {
+    fruitlessSteps: sameSteps + 1,
     message,
   });
 }
@@ -153,12 +159,14 @@ function shownFailure(error: unknown): string {
   return (error.message.split('\n', 1)[0] ?? '').slice(0, MAX_SHOWN_CHARACTERS);
 }
 
+/** A submission that was made due anew meanwhile, with other bytes of its holder, stays so. */
 function rescheduleIn(
   deps: SubmissionDependencies,
-  { id }: Submission,
+  { id, fruitlessSteps }: Submission,
   delayMs: number,
   // `message` says what an operator can do meanwhile.
-  values: { fruitlessSteps?: SQL; message?: string | null } = {},
+  values: { fruitlessSteps?: number; message?: string | null } = {},
 ): Promise<void> {
-  return reschedule(deps.db, submissions, { id, isOpen: isPending }, { delayMs, values });
+  const isOpen = and(isPending, eq(submissions.fruitlessSteps, fruitlessSteps));
+  return reschedule(deps.db, submissions, { id, ...(isOpen && { isOpen }) }, { delayMs, values });
 }

@@ -2,11 +2,11 @@
  * A wallet that raises its fee, as wallets on EVM chains do: the same act with the same nonce takes the place of the
  * first, another nonce does not, and one of them lands.
  */
-import { eq } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { holderActs } from '../../../src/db/tables/index.ts';
+import { holderActs, submissions } from '../../../src/db/tables/index.ts';
 import type { LedgerNetwork, UnsignedTransaction } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
@@ -80,6 +80,11 @@ it('replaces the first transaction, and lands once', async () => {
   await expect(submitSigned(impatient, await reread(act), another)).rejects.toMatchObject({
     code: 'CONFLICT',
   });
+  // As after half an hour of looks: the replacement is sent all the same.
+  await database.handle.db
+    .update(submissions)
+    .set({ fruitlessSteps: 29, dueAt: sql`now() + interval '10 minutes'` })
+    .where(eq(submissions.state, 'PENDING'));
   const dearer = await holder.sign(changed(act.unsigned, 2n, 0));
   expect(await submitSigned(impatient, await reread(act), dearer)).toMatchObject({ state: 'SUBMITTED' });
   const waiting = await readActTransactions(platform.dependencies, await reread(act));

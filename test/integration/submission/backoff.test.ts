@@ -1,0 +1,65 @@
+/**
+ * When what is under way is looked at and sent again, before and after a time without a node.
+ */
+import { eq } from 'drizzle-orm';
+import { afterEach, expect, it } from 'vitest';
+import { submissions } from '../../../src/db/tables/index.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { createSubmissionWorker } from '../../../src/ledger/submission/worker.ts';
+import { reviewWorld } from '../../support/reviews.ts';
+
+const { deps, handle, network, pendingRetirement } = reviewWorld();
+
+const address = `0x${'c'.repeat(40)}`;
+let worker: ReturnType<typeof createSubmissionWorker>;
+afterEach(() => worker.stop());
+
+/** The embedded network as one whose transactions have numbers, and do not land. */
+function numbered(asked: string[], broadcast: LedgerNetwork['broadcast']): LedgerNetwork {
+  return {
+    ...network(),
+    signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
+    nextSequences: async () => new Map([[address, 7n]]),
+    async draft(call) {
+      const draft = await network().draft(call);
+      return {
+        async sign(slot) {
+          if (slot === null) throw new Error('numbered transactions have a slot');
+          return { ...(await draft.sign(null)), ...slot };
+        },
+      };
+    },
+    async broadcast(bytes) {
+      asked.push('broadcast');
+      return broadcast(bytes);
+    },
+    async outcome() {
+      asked.push('outcome');
+      return { status: 'pending' };
+    },
+  };
+}
+
+it('sends with the first look after a step that failed, and counts its looks anew', async () => {
+  const asked: string[] = [];
+  let sendings = 0;
+  const { submissionId } = await pendingRetirement(1n);
+  await handle().db.update(submissions).set({ fruitlessSteps: 26 }).where(eq(submissions.id, submissionId));
+  worker = createSubmissionWorker({
+    ...deps(),
+    network: numbered(asked, async () => {
+      sendings += 1;
+      if (sendings === 1) throw new NetworkUnavailable('connection refused');
+      return { status: 'accepted' };
+    }),
+  });
+  worker.start();
+  await expect.poll(() => asked.length).toBeGreaterThanOrEqual(4);
+  // Asked before it is sent, and after it.
+  expect(asked.slice(0, 4)).toEqual(['broadcast', 'outcome', 'broadcast', 'outcome']);
+  const counted = async () => {
+    const rows = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
+    return rows.map(({ fruitlessSteps, message }) => [fruitlessSteps < 10, message])[0];
+  };
+  await expect.poll(counted).toEqual([true, null]);
+});
