@@ -7,7 +7,7 @@ import type { PublicReads } from '../../db/publicReads.ts';
 import { installation } from '../../db/tables/index.ts';
 import { describeNetwork } from '../../ledger/network/continuity.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
-import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../ledger/submission/halts.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { within } from '../../lib/within.ts';
 
@@ -101,11 +101,13 @@ function late(count: number, what: string, since: Date | null): string {
 
 /** Other instances sign: reported, but no reason to divert traffic. */
 function channelsOf({ signingOrder }: Pick<LedgerNetwork, 'signingOrder'>): Record<string, string> {
-  const { accounts = [], missing = [] } = signingOrder ?? {};
-  const all = missing.length + accounts.length;
-  return missing.length === 0
-    ? {}
-    : { channels: `${missing.length} of ${all} signing accounts do not exist` };
+  const { accounts = [], missing = [], unfunded = [] } = signingOrder ?? {};
+  const of = `of ${missing.length + accounts.length} signing accounts`;
+  const problems = [
+    ...(missing.length === 0 ? [] : [`${missing.length} ${of} do not exist`]),
+    ...(unfunded.length === 0 ? [] : [`${unfunded.length} ${of} can't pay`]),
+  ];
+  return problems.length === 0 ? {} : { channels: problems.join(', ') };
 }
 
 /** One probe at a time: while one has no answer, a further one would only take a connection from a mutation. */

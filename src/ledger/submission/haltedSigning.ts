@@ -12,15 +12,16 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
-import type { Db, Tx } from '../../db/connection.ts';
+import type { Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
+import { readHalt, readHalts, type Halts } from './halts.ts';
 import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
 import { settle, type Confirm } from './settle.ts';
-import { readHalt, takesUpSlot } from './sequenceSlots.ts';
+import { takesUpSlot } from './sequenceSlots.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 import { requireNothingUndone, resendUndone } from './undone.ts';
 
@@ -98,17 +99,6 @@ async function lookAgainIn(deps: SubmissionDependencies, seconds: number): Promi
     .where(isNotNull(signingAccounts.haltedBecause));
 }
 
-/** Each halted account, and why. */
-type Halts = { address: string; because: string | null }[];
-
-export function readHalts(db: Pick<Db, 'select'>) {
-  return db
-    .select({ address: signingAccounts.address, because: signingAccounts.haltedBecause })
-    .from(signingAccounts)
-    .where(isNotNull(signingAccounts.haltedBecause))
-    .orderBy(asc(signingAccounts.address));
-}
-
 interface Ending {
   /** As they were before anything was examined. */
   halts: Halts;
@@ -127,7 +117,6 @@ async function endHalt(
   { halts, expected, isProved, confirm }: Ending,
 ): Promise<boolean> {
   if (await isRewrittenSince(deps, halts)) return false;
-  await deps.network.acceptHistory();
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   return deps.db.transaction(async (tx) => {
     if (!isDeepStrictEqual(await readHalts(tx).for('update'), halts)) return false;
@@ -145,6 +134,8 @@ async function endHalt(
     // What the end of a later halt proves says nothing of this one.
     const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
     await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
+    // Last: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
+    await deps.network.acceptHistory();
     return true;
   });
 }
@@ -166,7 +157,10 @@ const NEVER_PROVED: NetworkCallKind[] = ['approve', 'initiateOffRamp'];
 /** Under review for the halt alone. */
 const waitsForEnd = and(eq(submissions.state, 'NEEDS_REVIEW'), eq(submissions.reviewCause, 'SIGNING_HALTED'));
 
-/** Resumes what went to review for the halt alone, except what an operator decides at this moment. */
+/**
+ * Resumes what went to review for the halt alone. What an operator decides at this moment, or another instance resumes, is
+ * passed over; while any is left, the review stays due.
+ */
 async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
   let resumed = 0;
   for (;;) {
@@ -178,7 +172,13 @@ async function resumeReviewed(deps: SubmissionDependencies): Promise<void> {
   await deps.db
     .update(signingAccounts)
     .set({ reviewDueAt: null })
-    .where(and(isNull(signingAccounts.haltedBecause), isNotNull(signingAccounts.reviewDueAt)));
+    .where(
+      and(
+        isNull(signingAccounts.haltedBecause),
+        isNotNull(signingAccounts.reviewDueAt),
+        sql`NOT EXISTS (SELECT 1 FROM ${submissions} WHERE ${waitsForEnd})`,
+      ),
+    );
   deps.log.warn({ resumed }, 'what waited for the end of the halt goes on');
   deps.stateSignal.notify(NEW_SUBMISSION);
 }

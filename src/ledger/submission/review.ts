@@ -17,7 +17,7 @@ import { effectsFor } from './effects.ts';
 import { findOnNetwork, intentOf, settle, type Confirm, type Submission, type Conclusion } from './settle.ts';
 import { requireKnownHistory } from './knownHistory.ts';
 import { outcomeOfSlot } from './slotOutcome.ts';
-import { readHalt } from './sequenceSlots.ts';
+import { readHalt } from './halts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** SQLSTATE. */

@@ -8,7 +8,13 @@
 import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
-import type { Address, NextSequences, SigningOrder, SequenceSlot } from '../network/port.ts';
+import {
+  SignerShortOfFunds,
+  type Address,
+  type NextSequences,
+  type SequenceSlot,
+  type SigningOrder,
+} from '../network/port.ts';
 import { SequenceAhead, SequenceBehind } from './sequenceMismatch.ts';
 
 /**
@@ -51,37 +57,12 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
   return { haltedBecause, freeSlots: haltedBecause === null ? Math.max(0, all - open) : 0, isReviewDue };
 }
 
-/** Why signing is halted; null when it is not. */
-export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
-  const [halted] = await db
-    .select({ reason: signingAccounts.haltedBecause })
-    .from(signingAccounts)
-    .where(isNotNull(signingAccounts.haltedBecause))
-    .limit(1);
-  return halted?.reason ?? null;
-}
-
-/**
- * Keeps the halt of signing from ending before the transaction does: what the transaction puts under review is then seen
- * by whatever ends the halt. Call it before locking a submission; every other transaction locks accounts first.
- * @returns false when signing is not halted
- */
-export async function holdHalt(tx: Tx): Promise<boolean> {
-  const held = await tx
-    .select({ address: signingAccounts.address })
-    .from(signingAccounts)
-    .where(isNotNull(signingAccounts.haltedBecause))
-    .limit(1)
-    .for('share');
-  return held.length > 0;
-}
-
 /**
  * Takes up to `count` slots. Holds the accounts' rows until the transaction ends, so that no other instance gets the same
  * slots.
  * @param waiting with what waits at the node
  * @returns fewer than asked for when the accounts have no more transactions to open; none while signing is halted
- * @throws SequenceMismatch
+ * @throws SequenceMismatch, SignerShortOfFunds
  */
 export async function takeSlots(
   tx: Tx,
@@ -93,7 +74,13 @@ export async function takeSlots(
   if ((await readSigningState(tx, order)).freeSlots === 0) return [];
   if (!(await requireKnownSequences(tx, order, nextSequences, waiting))) return [];
   const slots: SequenceSlot[] = [];
-  const candidates = new Set(order.accounts);
+  const { accounts, unfunded = [] } = order;
+  const candidates = new Set(accounts.filter((address) => !unfunded.includes(address)));
+  if (candidates.size === 0) {
+    throw new SignerShortOfFunds(
+      `No signing account can pay for a write: fund ${accounts.slice(0, 3).join(', ')}`,
+    );
+  }
   while (candidates.size > 0 && slots.length < count) {
     const wanted = count - slots.length;
     let free = await lockFreeAccounts(tx, order, [...candidates], {
@@ -281,7 +268,8 @@ function readLiveSequences(tx: Tx, expected: NextSequences) {
         ...[...expected].map(([address, from]) =>
           and(
             eq(attempts.source, address),
-            ne(attempts.state, 'DEAD'),
+            // One that landed in vain has used its sequence, whatever a node that is behind says of it.
+            or(ne(attempts.state, 'DEAD'), isNotNull(attempts.cause)),
             or(eq(attempts.state, 'OPEN'), gte(attempts.sequence, from)),
           ),
         ),

@@ -17,7 +17,7 @@ import {
 } from './effects.ts';
 import { decideAttempt, findOpenAttempts, markDead } from './attempts.ts';
 import { isOutdated } from './rules.ts';
-import { holdHalt } from './sequenceSlots.ts';
+import { holdHalt } from './halts.ts';
 import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 export type Submission = typeof submissions.$inferSelect;

@@ -6,7 +6,7 @@ import { and, eq, isNull } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { manualRampSessions, offRampReviews, offRampSessions, submissions } from '../../db/tables/index.ts';
 import { readLastNumber } from '../../ledger/submission/attempts.ts';
-import { readHalts } from '../../ledger/submission/haltedSigning.ts';
+import { readHalts } from '../../ledger/submission/halts.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';

@@ -1,7 +1,7 @@
 /**
  * ledgerNetwork: the network of this platform, and its status.
  */
-import { readHalt } from '../../ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../ledger/submission/halts.ts';
 import type { LedgerNetwork } from '../../ledger/network/port.ts';
 import { shareFreshRuns } from '../../lib/sharedRuns.ts';
 import type { Needs } from '../core/dependencies.ts';

@@ -12,7 +12,8 @@ import {
 import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
-import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { hasLockWait } from '../../support/database/lockWaits.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
@@ -77,6 +78,31 @@ describe('the end of a halt', () => {
     await decided;
     expect(await stateOf(first ?? '')).toBe('REFUSED');
     expect(await stateOf(second ?? '')).toBe('PENDING');
+  });
+
+  it('is reviewed again while something that an operator did not decide in the end waits for it', async () => {
+    const { submissionId } = await underReview('SIGNING_HALTED');
+    const operator = giveUpSubmission(
+      {
+        ...deps(),
+        crashPoint: async (point) => {
+          if (point !== 'settlement-uncommitted') return;
+          await reviewHaltedSigning(reviewing());
+          throw new Error('the connection broke');
+        },
+      },
+      submissionId,
+      'the client took it back',
+    );
+    await expect(operator).rejects.toThrow('the connection broke');
+    expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');
+    const [account] = await handle()
+      .db.update(signingAccounts)
+      .set({ reviewDueAt: sql`${signingAccounts.reviewDueAt} - interval '30 seconds'` })
+      .returning();
+    expect(account).toMatchObject({ haltedBecause: null, reviewDueAt: expect.any(Date) as Date });
+    await reviewHaltedSigning(reviewing());
+    expect(await stateOf(submissionId)).toBe('PENDING');
   });
 
   it('resumes the rest also when the instance dies in between', async () => {
@@ -151,7 +177,16 @@ describe('a halt that is raised anew while its end is decided', () => {
   };
   const halt = async () =>
     (await handle().db.select().from(signingAccounts).where(eq(signingAccounts.address, address)))[0];
-  beforeEach(haltSigning);
+  let accepted: number;
+  const watched = (overrides: Partial<LedgerNetwork>): LedgerNetwork => ({
+    ...numbered(),
+    acceptHistory: async () => void (accepted += 1),
+    ...overrides,
+  });
+  beforeEach(async () => {
+    accepted = 0;
+    await haltSigning();
+  });
 
   it('is not ended by a review that has not examined it', async () => {
     const { submissionId } = await underReview('SIGNING_HALTED');
@@ -164,20 +199,33 @@ describe('a halt that is raised anew while its end is decided', () => {
   });
 
   it('is not ended by an operator who has not seen it', async () => {
-    const acceptHistory = () => raise('another reason').then(() => undefined);
-    const resumed = resumeSigning({ ...reviewing(), network: { ...numbered(), acceptHistory } });
+    const network = watched({
+      continuity: () => raise('another reason').then(() => ({ status: 'whole' as const })),
+    });
+    const resumed = resumeSigning({ ...reviewing(), network });
     await expect(resumed).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await halt()).toMatchObject({ haltedBecause: 'another reason' });
+    expect(accepted).toBe(0);
+  });
+
+  it('accepts no history when the second person does not agree', async () => {
+    const disagree = () => Promise.reject(new DomainError('CONFLICT', 'It was withdrawn.'));
+    const resumed = resumeSigning({ ...reviewing(), network: watched({}) }, disagree);
+    await expect(resumed).rejects.toThrow('It was withdrawn.');
+    expect(await halt()).toMatchObject({ haltedBecause: 'a test says so' });
+    expect(accepted).toBe(0);
+  });
+
+  it('stays halted when the history can not be accepted', async () => {
+    const acceptHistory = () => Promise.reject(new NetworkUnavailable('no answer'));
+    const network = { ...numbered(), acceptHistory };
+    await expect(resumeSigning({ ...reviewing(), network })).rejects.toThrow('no answer');
+    expect(await halt()).toMatchObject({ haltedBecause: 'a test says so' });
   });
 
   it('is not ended while the chain was rewritten meanwhile, and no history is accepted that was not examined', async () => {
-    let accepted = 0;
     const message = 'Block 5 was final as a, and is b now';
-    const rewritten: LedgerNetwork = {
-      ...numbered(),
-      continuity: async () => ({ status: 'rewritten', message }),
-      acceptHistory: async () => void (accepted += 1),
-    };
+    const rewritten = watched({ continuity: async () => ({ status: 'rewritten', message }) });
     await reviewHaltedSigning({ ...reviewing(), network: rewritten });
     expect(await halt()).toMatchObject({ haltedBecause: message });
     expect(accepted).toBe(0);

@@ -185,6 +185,26 @@ describe('channels, with one open transaction each', () => {
     await decide(slot, 'DEAD');
     expect(await sign(order, startingAt(50n))).toEqual(slot);
   });
+
+  it('does not use again what landed in vain, though a node that is behind calls it unused', async () => {
+    const order = orderOf(1, 1);
+    const slot = await sign(order, startingAt(50n));
+    if (!slot) throw new Error('not reached');
+    await database.handle.db
+      .update(attempts)
+      .set({ state: 'DEAD', evidence: 'test', decidedAt: systemClock.now(), cause: 'outOfGas' });
+    expect((await sign(order, startingAt(50n)))?.sequence).toBe(51n);
+  });
+
+  it('passes over accounts that can not pay, and says so when none can', async () => {
+    const [poor, rich] = accounts;
+    const order = { ...orderOf(2, 1), unfunded: [poor ?? ''] };
+    expect((await sign(order, startingAt(1n)))?.source).toBe(rich);
+    expect(await sign(order, startingAt(1n))).toBeNull();
+    await expect(sign({ ...orderOf(1, 1), unfunded: [poor ?? ''] }, startingAt(1n))).rejects.toThrow(
+      'No signing account can pay',
+    );
+  });
 });
 
 describe('a sequence that was proved unused', () => {

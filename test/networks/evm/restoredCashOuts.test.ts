@@ -12,7 +12,7 @@ import { landTransaction } from '../../../devnet/evm/landTransaction.ts';
 import { startRampServer, type RampServer } from '../../../devnet/rampServer.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { hashText } from '../../../src/ledger/network/evm/addresses.ts';
-import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { receivePayoutHint } from '../../../src/resolvers/warehouse/offRamp/receivePayoutHint.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';

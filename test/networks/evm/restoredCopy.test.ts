@@ -6,7 +6,7 @@ import { eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
-import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { listBalances } from '../../../src/resolvers/carbon/readBuyerAccount.ts';

@@ -10,7 +10,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { signingAccounts } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
-import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';

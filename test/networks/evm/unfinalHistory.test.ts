@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { attempts, submissions } from '../../../src/db/tables/index.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
-import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retirement } from '../../support/holding.ts';

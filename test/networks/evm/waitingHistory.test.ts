@@ -6,7 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { eq } from 'drizzle-orm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { attempts } from '../../../src/db/tables/index.ts';
-import { readHalt } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { retirement } from '../../support/holding.ts';
 import { copyWhileHolding, instancesOn } from '../../support/evm/onInstance.ts';

@@ -9,7 +9,9 @@ export interface SigningOrder {
   /** Accounts that may sign, in no order: custody itself, or channels in its place. */
   readonly accounts: readonly Address[];
   /** Configured to sign, but missing on the network when last read: not in `accounts` until they exist. */
-  readonly missing?: readonly Address[] | undefined;
+  readonly missing?: readonly Address[];
+  /** Of `accounts`, those that could not pay when last read: they get no slot, though what they have sent still counts. */
+  readonly unfunded?: readonly Address[];
   /** How many transactions of one account may be open at a time; further ones wait. */
   readonly maxOpenPerAccount: number;
 }

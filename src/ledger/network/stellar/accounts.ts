@@ -5,7 +5,8 @@ import type { xdr } from '@stellar/stellar-sdk';
 import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
-import { MAX_ENTRIES_PER_ASK } from './node.ts';
+import { RESERVE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
+import { MAX_ENTRIES_PER_ASK, requireAtLeast } from './node.ts';
 import type { StellarNode } from './node.ts';
 
 interface AccountState {
@@ -52,50 +53,77 @@ interface SigningAccounts {
   nextSequences(): Promise<NextSequences>;
 }
 
+/** With less, what an account signs is left out by the network and signed again, until too many attempts have died. */
+const LEAST_BALANCE_STROOPS = RESERVE_STROOPS + 2n * STROOPS_PER_WRITE;
+
 /**
- * A channel that was never funded, or was closed, must not stop the others from signing: it is left out while it is
- * missing.
- * @param warn called when an account is missing, and when it exists again
+ * A channel that was never funded, was closed or has spent its money must not stop the others from signing: it is left out
+ * while that is so.
+ * @param warn called when an account is missing or short of money, and when it signs again
  */
 export function createSigningAccounts(
   node: StellarNode,
   configured: readonly Address[],
   warn: (message: string) => void,
 ): SigningAccounts {
-  let missing: readonly Address[] = [];
-
-  function note(found: AccountStates['byAddress']): void {
-    const before = new Set(missing);
-    missing = configured.filter((address) => !found.has(address));
-    for (const address of missing) {
-      if (before.delete(address)) continue;
-      warn(
-        `the signing account ${address} does not exist on the network and is left out: fund it with XLM, or remove its key`,
-      );
-    }
-    for (const address of before) warn(`the signing account ${address} exists now: it signs again`);
-  }
+  const missing = noteChanges(warn, {
+    began: 'does not exist on the network and is left out: fund it with XLM, or remove its key',
+    ended: 'exists now: it signs again',
+  });
+  const unfunded = noteChanges(warn, {
+    began: `has less than ${showXlm(LEAST_BALANCE_STROOPS)} XLM and signs nothing: send it XLM`,
+    ended: 'has XLM again: it signs',
+  });
 
   return {
     order: {
       get accounts() {
-        return missing.length === 0 ? configured : configured.filter((address) => !missing.includes(address));
+        const absent = missing.now();
+        return absent.length === 0 ? configured : configured.filter((address) => !absent.includes(address));
       },
       get missing() {
-        return missing.length === 0 ? undefined : missing;
+        return missing.now();
+      },
+      get unfunded() {
+        return unfunded.now();
       },
       // The network keeps one waiting transaction per account.
       maxOpenPerAccount: 1,
     },
     async nextSequences() {
-      const { byAddress } = await readAccounts(node, configured);
+      // What a node that is behind calls unused would be given away twice, or taken for rolled back.
+      const heardBefore = node.latestHeard();
+      const { latestLedger, byAddress } = await readAccounts(node, configured);
+      requireAtLeast(latestLedger, heardBefore);
       if (byAddress.size === 0) {
         throw new NetworkUnavailable(
           `None of the signing accounts exists on the network (${configured.slice(0, 3).join(', ')}): fund them with XLM`,
         );
       }
-      note(byAddress);
+      missing.note(configured.filter((address) => !byAddress.has(address)));
+      unfunded.note(
+        [...byAddress].flatMap(([address, { balanceStroops }]) =>
+          balanceStroops < LEAST_BALANCE_STROOPS ? [address] : [],
+        ),
+      );
       return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));
+    },
+  };
+}
+
+/** Keeps a list of accounts, and warns of each that is new to it or no longer in it. */
+function noteChanges(warn: (message: string) => void, { began, ended }: { began: string; ended: string }) {
+  let known: readonly Address[] = [];
+  return {
+    now: () => known,
+    note(next: readonly Address[]): void {
+      for (const address of next) {
+        if (!known.includes(address)) warn(`the signing account ${address} ${began}`);
+      }
+      for (const address of known) {
+        if (!next.includes(address)) warn(`the signing account ${address} ${ended}`);
+      }
+      known = next;
     },
   };
 }

@@ -12,6 +12,7 @@ import type { ChannelState, FundingOptions } from '../channelAccounts.ts';
 import type { Address } from '../port.ts';
 import { readAccounts } from './accounts.ts';
 import { inclusionFeeStroops } from './fees.ts';
+import { showXlm } from './lumens.ts';
 import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 import type { DraftingDeps } from './draft.ts';
@@ -24,7 +25,6 @@ const MAX_ROUNDS = 6;
 const POLL_EVERY_MS = 1_000;
 /** Longer than the time bounds: a network that stands still is not waited for. */
 const MAX_POLLS = 300;
-const STROOPS_PER_XLM = 10_000_000n;
 
 /** A channel that needs lumens, and how many. */
 interface Need {
@@ -139,11 +139,4 @@ async function seeThrough(
     await wait(POLL_EVERY_MS);
   }
   throw new NetworkUnavailable(`The transaction ${hash} did not come to an end; run it again later`);
-}
-
-export function showXlm(stroops: bigint): string {
-  const fraction = String(stroops % STROOPS_PER_XLM)
-    .padStart(7, '0')
-    .replace(/0+$/, '');
-  return `${stroops / STROOPS_PER_XLM}${fraction === '' ? '' : `.${fraction}`}`;
 }

@@ -8,16 +8,13 @@ import type { ChannelState } from '../channelAccounts.ts';
 import type { Check } from '../check.ts';
 import { TRIAL_DEPLOY, TRIAL_HASH } from '../trialDeploy.ts';
 import { readAccounts } from './accounts.ts';
-import { readChannels, showXlm } from './channels.ts';
+import { readChannels } from './channels.ts';
+import { RESERVE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
 import { simulateCall } from './draft.ts';
 import type { DraftingDeps } from './draft.ts';
 import { assembleParts } from './options.ts';
 import type { StellarNetworkOptions } from './options.ts';
 
-/** The approximate cost of a retirement with headroom in its footprint. */
-const STROOPS_PER_WRITE = 1_000_000n;
-/** What an account must keep: the network's reserve. */
-const RESERVE_STROOPS = 10_000_000n;
 /** A day's writes of a quiet platform. */
 const FEW_WRITES = 50n;
 
