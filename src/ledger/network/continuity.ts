@@ -5,6 +5,7 @@
 import { NetworkBehind } from './port.ts';
 import type { LedgerNetwork } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
+import { wrapQuestions } from './wrapNetwork.ts';
 
 /** For a network whose state is in the platform's database, or that is guarded from outside (guardLedgerNumbers). */
 export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'acceptHistory'> = {
@@ -20,8 +21,8 @@ const MAX_LAG_LEDGERS = 12n;
 const AGREED_AFTER_MS = 5_000;
 
 /**
- * Wraps a network so that a node behind the highest seen ledger decides nothing: signing and outcomes wait. For
- * networks whose ledgers have no hash in the port.
+ * Wraps a network so that a node behind the highest seen ledger is not believed: every question waits. For networks whose
+ * ledgers have no hash in the port.
  */
 export function guardLedgerNumbers(
   network: LedgerNetwork,
@@ -56,17 +57,13 @@ export function guardLedgerNumbers(
     return reported;
   }
 
-  async function checked<T>(work: () => Promise<T>): Promise<T> {
+  const guarded = wrapQuestions(network, async (question) => {
     if (nowMs() - checkedAtMs >= BELIEVED_MS) await status();
-    return work();
-  }
-
+    return question();
+  });
   return {
-    ...network,
+    ...guarded,
     status,
-    draft: (call) => checked(() => network.draft(call)),
-    outcome: (sent) => checked(() => network.outcome(sent)),
-    replace: (latest) => checked(() => network.replace(latest)),
     async continuity() {
       await status();
       return network.continuity();

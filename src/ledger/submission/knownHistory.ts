@@ -63,8 +63,9 @@ export async function confirmMismatch(
 ): Promise<void> {
   if (!(mismatch instanceof SequenceBehind)) return;
   const { address, sequence, ledger } = mismatch;
-  const final = await network.nextSequences('final');
+  // The status first: sequences are then asked of a node that has its ledger, or have no answer.
   const status = await network.status();
+  const final = await network.nextSequences('final');
   const isUnused = (final.get(address) ?? 0n) <= sequence;
   if (status.ledger >= ledger && isUnused) return;
   throw new NetworkUnavailable(

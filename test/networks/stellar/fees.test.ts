@@ -69,11 +69,13 @@ async function stuckAt(price: number): Promise<PreparedTransaction> {
   return prepared;
 }
 
-it('bids what others bid, and no more than the cap', async () => {
+it('bids what others bid, and signs nothing while that is more than the cap', async () => {
   const quiet = await prepare(testbed.network, retire(tokenAddress, TONNE));
   expect(feeOf(quiet).bid).toBe(100);
   for (let at = 0; at < 30; at += 1) await othersPay(90_000);
-  expect(feeOf(await prepare(testbed.network, retire(tokenAddress, TONNE))).bid).toBe(CAP_STROOPS);
+  await expect(testbed.network.draft(retire(tokenAddress, TONNE))).rejects.toThrow('above the cap of 50000');
+  const generous = await testbed.open({ maxInclusionFeeStroops: 100_000 });
+  expect(feeOf(await prepare(generous, retire(tokenAddress, TONNE))).bid).toBe(90_000);
 });
 
 it('replaces what is stuck: the same transaction within, one landing, found under both hashes', async () => {

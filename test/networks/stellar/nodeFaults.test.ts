@@ -142,6 +142,42 @@ describe('a node behind the same address that lags', () => {
     testbed.devnet.controls.faults.lagLedgers = 0;
     await all();
   });
+
+  it('does not call a sequence unused on a ledger older than one that was seen', async () => {
+    let nowMs = 0;
+    const { controls } = testbed.devnet;
+    const network = await testbed.open({ nowMs: () => nowMs });
+    const prepared = await retireOne();
+    await network.broadcast(prepared.signedBytes);
+    controls.closeLedger();
+    const next = async () => (await network.nextSequences()).get(prepared.source);
+    expect(await next()).toBe((prepared.sequence ?? 0n) + 1n);
+    controls.faults.lagLedgers = 1;
+    await expect(next()).rejects.toThrow(NetworkUnavailable);
+    // A ledger that no answer has had for a minute: it may have been one false number.
+    nowMs += 60_000;
+    expect(await next()).toBe(prepared.sequence);
+    controls.faults.lagLedgers = 0;
+  });
+});
+
+describe('a channel without money', () => {
+  it('gets no slot, and is warned of until it is funded', async () => {
+    const poor = Keypair.random();
+    testbed.devnet.fund(poor.publicKey(), 11_000_000n);
+    const warnings: string[] = [];
+    const network = await testbed.open({
+      channelSecretKeys: [poor.secret(), ...testbed.channels.map((key) => key.secret())],
+      log: { warn: (message: unknown) => void warnings.push(String(message)) },
+    });
+    expect((await network.nextSequences()).has(poor.publicKey())).toBe(true);
+    expect(network.signingOrder).toMatchObject({ unfunded: [poor.publicKey()] });
+    expect(network.signingOrder?.accounts).toContain(poor.publicKey());
+    testbed.devnet.fund(poor.publicKey(), 20_000_000n);
+    await network.nextSequences();
+    expect(network.signingOrder?.unfunded).toEqual([]);
+    expect(warnings).toEqual([stringContaining('has less than 1.2 XLM'), stringContaining('has XLM again')]);
+  });
 });
 
 describe('death', () => {

@@ -276,6 +276,8 @@ it('signs with custody alone where there are no channels', async () => {
   const tokenAddress = await open({ channels: 0 });
   expect(testbed.network.signingOrder).toEqual({
     accounts: [testbed.custody.publicKey()],
+    missing: [],
+    unfunded: [],
     maxOpenPerAccount: 1,
   });
   const prepared = await prepare(testbed.network, retire(tokenAddress, TONNE));

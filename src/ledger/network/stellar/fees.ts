@@ -54,11 +54,19 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   minTemporaryTtlLedgers: 17_280n,
 };
 
-/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not show. */
+/**
+ * The fee that most contract transactions paid lately; the minimum when the node does not show.
+ * @throws NetworkUnavailable when it is above the cap: a lower bid would be signed, left out and signed again until too many
+ *   attempts have died
+ */
 export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
   const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
-  const wanted = usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
-  return wanted < capStroops ? wanted : capStroops;
+  if (usual > capStroops) {
+    throw new NetworkUnavailable(
+      `Transactions pay ${usual} stroops per operation to be included, above the cap of ${capStroops}: it waits`,
+    );
+  }
+  return usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
 }
 
 export type ReadResourceSettings = (latestLedger: bigint) => Promise<ResourceSettings>;

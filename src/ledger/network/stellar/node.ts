@@ -15,7 +15,6 @@ import {
   entriesAnswer,
   eventsAnswer,
   feeStatsAnswer,
-  networkAnswer,
   sendAnswer,
   simulationAnswer,
   transactionAnswer,
@@ -87,7 +86,7 @@ export interface StellarNode {
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
   /** `allowNested`: also records authorisations that only arise below the called function. */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
-  /** The latest ledger in any answer so far. */
+  /** The latest ledger in any answer of the last minute. */
   latestHeard(): bigint;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys. */
@@ -95,28 +94,28 @@ export interface StellarNode {
   /** What contract transactions paid lately for inclusion, in stroops per operation. */
   inclusionFees(): Promise<InclusionFees>;
   events(filter: EventFilter): Promise<EventPage>;
-  /** The passphrase of the node's network. */
-  passphrase(): Promise<string>;
 }
 
 const TRANSACTIONS_PER_PAGE = 200;
 const EVENTS_PER_PAGE = 1000;
 
+/** One false number would otherwise make every later refusal an outdated one. A node is behind by less, or counts as behind. */
+const HEARD_LASTS_MS = 60_000;
+
 export function createNode(options: ServerOptions): StellarNode {
+  const { nowMs = Date.now } = options;
   const server = openServer(options);
-  let latestHeard = 0n;
+  let heardLast = { ledger: 0n, atMs: 0 };
+
+  const latestHeard = () => (nowMs() - heardLast.atMs < HEARD_LASTS_MS ? heardLast.ledger : 0n);
 
   function heard<T extends { latestLedger: bigint }>(answer: T): T {
-    if (answer.latestLedger > latestHeard) latestHeard = answer.latestLedger;
+    if (answer.latestLedger >= latestHeard()) heardLast = { ledger: answer.latestLedger, atMs: nowMs() };
     return answer;
   }
 
   return {
-    latestHeard: () => latestHeard,
-
-    async passphrase() {
-      return (await ask('getNetwork', networkAnswer, () => server.getNetwork())).passphrase;
-    },
+    latestHeard,
 
     async ledgerState() {
       const answer = await ask('getTransaction', transactionAnswer, () =>
@@ -133,7 +132,7 @@ export function createNode(options: ServerOptions): StellarNode {
     transactionsFrom: (start) => readTransactionPage(server, start),
 
     async simulate(transaction, options) {
-      const heardBefore = latestHeard;
+      const heardBefore = latestHeard();
       const authMode = options?.allowNested ? 'record_allow_nonroot' : undefined;
       const raw = await ask('simulateTransaction', simulationAnswer, () =>
         server._simulateTransaction(transaction, undefined, authMode),
@@ -220,11 +219,11 @@ async function readEventPage(server: Server, { start, contract, topics }: EventF
   }));
 }
 
-/** For a refusal: one at an older ledger may be outdated. @throws NetworkUnavailable */
+/** For a refusal, and for what is missing: an answer of an older ledger may be outdated. @throws NetworkUnavailable */
 export function requireAtLeast(ledger: bigint, wanted: bigint): void {
   if (ledger >= wanted) return;
   throw new NetworkUnavailable(
-    `The Stellar node simulated on ledger ${ledger}, though ledger ${wanted} has closed`,
+    `The Stellar node answers as of ledger ${ledger}, though ledger ${wanted} has closed`,
   );
 }
 

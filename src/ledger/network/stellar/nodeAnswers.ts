@@ -15,8 +15,6 @@ const texts = z
   .nullish()
   .transform((value) => value ?? []);
 
-export const networkAnswer = z.object({ passphrase: text });
-
 export const transactionAnswer = z.object({
   status: z.enum(['SUCCESS', 'FAILED', 'NOT_FOUND']),
   latestLedger: wholeNumber,

@@ -81,6 +81,7 @@ async function outcomeOfLanded(
     return {
       status: 'dead',
       proof: `It landed in ledger ${landed.ledger} and restored archived entries, as it was to: the call itself was not made yet`,
+      cause: 'restoredArchivedEntries',
     };
   }
   const { ledger, createdAt: closedAt } = landed;

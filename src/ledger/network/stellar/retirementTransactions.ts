@@ -14,8 +14,8 @@ type Found = Map<number, TransactionHash>;
 const HASH = /^[0-9a-f]{64}$/i;
 /** Each hint costs one request. */
 const MAX_HINTS = 40;
-/** Of a thousand events each. */
-const MAX_EVENT_PAGES = 5;
+/** Of a thousand events or some 10,000 ledgers each; a week has 120,000. */
+const MAX_EVENT_PAGES = 20;
 /**
  * Ledgers take five seconds or more, so dividing by this leads to a ledger that is too early rather than too late.
  */

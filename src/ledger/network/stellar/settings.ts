@@ -49,7 +49,8 @@ export const STELLAR_SETTINGS = {
   LEDGER_MAX_INCLUSION_FEE_STROOPS: setting(
     wholeNumber(100, 1_000_000_000),
     '1000000',
-    'The most that is offered for the inclusion of a Stellar transaction (10,000,000 stroops are 1 XLM). Dearer writes wait.',
+    'The most that is bid for each operation of a Stellar transaction to be included (10,000,000 stroops are 1 XLM); a ' +
+      'replacement counts as two. Dearer writes wait.',
     { before: 'LEDGER_TIMEOUT_MS' },
   ),
 } as const satisfies OwnSettings;

@@ -12,8 +12,8 @@ let guarded: LedgerNetwork;
 
 beforeEach(() => {
   nowMs = 0;
-  const node = { status: async () => ({ ledger, closedAt: 0n }) } as LedgerNetwork;
-  guarded = guardLedgerNumbers(node, seenLedgersInMemory(), () => nowMs);
+  const node = { status: async () => ({ ledger, closedAt: 0n }), balanceOf: async () => 7n };
+  guarded = guardLedgerNumbers(node as unknown as LedgerNetwork, seenLedgersInMemory(), () => nowMs);
 });
 
 async function says(number: bigint): Promise<void> {
@@ -35,4 +35,13 @@ it('is not misled by one false number', async () => {
   await says(1_001n);
   await says(1_002n);
   await expect(says(900n)).rejects.toThrow('has seen 1001');
+});
+
+it('does not believe what a node that is behind reads', async () => {
+  await says(1_000n);
+  await says(1_001n);
+  expect(await guarded.balanceOf('token', 'holder')).toBe(7n);
+  ledger = 900n;
+  nowMs += 5_000;
+  await expect(guarded.balanceOf('token', 'holder')).rejects.toThrow(NetworkBehind);
 });
