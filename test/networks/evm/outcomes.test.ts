@@ -215,6 +215,13 @@ describe('reverted transactions', () => {
 });
 
 describe('nodes that are not to be trusted', () => {
+  const gone = { error: { code: -32000, message: 'missing trie node' } };
+  const limited = { error: { code: -32005, message: 'rate limit exceeded' } };
+  const isCountByNumber = ({ method, params }: RpcQuestion) =>
+    method === 'eth_getTransactionCount' && typeof params[1] === 'string';
+  const isFullBlock = ({ method, params }: RpcQuestion) =>
+    method === 'eth_getBlockByNumber' && params[1] === true;
+
   it('does not take a denied receipt for a proof', async () => {
     const sent = await send(retire(token, TONNE));
     await testbed.anvil.mine(3);
@@ -241,17 +248,29 @@ describe('nodes that are not to be trusted', () => {
     const other = await signByHand({ nonce: sent.sequence ?? 0n, gas: 500_000n, data: retireData(9n) });
     await network.broadcast(other.signedBytes);
     await testbed.anvil.mine(3);
-    const gone = { error: { code: -32000, message: 'missing trie node' } };
-    testbed.faulty.obey(({ method, params }) => {
-      if (method === 'eth_getTransactionCount' && typeof params[1] === 'string') return gone;
-      return method === 'eth_getBlockByNumber' && params[1] === true ? gone : undefined;
-    });
+    testbed.faulty.obey((question) =>
+      isCountByNumber(question) || isFullBlock(question) ? gone : undefined,
+    );
     expect(await network.outcome(sent)).toMatchObject({ status: 'undeterminable' });
     // With the blocks at least, they are read one by one.
-    testbed.faulty.obey(({ method, params }) =>
-      method === 'eth_getTransactionCount' && typeof params[1] === 'string' ? gone : undefined,
-    );
+    testbed.faulty.obey((question) => (isCountByNumber(question) ? gone : undefined));
     expect(await network.outcome(sent)).toMatchObject({ status: 'dead' });
+  });
+
+  it('asks again for the history that a node is only too busy to show', async () => {
+    const sent = await send(retire(token, TONNE));
+    await testbed.anvil.mine(3);
+    const isDenied = (question: RpcQuestion) =>
+      question.method === 'eth_getTransactionReceipt' && isAbout(question, sent.hash);
+    for (const isLimited of [isCountByNumber, isFullBlock]) {
+      testbed.faulty.obey((question) => {
+        if (isDenied(question)) return { result: null };
+        return isLimited(question) ? limited : undefined;
+      });
+      await expect(network.outcome(sent)).rejects.toThrow('rate limit exceeded');
+    }
+    testbed.faulty.obey();
+    expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
   it('manages with a node that does not know blocks by their hash', async () => {

@@ -8,16 +8,13 @@ import type { BroadcastAnswer } from '../port.ts';
 import type { JsonRpc, RpcError } from './jsonRpc.ts';
 import { ask } from './node.ts';
 import { hexOf } from './signing.ts';
+import { isTrouble } from './trouble.ts';
 
 /** Nodes take no larger transaction. */
 export const MAX_TRANSACTION_BYTES = 128 * 1024;
 
 const ALREADY_THERE = /already (known|imported|exists)|known transaction|transaction already/i;
 const NONCE_USED = /nonce (is )?too low|old ?nonce|nonce .*already|invalid nonce.*expected/i;
-/** Errors of the node that say nothing about the transaction. */
-const NODE_TROUBLE =
-  /internal error|timed? ?out|timeout|rate limit|too many requests|limit exceeded|overloaded/i;
-const NODE_TROUBLE_CODES: ReadonlySet<number> = new Set([-32603, -32005, 429]);
 
 export async function broadcastBytes(rpc: JsonRpc, signedBytes: Uint8Array): Promise<BroadcastAnswer> {
   const problem = problemOf(signedBytes);
@@ -42,10 +39,7 @@ async function classify(rpc: JsonRpc, hash: Hash, error: RpcError): Promise<Broa
     if ('value' in found && found.value !== null) return { status: 'accepted' };
     return { status: 'unknown', reason: message };
   }
-  if (NODE_TROUBLE_CODES.has(error.code) || NODE_TROUBLE.test(message)) {
-    return { status: 'unknown', reason: message };
-  }
-  return { status: 'refused', reason: message };
+  return { status: isTrouble(error) ? 'unknown' : 'refused', reason: message };
 }
 
 /** The problem that every node would refuse, found without a request; null when there is none. */

@@ -7,6 +7,7 @@
 import type { Address, Hash } from 'viem';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
+import { valueIfKept } from './trouble.ts';
 
 interface NonceUse {
   hash: Hash;
@@ -26,7 +27,7 @@ const BLOCKS_AT_ONCE = 4n;
  * @param search the node must have said that the nonce is used up at `finalBlock`
  * @returns `unused` when no block uses it although all are there: the node contradicts itself; `unknown` when the
  * node has pruned the history
- * @throws NetworkUnavailable
+ * @throws RpcError when the node is in trouble, which must not pass for pruned history; NetworkUnavailable
  */
 export async function findNonceUse(
   rpc: JsonRpc,
@@ -35,7 +36,7 @@ export async function findNonceUse(
   const { source, nonce, signedAt, finalBlock } = search;
   const isUsedAt = async (blocks: readonly bigint[]) => {
     const answers = await rpc.askEach(blocks.map((block) => ask.transactionCount(source, quantityOf(block))));
-    return answers.map((answer) => ('value' in answer ? answer.value > nonce : null));
+    return answers.map(valueIfKept).map((count) => (count === null ? null : count > nonce));
   };
   const start = signedAt > BLOCKS_BEFORE_SIGNING ? signedAt - BLOCKS_BEFORE_SIGNING : 0n;
   const from = start < finalBlock ? start : 0n;
@@ -87,12 +88,12 @@ async function readBlocks(
     const last = from + BLOCKS_AT_ONCE - 1n < used ? from + BLOCKS_AT_ONCE - 1n : used;
     const numbers = Array.from({ length: Number(last - from + 1n) }, (_, at) => from + BigInt(at));
     const answers = await rpc.askEach(numbers.map((number) => ask.transactionsOf(number)));
-    for (const answer of answers) {
-      if ('error' in answer || answer.value === null) {
+    for (const block of answers.map(valueIfKept)) {
+      if (block === null) {
         isComplete = false;
         continue;
       }
-      const { number, transactions } = answer.value;
+      const { number, transactions } = block;
       const user = transactions.find(
         (transaction) =>
           transaction.nonce === nonce && transaction.from.toLowerCase() === source.toLowerCase(),
