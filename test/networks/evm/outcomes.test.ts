@@ -273,6 +273,24 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
+  it('takes a reverted call for refused without a reason only where the state is gone', async () => {
+    const { totalSupply } = await network.carbonTotals(token);
+    const most = totalSupply - TONNE;
+    const both = await prepareAll(network, [retire(token, most), retire(token, most)]);
+    for (const { signedBytes } of both) await network.broadcast(signedBytes);
+    await testbed.anvil.mine(3);
+    const callsEnd = (answer: typeof gone) =>
+      testbed.faulty.obey(({ method }) => (method === 'eth_call' ? answer : undefined));
+    const refused = (reason: string) => ({ status: 'refused', refusal: { reason } });
+    callsEnd(limited);
+    await expect(network.outcome(both[1])).rejects.toThrow('rate limit exceeded');
+    callsEnd({ error: { code: -32603, message: 'state at block #7 is pruned' } });
+    expect(await network.outcome(both[1])).toMatchObject(refused('OTHER'));
+    testbed.faulty.obey();
+    expect(await network.outcome(both[1])).toMatchObject(refused('INSUFFICIENT_BALANCE'));
+    await landed({ kind: 'mint', tokenAddress: token, to: network.custodyAddress, amount: 1000n * TONNE });
+  });
+
   it('manages with a node that does not know blocks by their hash', async () => {
     testbed.faulty.obey(({ params }) =>
       typeof params[1] === 'object' && params[1] !== null

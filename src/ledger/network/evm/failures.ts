@@ -6,12 +6,14 @@ import type { Address } from 'viem';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
+import { RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { BlockReference, Receipt, Transaction } from './node.ts';
 import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
+import { isTrouble } from './trouble.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
@@ -34,7 +36,7 @@ export async function explainRevert(
   const states = [blockNumber === 0n ? 0n : blockNumber - 1n, blockNumber].map(quantityOf);
   const again = await replay(rpc, transaction, states);
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
-  if (again !== 'unknown' && again !== null) {
+  if (again !== null && !(again instanceof RpcError)) {
     const refusal = await explainAs(rpc, transaction, { ...again, errors });
     if (!isGasUsedUp || refusal.reason !== 'OTHER') return { kind: 'refusal', refusal };
   }
@@ -42,7 +44,8 @@ export async function explainRevert(
     const problem = `it used ${gasUsed} of ${transaction.gas} gas, and ran out of it`;
     return { kind: 'passing', cause: 'out of gas', problem };
   }
-  if (again === 'unknown') {
+  if (again instanceof RpcError) {
+    if (isTrouble(again)) throw again;
     const message = 'The contract refused the call, in a state that the node no longer has to say why';
     return { kind: 'refusal', refusal: { reason: 'OTHER', message } };
   }
@@ -50,12 +53,15 @@ export async function explainRevert(
   return { kind: 'passing', cause: 'reverted without a reason', problem };
 }
 
-/** Null when both states accept the call, `unknown` when the node has neither. */
+/**
+ * Null when a state accepts the call and the other does not refuse it. The node's error when neither shows anything, or when the
+ * state that its trouble hides may tell the reason.
+ */
 async function replay(
   rpc: JsonRpc,
   { from, to, input, value }: Transaction,
   states: readonly BlockReference[],
-): Promise<{ revert: Revert; at: BlockReference } | null | 'unknown'> {
+): Promise<{ revert: Revert; at: BlockReference } | null | RpcError> {
   if (to === null) return null;
   const answers = await rpc.askEach(states.map((state) => ask.call({ from, to, data: input, value }, state)));
   const reverts = answers.flatMap((answer, place) => {
@@ -63,10 +69,13 @@ async function replay(
     const at = states[place];
     return revert && at !== undefined ? [{ revert, at }] : [];
   });
+  const errors = answers.flatMap((answer) =>
+    'error' in answer && revertOf(answer.error) === null ? [answer.error] : [],
+  );
   const telling = reverts.find(({ revert }) => revert.data !== '0x');
-  const found = telling ?? reverts[0];
+  const found = telling ?? errors.find(isTrouble) ?? reverts[0];
   if (found) return found;
-  return answers.some((answer) => 'value' in answer) ? null : 'unknown';
+  return answers.some((answer) => 'value' in answer) ? null : (errors[0] ?? null);
 }
 
 /** The port's call is not known here; the data identifies the calls whose refusals need an explanation. */
