@@ -15,6 +15,7 @@ import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { Block, BlockReference } from './node.ts';
+import { isTrouble } from './trouble.ts';
 
 export type FinalitySetting = { confirmations: number } | 'finalized';
 
@@ -56,6 +57,8 @@ export class VanishedBlock extends Error {
 
 /** One failure may be a reorganisation; this many show that the node does not support blocks by hash. */
 const MAX_HASH_FAILURES = 3;
+/** Behind a load balancer other nodes may answer later; so seldom, the question costs a node that has no hashes nothing. */
+const PINS_UNTIL_NEXT_TRY = 1_000;
 
 export function createFinality(
   rpc: JsonRpc,
@@ -183,12 +186,14 @@ function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
 function createReferences(rpc: JsonRpc): (block: Block) => Promise<BlockReference> {
   let knowsHashes = false;
   let failures = 0;
+  let pinsUntilTry = 0;
   return async (block) => {
     const byHash = { blockHash: block.hash, requireCanonical: true } as const;
-    if (!knowsHashes && failures < MAX_HASH_FAILURES) {
+    if (!knowsHashes && pinsUntilTry-- <= 0) {
       const [answer] = await rpc.askTogether([ask.transactionCount(ZERO_ADDRESS, byHash)]);
       if ('value' in answer) knowsHashes = true;
-      else failures++;
+      else if (!isTrouble(answer.error) && ++failures >= MAX_HASH_FAILURES)
+        pinsUntilTry = PINS_UNTIL_NEXT_TRY;
     }
     return knowsHashes ? byHash : quantityOf(block.number);
   };

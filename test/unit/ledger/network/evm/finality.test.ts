@@ -1,0 +1,56 @@
+/**
+ * How a final block is referred to: by its hash, unless the node does not support that.
+ */
+import { beforeEach, expect, it } from 'vitest';
+import { createFinality } from '../../../../../src/ledger/network/evm/finality.ts';
+import type { Finality } from '../../../../../src/ledger/network/evm/finality.ts';
+import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+
+const BLOCK = { number: '0x7', hash: `0x${'7'.repeat(64)}`, timestamp: '0x1', gasLimit: '0x1' };
+const UNSUPPORTED = { code: -32602, message: 'invalid argument 1: hex string expected' };
+const BY_HASH = { blockHash: BLOCK.hash, requireCanonical: true };
+
+/** What the node says to a block given by its hash; null when it answers. */
+let problem: { code: number; message: string } | null;
+let questionsByHash: number;
+let finality: Finality;
+beforeEach(() => {
+  problem = null;
+  questionsByHash = 0;
+  finality = createFinality({ askTogether: async (all: Question<unknown>[]) => all.map(answer) } as never, {
+    confirmations: 0,
+  });
+});
+
+function answer({ method, read }: Question<unknown>): Answer<unknown> {
+  if (method === 'eth_getBlockByNumber') return { value: read(BLOCK) };
+  questionsByHash++;
+  return problem === null ? { value: read('0x0') } : { error: new RpcError(method, problem) };
+}
+
+async function stateAfter(pins: number): Promise<unknown> {
+  for (let left = pins; left > 1; left--) await finality.pin();
+  return (await finality.pin()).state;
+}
+
+it('is by hash again after the node was in trouble', async () => {
+  problem = { code: -32005, message: 'rate limit exceeded' };
+  expect(await stateAfter(10)).toBe('0x7');
+  problem = null;
+  expect(await stateAfter(1)).toEqual(BY_HASH);
+});
+
+it('is by number where the node does not support hashes, which it is seldom asked then', async () => {
+  problem = UNSUPPORTED;
+  expect(await stateAfter(900)).toBe('0x7');
+  expect(questionsByHash).toBe(3);
+});
+
+it('is by hash again after a while in which each answer came from a node of another kind', async () => {
+  problem = UNSUPPORTED;
+  await stateAfter(3);
+  problem = null;
+  expect(await stateAfter(1)).toBe('0x7');
+  expect(await stateAfter(1_000)).toEqual(BY_HASH);
+});
