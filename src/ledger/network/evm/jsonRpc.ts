@@ -8,6 +8,7 @@ import { z } from 'zod';
 import { readBounded } from '../../../lib/boundedAnswer.ts';
 import { NetworkUnavailable } from '../port.ts';
 import { createPause } from '../../../lib/retryAfter.ts';
+import { ASKS_FOR_PATIENCE } from './trouble.ts';
 
 /** One question to a node, and how its answer is read. */
 export interface Question<T> {
@@ -192,7 +193,7 @@ export function chunksOf<T>(items: readonly T[], size: number): T[][] {
 /** @throws Error unless the single answer says that batches are not supported */
 function refusalOfBatch(body: unknown): 'no batches' {
   const { error } = replySchema.safeParse(body).data ?? {};
-  if (error && /batch/i.test(error.message)) return 'no batches';
+  if (error && /batch/i.test(error.message) && !ASKS_FOR_PATIENCE.test(error.message)) return 'no batches';
   throw new Error(error?.message ?? 'it gave one answer to many questions');
 }
 
