@@ -16,6 +16,7 @@ import type { LogSearch } from './logSearch.ts';
 import { ask } from './node.ts';
 import type { Log, Receipt } from './node.ts';
 import { asViemLog, isSame } from './results.ts';
+import { valueIfKept } from './trouble.ts';
 
 interface Deps {
   rpc: JsonRpc;
@@ -58,15 +59,15 @@ async function readHinted(
     record.hints.filter((hint) => HASH.test(hint)).slice(0, MAX_HINTS),
   );
   const hashes = [...new Set(hints.map((hint) => hint.toLowerCase() as Hash))];
-  // A node's error about one hash (invalid, or pruned history) says nothing about the record.
-  const receipts = (await rpc.askEach(hashes.map(ask.receipt))).flatMap((answer) =>
-    'value' in answer && answer.value !== null && isFinal(answer.value, pin) ? [answer.value] : [],
-  );
-  const blocks = await rpc.askEach(receipts.map(({ blockNumber }) => ask.block(blockNumber)));
-  const inChain = receipts.filter((receipt, at) => {
-    const block = blocks[at];
-    return block !== undefined && 'value' in block && block.value?.hash === receipt.blockHash;
-  });
+  // A node's error about one hash (invalid, or pruned history) says nothing about the record. Trouble of the node is thrown:
+  // hints are deleted once they were looked at.
+  const receipts = (await rpc.askEach(hashes.map(ask.receipt)))
+    .map(valueIfKept)
+    .filter((receipt) => receipt !== null)
+    .filter((receipt) => isFinal(receipt, pin));
+  const answers = await rpc.askEach(receipts.map(({ blockNumber }) => ask.block(blockNumber)));
+  const blocks = answers.map(valueIfKept);
+  const inChain = receipts.filter(({ blockHash }, at) => blocks[at]?.hash === blockHash);
   return indexesIn(
     token,
     wanted,
