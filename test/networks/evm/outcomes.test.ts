@@ -273,6 +273,27 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
+  it('does not take the missing blocks of a node that is behind for pruned ones', async () => {
+    const sent = await send(retire(token, TONNE));
+    await testbed.anvil.mine(3);
+    // Behind a load balancer: the full blocks come from such a node, what is asked before and after from another one.
+    let isBehind = false;
+    testbed.faulty.obey((question) => {
+      const { method, params } = question;
+      if (method === 'eth_getTransactionReceipt' && isAbout(question, sent.hash)) return { result: null };
+      if (isCountByNumber(question)) isBehind = true;
+      if (isFullBlock(question)) {
+        isBehind = false;
+        return { result: null };
+      }
+      const isBlock = method === 'eth_getBlockByNumber' && params[0] !== 'latest';
+      return isBehind && isBlock ? { result: null } : undefined;
+    });
+    await expect(network.outcome(sent)).rejects.toThrow(NetworkUnavailable);
+    testbed.faulty.obey();
+    expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
+  });
+
   it('takes a reverted call for refused without a reason only where the state is gone', async () => {
     const { totalSupply } = await network.carbonTotals(token);
     const most = totalSupply - TONNE;

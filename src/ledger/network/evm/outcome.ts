@@ -113,11 +113,10 @@ async function reverted(
 async function provedDead(deps: OutcomeDeps, pin: Pin, sent: Numbered): Promise<Outcome> {
   const { hash, source, sequence, preparedAtLedger } = sent;
   if (!(await isUsedUp(deps, pin, sent))) return { status: 'pending' };
-  const use = await findNonceUse(deps.rpc, {
+  const use = await findNonceUse(deps.finality, pin, {
     source: source as Address,
     nonce: sequence,
     signedAt: preparedAtLedger,
-    finalBlock: pin.final.number,
   });
   if (use === 'unused') return { status: 'pending' };
   if (use === 'unknown') {

@@ -5,7 +5,8 @@
  * block with the same sender and nonce proves that this one never lands.
  */
 import type { Address, Hash } from 'viem';
-import type { JsonRpc } from './jsonRpc.ts';
+import type { Finality, Pin } from './finality.ts';
+import type { Answer, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import { valueIfKept } from './trouble.ts';
 
@@ -24,18 +25,23 @@ const MAX_BLOCKS_READ = 320n;
 const BLOCKS_AT_ONCE = 4n;
 
 /**
- * @param search the node must have said that the nonce is used up at `finalBlock`
+ * Each batch holds the final block too: to a node that is behind, blocks are missing that are not pruned.
+ *
+ * @param search the node must have said that the nonce is used up at the final block
  * @returns `unused` when no block uses it although all are there: the node contradicts itself; `unknown` when the
  * node has pruned the history
- * @throws RpcError when the node is in trouble, which must not pass for pruned history; NetworkUnavailable
+ * @throws RpcError when the node is in trouble, which must not pass for pruned history; VanishedBlock, NetworkUnavailable
  */
 export async function findNonceUse(
-  rpc: JsonRpc,
-  search: { source: Address; nonce: bigint; signedAt: bigint; finalBlock: bigint },
+  finality: Finality,
+  pin: Pin,
+  search: { source: Address; nonce: bigint; signedAt: bigint },
 ): Promise<NonceUse | 'unused' | 'unknown'> {
-  const { source, nonce, signedAt, finalBlock } = search;
+  const { source, nonce, signedAt } = search;
+  const finalBlock = pin.final.number;
+  const askAll: AskAll = (questions) => finality.askTogether(pin, questions);
   const isUsedAt = async (blocks: readonly bigint[]) => {
-    const answers = await rpc.askEach(blocks.map((block) => ask.transactionCount(source, quantityOf(block))));
+    const answers = await askAll(blocks.map((block) => ask.transactionCount(source, quantityOf(block))));
     return answers.map(valueIfKept).map((count) => (count === null ? null : count > nonce));
   };
   const start = signedAt > BLOCKS_BEFORE_SIGNING ? signedAt - BLOCKS_BEFORE_SIGNING : 0n;
@@ -43,11 +49,13 @@ export async function findNonceUse(
   const [isUsedBefore] = await isUsedAt([from]);
   const range = isUsedBefore ? { unused: -1n, used: from } : { unused: from - 1n, used: finalBlock };
   const narrowed = await narrow(range, isUsedAt);
-  const { user, isComplete } = await readBlocks(rpc, source, nonce, narrowed);
+  const { user, isComplete } = await readBlocks(askAll, source, nonce, narrowed);
   if (user) return user;
   const isKnownUnused = isUsedBefore !== null || narrowed.unused > range.unused;
   return isComplete && isKnownUnused ? 'unused' : 'unknown';
 }
+
+type AskAll = <T>(questions: readonly Question<T>[]) => Promise<Answer<T>[]>;
 
 /** The nonce is unused at the end of block `unused`, and used at the end of block `used`. */
 interface Range {
@@ -77,7 +85,7 @@ async function narrow(
 }
 
 async function readBlocks(
-  rpc: JsonRpc,
+  askAll: AskAll,
   source: Address,
   nonce: bigint,
   { unused, used }: Range,
@@ -87,7 +95,7 @@ async function readBlocks(
   for (let from = first; from <= used; from += BLOCKS_AT_ONCE) {
     const last = from + BLOCKS_AT_ONCE - 1n < used ? from + BLOCKS_AT_ONCE - 1n : used;
     const numbers = Array.from({ length: Number(last - from + 1n) }, (_, at) => from + BigInt(at));
-    const answers = await rpc.askEach(numbers.map((number) => ask.transactionsOf(number)));
+    const answers = await askAll(numbers.map((number) => ask.transactionsOf(number)));
     for (const block of answers.map(valueIfKept)) {
       if (block === null) {
         isComplete = false;
