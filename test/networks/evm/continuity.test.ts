@@ -164,6 +164,23 @@ describe('a node that is still syncing', () => {
   });
 });
 
+describe('a node that does not say what waits', () => {
+  it('has nothing waiting where it does not keep that, and gets nothing signed while it is only too busy', async () => {
+    const testbed = await startEvmTestbed();
+    const answers = (error: { code: number; message: string }) =>
+      testbed.faulty.obey(({ params }) => (params[1] === 'pending' ? { error } : undefined));
+    try {
+      const network = await testbed.open();
+      answers({ code: -32602, message: 'unknown block tag' });
+      expect(await network.nextSequences('waiting')).toEqual(await network.nextSequences());
+      answers({ code: -32005, message: 'rate limit exceeded' });
+      await expect(network.nextSequences('waiting')).rejects.toThrow('rate limit exceeded');
+    } finally {
+      await testbed.close();
+    }
+  });
+});
+
 describe('a node that was restored from an older state', () => {
   let folder: string;
   let world: EvmWorld;

@@ -18,6 +18,7 @@ import type { Block, Syncing } from './node.ts';
 import { codeQuestions, judge, refusalAt, refuseFinally, simulationOf } from './simulation.ts';
 import type { Simulation } from './simulation.ts';
 import type { Signer } from './signing.ts';
+import { valueIfKept } from './trouble.ts';
 
 interface DraftDeps {
   rpc: JsonRpc;
@@ -118,7 +119,7 @@ export async function readNextSequences(
     ]);
     const landed = valueOf(latest);
     // Not every node keeps what waits, or shows of it.
-    const reported = 'value' in pending ? pending.value : landed;
+    const reported = valueIfKept(pending) ?? landed;
     return new Map([[address, reported > landed ? reported : landed]]);
   }
   if (by === 'latest') {
