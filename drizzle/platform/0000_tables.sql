@@ -685,7 +685,7 @@ CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("
 CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","target_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
-CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id","kind") WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id",(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)) WHERE kind <> 'purchase';--> statement-breakpoint
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint

@@ -100,9 +100,13 @@ export const transfers = pgTable(
     index('transfers_written_by')
       .using('brin', t.writtenBy)
       .with({ pages_per_range: 64, autosummarize: true }),
-    // The same step of the same reference is posted once. A purchase is its transfer, so its primary key says so.
+    // The same step of the same reference is posted once, and a hold is either settled or returned. A purchase is its transfer,
+    // so its primary key says so.
     uniqueIndex('transfers_once')
-      .on(t.referenceId, t.kind)
+      .on(
+        t.referenceId,
+        sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`,
+      )
       .where(sql`kind <> 'purchase'`),
     unique('transfers_debit').on(t.debitAccountId, t.debitVersion),
     unique('transfers_credit').on(t.creditAccountId, t.creditVersion),

@@ -73,6 +73,21 @@ describe('postTransfers', () => {
   it('posts the same step of the same thing once', async () => {
     await expect(post(issuePosting(movement(1n)))).rejects.toThrow();
   });
+
+  it('never returns a hold that was settled, nor settles one that was returned, at the cost of another', async () => {
+    const [settled, returned, other] = [randomUUID(), randomUUID(), randomUUID()];
+    const returning = (retirementId: string) => returnPosting({ ...movement(2n), retirementId, buyerId });
+    const settling = (retirementId: string) => settlePosting({ ...movement(2n), retirementId });
+    await post(
+      ...[settled, returned, other].map((retirementId) =>
+        holdPosting({ ...movement(2n), retirementId, buyerId }),
+      ),
+    );
+    await post(settling(settled), returning(returned));
+    await expect(post(returning(settled))).rejects.toThrow();
+    await expect(post(settling(returned))).rejects.toThrow();
+    await post(returning(other));
+  });
 });
 
 describe('the database refuses', () => {
