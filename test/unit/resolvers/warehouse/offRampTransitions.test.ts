@@ -2,8 +2,8 @@
  * The table of an off-ramp session's states, by itself: it is complete, and each event has one meaning.
  */
 import { describe, expect, it } from 'vitest';
-import { offRampState } from '../../../src/db/tables/index.ts';
-import type { OffRampState } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
+import { offRampState } from '../../../../src/db/tables/index.ts';
+import type { OffRampState } from '../../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import {
   EVENTS,
   matchingTransitions,
@@ -11,8 +11,8 @@ import {
   type Depositor,
   type Facts,
   type OffRampEvent,
-} from '../../../src/resolvers/warehouse/offRamp/transitions.ts';
-import { possibleFacts } from '../../support/offRampFacts.ts';
+} from '../../../../src/resolvers/warehouse/offRamp/transitions.ts';
+import { possibleFacts } from '../../../support/offRampFacts.ts';
 
 const DEPOSITORS: readonly Depositor[] = ['CUSTODY', 'HOLDER'];
 const STATES = offRampState.enumValues;
