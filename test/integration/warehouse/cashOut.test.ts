@@ -315,8 +315,10 @@ describe('the deposit’s faults', () => {
   it('closes the session when the deposit is refused', async () => {
     const receipt = await activeReceipt(platform);
     faults = refuseDeposits;
-    await expect(send(receipt)).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
+    const sent = send(receipt);
+    await expect(sent).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     const session = await sessionOf(platform, receipt.id);
+    await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id } });
     expect(session).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
     expect(await manualSessionsOf(session.id)).toMatchObject([{ status: 'failed' }]);
   });

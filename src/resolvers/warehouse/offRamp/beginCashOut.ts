@@ -233,7 +233,7 @@ function refused(session: OffRampSession): DomainError {
     known,
     `The off-ramp session was refused, and no tokens were taken: ${session.refusalMessage}`,
     {
-      sessionId: session.id,
+      offRampSessionId: session.id,
     },
   );
 }
