@@ -1,5 +1,5 @@
 /**
- * A fourth family of networks, as a new one would be written: a declaration with a name, settings and an adapter of
+ * A further family of networks, as a new one would be written: a declaration with a name, settings and an adapter of
  * its own. Its contracts are the embedded network's, under another name.
  */
 import { randomBytes } from 'node:crypto';
