@@ -46,7 +46,10 @@ export interface PoolLoad {
   refused: number;
 }
 
-/** Every place is free again by the answer deadline, so a longer wait means a long queue in front. */
+/**
+ * Requests give their places back by the answer deadline, so a longer wait means a long queue in front. Reconciliation holds a
+ * few of them for minutes.
+ */
 const EXTRA_WAIT_MS = 2_000;
 /** A guard against a defect: the limits on requests admit far fewer. */
 const MAX_WAITING = 20_000;

@@ -81,7 +81,8 @@ export const noAuditLog: AuditLog = {
 const MAX_ROWS_PER_STATEMENT = 500;
 /** Delay before another attempt while the database is unavailable. */
 const RETRY_MS = 1_000;
-const STOP_GRACE_MS = 5_000;
+/** For outcomes that are not written yet when the server stops. */
+const STOP_WRITES_MS = 5_000;
 
 interface EndRow {
   id: string;
@@ -118,7 +119,7 @@ export function createAuditLog(deps: {
       refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
     async stop() {
       refused.stop();
-      await waitAtMost(STOP_GRACE_MS, ends.drain());
+      await waitAtMost(STOP_WRITES_MS, ends.drain());
     },
   };
 }

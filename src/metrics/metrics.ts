@@ -47,7 +47,7 @@ export function createMetrics(deps: MetricsDependencies): Metrics {
   });
   const deliveries = new Counter({
     name: 'marketplace_deliveries_total',
-    help: 'Deliveries of the indexer and notices of the ramp provider, by outcome: accepted, refused, failed.',
+    help: 'Deliveries of the indexer and callbacks of the ramp provider, by outcome: accepted, refused, failed.',
     labelNames: ['hook', 'outcome'],
     registers,
   });

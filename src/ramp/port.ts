@@ -7,7 +7,7 @@
  *   reference   the platform's name of a session, chosen before the provider is called; the same reference always
  *               gets the same session, so that a session whose answer was lost can be found again
  *   session id  the provider's name of it, which callbacks carry
- *   callback    the provider's notice that something changed: a hint, never a fact; `getStatus` decides
+ *   callback    the provider's message that something changed: a hint, never a fact; `getStatus` decides
  *
  * Every method throws a DomainError: RAMP_UNAVAILABLE when nothing is known (time-out, broken connection, an
  * answer that makes no sense), RAMP_REJECTED when the provider refused, finally. Messages never

@@ -83,7 +83,7 @@ export interface ComposeOptions {
 export interface Platform {
   dependencies: Dependencies;
   submissionWorker: SubmissionWorker;
-  /** Begins the background work: submission, feed, healing, cash-outs, expiry. */
+  /** Begins the background work. */
   start(): Promise<void>;
   /** Ends it in order, and closes everything but the database handle. */
   stop(): Promise<void>;

@@ -42,7 +42,7 @@ export const idempotencyKeys = pgTable(
     key: text('key').notNull(),
     /** SHA-256 of the canonical input: reusing the key with another input is an error. */
     inputHash: text('input_hash').notNull(),
-    /** The project, purchase or retirement that the first use created. */
+    /** What the first use created, changed or asked for. */
     targetId: uuid('target_id').notNull(),
     createdAt: moment('created_at').notNull(),
   },

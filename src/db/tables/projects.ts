@@ -19,8 +19,9 @@ import { moment } from './columns.ts';
 
 /**
  *   DEPLOYING ──deploy landed──▶ MINTING ──mint final──▶ OPEN
- *       │                           │
- *       └──── refused for good ─────┴──▶ REFUSED (deploy) / NEEDS_REVIEW (mint)
+ *       │  └──salt used, or fee above cap──┐  │
+ *       ▼                                  ▼  ▼
+ *    REFUSED                           NEEDS_REVIEW ──an operator resumes──▶ DEPLOYING | MINTING
  */
 export const projectState = pgEnum('project_state', [
   'DEPLOYING',

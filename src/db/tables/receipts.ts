@@ -7,9 +7,9 @@ import { moment } from './columns.ts';
 
 /**
  *   DEPLOYING ──deploy landed──▶ MINTING ──mint final──▶ ACTIVE ──marked expired──▶ EXPIRED
- *       │  └──salt used──┐          │
- *       ▼                ▼          ▼
- *    REFUSED            NEEDS_REVIEW ──an operator resumes──▶ DEPLOYING | MINTING
+ *       │  └──salt used, or fee above cap──┐  │
+ *       ▼                                  ▼  ▼
+ *    REFUSED                           NEEDS_REVIEW ──an operator resumes──▶ DEPLOYING | MINTING
  */
 export const receiptState = pgEnum('receipt_state', [
   'DEPLOYING',

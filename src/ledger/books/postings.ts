@@ -24,8 +24,8 @@ export type Posting = ProjectName & {
   id: string;
   kind: TransferKind;
   /**
-   * What it belongs to: the project, the purchase (which is the transfer itself) or the retirement. Each kind posts once
-   * per reference.
+   * What it belongs to: the project, the purchase (which is the transfer itself), the retirement or the credit transfer. Each
+   * kind posts once per reference.
    */
   referenceId: string;
   debit: AccountRef;

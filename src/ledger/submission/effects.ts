@@ -90,7 +90,7 @@ interface OtherEffects {
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
   /** No rule decides: whatever is reserved stays reserved. */
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;
-  /** An operator resumed the submission. */
+  /** The submission was resumed, by an operator or at the end of a halt. */
   resumed(tx: Tx, intent: Intent): Promise<void>;
 }
 

@@ -41,7 +41,7 @@ interface DeployCall {
   countryCode: string;
 }
 
-/** One contract invocation by the custody signer. */
+/** One contract invocation, signed by custody; those of HolderCall may be signed by a holder instead. */
 export type NetworkCall =
   | ({ kind: 'deployCarbonCredit'; metadata: CarbonCreditMetadata } & DeployCall)
   | ({ kind: 'deployCommodityReceipt'; metadata: CommodityMetadata } & DeployCall)
