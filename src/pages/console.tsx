@@ -136,7 +136,7 @@ function Sections() {
         The most that receipts of a warehouse may have outstanding. At most 100 are shown.
       </Part>
       <Part id="logs" title="Transparency logs">
-        How far each log has grown. They are a second or two behind what is committed.
+        How far each log has grown. They are one to four seconds behind what is committed.
       </Part>
       <Part id="registration" title="Deliveries" audience="operator" isSilent>
         Where the indexer delivers retirements to, and what became of deliveries. Without them the feed is

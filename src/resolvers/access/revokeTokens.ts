@@ -14,7 +14,7 @@ interface RevokeTokensInput {
   /** One of the two. */
   jti?: string | null | undefined;
   subject?: string | null | undefined;
-  /** Unix seconds, with a subject; now unless given. */
+  /** Unix seconds, with a subject; five seconds from now unless given. */
   issuedUntil?: bigint | null | undefined;
   reason?: string | null | undefined;
 }
