@@ -85,7 +85,7 @@ builder.node(HolderActRef, {
   ...ownedBy<HolderAct>(({ preparedBy }) => [preparedBy]),
   description:
     "An act that only a holder's own signature can do: prepared here, signed by the holder's wallet, and " +
-    'given back with `submitSigned`. Visible to the caller who had it prepared, to the farmer of its ' +
+    'given back with `submitSigned`. Visible to the caller who had a retirement prepared, to the farmer of its ' +
     'off-ramp session, and to operators; the record of a retirement is public in the registry.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleAct(context, id),

@@ -140,7 +140,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
 export const OffRampSessionRef = builder.objectRef<OffRampSession>('OffRampSession');
 
 export function maySeeOffRampSession(caller: Caller | null, session: OffRampSession): boolean {
-  return maySeeFarmer(caller, session.farmerId) || maySeeFarmer(caller, session.requestedBy);
+  return maySeeFarmer(caller, session.farmerId);
 }
 
 /** Null where there is none, or the caller may not see it. */
@@ -153,7 +153,7 @@ export async function findVisibleSession(
 }
 
 builder.node(OffRampSessionRef, {
-  ...ownedBy<OffRampSession>(({ farmerId, requestedBy }) => [farmerId, requestedBy]),
+  ...ownedBy<OffRampSession>(({ farmerId }) => [farmerId]),
   description: 'An off-ramp session. Visible to its farmer and to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, context) => findVisibleSession(context, id),

@@ -234,6 +234,23 @@ describe('who may do what', () => {
     expect(hidden).toMatchObject({ data: { receipt: null }, errors: [] });
   });
 
+  it("hides a farmer's cash-out from the operator who asked for it and is only a farmer now", async () => {
+    const input = cashOutInput(await deposited());
+    const begun = await marketplace.send<CashedOut>(CASH_OUT, { input }, operator);
+    const { id } = begun.data?.cashOut.offRampSession ?? { id: '' };
+    const asFarmer: TestCaller = { ...operator, role: 'farmer' };
+    expect([await stateOf(id), await stateOf(id, asFarmer)]).toMatchObject([{ exposed: false }, null]);
+    const list = '{ offRampSessions(first: 100) { nodes { id } } }';
+    const listed = async (caller: TestCaller) =>
+      (await marketplace.send<{ offRampSessions: { nodes: unknown[] } }>(list, {}, caller)).data
+        ?.offRampSessions.nodes;
+    expect(await listed(farmer)).toContainEqual({ id });
+    expect(await listed(asFarmer)).toEqual([]);
+    const cancel = `mutation ($id: ID!) {
+      cancelCashOut(input: { offRampSessionId: $id, idempotencyKey: "k" }) { offRampSession { id } } }`;
+    expect(await codeOf(cancel, { id }, asFarmer)).toBe('NOT_FOUND');
+  });
+
   it("lists the cash-outs of another farmer's receipt like those of one that does not exist", async () => {
     const list =
       'query S($a: Address!) { offRampSessions(first: 5, filter: { receiptTokenAddresses: [$a] }) { edges { cursor } } }';

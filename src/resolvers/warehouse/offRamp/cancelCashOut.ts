@@ -77,8 +77,7 @@ async function requireOwn(
   { offRampSessionId }: CancelCashOutInput,
 ): Promise<OffRampSession> {
   const session = await findOffRampSession(deps, offRampSessionId);
-  const isOwn = isOperator || session?.farmerId === subject || session?.requestedBy === subject;
-  if (session !== null && isOwn) return session;
+  if (session !== null && (isOperator || session.farmerId === subject)) return session;
   throw new DomainError('NOT_FOUND', 'There is no off-ramp session with this id that you may see.', {
     field: 'input.offRampSessionId',
   });

@@ -1,7 +1,7 @@
 /**
  * Lists off-ramp sessions, newest first: a farmer's own, or all of them for operators.
  */
-import { and, eq, inArray, or, sql, type SQL } from 'drizzle-orm';
+import { and, eq, inArray, sql, type SQL } from 'drizzle-orm';
 import { isAmong, isBetween, isTrueOf, isWithin } from '../../../db/conditions.ts';
 import { countRows, listRows, type KeysetCursor, type KeysetPage } from '../../../db/keyset.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
@@ -13,7 +13,7 @@ import { whereStranded } from '../../operations/strandedSessions.ts';
 type Lister = Needs<'db' | 'network' | 'ramp'>;
 
 interface OffRampSessionFilter {
-  /** Sessions that this subject asked for, or that were asked for on this farmer's behalf. */
+  /** Sessions of this farmer's receipts, also those that an operator asked for. */
   visibleTo?: string | null | undefined;
   receiptTokenAddresses?: readonly string[] | null | undefined;
   farmerIds?: readonly string[] | null | undefined;
@@ -53,9 +53,7 @@ function matching(deps: Lister, filter: OffRampSessionFilter): SQL | undefined {
   const { visibleTo, receiptTokenAddresses, stranded } = filter;
   const addresses = receiptTokenAddresses?.flatMap((text) => deps.network.normalizeAddress(text) ?? []);
   return and(
-    visibleTo == null
-      ? undefined
-      : or(eq(offRampSessions.requestedBy, visibleTo), eq(offRampSessions.farmerId, visibleTo)),
+    visibleTo == null ? undefined : eq(offRampSessions.farmerId, visibleTo),
     addresses === undefined ? undefined : ofReceipts(deps, addresses),
     isAmong(offRampSessions.farmerId, filter.farmerIds),
     isAmong(offRampSessions.state, filter.states),
