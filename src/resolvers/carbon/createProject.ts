@@ -14,6 +14,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { NEW_SUBMISSION } from '../../ledger/submission/submission.ts';
 import { enqueueSubmission } from '../../ledger/submission/enqueue.ts';
 import { toBaseUnits, ZERO_HASH } from '../../ledger/units.ts';
+import { needsApproval } from '../approvals/approvalPolicy.ts';
 import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -21,7 +22,8 @@ import { assetKeyOf, findProjectByAsset, findProjectById, type Project } from '.
 import { appendPrice, checkPrice, type Price } from './projectPrices.ts';
 import { reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
 
-type CreateProjectNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'stateSignal' | 'mutationWaitMs'>;
+type RecordNeeds = Needs<'db' | 'clock' | 'ids' | 'saltKey' | 'approvalPolicy'>;
+type CreateProjectNeeds = RecordNeeds & Needs<'stateSignal' | 'mutationWaitMs'>;
 
 const CARBON_TOKEN_SYMBOL = 'CARB';
 
@@ -80,9 +82,9 @@ export function checkedProject(input: CreateProjectInput): CreateProjectInput {
   return { ...input, pricePerTonne: pricePerTonne && checkPrice(pricePerTonne, 'input.pricePerTonne') };
 }
 
-/** Commits the project and the intent to deploy; null when its asset id is taken. */
+/** Commits the project and the intent to deploy; null when its asset id is taken, or the project needs an approval. */
 async function record(
-  deps: Needs<'db' | 'clock' | 'ids' | 'saltKey'>,
+  deps: RecordNeeds,
   developerId: string,
   input: CreateProjectInput,
   grant: Grant | undefined,
@@ -95,6 +97,8 @@ async function record(
     .transaction(async (tx) => {
       const first = grant ? null : await reserveKey(tx, projectRequest(developerId, input), id, now);
       if (first !== null) return first;
+      // It was let through without a grant because its asset id was taken: the project there may have been refused since.
+      if (!grant && needsApproval(deps.approvalPolicy, { operation: 'createProject', input })) tx.rollback();
       await grant?.confirm(tx);
       const inserted = await tx
         .insert(projects)

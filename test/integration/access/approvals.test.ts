@@ -13,9 +13,11 @@ import {
   signingAccounts,
   submissions,
 } from '../../../src/db/tables/index.ts';
+import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
 import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { projectInput as smallProject } from '../../../devnet/platform.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
 import { changePastRules } from '../../support/database/database.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
@@ -190,6 +192,19 @@ describe('a large mint', () => {
   });
 
   it('leaves an entry in the audit log for each person, about the same request', async () => {
+  it('is not made without approval when the project whose asset id was taken is refused meanwhile', async () => {
+    // Found taken, it needs no approval; it is free again by the time that the project is recorded.
+    const input = smallProject({ quantityCO2e: 1_001n });
+    await expect(createProject(market.app.dependencies, dev.subject, input)).rejects.toMatchObject({
+      code: 'CONFLICT',
+    });
+    const { db } = market.database.handle;
+    expect(await db.$count(projects, eq(projects.verificationBodyRef, input.verificationBodyRef))).toBe(0);
+    const again = { ...input, quantityCO2e: 1_001 };
+    const { approval } = payloadOf(await mutate<Decided>(market, PROJECT, again, dev));
+    expect(approval).toMatchObject({ state: 'AWAITING' });
+  });
+
     const { approval } = await largeProject();
     await grant(approval, second);
     const entries = async () => {
