@@ -11,7 +11,8 @@ import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { OPEN_OFF_RAMP_STATES, offRampSessions, receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { reserveKey } from '../core/idempotency.ts';
+import { findFirstUse, reserveKey } from '../core/idempotency.ts';
+import { requireUnexpired } from './offRamp/checkCashOut.ts';
 import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
 import {
   requireActive,
@@ -32,7 +33,7 @@ export interface PledgeReceiptInput {
 /**
  * @returns the pledge of the key's first use.
  * @throws DomainError NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT (not active, being cashed out, or nothing left),
- * IDEMPOTENCY_CONFLICT
+ * IDEMPOTENCY_CONFLICT; NetworkUnavailable
  */
 export async function pledgeReceipt(
   deps: Needs<'db' | 'network' | 'ids' | 'stateSignal'>,
@@ -48,6 +49,9 @@ export async function pledgeReceipt(
     key,
     input: { ...input, lenderId, receiptTokenAddress: receipt.tokenAddress },
   };
+  // A run of the expiry job changes the state, hours after the date. A repeated request gets the pledge of before all the same.
+  if ((await findFirstUse(deps.db, request)) === null)
+    await requireUnexpired(deps.network, receipt.tokenAddress);
   const pledgeId = await deps.db.transaction(async (tx) => {
     const pledgedAt = await readDatabaseTime(tx);
     const first = await reserveKey(tx, request, id, pledgedAt);

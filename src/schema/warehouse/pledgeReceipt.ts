@@ -77,7 +77,7 @@ builder.mutationField('pledgeReceipt', (t) =>
       "Pledges a farmer's own receipt (any, for operators) to a lender, whole. It can then be neither cashed out nor pledged " +
         'again until `releasePledge`; it expires all the same. The pledge is kept here and not on the ledger network: tokens ' +
         'at an address of the holder can still be transferred. Errors: NOT_FOUND, RECEIPT_PLEDGED, RECEIPT_EXPIRED, CONFLICT ' +
-        '(not active, being cashed out, or nothing left), IDEMPOTENCY_CONFLICT.',
+        '(not active, being cashed out, or nothing left), IDEMPOTENCY_CONFLICT, LEDGER_UNAVAILABLE.',
     ),
     type: PledgeReceiptPayload,
     nullable: true,

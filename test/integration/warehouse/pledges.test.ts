@@ -8,6 +8,7 @@ import { receiptPledges } from '../../../src/db/tables/index.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
+import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { pledgeReceipt, type PledgeReceiptInput } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { releasePledge } from '../../../src/resolvers/warehouse/releasePledge.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
@@ -110,6 +111,15 @@ describe('a pledge', () => {
     await providerSays(platform, session.providerSessionId, 'settled');
     await reaches(platform, session.id, 'SETTLED');
     await expect(pledge(receipt)).rejects.toThrow(/all of it has been cashed out/);
+  });
+
+  it('is refused past the expiry date, before the receipt is marked expired; an earlier one is answered again', async () => {
+    const receipt = await activeReceipt(platform);
+    const earlier = pledgeInput(await activeReceipt(platform));
+    const { id } = await pledgeReceipt(platform.dependencies, farmer, earlier);
+    await market.network.advanceClock(Number(STORAGE_SECONDS) + 1);
+    await expect(pledge(receipt)).rejects.toMatchObject({ code: 'RECEIPT_EXPIRED' });
+    expect(await pledgeReceipt(platform.dependencies, farmer, earlier)).toMatchObject({ id });
   });
 
   it('is released by its lender and operators alone, and under its reference alone', async () => {
