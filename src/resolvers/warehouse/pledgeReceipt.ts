@@ -12,7 +12,7 @@ import { OPEN_OFF_RAMP_STATES, offRampSessions, receiptPledges, receipts } from 
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findFirstUse, reserveKey } from '../core/idempotency.ts';
-import { requireUnexpired } from './offRamp/checkCashOut.ts';
+import { isTaken, requireUnexpired } from './offRamp/checkCashOut.ts';
 import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
 import {
   requireActive,
@@ -87,12 +87,11 @@ async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<v
   const open = await tx.$count(offRampSessions, and(ofReceipt, inArray(state, OPEN_OFF_RAMP_STATES)));
   if (open > 0)
     throw conflict(receipt, `${open} off-ramp session(s) of it are open: await or cancel them first`);
-  const [settled] = await tx
+  const [taken] = await tx
     .select({ kg: sum(tokenAmountKg) })
     .from(offRampSessions)
-    .where(and(ofReceipt, eq(state, 'SETTLED')));
-  if (BigInt(settled?.kg ?? 0) >= receipt.quantityKg)
-    throw conflict(receipt, 'all of it has been cashed out');
+    .where(and(ofReceipt, isTaken));
+  if (BigInt(taken?.kg ?? 0) >= receipt.quantityKg) throw conflict(receipt, 'all of it has been cashed out');
 }
 
 function conflict({ tokenAddress }: TokenizedReceipt, reason: string): DomainError {

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
+import { pledgeReceipt } from '../../../src/resolvers/warehouse/pledgeReceipt.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -14,6 +15,7 @@ import {
   decideSession,
   depositedCashOut,
   farmer,
+  pledgeInput,
   providerSays,
   reaches,
 } from '../../support/warehouse.ts';
@@ -71,4 +73,6 @@ it('are not free again when a refunded payout is paid after all, and that is acc
   expect(await decideSession(platform.dependencies, 'operator', accept)).toMatchObject({ state: 'REFUNDED' });
   const again = cashOut(platform.dependencies, farmer, cashOutInput(receipt, { tokenAmount: 1n }));
   await expect(again).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE', details: { available: '0' } });
+  const pledged = pledgeReceipt(platform.dependencies, farmer, pledgeInput(receipt));
+  await expect(pledged).rejects.toThrow(/all of it has been cashed out/);
 });

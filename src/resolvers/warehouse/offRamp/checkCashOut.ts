@@ -88,10 +88,15 @@ export async function readPromisedKg(
   return BigInt(row?.promised ?? 0);
 }
 
+/** Sessions whose kilograms are paid out, or promised. What was paid and not taken back stays paid, whatever became of its tokens. */
+export const isTaken = or(
+  notInArray(offRampSessions.state, ['REFUSED', 'REFUNDED']),
+  eq(offRampSessions.providerStatus, 'settled'),
+);
+
 /**
  * Custody may be the treasury too, and then holds what was paid out before: no kilogram of a receipt is paid twice by it. What a
- * holder has in a wallet is the holder's, however it got there. What was paid and not taken back stays paid, whatever became of its
- * tokens.
+ * holder has in a wallet is the holder's, however it got there.
  * @param counted of the sessions that have not deposited: those older than `beforeId`, all but `exceptId`, or all
  * @throws DomainError INSUFFICIENT_BALANCE
  */
@@ -102,10 +107,10 @@ export async function requireUnpaid(
   { beforeId, exceptId }: { beforeId?: string; exceptId?: string } = {},
 ): Promise<void> {
   if (depositorAddress !== custodyAddress) return;
-  const { state, depositedAt, providerStatus, id } = offRampSessions;
+  const { depositedAt, id } = offRampSessions;
   const taken = and(
     eq(offRampSessions.receiptId, receipts.id),
-    or(notInArray(state, ['REFUSED', 'REFUNDED']), eq(providerStatus, 'settled')),
+    isTaken,
     beforeId === undefined ? undefined : or(isNotNull(depositedAt), lt(id, beforeId)),
     exceptId === undefined ? undefined : ne(id, exceptId),
   );
