@@ -154,14 +154,17 @@ async function decide(
   page: readonly DueReceipt[],
   answers: Answers,
 ): Promise<void> {
-  const underWay = await findUnderWay(deps, page);
-  const decided = page.map((receipt) => ({
-    receipt,
-    next: nextOf(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
-  }));
-  const of = (state: ItemState) =>
-    decided.flatMap(({ receipt, next }) => (next?.state === state ? [{ receipt, reason: next.reason }] : []));
   const adopted = await deps.db.transaction(async (tx) => {
+    const active = await lockActive(tx, page);
+    const underWay = await findUnderWay(tx, active);
+    const decided = active.map((receipt) => ({
+      receipt,
+      next: nextOf(underWay.get(receipt.id), answers.get(receipt.tokenAddress)),
+    }));
+    const of = (state: ItemState) =>
+      decided.flatMap(({ receipt, next }) =>
+        next?.state === state ? [{ receipt, reason: next.reason }] : [],
+      );
     await askToMark(tx, deps, runId, of('PENDING'));
     for (const state of ['NOT_DUE', 'FAILED'] as const) {
       await addItems(tx, itemsOf(deps, runId, state, of(state)));
@@ -169,6 +172,20 @@ async function decide(
     return adoptExpired(tx, deps, runId, of('EXPIRED'));
   });
   for (const receiptId of adopted) deps.stateSignal.notify(receiptId);
+}
+
+/** Without those that another run has expired since they were read. No other run begins to expire these until the transaction ends. */
+async function lockActive(tx: Tx, page: readonly DueReceipt[]): Promise<DueReceipt[]> {
+  const ids = page.map(({ id }) => id);
+  const locked = await tx
+    .select({ id: receipts.id })
+    .from(receipts)
+    .where(and(inArray(receipts.id, ids), eq(receipts.state, 'ACTIVE')))
+    // In one order, so that runs at the same time can't deadlock.
+    .orderBy(receipts.id)
+    .for('update');
+  const isActive = new Set(locked.map(({ id }) => id));
+  return page.filter(({ id }) => isActive.has(id));
 }
 
 function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): NextState {
@@ -185,12 +202,9 @@ function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined
 type UnderWay = 'PENDING' | 'NEEDS_REVIEW';
 
 /** The receipts' undecided markExpireds. */
-async function findUnderWay(
-  deps: Needs<'db'>,
-  page: readonly DueReceipt[],
-): Promise<ReadonlyMap<string, UnderWay>> {
+async function findUnderWay(tx: Tx, page: readonly DueReceipt[]): Promise<ReadonlyMap<string, UnderWay>> {
   const { targetId, kind, state } = submissions;
-  const found = await deps.db
+  const found = await tx
     .select({ targetId, state: sql<UnderWay>`${state}` })
     .from(submissions)
     .where(

@@ -196,6 +196,25 @@ describe('a run', () => {
     await runOnce();
   });
 
+  it('leaves to another run what that has expired since it was read', async () => {
+    const [receipt] = await dueReceipts(1);
+    const overtaken: LedgerNetwork = {
+      ...platform.dependencies.network,
+      expiryOf: async (addresses) => {
+        const answers = await network.expiryOf(addresses);
+        await runOnce();
+        return answers;
+      },
+    };
+    const leases = leaseRuns(platform.dependencies);
+    const request = { trigger: 'MANUAL', night: null, requestedBy: 'a test' } as const;
+    const { id = '' } = (await requestRun(platform.dependencies, request, leases)) ?? {};
+    await sweep({ ...platform.dependencies, network: overtaken }, { id });
+    leases.release(id);
+    expect(await countRun(platform.dependencies, id)).toMatchObject({ examined: 0, failed: 0 });
+    expect(await stateOf(receipt?.id ?? '')).toMatchObject({ state: 'EXPIRED' });
+  });
+
   it('keeps what can not be decided for an operator, and ends all the same', async () => {
     const [receipt] = await dueReceipts(1);
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
