@@ -8,10 +8,11 @@ import { maySeeBuyer, subjectOf } from '../core/caller.ts';
 import { listNames, pageOf, valueCursors } from '../core/paging.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
+import { ADDRESS } from '../core/scalars.ts';
 import { projectOf, ProjectRef } from './project.ts';
 import { buyerId } from '../core/text.ts';
 
-const balanceCursors = valueCursors('balances', z.string().max(128));
+const balanceCursors = valueCursors('balances', z.string().regex(ADDRESS));
 const BuyerBalanceRef = builder.objectRef<BuyerBalance>('BuyerBalance').implement({
   description: "What a buyer owns of one project's credits.",
   fields: (t) => ({

@@ -140,7 +140,11 @@ function decode(text: string): unknown {
 
 /** What a cursor's value may be, so that the database's casts can't fail. */
 export const cursorValues = {
-  moment: z.iso.datetime(),
+  /** PostgreSQL has no year 0, and takes no number of digits: a moment here has six of a second at most. */
+  moment: z.iso
+    .datetime()
+    .max(27)
+    .regex(/^(?!0000)/),
   /** Of a 32-bit column. */
   integer: z.string().regex(/^\d{1,9}$/),
   /** Of a 64-bit column. */

@@ -34,7 +34,7 @@ const DECIMAL = /^(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
 /** Records of other accounts may hold negative amounts: they are printed, but never accepted as input. */
 const SHOWN_DECIMAL = /^-?(0|[1-9][0-9]{0,39})(\.[0-9]{1,18})?$/;
 /** Of every family of networks; the network itself decides, and normalises the spelling. */
-const ADDRESS = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,127}$/;
+export const ADDRESS = /^[0-9A-Za-z][0-9A-Za-z._:-]{0,127}$/;
 const COUNTRY_CODE = /^[A-Z]{2}$/;
 const CURRENCY_CODE = /^[A-Z]{3}$/;
 const CALENDAR_DATE = /^\d{4}-\d{2}-\d{2}$/;

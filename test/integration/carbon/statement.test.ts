@@ -162,6 +162,16 @@ describe("a buyer's statement", () => {
     );
     expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'after' });
   });
+
+  it.each([
+    ['statement', ['0000-01-01T00:00:00Z', '1', '1']],
+    ['balances', ['a\u0000b']],
+  ])('refuses a forged cursor of the %s that the database could not read', async (list, parts) => {
+    const after = Buffer.from(JSON.stringify([list, ...parts])).toString('base64url');
+    const query = `{ buyerAccount { ${list}(first: 1, after: "${after}") { edges { cursor } } } }`;
+    const { errors } = await market.send(query, {}, buyer('ann'));
+    expect(errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'after' });
+  });
 });
 
 describe("a buyer's purchases", () => {

@@ -4,7 +4,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { KeysetPage } from '../../../../src/db/keyset.ts';
-import { pageOf, valueCursors } from '../../../../src/schema/core/paging.ts';
+import { cursorValues, pageOf, valueCursors } from '../../../../src/schema/core/paging.ts';
 
 const cursors = valueCursors('numbers', z.string().transform(Number));
 
@@ -57,5 +57,16 @@ describe('a page', () => {
     const page = await pageOf({}, cursors, source);
     expect(counts()).toBe(0);
     await expect(page.count()).resolves.toBe(50);
+  });
+});
+
+describe('a moment in a cursor', () => {
+  const isMoment = (text: string) => cursorValues.moment.safeParse(text).success;
+
+  it('is one that the database can read', () => {
+    expect(isMoment('2026-07-01T12:00:00.123Z')).toBe(true);
+    expect(isMoment('2026-07-01T12:00:00.123456Z')).toBe(true);
+    expect(isMoment('0000-07-01T12:00:00.123Z')).toBe(false);
+    expect(isMoment(`2026-07-01T12:00:00.${'1'.repeat(200)}Z`)).toBe(false);
   });
 });
