@@ -52,17 +52,17 @@ async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequ
 
 /**
  * By its requester, or by any operator: a refusal.
- * @param isOperator whether the caller may see the requests of others
+ * @param maySee whether the caller may see the request: what is hidden is not withdrawn, nor shown as the answer
  * @throws DomainError NOT_FOUND, CONFLICT when it does not await approval any more
  */
 export async function withdrawApproval(
   deps: Needs<'db'>,
   caller: Caller,
   id: string,
-  { isOperator }: { isOperator: boolean },
+  maySee: (request: ApprovalRequest) => boolean,
 ): Promise<ApprovalRequest> {
   const request = await requireRequest(deps, id);
-  if (!isOperator && request.requestedBy !== caller.subject) throw notFound(id);
+  if (!maySee(request)) throw notFound(id);
   if (request.state === 'WITHDRAWN' && request.decidedBy === caller.subject) return request;
   await deps.db.transaction((tx) => decide(tx, caller, id, 'WITHDRAWN'));
   return requireRequest(deps, id);

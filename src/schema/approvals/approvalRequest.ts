@@ -81,7 +81,7 @@ const ApprovalInputValueRef = builder
 export const ApprovalRequestRef = builder.objectRef<ApprovalRequest>('ApprovalRequest');
 
 /** Of a deposit, its requester needs the warehouse still: another credential of the same subject may name other ones. */
-function maySee(caller: Caller | null, request: ApprovalRequest): boolean {
+export function maySeeApproval(caller: Caller | null, request: ApprovalRequest): boolean {
   if (isOperator(caller)) return true;
   const { operation, input } = askedOf(request);
   return (
@@ -98,7 +98,7 @@ builder.node(ApprovalRequestRef, {
   id: { resolve: ({ id }) => id },
   loadOne: async (id: string, { caller, dependencies }) => {
     const found = await findApprovalRequest(dependencies, id);
-    return found !== null && maySee(caller, found) ? found : null;
+    return found !== null && maySeeApproval(caller, found) ? found : null;
   },
   fields: (t) => ({
     operation: t.expose('operation', { type: ApprovalOperationEnum, description: 'What is asked for.' }),

@@ -5,8 +5,8 @@ import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests
 import { withdrawApproval } from '../../resolvers/approvals/decideApproval.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { isOperator, requireCaller } from '../core/caller.ts';
-import { APPROVAL, ApprovalRequestRef } from './approvalRequest.ts';
+import { requireCaller } from '../core/caller.ts';
+import { APPROVAL, ApprovalRequestRef, maySeeApproval } from './approvalRequest.ts';
 
 const WithdrawApprovalInput = builder.inputType('WithdrawApprovalInput', {
   description: 'What to withdraw.',
@@ -45,9 +45,12 @@ builder.mutationField('withdrawApproval', (t) =>
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
-      approval: await withdrawApproval(dependencies, requireCaller(caller), input.approvalRequestId.id, {
-        isOperator: isOperator(caller),
-      }),
+      approval: await withdrawApproval(
+        dependencies,
+        requireCaller(caller),
+        input.approvalRequestId.id,
+        (request) => maySeeApproval(caller, request),
+      ),
     }),
   }),
 );

@@ -137,6 +137,7 @@ describe('a large mint', () => {
         warehouse,
       ),
     );
+    expect(await errorsOf(withdraw(approval, { ...warehouse, role: 'developer' }))).toEqual(['NOT_FOUND']);
     await grant(approval, second);
     const shownTo = async (caller: TestCaller) => {
       const query = `query ($id: ID!) { node(id: $id) { ... on ApprovalRequest { target { __typename } } } }`;
