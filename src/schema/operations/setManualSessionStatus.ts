@@ -1,10 +1,14 @@
 /**
  * setManualSessionStatus: the person who pays out reports the status of a payout.
  */
+import { needsApproval } from '../../resolvers/approvals/approvalPolicy.ts';
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { RampSession } from '../../ramp/port.ts';
-import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
+import {
+  hasManualStatus,
+  setManualSessionStatus,
+} from '../../resolvers/operations/setManualSessionStatus.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
@@ -53,7 +57,7 @@ builder.mutationField('setManualSessionStatus', (t) =>
       ['operator'],
       'Sets the status of a session at the manual provider, which then calls the payout webhook as any provider would. ' +
         'Set PROCESSING before you pay: the farmer can cancel what is PENDING. ' +
-        'All but PROCESSING may need approval (`approvalRequest`). ' +
+        'All but PROCESSING may need approval (`approvalRequest`), except the status that it has. ' +
         'Errors: NOT_FOUND, CONFLICT when another provider is configured.',
     ),
     type: SetManualSessionStatusPayload,
@@ -65,6 +69,12 @@ builder.mutationField('setManualSessionStatus', (t) =>
     safeWithoutKey: 'the status is what it is set to',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const operation = { operation: 'setManualSessionStatus', input } as const;
+      // Repeated by a client that does not know of the approval: a second person would be asked for what is done.
+      if (
+        needsApproval(dependencies.approvalPolicy, operation) &&
+        (await hasManualStatus(dependencies, input))
+      )
+        return { session: input, approval: null };
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       if (!approval) {
         return { session: await setManualSessionStatus(dependencies, subjectOf(caller), input), approval };

@@ -192,7 +192,6 @@ describe('a large mint', () => {
     expect(await projectsOf(approval)).toBe(0);
   });
 
-  it('leaves an entry in the audit log for each person, about the same request', async () => {
   it('is not made without approval when the project whose asset id was taken is refused meanwhile', async () => {
     // Found taken, it needs no approval; it is free again by the time that the project is recorded.
     const input = smallProject({ quantityCO2e: 1_001n });
@@ -206,6 +205,7 @@ describe('a large mint', () => {
     expect(approval).toMatchObject({ state: 'AWAITING' });
   });
 
+  it('leaves an entry in the audit log for each person, about the same request', async () => {
     const { approval } = await largeProject();
     await grant(approval, second);
     const entries = async () => {
@@ -393,6 +393,8 @@ describe('a payout', () => {
     await expect
       .poll(async () => (await db.select().from(offRampSessions).where(eq(offRampSessions.id, id)))[0]?.state)
       .toBe('SETTLED');
+    const repeated = payloadOf(await report(providerSessionId, 'SETTLED', first));
+    expect(repeated).toMatchObject({ sessionId: providerSessionId, status: 'SETTLED', approval: null });
   });
 
   it('is not cancelled while the report that it was paid awaits the second person', async () => {
