@@ -26,10 +26,10 @@ export async function resolveReview(
 ): Promise<Submission> {
   const { submissionId, decision, reason } = input;
   const confirm = grant?.confirm;
-  deps.log.info({ submissionId, decision, operatorId, reason }, 'review resolved');
   if (decision === 'RESUME') await resumeSubmission(deps.submission, submissionId, confirm);
   else if (decision === 'ADOPT')
     await adoptOutcome(deps.submission, submissionId, input.recordIndex ?? undefined, confirm);
   else await giveUpSubmission(deps.submission, submissionId, `${reason} (${operatorId})`, confirm);
+  deps.log.info({ submissionId, decision, operatorId, reason }, 'review resolved');
   return requireSubmission(deps, submissionId);
 }

@@ -12,6 +12,7 @@ export async function resumeSigning(
   input: { reason: string },
   grant?: Grant,
 ): Promise<{ haltedBecause: string }> {
-  deps.log.warn({ operatorId, reason: input.reason }, 'an operator resumes signing');
-  return { haltedBecause: await resume(deps.submission, grant?.confirm) };
+  const haltedBecause = await resume(deps.submission, grant?.confirm);
+  deps.log.warn({ operatorId, reason: input.reason, haltedBecause }, 'an operator resumed signing');
+  return { haltedBecause };
 }

@@ -12,10 +12,11 @@ import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/netw
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
-import { openProject } from '../../../devnet/platform.ts';
+import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
 let database: TestDatabase;
@@ -126,6 +127,22 @@ describe('a burn that the network shows already', () => {
     expect(alike.map(({ state }) => state)).toEqual(Array.from({ length: 20 }, () => 'RETIRED'));
     const records = alike.map(({ recordIndex }) => recordIndex ?? -1).toSorted((a, b) => a - b);
     expect(records).toEqual(Array.from({ length: 20 }, (_, index) => index));
+  });
+});
+
+describe('a decision that is refused', () => {
+  it('leaves no line in the log that it was made', async () => {
+    const retirement = await retire(platform.dependencies, 'acme', retireInput(await boughtProject(4n), 4n));
+    const { id: submissionId } = await submissionOf(retirement.id);
+    const lines: string[] = [];
+    const note = (_: unknown, message: string) => void lines.push(message);
+    const log = Object.assign(Object.create(silentLog) as typeof silentLog, { info: note, warn: note });
+    const deps = { ...platform.dependencies, log };
+    const decision = { submissionId, decision: 'GIVE_UP', reason: 'looked at it' } as const;
+    const conflict = { code: 'CONFLICT' };
+    await expect(resolveReview(deps, 'operator', decision)).rejects.toMatchObject(conflict);
+    await expect(resumeSigning(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
+    expect(lines).toEqual([]);
   });
 });
 
