@@ -38,8 +38,10 @@ export function createReconciliationJob(
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
         await run(deps, true);
+        // The next one after now, which between midnight and that hour is today's.
+        const hour = sql`make_interval(hours => ${FULL_HOUR})`;
         await deps.db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at =
-          (date_trunc('day', now() AT TIME ZONE ${timeZone}) + interval '1 day' + make_interval(hours => ${FULL_HOUR})) AT TIME ZONE ${timeZone}`);
+          (date_trunc('day', now() AT TIME ZONE ${timeZone} - ${hour}) + interval '1 day' + ${hour}) AT TIME ZONE ${timeZone}`);
       } else if (await take(deps, 'due_at', EVERY_SECONDS)) await run(deps, false);
     } catch (error) {
       deps.log.warn({ error: messageOf(error) }, 'reconciliation not finished');

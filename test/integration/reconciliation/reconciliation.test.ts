@@ -138,6 +138,21 @@ describe('an incremental run', () => {
     expect((await schedule())[0]).toMatchObject({ fullDueAt: due?.fullDueAt });
     await Promise.all([job.stop(), other.stop()]);
   });
+
+  it('is followed by the full one of the same morning when an earlier one ends after midnight', async () => {
+    const { db } = database.handle;
+    // Where it is one o'clock; the names of these zones have the sign turned round.
+    const hoursAhead = ((1 - new Date().getUTCHours() + 35) % 24) - 11;
+    const timeZone = `Etc/GMT${hoursAhead > 0 ? '-' : '+'}${Math.abs(hoursAhead)}`;
+    const job = createReconciliationJob(platform.dependencies, { timeZone });
+    await db.update(reconciliationSchedule).set({ fullDueAt: new Date() });
+    await job.look();
+    const [due] = await db.select().from(reconciliationSchedule);
+    const hoursLeft = ((due?.fullDueAt.getTime() ?? 0) - Date.now()) / 3_600_000;
+    expect(hoursLeft).toBeGreaterThan(0);
+    expect(hoursLeft).toBeLessThan(3);
+    await job.stop();
+  });
 });
 
 describe('a network that does not answer', () => {
