@@ -132,11 +132,18 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
       dependencies.follower.close();
       dependencies.changeFollower.close();
       nightlyExpiry.stop();
-      await Promise.all([reconciliationJob.stop(), logBuilder.stop()]);
       strandedWatch.stop();
       overdueWatch.stop();
-      await Promise.all([registrationKeeper.stop(), continuityWatch.stop()]);
-      await Promise.all([expiryWorker.stop(), sessionPoller.stop(), submissionWorker.stop()]);
+      // All at once: while one ends what is under way, a reconciliation for minutes, the others would begin new work.
+      await Promise.all([
+        reconciliationJob.stop(),
+        logBuilder.stop(),
+        registrationKeeper.stop(),
+        continuityWatch.stop(),
+        expiryWorker.stop(),
+        sessionPoller.stop(),
+        submissionWorker.stop(),
+      ]);
       await dependencies.healer.stop();
       await dependencies.feed.feedSignal.close();
       await dependencies.stateSignal.close();
