@@ -29,27 +29,23 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       description:
         'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
         'Null when it never did.',
-      resolve: ({ agreedAt }) => momentOf(agreedAt),
+      resolve: ({ agreedAt }) => (agreedAt === null ? null : unixSeconds(agreedAt)),
     }),
     comparedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When it was compared last, in Unix seconds; null before the first reconciliation.',
-      resolve: ({ comparedAt }) => momentOf(comparedAt),
+      resolve: ({ comparedAt }) => (comparedAt === null ? null : unixSeconds(comparedAt)),
     }),
     fullyComparedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description:
         'When everything was compared last, not only what had changed, in Unix seconds; null when it never was.',
-      resolve: ({ fullyComparedAt }) => momentOf(fullyComparedAt),
+      resolve: ({ fullyComparedAt }) => (fullyComparedAt === null ? null : unixSeconds(fullyComparedAt)),
     }),
   }),
 });
-
-function momentOf(at: Date | null): bigint | null {
-  return at === null ? null : unixSeconds(at);
-}
 
 builder.queryField('invariants', (t) =>
   t.field({

@@ -29,7 +29,7 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is stuck was committed, in Unix seconds; null when none is.',
-      resolve: ({ stuckSince }) => momentOf(stuckSince),
+      resolve: ({ stuckSince }) => (stuckSince === null ? null : unixSeconds(stuckSince)),
     }),
     pendingOffRampSessionCount: t.int({
       description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
@@ -47,7 +47,7 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
-      resolve: ({ overdueSince }) => momentOf(overdueSince),
+      resolve: ({ overdueSince }) => (overdueSince === null ? null : unixSeconds(overdueSince)),
     }),
     signingHaltedBecause: t.exposeString('haltedBecause', {
       nullable: true,
@@ -62,10 +62,6 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
     }),
   }),
 });
-
-function momentOf(at: Date | null): bigint | null {
-  return at === null ? null : unixSeconds(at);
-}
 
 builder.queryField('openWork', (t) =>
   t.field({
