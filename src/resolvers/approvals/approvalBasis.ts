@@ -10,6 +10,7 @@ import { readHalts } from '../../ledger/submission/halts.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
+import { requireManualRamp } from '../operations/setManualSessionStatus.ts';
 import { isStranded } from '../operations/strandedSessions.ts';
 import { lockOffRampSession, requireSeenStatus } from '../warehouse/offRamp/offRampMoves.ts';
 import type { AskedOperation } from './approvalRequests.ts';
@@ -91,12 +92,7 @@ async function basisOfHalt(tx: Tx): Promise<Basis> {
 }
 
 async function basisOfManualSession(tx: Tx, deps: Needs<'ramp' | 'manualRamp'>, id: string): Promise<Basis> {
-  if (deps.manualRamp === null) {
-    throw new DomainError(
-      'CONFLICT',
-      `Payouts are made by the provider "${deps.ramp.name}", which sets their status itself.`,
-    );
-  }
+  requireManualRamp(deps);
   const [session] = await tx
     .select()
     .from(manualRampSessions)

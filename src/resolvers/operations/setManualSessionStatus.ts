@@ -5,6 +5,7 @@
 import { and, eq } from 'drizzle-orm';
 import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
+import type { ManualControls } from '../../ramp/manual/manualProvider.ts';
 import type { RampSession, RampStatus } from '../../ramp/port.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
@@ -21,15 +22,18 @@ export async function setManualSessionStatus(
   { sessionId, status }: StatusInput,
   grant?: Grant,
 ): Promise<RampSession> {
-  if (deps.manualRamp === null) {
-    throw new DomainError(
-      'CONFLICT',
-      `Payouts are made by the provider "${deps.ramp.name}", which sets their status itself.`,
-    );
-  }
-  const session = await deps.manualRamp.setStatus(sessionId, status, grant?.confirm);
+  const session = await requireManualRamp(deps).setStatus(sessionId, status, grant?.confirm);
   deps.log.info({ sessionId, status, operatorId }, 'manual session status set');
   return session;
+}
+
+/** @throws DomainError CONFLICT when another provider is configured */
+export function requireManualRamp({ ramp, manualRamp }: Needs<'ramp' | 'manualRamp'>): ManualControls {
+  if (manualRamp !== null) return manualRamp;
+  throw new DomainError(
+    'CONFLICT',
+    `Payouts are made by the provider "${ramp.name}", which sets their status itself.`,
+  );
 }
 
 /** False where there is no such session. */
