@@ -2,11 +2,22 @@
  * CreditTransfer: credits that one buyer gave to another.
  */
 import { unixSeconds } from '../../lib/clock.ts';
-import { findCreditTransfer, type CreditTransfer } from '../../resolvers/carbon/findCreditTransfer.ts';
+import {
+  findCreditTransfer,
+  findCreditTransfers,
+  type CreditTransfer,
+} from '../../resolvers/carbon/findCreditTransfer.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import { createBatch } from '../core/batch.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
+import type { Context } from '../core/context.ts';
 import { projectOf, ProjectRef } from './project.ts';
+
+export const creditTransferById = createBatch(
+  ({ dependencies }: Context<Dependencies>, ids: readonly string[]) => findCreditTransfers(dependencies, ids),
+);
 
 export const CreditTransferRef = builder.objectRef<CreditTransfer>('CreditTransfer');
 

@@ -1,19 +1,12 @@
 /**
  * What a statement's entry says of the purchase or transfer that caused it.
  */
-import { findCreditTransfers } from '../../resolvers/carbon/findCreditTransfer.ts';
 import { priceOf } from '../../resolvers/carbon/projectPrices.ts';
-import type { Dependencies } from '../../resolvers/core/dependencies.ts';
-import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
-import type { Context } from '../core/context.ts';
 import { MoneyRef } from '../core/money.ts';
+import { creditTransferById } from './creditTransfer.ts';
 import { totalOf } from './price.ts';
 import { StatementEntryRef } from './statement.ts';
-
-const creditTransferOf = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
-  findCreditTransfers(dependencies, ids),
-);
 
 builder.objectFields(StatementEntryRef, (t) => ({
   counterpartyId: t.string({
@@ -21,7 +14,7 @@ builder.objectFields(StatementEntryRef, (t) => ({
     description: 'Of a transfer, the other buyer; null for other kinds.',
     resolve: async ({ kind, referenceId, amountTonnes }, _args, context) => {
       if (kind !== 'credit_transfer') return null;
-      const transfer = await creditTransferOf(context, referenceId);
+      const transfer = await creditTransferById(context, referenceId);
       if (!transfer) throw new Error(`credit transfer ${referenceId} has vanished`);
       return amountTonnes < 0n ? transfer.toBuyerId : transfer.fromBuyerId;
     },

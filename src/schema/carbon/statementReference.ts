@@ -1,7 +1,6 @@
 /**
  * What caused an entry of a statement: a purchase, a retirement or a transfer.
  */
-import { findCreditTransfers } from '../../resolvers/carbon/findCreditTransfer.ts';
 import { findPurchases } from '../../resolvers/carbon/findPurchase.ts';
 import { findRetirementsByIds } from '../../resolvers/carbon/findRetirements.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
@@ -9,15 +8,12 @@ import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
 import { StatementEntryRef } from './statement.ts';
-import { CreditTransferRef } from './creditTransfer.ts';
+import { creditTransferById, CreditTransferRef } from './creditTransfer.ts';
 import { PurchaseRef } from './purchase.ts';
 import { RetirementRef } from './retirement.ts';
 
 type PlatformContext = Context<Dependencies>;
 
-const transferById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
-  findCreditTransfers(dependencies, ids),
-);
 const purchaseById = createBatch(({ dependencies }: PlatformContext, ids: readonly string[]) =>
   findPurchases(dependencies, ids),
 );
@@ -40,7 +36,7 @@ builder.objectField(StatementEntryRef, 'reference', (t) =>
     description: 'What caused it. Both entries of a retirement that was refused have the same.',
     resolve: async ({ kind, referenceId }, _args, context) => {
       const referenceOf =
-        kind === 'purchase' ? purchaseById : kind === 'credit_transfer' ? transferById : retirementById;
+        kind === 'purchase' ? purchaseById : kind === 'credit_transfer' ? creditTransferById : retirementById;
       const reference = await referenceOf(context, referenceId);
       if (reference === undefined) throw new Error(`${kind} ${referenceId} of a statement has vanished`);
       return reference;
