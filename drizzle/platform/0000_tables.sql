@@ -17,6 +17,7 @@ CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', '
 CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."receipt_state" AS ENUM('DEPLOYING', 'MINTING', 'ACTIVE', 'EXPIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
 CREATE TYPE "public"."attempt_state" AS ENUM('OPEN', 'LANDED', 'REFUSED', 'DEAD');--> statement-breakpoint
+CREATE TYPE "public"."operator_decision" AS ENUM('RESUME', 'ADOPT', 'GIVE_UP', 'RESUME_SIGNING');--> statement-breakpoint
 CREATE TYPE "public"."review_cause" AS ENUM('SIGNING_HALTED', 'SIGNING_RESUMED', 'FOUND_ON_NETWORK', 'UNDETERMINABLE', 'ATTEMPTS_DIED', 'SETTLEMENT_FAILED', 'REFUSED');--> statement-breakpoint
 CREATE TYPE "public"."submission_signer" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."submission_state" AS ENUM('PENDING', 'SUCCEEDED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
@@ -582,6 +583,16 @@ CREATE TABLE "attempts" (
 	CONSTRAINT "attempts_number_positive" CHECK (number > 0)
 );
 --> statement-breakpoint
+CREATE TABLE "operator_decisions" (
+	"id" uuid PRIMARY KEY NOT NULL,
+	"submission_id" uuid,
+	"decision" "operator_decision" NOT NULL,
+	"decided_by" text NOT NULL,
+	"reason" text NOT NULL,
+	"decided_at" timestamp with time zone NOT NULL,
+	CONSTRAINT "operator_decisions_of" CHECK ((decision = 'RESUME_SIGNING') = (submission_id IS NULL))
+);
+--> statement-breakpoint
 CREATE TABLE "signing_accounts" (
 	"address" text PRIMARY KEY NOT NULL,
 	"next_sequence" bigint NOT NULL,
@@ -679,6 +690,7 @@ ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_session_id_off_r
 ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "operator_decisions" ADD CONSTRAINT "operator_decisions_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_audit_writers" ADD CONSTRAINT "transparency_audit_writers_writer_id_audit_writers_id_fk" FOREIGN KEY ("writer_id") REFERENCES "public"."audit_writers"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entries_entry_id_audit_entries_id_fk" FOREIGN KEY ("entry_id") REFERENCES "public"."audit_entries"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
@@ -733,7 +745,6 @@ CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btre
 CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("session_id","opened_at");--> statement-breakpoint
 CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_created" ON "off_ramp_sessions" USING btree ("created_at","id");--> statement-breakpoint
-CREATE INDEX "off_ramp_requested_by" ON "off_ramp_sessions" USING btree ("requested_by","created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_farmer" ON "off_ramp_sessions" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_receipt" ON "off_ramp_sessions" USING btree ("receipt_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_state" ON "off_ramp_sessions" USING btree ("state","created_at","id");--> statement-breakpoint
@@ -750,6 +761,7 @@ CREATE UNIQUE INDEX "attempts_slot" ON "attempts" USING btree ("source","sequenc
 CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");--> statement-breakpoint
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
 CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
 CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
 CREATE INDEX "submissions_target" ON "submissions" USING btree ("target_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint

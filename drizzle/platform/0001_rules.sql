@@ -419,6 +419,8 @@ CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EA
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_provider_statuses_append_only BEFORE UPDATE OR DELETE ON off_ramp_provider_statuses FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
+CREATE TRIGGER operator_decisions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 CREATE TRIGGER off_ramp_reviews_rules BEFORE UPDATE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'id session_id reason state_before opened_at', 'decision decided_by note closed_at statuses_seen', '');
 --> statement-breakpoint

@@ -13,6 +13,7 @@ const APPENDED: ReadonlySet<string> = new Set([
   'public.credit_transfers',
   'public.idempotency_keys',
   'public.off_ramp_provider_statuses',
+  'public.operator_decisions',
   'public.project_prices',
   'public.transfers',
   'public.transparency_checkpoints',

@@ -107,7 +107,6 @@ export const offRampSessions = pgTable(
       .on(t.dueAt)
       .where(sql`due_at IS NOT NULL`),
     index('off_ramp_created').on(t.createdAt, t.id),
-    index('off_ramp_requested_by').on(t.requestedBy, t.createdAt, t.id),
     index('off_ramp_farmer').on(t.farmerId, t.createdAt, t.id),
     index('off_ramp_receipt').on(t.receiptId, t.createdAt, t.id),
     index('off_ramp_state').on(t.state, t.createdAt, t.id),

@@ -117,6 +117,26 @@ export const submissions = pgTable(
   ],
 );
 
+export const operatorDecision = pgEnum('operator_decision', ['RESUME', 'ADOPT', 'GIVE_UP', 'RESUME_SIGNING']);
+
+/** What operators have decided where no rule does, committed with its effect. Append-only. */
+export const operatorDecisions = pgTable(
+  'operator_decisions',
+  {
+    id: uuid('id').primaryKey(),
+    /** Null for the end of a halt of signing. */
+    submissionId: uuid('submission_id').references(() => submissions.id),
+    decision: operatorDecision('decision').notNull(),
+    decidedBy: text('decided_by').notNull(),
+    reason: text('reason').notNull(),
+    decidedAt: moment('decided_at').notNull(),
+  },
+  (t) => [
+    index('operator_decisions_submission').on(t.submissionId, t.decidedAt),
+    check('operator_decisions_of', sql`(decision = 'RESUME_SIGNING') = (submission_id IS NULL)`),
+  ],
+);
+
 /**
  * Accounts that sign, on networks with a sequence or nonce per account. The row is locked while a sequence slot is
  * assigned, so that no two submissions get the same one.

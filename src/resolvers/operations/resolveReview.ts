@@ -6,6 +6,7 @@ import type { Submission } from '../../ledger/submission/settle.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
 import { requireSubmission } from './listSubmissions.ts';
+import { recordDecision } from './operatorDecisions.ts';
 
 const REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
 export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
@@ -19,13 +20,13 @@ export interface ResolveReviewInput {
 
 /** @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable */
 export async function resolveReview(
-  deps: Needs<'db' | 'submission' | 'log'>,
+  deps: Needs<'db' | 'submission' | 'log' | 'ids' | 'clock'>,
   operatorId: string,
   input: ResolveReviewInput,
   grant?: Grant,
 ): Promise<Submission> {
   const { submissionId, decision, reason } = input;
-  const confirm = grant?.confirm;
+  const confirm = recordDecision(deps, { submissionId, decision, decidedBy: operatorId, reason }, grant);
   if (decision === 'RESUME') await resumeSubmission(deps.submission, submissionId, confirm);
   else if (decision === 'ADOPT')
     await adoptOutcome(deps.submission, submissionId, input.recordIndex ?? undefined, confirm);

@@ -4,15 +4,17 @@
 import { resumeSigning as resume } from '../../ledger/submission/haltedSigning.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { Grant } from '../core/grant.ts';
+import { recordDecision } from './operatorDecisions.ts';
 
 /** @returns why signing was halted. @throws DomainError CONFLICT when it is not; NetworkUnavailable */
 export async function resumeSigning(
-  deps: Needs<'submission' | 'log'>,
+  deps: Needs<'submission' | 'log' | 'ids' | 'clock'>,
   operatorId: string,
-  input: { reason: string },
+  { reason }: { reason: string },
   grant?: Grant,
 ): Promise<{ haltedBecause: string }> {
-  const haltedBecause = await resume(deps.submission, grant?.confirm);
-  deps.log.warn({ operatorId, reason: input.reason, haltedBecause }, 'an operator resumed signing');
+  const decision = { submissionId: null, decision: 'RESUME_SIGNING', decidedBy: operatorId, reason } as const;
+  const haltedBecause = await resume(deps.submission, recordDecision(deps, decision, grant));
+  deps.log.warn({ operatorId, reason, haltedBecause }, 'an operator resumed signing');
   return { haltedBecause };
 }

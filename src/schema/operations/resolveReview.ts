@@ -11,28 +11,8 @@ import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { SubmissionRef } from './submission.ts';
+import { ReviewDecisionEnum } from './submissionDecision.ts';
 import { reason } from '../core/text.ts';
-
-const ReviewDecisionEnum = builder.enumType('ReviewDecision', {
-  description: 'What an operator decides about a submission under review.',
-  values: {
-    RESUME: {
-      description:
-        'Check the network again and continue; what is unsigned or dead is signed again. CONFLICT when the network shows ' +
-        'that the call was already made, or while signing is halted.',
-    },
-    ADOPT: {
-      description:
-        'End it as succeeded with what the network shows (`Submission.foundOnNetwork`): a transaction that this platform ' +
-        'does not know made the call. CONFLICT when the network shows nothing, or something else.',
-    },
-    GIVE_UP: {
-      description:
-        'End it as refused and return what was reserved. CONFLICT while a signed transaction can still land, or when the ' +
-        'network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is deployed already.',
-    },
-  },
-});
 
 const ResolveReviewInput = builder.inputType('ResolveReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',

@@ -19,6 +19,7 @@ import { NetworkTransactionRef } from './networkTransaction.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 import { callOf, ContractCallEnum } from './contractCall.ts';
+import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
   description: 'State of a submission.',
@@ -125,6 +126,11 @@ builder.node(SubmissionRef, {
         submission.state === 'NEEDS_REVIEW'
           ? findOnNetwork(dependencies.submission, intentOf(submission))
           : null,
+    }),
+    decisions: t.field({
+      type: [SubmissionDecisionRef],
+      description: 'What operators decided while it was under review, oldest first.',
+      resolve: async ({ id }, _args, context) => (await decisionsOf(context, id)) ?? [],
     }),
     adopted: t.exposeString('adopted', {
       nullable: true,

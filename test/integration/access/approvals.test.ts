@@ -12,6 +12,7 @@ import {
   receipts,
   signingAccounts,
   submissions,
+  operatorDecisions,
 } from '../../../src/db/tables/index.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
@@ -316,11 +317,14 @@ describe('a decision of a review', () => {
     ]);
     expect(both.flat()).toEqual(['CONFLICT']);
     const after = await market.send<{ submission: unknown }>(
-      'query ($id: ID!) { submission(id: $id) { state } }',
+      'query ($id: ID!) { submission(id: $id) { state decisions { decision decidedBy reason } } }',
       { id: globalId },
       first,
     );
-    expect(after.data?.submission).toEqual({ state: 'SUCCEEDED' });
+    expect(after.data?.submission).toEqual({
+      state: 'SUCCEEDED',
+      decisions: [{ decision: 'ADOPT', decidedBy: first.subject, reason: 'looked at it' }],
+    });
   });
 
   it('does not take effect when the review was decided, or is another one by then', async () => {
@@ -492,7 +496,12 @@ it('ends a halt of signing by two people, and another halt not by the approval o
   await halt('that was not shown', 'another');
   expect(await errorsOf(grant(approval, second))).toEqual(['CONFLICT']);
   await db.update(signingAccounts).set({ haltedBecause: null }).where(eq(signingAccounts.address, 'another'));
+  const ofHalts = eq(operatorDecisions.decision, 'RESUME_SIGNING');
+  expect(await db.select().from(operatorDecisions).where(ofHalts)).toEqual([]);
   expect(await errorsOf(grant(approval, second))).toEqual([]);
+  expect(await db.select().from(operatorDecisions).where(ofHalts)).toMatchObject([
+    { submissionId: null, decidedBy: first.subject, reason: 'looked' },
+  ]);
   expect(await db.select({ because: signingAccounts.haltedBecause }).from(signingAccounts)).toEqual([
     { because: null },
     { because: null },

@@ -18,7 +18,7 @@ const COLUMNS = new Map(TABLES.map(({ name, columns }) => [name, columns.map((co
 const COVERAGE = coverageByName(COLUMNS);
 
 /**
- * The history has no server, no indexer, no administrator, no reconciliation, and a network without channels; and its logs are complete.
+ * The history has no server, no indexer, no administrator, no submission under review, no reconciliation, and a network without channels; and its logs are complete.
  * Nothing of these tables is claimed to be found.
  */
 const EMPTY = [
@@ -26,6 +26,7 @@ const EMPTY = [
   'final_ledger',
   'indexer_events',
   'indexer_registrations',
+  'operator_decisions',
   'rate_limits',
   'reconciled_invariants',
   'signing_accounts',

@@ -6,7 +6,7 @@ import { randomUUID } from 'node:crypto';
 import { and, eq, sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
-import { attempts, retirements, submissions } from '../../../src/db/tables/index.ts';
+import { attempts, operatorDecisions, retirements, submissions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
@@ -143,6 +143,9 @@ describe('a decision that is refused', () => {
     await expect(resolveReview(deps, 'operator', decision)).rejects.toMatchObject(conflict);
     await expect(resumeSigning(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
     expect(lines).toEqual([]);
+    expect(
+      await database.handle.db.$count(operatorDecisions, eq(operatorDecisions.submissionId, submissionId)),
+    ).toBe(0);
   });
 });
 

@@ -165,6 +165,9 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
     notFound: [[DECIDED, 'id session_id reason state_before opened_at note DELETED FORGED']],
   },
+  operator_decisions: {
+    notFound: [[DECIDED, 'id submission_id decision decided_by reason decided_at DELETED FORGED']],
+  },
   off_ramp_sessions: {
     I13: `receipt_id token_address token_amount_kg farmer_id depositor_address fiat_amount fee_fiat fee_bps exchange_rate
       provider_status deposit_tx_hash resolution_tx_hash`,

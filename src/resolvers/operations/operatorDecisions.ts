@@ -1,0 +1,37 @@
+/**
+ * What operators have decided about submissions and halts: who, and why.
+ */
+import { asc } from 'drizzle-orm';
+import { isOneOf } from '../../db/manyRows.ts';
+import { operatorDecisions } from '../../db/tables/index.ts';
+import type { Confirm } from '../../ledger/submission/settle.ts';
+import { groupBy } from '../../lib/groupBy.ts';
+import type { Needs } from '../core/dependencies.ts';
+import type { Grant } from '../core/grant.ts';
+
+export type OperatorDecision = typeof operatorDecisions.$inferSelect;
+
+/** @returns what writes the decision in the transaction of its effect, with the approval that it needed */
+export function recordDecision(
+  { ids, clock }: Needs<'ids' | 'clock'>,
+  decision: Pick<OperatorDecision, 'submissionId' | 'decision' | 'decidedBy' | 'reason'>,
+  grant: Grant | undefined,
+): Confirm {
+  return async (tx) => {
+    await grant?.confirm(tx);
+    await tx.insert(operatorDecisions).values({ ...decision, id: ids.next(), decidedAt: clock.now() });
+  };
+}
+
+/** Of each submission, oldest first. */
+export async function readDecisions(
+  { db }: Needs<'db'>,
+  submissionIds: readonly string[],
+): Promise<ReadonlyMap<string, OperatorDecision[]>> {
+  const found = await db
+    .select()
+    .from(operatorDecisions)
+    .where(isOneOf(operatorDecisions.submissionId, submissionIds))
+    .orderBy(asc(operatorDecisions.decidedAt), asc(operatorDecisions.id));
+  return groupBy(found, ({ submissionId }) => submissionId ?? '');
+}

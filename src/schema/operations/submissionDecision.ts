@@ -1,0 +1,55 @@
+/**
+ * SubmissionDecision: what an operator decided about a submission under review.
+ */
+import { unixSeconds } from '../../lib/clock.ts';
+import type { ReviewDecision } from '../../resolvers/operations/resolveReview.ts';
+import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
+import { createBatch } from '../core/batch.ts';
+import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
+
+export const ReviewDecisionEnum = builder.enumType('ReviewDecision', {
+  description: 'What an operator decides about a submission under review.',
+  values: {
+    RESUME: {
+      description:
+        'Check the network again and continue; what is unsigned or dead is signed again. CONFLICT when the network shows ' +
+        'that the call was already made, or while signing is halted.',
+    },
+    ADOPT: {
+      description:
+        'End it as succeeded with what the network shows (`Submission.foundOnNetwork`): a transaction that this platform ' +
+        'does not know made the call. CONFLICT when the network shows nothing, or something else.',
+    },
+    GIVE_UP: {
+      description:
+        'End it as refused and return what was reserved. CONFLICT while a signed transaction can still land, or when the ' +
+        'network shows that the call was made. A mint stays NEEDS_REVIEW, because its token is deployed already.',
+    },
+  },
+});
+
+export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('SubmissionDecision').implement({
+  description: 'What an operator decided about a submission under review.',
+  fields: (t) => ({
+    decision: t.field({
+      type: ReviewDecisionEnum,
+      description: 'The decision.',
+      // The end of a halt belongs to no submission.
+      resolve: ({ decision }) => decision as ReviewDecision,
+    }),
+    decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
+    reason: t.exposeString('reason', { description: "The operator's reason." }),
+    decidedAt: t.field({
+      type: 'UnixTime',
+      description: 'When it was decided, in Unix seconds.',
+      resolve: ({ decidedAt }) => unixSeconds(decidedAt),
+    }),
+  }),
+});
+
+/** Of a submission, oldest first. */
+export const decisionsOf = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
+  readDecisions(dependencies, ids),
+);
