@@ -9,6 +9,7 @@ import {
   isLeafType,
   isObjectType,
   Kind,
+  valueFromASTUntyped,
   type DocumentNode,
   type FieldNode,
   type GraphQLField,
@@ -18,8 +19,8 @@ import {
   type SelectionSetNode,
 } from 'graphql';
 import { fragmentsOf } from './fragments.ts';
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../lib/pageSizes.ts';
-import { isList, LIST_SIZE } from './operationCost.ts';
+import { MAX_PAGE_SIZE, pageSize } from '../lib/pageSizes.ts';
+import { isList, LIST_SIZE, LONG_LISTS } from './operationCost.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry once with all of its fields, at the longest; answers as they are have a tenth of that. */
@@ -28,8 +29,6 @@ const MAX_ANSWER_BYTES = 64 * 1024 * 1024;
 /** Texts that may be long, in UTF-8 bytes; JSON escapes at most one of two characters in them. */
 const LONG_TEXTS: Readonly<Record<string, number>> = { note: 2 * 1024, beneficiary: 2 * 256 };
 const LEAF_BYTES = 96;
-/** Lists without pages are short, but for this one. */
-export const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 10_000 };
 /** Quotes, colon and comma of a field; braces and comma of an object. */
 const PUNCTUATION_BYTES = 4;
 
@@ -97,15 +96,19 @@ function entriesOf(
   node: FieldNode,
   variables: Readonly<Record<string, unknown>>,
 ): number {
-  if (field.args.some(({ name }) => name === 'first')) return pageSize(node, variables);
+  if (field.args.some(({ name }) => name === 'first')) return pageSize(askedSize(node, variables));
   if (!isList(field.type) || path.split('.', 1)[0]?.endsWith('Connection')) return 1;
-  return LONG_LISTS[path] ?? LIST_SIZE;
+  return LONG_LISTS[path]?.maxEntries ?? LIST_SIZE;
 }
 
-function pageSize(node: FieldNode, variables: Readonly<Record<string, unknown>>): number {
-  const asked = node.arguments?.find(({ name }) => name.value === 'first' || name.value === 'last')?.value;
-  if (asked === undefined) return DEFAULT_PAGE_SIZE;
-  if (asked.kind === Kind.INT) return Math.min(Number(asked.value), MAX_PAGE_SIZE);
-  const given = asked.kind === Kind.VARIABLE ? variables[asked.name.value] : undefined;
-  return typeof given === 'number' ? Math.min(given, MAX_PAGE_SIZE) : MAX_PAGE_SIZE;
+function askedSize(node: FieldNode, variables: Readonly<Record<string, unknown>>): unknown {
+  for (const name of ['first', 'last']) {
+    const argument = node.arguments?.find((given) => given.name.value === name);
+    if (argument === undefined) continue;
+    const asked = valueFromASTUntyped(argument.value, variables);
+    // The default of a variable that was not sent is not read here.
+    if (asked === undefined) return MAX_PAGE_SIZE;
+    if (asked !== null) return asked;
+  }
+  return undefined;
 }

@@ -6,7 +6,7 @@ import type { GraphQLField, GraphQLSchema } from 'graphql';
 import { getNamedType, isLeafType, isListType, isNonNullType, isObjectType, Kind } from 'graphql';
 import type { DocumentNode, GraphQLOutputType, OperationDefinitionNode } from 'graphql';
 import { complexityFromQuery } from '@pothos/plugin-complexity';
-import { DEFAULT_PAGE_SIZE, MAX_PAGE_SIZE } from '../lib/pageSizes.ts';
+import { pageSize } from '../lib/pageSizes.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 export interface OperationLimits {
@@ -18,8 +18,10 @@ export interface OperationLimits {
 const MAX_FIELDS = 500;
 /** Assumed size of a list without pages. */
 export const LIST_SIZE = 10;
-/** Sizes of longer lists without pages, which an operation may select twice, not fifty times. */
-const LONG_LISTS: Readonly<Record<string, number>> = { 'Registry.records': 4_000 };
+/** Longer lists without pages: the most entries, and a price at which an operation may select one twice, not fifty times. */
+export const LONG_LISTS: Readonly<Record<string, { maxEntries: number; price: number }>> = {
+  'Registry.records': { maxEntries: 10_000, price: 4_000 },
+};
 /** Fields that cost the database more than what they show: each is measured in tenths of a second at a million records. */
 const COSTLY_FIELDS: Readonly<Record<string, number>> = {
   'Query.retirementTotals': 500,
@@ -78,14 +80,8 @@ function priceOf(path: string, field: Field, isRoot: boolean, isPage: boolean) {
   }
   if (isPage && field.name === 'totalCount') return { field: COUNT_COST, multiplier: 1 };
   // The page's size was counted at the field that asked for it.
-  const size = isList(field.type) && !isPage ? (LONG_LISTS[path] ?? LIST_SIZE) : 1;
+  const size = isList(field.type) && !isPage ? (LONG_LISTS[path]?.price ?? LIST_SIZE) : 1;
   return { field: COSTLY_FIELDS[path] ?? (isFree ? 0 : size), multiplier: size };
-}
-
-function pageSize(asked: unknown): number {
-  if (asked == null) return DEFAULT_PAGE_SIZE;
-  // The field refuses what is no size, with a better message.
-  return typeof asked === 'number' && asked > 0 ? Math.min(asked, MAX_PAGE_SIZE) : 1;
 }
 
 export function isList(type: GraphQLOutputType): boolean {

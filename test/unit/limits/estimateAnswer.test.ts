@@ -3,7 +3,8 @@
  */
 import { getOperationAST, parse } from 'graphql';
 import { expect, it } from 'vitest';
-import { estimateAnswerBytes, LONG_LISTS, requireModestAnswer } from '../../../src/limits/estimateAnswer.ts';
+import { estimateAnswerBytes, requireModestAnswer } from '../../../src/limits/estimateAnswer.ts';
+import { LONG_LISTS } from '../../../src/limits/operationCost.ts';
 import { MAX_REGISTRY_RECORDS } from '../../../src/resolvers/carbon/readRegistry.ts';
 import { schema } from '../../../src/schema/index.ts';
 
@@ -37,6 +38,17 @@ it('counts a page by what is asked for, also by a variable', () => {
   expect(estimateAnswerBytes(...partsOf(query('100')))).toBeGreaterThan(9 * ten);
 });
 
+it.each([
+  ['first: -2147483648', {}],
+  ['first: $n', { n: -2147483648 }],
+])('makes nothing else smaller by a page of %s', (size, variables) => {
+  const query = `query ($n: Int) { registry(tokenAddress: "x") {
+    records { note ${aliases} }
+    recordsConnection(${size}) { nodes { note ${aliases} } }
+  } }`;
+  expect(() => requireModestAnswer(...partsOf(query, variables))).toThrow(/longest possible answer in bytes/);
+});
+
 it('knows how long a registry may be', () => {
-  expect(LONG_LISTS['Registry.records']).toBe(MAX_REGISTRY_RECORDS);
+  expect(LONG_LISTS['Registry.records']?.maxEntries).toBe(MAX_REGISTRY_RECORDS);
 });
