@@ -5,7 +5,7 @@
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import { addressKey } from '../../limits/addressKey.ts';
-import { measureAnswer } from '../../limits/measureAnswer.ts';
+import { MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { ChargeCpu } from './chargeCpu.ts';
 import type { TransportContext } from './transportContext.ts';
@@ -24,8 +24,13 @@ export type LimitAnswer = (result: ExecutionResult, context: TransportContext) =
 export function createAnswerLimits(charge: ChargeCpu): LimitAnswer {
   const sending = createCounters(MAX_SENDING_BYTES, MAX_SENDING_BYTES_PER_ADDRESS);
   return ({ data }, context) => {
-    const bytes = measureAnswer(data);
-    charge(context.remoteAddress, bytes / BYTES_PER_MS);
+    // What is over the limit was computed, too: free, it could be asked for again and again.
+    let bytes = MAX_WRITTEN_BYTES;
+    try {
+      bytes = measureAnswer(data);
+    } finally {
+      charge(context.remoteAddress, bytes / BYTES_PER_MS);
+    }
     if (bytes < LARGE_BYTES) return;
     const sent = sending.open(addressKey(context.remoteAddress), bytes);
     if (sent === null) throw overloaded();

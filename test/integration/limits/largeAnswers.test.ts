@@ -29,7 +29,8 @@ function schemaOfLongText() {
   return builder.toSchema();
 }
 
-const start = () => serve(rates({ cpuPercentPerAddress: 1_000_000 }), { schema: schemaOfLongText() });
+const start = (cpuPercentPerAddress = 1_000_000) =>
+  serve(rates({ cpuPercentPerAddress }), { schema: schemaOfLongText() });
 
 it.each(TRANSPORTS)('over %s an answer over the limit is OPERATION_TOO_LARGE', async (over) => {
   const { api } = await start();
@@ -37,6 +38,13 @@ it.each(TRANSPORTS)('over %s an answer over the limit is OPERATION_TOO_LARGE', a
   expect([data, errors.map(({ extensions }) => extensions.code)]).toEqual([null, ['OPERATION_TOO_LARGE']]);
   const modest = await askOver(over, api, { query: '{ long(megabytes: 2) }' });
   expect(modest.data?.['long']).toHaveLength(2 * MEGABYTE);
+});
+
+it('an answer over the limit costs its address computing time all the same', async () => {
+  const { api } = await start(20);
+  const query = '{ long(megabytes: 25) }';
+  expect(codesOf(await askOver('http', api, { query }))).toEqual(['OPERATION_TOO_LARGE']);
+  expect(codesOf(await askOver('http', api, HELLO))).toEqual(['RATE_LIMITED']);
 });
 
 it('large answers that are not read hold their bytes until they are, and no other address waits', async () => {
