@@ -9,6 +9,7 @@ import {
   isLeafType,
   isObjectType,
   Kind,
+  OperationTypeNode,
   valueFromASTUntyped,
   type DocumentNode,
   type FieldNode,
@@ -21,6 +22,7 @@ import {
 import { fragmentsOf } from './fragments.ts';
 import { MAX_PAGE_SIZE, pageSize } from '../lib/pageSizes.ts';
 import { isList, LIST_SIZE, LONG_LISTS } from './operationCost.ts';
+import { LARGE_BYTES } from './measureAnswer.ts';
 import { requireAtMost } from './tooLarge.ts';
 
 /** A whole registry once with all of its fields, at the longest; answers as they are have a tenth of that. */
@@ -32,7 +34,11 @@ const LEAF_BYTES = 96;
 /** Quotes, colon and comma of a field; braces and comma of an object. */
 const PUNCTUATION_BYTES = 4;
 
-/** @throws DomainError OPERATION_TOO_LARGE */
+/**
+ * A query's answer is measured again when it is made. A mutation's can't be refused any more, because it has had its effect by then:
+ * what would be large is not begun.
+ * @throws DomainError OPERATION_TOO_LARGE
+ */
 export function requireModestAnswer(
   schema: GraphQLSchema,
   document: DocumentNode,
@@ -40,7 +46,15 @@ export function requireModestAnswer(
   variables: Readonly<Record<string, unknown>>,
 ): void {
   const bytes = estimateAnswerBytes(schema, document, operation, variables);
-  requireAtMost(MAX_ANSWER_BYTES, 'longest possible answer in bytes', bytes);
+  const what = 'longest possible answer in bytes';
+  if (operation.operation === OperationTypeNode.MUTATION)
+    requireAtMost(
+      LARGE_BYTES,
+      what,
+      bytes,
+      'Select less of what the mutation returns, and read the rest in a query.',
+    );
+  else requireAtMost(MAX_ANSWER_BYTES, what, bytes);
 }
 
 /** Introspection is counted by itself. The document is valid, so fragments have no cycles. */

@@ -5,13 +5,11 @@
 import type { ExecutionResult } from 'graphql';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
 import { addressKey } from '../../limits/addressKey.ts';
-import { MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
+import { LARGE_BYTES, MAX_WRITTEN_BYTES, measureAnswer } from '../../limits/measureAnswer.ts';
 import { createCounters } from '../../limits/counters.ts';
 import type { ChargeCpu } from './chargeCpu.ts';
 import type { TransportContext } from './transportContext.ts';
 
-/** Smaller answers are bounded by the number of connections. */
-const LARGE_BYTES = 256 * 1024;
 /** Large answers that are being made and sent; as text alone, one takes as much again while it is written. */
 const MAX_SENDING_BYTES = 256 * 1024 * 1024;
 const MAX_SENDING_BYTES_PER_ADDRESS = 64 * 1024 * 1024;

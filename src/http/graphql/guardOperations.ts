@@ -144,7 +144,7 @@ async function runWhenAdmitted(
     chargeErrors(guard, context, result);
     // Nothing has run.
     if (result.data === undefined) return refuseVariables(guard, args, operation) ?? result;
-    // A mutation has had its effect, and its answer is short.
+    // A mutation has had its effect, and began only because its answer can't be large.
     if (!isMutation) {
       guard.limitAnswer(result, context);
       await writeReads(context, result);

@@ -75,6 +75,14 @@ const DOCUMENTS: [string, Question, ErrorCode][] = [
     'OPERATION_TOO_LARGE',
   ],
   [
+    'all records of a token as the answer of a mutation',
+    {
+      ...purchaseOf({}),
+      query: PURCHASE.replace('{ id }', '{ project { registry { records { index } } } }'),
+    },
+    'OPERATION_TOO_LARGE',
+  ],
+  [
     'thousands of empty lines, which each error would count',
     { query: `{ ${'\n'.repeat(2_000)} nothing }` },
     'OPERATION_TOO_LARGE',

@@ -49,6 +49,19 @@ it.each([
   expect(() => requireModestAnswer(...partsOf(query, variables))).toThrow(/longest possible answer in bytes/);
 });
 
+it('lets a mutation return what it has made, and no long list beside it', () => {
+  const purchase = (project: string) =>
+    `mutation ($input: PurchaseInput!) { purchase(input: $input) { purchase { id state ${project} } } }`;
+  const pageOf = (first: string) =>
+    `project { id transactions { txHash } registry { recordsConnection(first: ${first}) { nodes { note } } } }`;
+  expect(() => requireModestAnswer(...partsOf(purchase(pageOf('100'))))).not.toThrow();
+  expect(() =>
+    requireModestAnswer(...partsOf(purchase('project { registry { records { note } } }'))),
+  ).toThrow(
+    /at most 262144 is accepted. Select less of what the mutation returns, and read the rest in a query./,
+  );
+});
+
 it('knows how long a registry may be', () => {
   expect(LONG_LISTS['Registry.records']?.maxEntries).toBe(MAX_REGISTRY_RECORDS);
 });
