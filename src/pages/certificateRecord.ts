@@ -109,6 +109,11 @@ export const NETWORK_FIELDS = ['beneficiary', 'amount', 'timestamp', 'note', 're
 /** What distinguishes our files from other JSON. */
 export const CERTIFICATE_FORMAT = 'carbon-retirement-certificate/1';
 
+/** What a certificate's file says of its record. */
+export function certificateFacts(record: CertificateRecord) {
+  return { ...record, unit: 'tonnes CO2e', retiredAt: isoOf(record.timestamp) };
+}
+
 /**
  * The certificate as a file: the same record each time, so that copies can be compared. The proof is against the head of the log when
  * it was asked for, and null while the log did not have it.
@@ -118,11 +123,7 @@ export function certificateJson(site: Site, record: CertificateRecord, inclusion
     format: CERTIFICATE_FORMAT,
     url: absolute(site, certificatePath(record)),
     network: site.network,
-    record: {
-      ...record,
-      unit: 'tonnes CO2e',
-      retiredAt: isoOf(record.timestamp),
-    },
+    record: certificateFacts(record),
     inclusionProof: inclusion.outcome === 'PROVED' ? inclusion.proof : null,
   };
 }

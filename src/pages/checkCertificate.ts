@@ -5,6 +5,7 @@ import { DomainError } from '../lib/errors.ts';
 import type { Ask } from './ask.ts';
 import {
   CERTIFICATE_FORMAT,
+  certificateFacts,
   checkOnNetwork,
   readCertificate,
   type CertificateRecord,
@@ -114,18 +115,17 @@ function sameNetwork({ network }: Site, networkId: unknown): Step {
     : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
 }
 
-/** Of the file's facts all that the record has; what the platform learns later, such as a hash, may be missing in it. */
+/** The file has the same facts, and no other; what the platform learns later, such as a hash, may be missing in it. */
 function sameFacts(facts: Record<string, unknown>, record: CertificateRecord): Step {
   const question = 'Does the file say what the registry says?';
-  const others = Object.entries(record)
-    .filter(
-      ([name, value]) =>
-        !(facts[name] === null && value !== null && LATER.has(name)) && !isSame(facts[name], value),
-    )
-    .map(([name]) => name);
+  const own: Record<string, unknown> = certificateFacts(record);
+  const others = namesOf(facts, own).filter(
+    (name) =>
+      !(facts[name] === null && own[name] !== null && LATER.has(name)) && !isSame(facts[name], own[name]),
+  );
   return others.length === 0
-    ? step(question, 'PASSED', 'Every fact in the file is the same as here.')
-    : step(question, 'FAILED', `The file was changed: it differs in ${others.join(', ')}.`);
+    ? step(question, 'PASSED', 'Every fact of the file’s record is the same as here.')
+    : step(question, 'FAILED', `The file was changed: it differs in ${shown(others.join(', '), 300)}.`);
 }
 
 const LATER: ReadonlySet<string> = new Set([
@@ -139,7 +139,12 @@ const LATER: ReadonlySet<string> = new Set([
 
 function isSame(a: unknown, b: unknown): boolean {
   if (!isObject(a) || !isObject(b)) return a === b;
-  return Object.keys(b).every((name) => isSame(a[name], b[name]));
+  return namesOf(a, b).every((name) => isSame(a[name], b[name]));
+}
+
+/** Of either: what is added to a file is not what the registry says. */
+function namesOf(a: object, b: object): string[] {
+  return [...new Set([...Object.keys(a), ...Object.keys(b)])];
 }
 
 function onNetwork({ network }: Site, check: NetworkCheck): Step {

@@ -176,6 +176,15 @@ describe('pages', () => {
     const forged = await check(file.replace('"tonnes": "120"', '"tonnes": "9120"'));
     expect(forged.text).toContain('This certificate does not hold');
     expect(forged.text).toContain('it differs in tonnes');
+    for (const [name, change] of [
+      ['retiredAt', { retiredAt: '2019-01-01T00:00:00.000Z' }],
+      ['unit', { unit: 'kilotonnes CO2e' }],
+      ['certifiedBy', { certifiedBy: 'the United Nations' }],
+    ] as const) {
+      const { record, ...rest } = JSON.parse(file) as { record: object };
+      const { text } = await check(JSON.stringify({ ...rest, record: { ...record, ...change } }));
+      expect(text).toContain(`it differs in ${name}`);
+    }
     const elsewhere = await check(file.replace(/"networkId": ".*?"/, '"networkId": "another"'));
     expect(elsewhere.text).toContain('the file is about another network');
     expect((await check('{"format": 1}')).text).toContain('The file is not a certificate');
