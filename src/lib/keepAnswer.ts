@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 export interface Keeping {
   keptMs: number;
   clock: Clock;
-  /** False where a failure may be the first caller's alone, such as its own rate limit. */
+  /** False where a failure may be the first caller's alone, such as its own rate limit: those who wait with it then ask for themselves. */
   keepsFailures: boolean;
 }
 
@@ -18,7 +18,8 @@ export function keepAnswer<A extends unknown[], T>(
   let kept: { answer: Promise<T>; askedAtMs: number } | undefined;
   return (...args) => {
     const nowMs = clock.now().getTime();
-    if (kept !== undefined && nowMs - kept.askedAtMs < keptMs) return kept.answer;
+    if (kept !== undefined && nowMs - kept.askedAtMs < keptMs)
+      return keepsFailures ? kept.answer : kept.answer.catch(() => ask(...args));
     const asked = { answer: ask(...args), askedAtMs: nowMs };
     kept = asked;
     if (!keepsFailures) {
