@@ -18,7 +18,7 @@ import { DomainError } from '../lib/errors.ts';
 import type { Caller } from '../identity/roles.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
-import { addressKey } from './addressKey.ts';
+import { addressKey, networkKey } from './addressKey.ts';
 import type { ComputingPace } from './computingPace.ts';
 import { createComputingPace } from './computingPace.ts';
 import type { DelayRefusal } from './refusalDelays.ts';
@@ -83,19 +83,13 @@ export function createRateLimits(
   log: Pick<Logger, 'warn'>,
   { delayRefusal = createRefusalDelays(), pace }: { delayRefusal?: DelayRefusal; pace?: ComputingPace } = {},
 ): RateLimits {
-  const budget = (name: string, points: number) =>
-    createSharedBudget({ name, points, windowSeconds: WINDOW_SECONDS }, db);
+  const budgets = createBudgets(settings, db);
   const { counts: refusals, refusalOf } = createRefusals();
   const refuse = async (usage: Refused, key: string) => {
     const refusal = refusalOf(usage);
     await delayRefusal(key);
     throw refusal;
   };
-  const address = budget('address', settings.addressPerMinute);
-  const caller = budget('caller', settings.callerPerMinute);
-  const mutations = budget('mutations', settings.mutationsPerMinute);
-  const failedLogins = budget('failed-logins', settings.failedLoginsPerMinute);
-  const refusedDeliveries = budget('refused-deliveries', REFUSED_DELIVERIES_PER_MINUTE);
   const spend = async (from: SharedBudget, key: string, points: number, usages: Usage[]) => {
     const usage = await from.spend(key, points);
     usages.push(usage);
@@ -107,13 +101,12 @@ export function createRateLimits(
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
   const cpu = createCpuBudget(settings.cpuPercentPerAddress, pace);
-  const budgets = [address, caller, mutations, failedLogins, refusedDeliveries];
-  const stopSharing = shareRegularly(budgets, db, log);
+  const stopSharing = shareRegularly(Object.values(budgets), db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
     const key = addressKey(remoteAddress);
     const overspent = cpu.overspent(key);
     if (overspent !== null) await refuse(overspent, key);
-    await spend(address, key, 1, usages);
+    await spend(budgets.address, key, 1, usages);
     const turn = cpu.pace.awaitTurn(key);
     if (turn !== null) await turn;
   };
@@ -126,23 +119,41 @@ export function createRateLimits(
     },
     chargeCpu,
     slowDown: (remoteAddress, ms) => cpu.pace.charge(addressKey(remoteAddress), ms),
-    admitCaller: ({ subject }, usages) => spend(caller, subject, 1, usages),
-    admitCredential: (remoteAddress) => requireLeft(failedLogins, remoteAddress),
+    admitCaller: ({ subject }, usages) => spend(budgets.caller, subject, 1, usages),
+    admitCredential: (remoteAddress) => requireLeft(budgets.failedLogins, remoteAddress),
     async noteFailedLogin(remoteAddress) {
-      await failedLogins.spend(addressKey(remoteAddress), 1);
+      await budgets.failedLogins.spend(addressKey(remoteAddress), 1);
     },
     async admitDelivery(remoteAddress) {
       await admitAddress(remoteAddress, []);
-      await requireLeft(refusedDeliveries, remoteAddress);
+      await requireLeft(budgets.refusedDeliveries, remoteAddress);
     },
     async noteRefusedDelivery(remoteAddress) {
       chargeCpu(remoteAddress, REFUSED_DELIVERY_MS);
-      await refusedDeliveries.spend(addressKey(remoteAddress), 1);
+      await budgets.refusedDeliveries.spend(addressKey(remoteAddress), 1);
     },
     admitMutations: (asker, fields, usages) =>
-      spend(mutations, asker.caller?.subject ?? addressKey(asker.remoteAddress), fields, usages),
+      asker.caller === null
+        ? spend(budgets.addressMutations, addressKey(asker.remoteAddress), fields, usages)
+        : spend(budgets.callerMutations, asker.caller.subject, fields, usages),
     refusals,
     stop: stopSharing,
+  };
+}
+
+/** Addresses and callers are counted apart: strangers at many addresses would else leave one budget among all callers. */
+function createBudgets(settings: RateLimitSettings, db: Db | null) {
+  const policyOf = (name: string, points: number) => ({ name, points, windowSeconds: WINDOW_SECONDS });
+  const ofAddresses = (name: string, points: number) =>
+    createSharedBudget({ ...policyOf(name, points), keyPrefix: `${name}-of-address` }, db, networkKey);
+  const ofCallers = (name: string, points: number) => createSharedBudget(policyOf(name, points), db);
+  return {
+    address: ofAddresses('address', settings.addressPerMinute),
+    caller: ofCallers('caller', settings.callerPerMinute),
+    addressMutations: ofAddresses('mutations', settings.mutationsPerMinute),
+    callerMutations: ofCallers('mutations', settings.mutationsPerMinute),
+    failedLogins: ofAddresses('failed-logins', settings.failedLoginsPerMinute),
+    refusedDeliveries: ofAddresses('refused-deliveries', REFUSED_DELIVERIES_PER_MINUTE),
   };
 }
 

@@ -12,6 +12,8 @@ import { rateLimits } from '../db/tables/index.ts';
 interface Policy {
   /** Its name in the RateLimit headers. */
   name: string;
+  /** Where it is stored: its name, unless policies of the same name count different kinds of keys. */
+  keyPrefix?: string;
   points: number;
   windowSeconds: number;
 }
@@ -34,7 +36,10 @@ export interface SharedBudget {
 
 /** Spending below this share of the budget is not shared: most keys never exceed it. */
 const SHARED_FROM = 1 / 50;
-/** Limit on keys in one window. Further keys share one budget, so that invented addresses can't fill the memory. */
+/**
+ * Limit on keys in one window, so that invented addresses can't fill the memory. Further keys share the budgets of their groups, of which
+ * there may be as many, and beyond that one.
+ */
 const MAX_KEYS = 50_000;
 const OVERFLOW_KEY = 'all other keys';
 /** Concurrent statements. */
@@ -46,9 +51,16 @@ interface Tracked {
   endsAtMs: number;
 }
 
-/** @param db null where no other instance counts with this one. */
-export function createSharedBudget(policy: Policy, db: Db | null): SharedBudget {
-  const { name: keyPrefix, points, windowSeconds: duration } = policy;
+/**
+ * @param db null where no other instance counts with this one.
+ * @param groupOf the group that a key beyond the limit is counted with, null for one with all others of its kind
+ */
+export function createSharedBudget(
+  policy: Policy,
+  db: Db | null,
+  groupOf: (key: string) => string | null = () => null,
+): SharedBudget {
+  const { keyPrefix = policy.name, points, windowSeconds: duration } = policy;
   const memory = new RateLimiterMemory({ keyPrefix, points, duration });
   const table =
     db === null
@@ -62,12 +74,11 @@ export function createSharedBudget(policy: Policy, db: Db | null): SharedBudget 
           clearExpiredByTimeout: false,
         });
   const tracked = new Map<string, Tracked>();
-  const usageOf = (consumedPoints: number, msBeforeNext: number): Usage => ({
-    policy,
-    remainingPoints: Math.max(points - consumedPoints, 0),
-    resetSeconds: Math.max(Math.ceil(msBeforeNext / 1000), 1),
-    isOverspent: consumedPoints > points,
-  });
+  const countedAs = (key: string): string => {
+    if (tracked.has(key) || tracked.size < MAX_KEYS) return key;
+    const group = groupOf(key) ?? OVERFLOW_KEY;
+    return tracked.has(group) || tracked.size < 2 * MAX_KEYS ? group : OVERFLOW_KEY;
+  };
   const shareKey = async (store: RateLimiterDrizzle, key: string, entry: Tracked) => {
     const spent = entry.unsharedPoints;
     entry.unsharedPoints = 0;
@@ -84,18 +95,18 @@ export function createSharedBudget(policy: Policy, db: Db | null): SharedBudget 
 
   return {
     async spend(asked, spent) {
-      const key = tracked.has(asked) || tracked.size < MAX_KEYS ? asked : OVERFLOW_KEY;
+      const key = countedAs(asked);
       const { consumedPoints, msBeforeNext } = await memory.penalty(key, spent);
       const entry = tracked.get(key) ?? { unsharedPoints: 0, endsAtMs: 0 };
       entry.unsharedPoints += spent;
       entry.endsAtMs = Date.now() + msBeforeNext;
       tracked.set(key, entry);
-      return usageOf(consumedPoints, msBeforeNext);
+      return usageOf(policy, consumedPoints, msBeforeNext);
     },
     async look(key) {
-      const known = await memory.get(key);
+      const known = await memory.get(countedAs(key));
       const isOver = known === null || known.msBeforeNext <= 0;
-      return isOver ? usageOf(0, 0) : usageOf(known.consumedPoints, known.msBeforeNext);
+      return isOver ? usageOf(policy, 0, 0) : usageOf(policy, known.consumedPoints, known.msBeforeNext);
     },
     async share() {
       const nowMs = Date.now();
@@ -108,5 +119,14 @@ export function createSharedBudget(policy: Policy, db: Db | null): SharedBudget 
         );
       }
     },
+  };
+}
+
+function usageOf(policy: Policy, consumedPoints: number, msBeforeNext: number): Usage {
+  return {
+    policy,
+    remainingPoints: Math.max(policy.points - consumedPoints, 0),
+    resetSeconds: Math.max(Math.ceil(msBeforeNext / 1000), 1),
+    isOverspent: consumedPoints > policy.points,
   };
 }

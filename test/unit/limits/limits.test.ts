@@ -8,10 +8,11 @@ import { describe, expect, it } from 'vitest';
 import { describeDocument, describeVariables } from '../../../src/http/graphql/describeOperation.ts';
 import { createDocumentCache } from '../../../src/http/graphql/documentCache.ts';
 import { rootFields } from '../../../src/http/graphql/rootFields.ts';
-import { addressKey } from '../../../src/limits/addressKey.ts';
+import { addressKey, networkKey } from '../../../src/limits/addressKey.ts';
 import { clientAddressOf } from '../../../src/limits/clientAddress.ts';
 import { createCounters } from '../../../src/limits/counters.ts';
-import { createSharedBudget } from '../../../src/limits/sharedBudget.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
+import { createSharedBudget, type Usage } from '../../../src/limits/sharedBudget.ts';
 import { createConcurrencyLimit } from '../../../src/lib/concurrencyLimit.ts';
 
 describe('an address is a client', () => {
@@ -26,6 +27,14 @@ describe('an address is a client', () => {
     ['unknown', 'unknown'],
   ])('%s counts as %s', (address, key) => {
     expect(addressKey(address)).toBe(key);
+  });
+
+  it.each([
+    ['203.0.113.7', '203.0.0.0/16'],
+    ['2001:db8:1:2::9', '2001:db8:1::/48'],
+    ['unknown', null],
+  ])('%s is in the network %s', (address, network) => {
+    expect(networkKey(addressKey(address))).toBe(network);
   });
 
   it.each([
@@ -133,6 +142,8 @@ describe('counters', () => {
   });
 });
 
+const CALLER = { roles: [], warehouseIds: [], expiresAt: 0, apiKeyId: null, jti: null, issuedAt: null };
+
 describe('a budget without other instances', () => {
   it('is spent, looked at, and overspent', async () => {
     const budget = createSharedBudget({ name: 'test', points: 3, windowSeconds: 60 }, null);
@@ -150,6 +161,40 @@ describe('a budget without other instances', () => {
     expect(await budget.spend('address 7', 1)).toMatchObject({ remainingPoints: 3 });
     for (let i = 0; i < 5; i++) await budget.spend(`late ${i}`, 1);
     expect(await budget.spend('one more', 1)).toMatchObject({ isOverspent: true });
+    expect(await budget.look('yet another')).toMatchObject({ remainingPoints: 0 });
+  });
+
+  it('is shared beyond the number of keys by the addresses of a network, not by all', async () => {
+    const budget = createSharedBudget({ name: 'networks', points: 5, windowSeconds: 60 }, null, networkKey);
+    const subnet = (i: number) => addressKey(`2001:db8:1:${i.toString(16)}::1`);
+    for (let i = 0; i < 50_000; i++) await budget.spend(subnet(i), 1);
+    for (let i = 50_000; i < 50_006; i++) await budget.spend(subnet(i), 1);
+    expect(await budget.spend(subnet(60_000), 1)).toMatchObject({ isOverspent: true });
+    for (const other of ['2001:db8:2::1', '203.0.113.7', '198.51.100.7', 'unknown']) {
+      expect(await budget.spend(addressKey(other), 1)).toMatchObject({ remainingPoints: 4 });
+    }
+    expect(await budget.look(addressKey('203.0.99.9'))).toMatchObject({ remainingPoints: 4 });
+  });
+
+  it('of callers is not used up by strangers, however many addresses they have', async () => {
+    const settings = {
+      addressPerMinute: 2,
+      callerPerMinute: 2,
+      mutationsPerMinute: 2,
+      failedLoginsPerMinute: 2,
+    };
+    const limits = createRateLimits({ ...settings, cpuPercentPerAddress: 20 }, null, {
+      warn: () => undefined,
+    });
+    for (let i = 0; i < 50_000; i++)
+      await limits.admitMutations({ caller: null, remoteAddress: `2001:db8:1:${i.toString(16)}::1` }, 1, []);
+    const usages: Usage[] = [];
+    for (const subject of ['acme', 'globex', 'initech']) {
+      const caller = { ...CALLER, subject };
+      await limits.admitMutations({ caller, remoteAddress: '203.0.113.7' }, 1, usages);
+    }
+    expect(usages.map(({ remainingPoints }) => remainingPoints)).toEqual([1, 1, 1]);
+    await limits.stop();
   });
 });
 
