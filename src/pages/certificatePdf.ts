@@ -7,7 +7,7 @@
  */
 import { createRequire } from 'node:module';
 import { createConcurrencyLimit } from '../lib/concurrencyLimit.ts';
-import type { PageAnswer } from '../http/server/pages.ts';
+import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
 import { certificateJson, type CertificateRecord } from './certificateRecord.ts';
 import { originOf, type Inclusion } from './inclusion.ts';
 import { qrSquares } from './qrCode.tsx';
@@ -49,19 +49,19 @@ interface Certificate {
 type Document = PDFKit.PDFDocument;
 type Line = readonly [name: string, value: string | null];
 
-/** @returns makes the answer; it counts what it computes by `chargeCpu` */
+/** @returns makes the answer, for each address in its turn, and charges it what that computes */
 export function createCertificatePdf(
   site: Site,
-): (certificate: Certificate, chargeCpu: (ms: number) => void) => Promise<PageAnswer> {
+): (certificate: Certificate, request: Pick<PageRequest, 'addressKey' | 'chargeCpu'>) => Promise<PageAnswer> {
   const limit = createConcurrencyLimit(LIMIT);
-  return async (certificate, chargeCpu) => {
+  return async (certificate, request) => {
     const { record } = certificate;
-    const giveBack = await limit.take();
+    const giveBack = await limit.take(request.addressKey);
     try {
       // Half a megabyte of source that a server whose PDFs are never asked for does not load.
       const { default: PDFDocument } = await import('pdfkit');
       const body = await bytesOf(drawn(new PDFDocument(optionsFor(record)), site, certificate));
-      chargeCpu(USUAL_MS);
+      request.chargeCpu(USUAL_MS);
       return {
         status: 200,
         headers: {

@@ -27,6 +27,8 @@ export interface PageRequest {
   form: URLSearchParams;
   /** Runs one operation of the GraphQL API as the public. */
   ask(source: string, variables?: Record<string, unknown>): Promise<ExecutionResult>;
+  /** Who asks, where places are given in turns. */
+  addressKey: string;
   /** Counts computing time beside the operations' against the client's address. */
   chargeCpu(ms: number): void;
 }
@@ -151,6 +153,7 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
       await pauseInLongTurn();
       return result;
     },
+    addressKey: addressKey(remoteAddress),
     chargeCpu: (ms) => pipeline.chargeCpu(remoteAddress, ms),
   };
 }
