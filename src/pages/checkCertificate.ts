@@ -19,6 +19,7 @@ import {
   type Inclusion,
   type InclusionProof,
 } from './inclusion.ts';
+import { isObject, parsedObject } from './pasted.ts';
 import { publicId } from './records.ts';
 import { search } from './search.ts';
 import type { Site } from './site.ts';
@@ -50,7 +51,7 @@ export type AskedCertificate =
 
 export function askedCertificate(given: string): AskedCertificate {
   if (!given.startsWith('{')) return { kind: 'TEXT', text: idInAddress(given) ?? given };
-  const file = parsed(given);
+  const file = parsedObject(given);
   if (file === null) return { kind: 'NONE', because: 'The file is not JSON: a part of it may be missing.' };
   const { format, record: facts, network } = file;
   if (format !== CERTIFICATE_FORMAT || !isObject(facts)) {
@@ -207,17 +208,4 @@ function step(question: string, outcome: Step['outcome'], explanation: string): 
 function idInAddress(text: string): string | null {
   if (!URL.canParse(text)) return null;
   return /^\/retirements\/([^/]+?)(?:\.json|\.pdf|\/badge\.svg)?$/.exec(new URL(text).pathname)?.[1] ?? null;
-}
-
-function parsed(text: string): Record<string, unknown> | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -5,6 +5,7 @@ import { createHash } from 'node:crypto';
 import { DomainError } from '../lib/errors.ts';
 import { askFor, type Ask } from './ask.ts';
 import type { CertificateRecord } from './certificateRecord.ts';
+import { parsedObject } from './pasted.ts';
 
 export interface InclusionProof {
   leafIndex: number;
@@ -66,12 +67,8 @@ export function readProof(value: unknown): InclusionProof | null {
  * rolled back, keeps its first date in the log.
  */
 export function differencesOf(entry: string, record: CertificateRecord): string[] {
-  let logged: Record<string, unknown>;
-  try {
-    logged = JSON.parse(entry) as Record<string, unknown>;
-  } catch {
-    return ['all of it'];
-  }
+  const logged = parsedObject(entry);
+  if (logged === null) return ['all of it'];
   const { amount, index, retiredBy, tokenAddress, beneficiary, note } = record;
   const texts = Object.entries({ beneficiary, note }).filter(
     ([name, text]) => logged[name] !== text && logged[`${name}Sha256`] !== sha256(text),

@@ -16,6 +16,7 @@ import { causeOf, toClientError } from '../graphql/errors.ts';
 import { newContext } from '../graphql/transportContext.ts';
 import type { Pipeline } from '../graphql/yoga.ts';
 import { whenClosed } from './answers.ts';
+import { pathOf, queryOf } from './requestTarget.ts';
 
 /** A request for a page, as far as pages know requests. */
 export interface PageRequest {
@@ -129,14 +130,13 @@ function refuseBriefly(exchange: PageExchange, refusal: DomainError): void {
 async function pageRequest(exchange: PageExchange, services: PageServices): Promise<PageRequest> {
   const { request, response, requestId, clientRequestId, remoteAddress } = exchange;
   const { pipeline, clock } = services;
-  const { pathname, searchParams } = new URL(`http://pages${request.url ?? '/'}`);
   const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
   if (body === null) throw new DomainError('BAD_REQUEST', `A form has at most ${MAX_FORM_BYTES} bytes.`);
   return {
     method,
-    path: pathname,
-    query: searchParams,
+    path: pathOf(request),
+    query: queryOf(request),
     form: new URLSearchParams(body.toString()),
     async ask(source, variables = {}) {
       const context = newContext({

@@ -20,6 +20,7 @@ import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
 import { keepAnswer } from '../../lib/keepAnswer.ts';
 import type { Logger } from '../../lib/logger.ts';
 import type { Readiness } from './readiness.ts';
+import { pathOf } from './requestTarget.ts';
 import { answerError, answerJson, answerRefusal, whenClosed } from './answers.ts';
 import type { GraphiqlPage } from '../pages/graphiql.ts';
 import type { DeliveryOutcome, HookHandler, HookServices } from './hooks.ts';
@@ -128,10 +129,6 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
 function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
   if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
   return page(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
-}
-
-export function pathOf(request: IncomingMessage): string {
-  return (request.url ?? '/').split('?', 1)[0] ?? '/';
 }
 
 /** Pages are large: they count like requests. */

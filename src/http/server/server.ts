@@ -16,7 +16,8 @@ import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
 import { limitPipelining } from './pipelining.ts';
 import type { Exchange, RouteOptions } from './routes.ts';
-import { createRouter, pathOf } from './routes.ts';
+import { createRouter } from './routes.ts';
+import { pathOf } from './requestTarget.ts';
 import { endStalledSockets } from '../websocket/stalledSockets.ts';
 import { createWebsocketServer } from '../websocket/websocket.ts';
 import { refuseUpgrade } from './refuseUpgrade.ts';
@@ -70,13 +71,22 @@ interface HttpServer {
   load(): Load;
 }
 
-/** A proxy may decide by one of them, and what stands behind it by the other. */
-function hasTwoHosts({ rawHeaders }: IncomingMessage): boolean {
+/** What is wrong with the Host header: null, or what to do. */
+function problemOfHost(request: IncomingMessage): string | null {
+  // A proxy may decide by one of them, and what stands behind it by the other.
+  if (countHosts(request) > 1) return 'There is more than one Host header: send one.';
+  const { host = '' } = request.headers;
+  // The address of the request is made of it, and the making throws.
+  if (host === '' || URL.canParse(`http://${host}`)) return null;
+  return `The Host header is no host and port: ${JSON.stringify(host.slice(0, 100))}. Send those of this server.`;
+}
+
+function countHosts({ rawHeaders }: IncomingMessage): number {
   let hosts = 0;
   for (let at = 0; at < rawHeaders.length; at += 2) {
     if (rawHeaders[at]?.length === 4 && rawHeaders[at]?.toLowerCase() === 'host') hosts += 1;
   }
-  return hosts > 1;
+  return hosts;
 }
 
 export function createHttpServer(options: HttpServerOptions): HttpServer {
@@ -114,10 +124,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       exchange.prepare();
       answerRefusal(response, error);
     };
+    const problem = problemOfHost(request);
     if (finish === null) refuse(overloaded());
-    else if (hasTwoHosts(request)) {
+    else if (problem !== null) {
       exchange.prepare();
-      answerError(response, 400, 'BAD_REQUEST', 'There is more than one Host header.');
+      answerError(response, 400, 'BAD_REQUEST', problem);
     } else {
       const turn = awaitTurn(address);
       if (turn === null) void route(exchange);
@@ -218,7 +229,7 @@ async function awaitAnswers(running: ReadonlySet<ServerResponse>, graceMs: numbe
 /** The status line for a refused upgrade, or null. */
 function refusalOfUpgrade(request: IncomingMessage, allowedOrigins: AllowedOrigins): string | null {
   if (pathOf(request) !== GRAPHQL_PATH) return '404 Not Found';
-  if (hasTwoHosts(request)) return '400 Bad Request';
+  if (problemOfHost(request) !== null) return '400 Bad Request';
   const { origin } = request.headers;
   // Browsers always send their origin; other clients need no protection from cross-site requests.
   if (origin === undefined || allowedOrigins === '*' || allowedOrigins.includes(origin)) return null;

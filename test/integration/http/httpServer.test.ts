@@ -172,16 +172,18 @@ describe('deliveries', () => {
   });
 });
 
-it.each([
-  ['a request', '/healthz', 'Connection: close'],
-  [
-    'a websocket',
-    '/graphql',
-    'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws',
-  ],
-])(
-  'refuses %s with two Host headers, of which a proxy may have believed the other',
-  async (_what, path, headers) => {
+describe.each([
+  ['two Host headers, of which a proxy may have believed the other', 'Host: one\r\nHost: two'],
+  ['a Host header that is no host', 'Host: a:99999'],
+])('%s', (_what, hosts) => {
+  it.each([
+    ['a request', '/graphql?query=%7Bhello%7D', 'Connection: close'],
+    [
+      'a websocket',
+      '/graphql',
+      'Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\nSec-WebSocket-Protocol: graphql-transport-ws',
+    ],
+  ])('refuses %s', async (_kind, path, headers) => {
     const server = await startServer();
     const { hostname, port } = new URL(server.url);
     const answer = await new Promise<string>((resolve, reject) => {
@@ -192,12 +194,12 @@ it.each([
         if (text.includes('\r\n\r\n')) resolve(text);
       });
       socket.on('error', reject);
-      socket.write(`GET ${path} HTTP/1.1\r\nHost: one\r\nHost: two\r\n${headers}\r\n\r\n`);
+      socket.write(`GET ${path} HTTP/1.1\r\n${hosts}\r\n${headers}\r\n\r\n`);
     });
     await server.close(0);
     expect(answer).toMatch(/^HTTP\/1.1 400 /);
-  },
-);
+  });
+});
 
 describe('GraphiQL', () => {
   const examples: GraphiqlExample[] = [

@@ -3,6 +3,7 @@
  */
 import { execFile } from 'node:child_process';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { request as httpRequest } from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,6 +87,19 @@ async function get(path: string, init: RequestInit = {}) {
   return { response, status: response.status, text: await response.text() };
 }
 
+/** Of a target that fetch would not send as it is. */
+function statusOf(path: string): Promise<number | undefined> {
+  return new Promise((resolve, reject) => {
+    const { hostname, port } = new URL(origin);
+    const request = httpRequest({ hostname, port, path, headers: { accept: 'text/html' } }, (response) => {
+      response.resume();
+      resolve(response.statusCode);
+    });
+    request.on('error', reject);
+    request.end();
+  });
+}
+
 const certificate = () => `/retirements/${tokenAddress}-0`;
 
 describe('pages', () => {
@@ -140,6 +154,8 @@ describe('pages', () => {
     ]);
     expect((await get(`/retirements/${tokenAddress}-99`)).status).toBe(404);
     expect((await get('/projects/%E0%A4%A')).status).toBe(404);
+    // No URL can be made of it.
+    expect(await statusOf('*:99999')).toBe(404);
   });
 
   it('find a retirement by beneficiary, asset id, serial number, hash and id', async () => {
@@ -224,6 +240,7 @@ describe('pages', () => {
         inclusionProof: { ...parsed.inclusionProof, ...change(parsed.inclusionProof) },
       });
     };
+    expect(await check(forge(() => ({ entry: 'null' })))).toContain('it differs in all of it');
     const [otherLeaf, otherEntry, otherHead] = [
       forge(({ leafIndex }) => ({ leafIndex: Number(leafIndex) - 1 })),
       forge(({ entry }) => ({ entry: String(entry).replace('Acme Shipping', 'Evil Shipping') })),
