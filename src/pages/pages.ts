@@ -22,6 +22,7 @@ import { createOverview } from './overview.ts';
 import { projectPage } from './project.tsx';
 import { projectsPage } from './projects.tsx';
 import { receiptPage } from './receipt.tsx';
+import { BENEFICIARY_IN_PATH } from './records.ts';
 import type { Site } from './site.ts';
 import { verifyPage } from './verify.tsx';
 
@@ -35,8 +36,11 @@ export function createPages(site: Site): PublicPages {
     [/^\/retirements\/(.+)$/, certificateRoutes(site)],
     [/^\/projects$/, async (request) => projectsPage(site, request, await overview(request.ask))],
     [/^\/projects\/([^/]+)$/, (request, assetId = '') => projectPage(site, request, assetId)],
-    [/^\/beneficiaries\/([^/]+)\.csv$/, (request, name = '') => beneficiaryCsv(site, request, name)],
-    [/^\/beneficiaries\/([^/]+)$/, (request, name = '') => beneficiaryPage(site, request, name)],
+    [
+      new RegExp(`^${BENEFICIARY_IN_PATH}\\.csv$`),
+      (request, name = '') => beneficiaryCsv(site, request, name),
+    ],
+    [new RegExp(`^${BENEFICIARY_IN_PATH}$`), (request, name = '') => beneficiaryPage(site, request, name)],
     [/^\/receipts\/([^/]+)$/, (request, token = '') => receiptPage(site, request, token)],
     [/^\/verify$/, (request) => verifyPage(site, request)],
     [/^\/console$/, async () => consolePage(site)],

@@ -51,5 +51,11 @@ export const MAX_BENEFICIARY_IN_PATH = 256;
 export function beneficiaryPath(name: string): string | null {
   // A lone surrogate has no place in an address.
   if (name === '' || name.length > MAX_BENEFICIARY_IN_PATH || /\p{Cs}/u.test(name)) return null;
-  return `/beneficiaries/${encodeURIComponent(name)}`;
+  // Browsers resolve a segment of dots, however it is encoded. `=` stands in no encoded name.
+  if (name === '.' || name === '..') return `/beneficiaries/${name}=`;
+  // With the dot as it is, the address would be that of another name's file.
+  return `/beneficiaries/${encodeURIComponent(name).replace(/\.csv$/, '%2Ecsv')}`;
 }
+
+/** The name in such a path, still encoded. */
+export const BENEFICIARY_IN_PATH = String.raw`/beneficiaries/([^/]+?)(?:(?<=/\.\.?)=)?`;

@@ -13,6 +13,7 @@ import jsQR from 'jsqr';
 import type { Browser, BrowserContext, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { NO_APPROVALS } from '../../../src/resolvers/approvals/approvalPolicy.ts';
+import { beneficiaryPath } from '../../../src/pages/records.ts';
 import { seedRecords } from '../../support/database/records.ts';
 import { chromiumPath, openBrowser } from '../../support/http/browser.ts';
 import { buyer, developer, mutate, payloadOf, projectInput } from '../../support/http/creditTrade.ts';
@@ -28,6 +29,9 @@ const HOSTILE = {
   bidi: '\u{202e}gnp.exe\u{2066}Acme',
   long: 'W'.repeat(10_000),
   formula: '=HYPERLINK("http://evil.test")',
+  dot: '.',
+  dots: '..',
+  file: 'Acme Shipping.csv',
 } as const;
 /** A browser that has to begin, on a machine that is busy. */
 const SLOW_MS = 120_000;
@@ -279,6 +283,17 @@ describe('pages', () => {
   it('write strangers’ texts into CSV so that no spreadsheet runs them', async () => {
     const { text } = await get(`/beneficiaries/${encodeURIComponent(HOSTILE.formula)}.csv`);
     expect(text).toContain(`"'=HYPERLINK(""http://evil.test"")"`);
+  });
+
+  it.each(['.', '..', 'Acme Shipping.csv'])('have a page and a file for beneficiary %j', async (name) => {
+    const path = beneficiaryPath(name) ?? '';
+    const page = await get(path);
+    expect(page.status).toBe(200);
+    expect(page.text).toContain(`<h1><bdi class="foreign">${name}</bdi></h1>`);
+    expect(page.text).toContain(`href="${path}.csv"`);
+    const file = await get(`${path}.csv`);
+    expect(file.response.headers.get('content-type')).toMatch(/^text\/csv/);
+    expect(file.text.split('\r\n')[1]).toContain(`,${name},`);
   });
 
   it('show nothing personal of a receipt', async () => {

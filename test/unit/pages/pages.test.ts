@@ -43,6 +43,7 @@ describe('text of strangers', () => {
 
   it('has an address only where an address can hold it', () => {
     expect(beneficiaryPath('a/b?c')).toBe('/beneficiaries/a%2Fb%3Fc');
+    expect(beneficiaryPath('a.csv')).toBe('/beneficiaries/a%2Ecsv');
     expect(beneficiaryPath('\u{d800}')).toBeNull();
     expect(beneficiaryPath('W'.repeat(257))).toBeNull();
   });
