@@ -34,6 +34,8 @@ export function createTail(deps: TailDependencies) {
     if (end < 0n) {
       start = end = await readHead(deps.db);
       ends.note(end);
+      // Where the first read failed, some wait since then.
+      waiting.wakeAll();
     }
     for (;;) {
       const fresh = await readAfter(deps.db, end, undefined, TAIL_SIZE);
@@ -51,10 +53,8 @@ export function createTail(deps: TailDependencies) {
   async function readUntilQuiet(): Promise<void> {
     do {
       refreshAgain = false;
-      await readOn().catch((error: unknown) => {
-        // The next notification or poll continues from here.
-        deps.log.warn({ error: messageOf(error) }, 'feed tail not read');
-      });
+      // The next notification or poll continues from here.
+      await readOn().catch(warnOf(deps, 'feed tail not read'));
     } while (refreshAgain);
     refreshing = null;
   }
@@ -78,15 +78,22 @@ export function createTail(deps: TailDependencies) {
     /** Reads the feed's end, and the records that are new or have changed. */
     async look(): Promise<void> {
       try {
-        if ((await readHead(deps.db)) > end) await refresh();
+        const head = await readHead(deps.db);
+        if (head > end) await refresh();
+        // What follows on its end is no growth of the tail: those who wait there look for themselves.
+        else if (head < end) waiting.wakeAll();
         const changed = await readChanged(deps.db, records);
         if (changed) records = records.map((record) => changed.get(record.position) ?? record);
       } catch (error) {
-        deps.log.warn({ error: messageOf(error) }, 'feed not looked at');
+        warnOf(deps, 'feed not looked at')(error);
       }
     },
     onceGrown: waiting.onceGrown,
   };
+}
+
+function warnOf({ log }: Pick<TailDependencies, 'log'>, problem: string): (error: unknown) => void {
+  return (error) => log.warn({ error: messageOf(error) }, problem);
 }
 
 /**

@@ -115,6 +115,7 @@ function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream
   let cursor = after;
   let page: Page = { records: [], lookedTo: 0n };
   let at = 0;
+  let tailEndBefore = -1n;
   let wake: (() => void) | undefined;
 
   async function readOn(): Promise<void> {
@@ -131,6 +132,7 @@ function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream
     }
     at = 0;
     cursor = latest(cursor, page);
+    tailEndBefore = tail.end();
     const kept = cursor === null ? null : pages.pageOfTail(cursor, filter);
     if (kept !== null) {
       page = kept;
@@ -145,8 +147,10 @@ function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream
 
   function proceed(take: Take<FeedRecord>): void {
     const readTo = latest(cursor, page) ?? 0n;
+    // A database that fell back in a failover ends before the tail: asked again at once, it would say the same for ever.
+    const hasMoved = tail.end() > tailEndBefore || (cursor !== null && readTo > cursor);
     // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
-    if (page.records.length > 0 || tail.end() > readTo || isOver) return pull(take);
+    if (page.records.length > 0 || (hasMoved && tail.end() > readTo) || isOver) return pull(take);
     wake = tail.onceGrown(() => pull(take));
     return undefined;
   }
