@@ -163,6 +163,8 @@ function retryAfterOf(error: unknown): number {
 }
 
 async function closeAll(sockets: WebSocketServer, graceMs: number): Promise<void> {
+  // Refuses what waits for its admission: opened later, it would not be among those that are closed.
+  sockets.close();
   const clients = [...sockets.clients];
   const gone = clients.map((client) => new Promise((resolve) => client.once('close', resolve)));
   for (const client of clients) client.close(GOING_AWAY, 'The server is stopping; connect again.');
@@ -171,5 +173,4 @@ async function closeAll(sockets: WebSocketServer, graceMs: number): Promise<void
   }, graceMs);
   await Promise.all(gone);
   clearTimeout(timer);
-  sockets.close();
 }

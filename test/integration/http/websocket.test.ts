@@ -2,7 +2,8 @@ import { createClient } from 'graphql-ws';
 import type { Client, ClientOptions } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
-import { startServer, token, until } from '../../support/http/httpServer.ts';
+import { createRateLimits } from '../../../src/limits/rateLimits.ts';
+import { startServer, testLimits, token, until } from '../../support/http/httpServer.ts';
 import type { TestServer } from '../../support/http/httpServer.ts';
 
 let server: TestServer;
@@ -308,6 +309,28 @@ describe('a websocket is closed', () => {
     const closed = closeOf(socket);
     await stopping.close(1000);
     expect((await closed).code).toBe(1001);
+  });
+
+  it('before it opens, when it waits for its admission while the server stops', async () => {
+    let admit = () => {};
+    const waiting = new Promise<void>((resolve) => (admit = resolve));
+    let asked = 0;
+    const rateLimits = {
+      ...createRateLimits(testLimits().rates, null, { warn: () => undefined }),
+      admitAddress: async () => {
+        asked += 1;
+        if (asked > 1) await waiting;
+      },
+    };
+    const stopping = await startServer({ rateLimits });
+    // Without an answer to its close frame, the server waits for it.
+    (await openSocket(stopping.wsUrl)).pause();
+    const late = attempt(stopping.wsUrl);
+    await until(() => asked === 2);
+    const stopped = stopping.close(300);
+    admit();
+    expect(await late).toBe(503);
+    await stopped;
   });
 
   it('before it opens, for a page of an origin that is not allowed, and anywhere but at the API', async () => {
