@@ -1,7 +1,7 @@
 /**
  * Rate limits for callers and addresses, per minute, and their headers.
  *
- *   address             every request, socket and operation from one address
+ *   address             every request, socket and operation from one address, but for health probes
  *   caller              every request, socket and operation with one credential's subject
  *   mutations           every field of a mutation, per caller, or per address without one
  *   failed-logins       every credential that was refused, per address

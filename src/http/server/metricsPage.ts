@@ -30,12 +30,12 @@ export async function answerMetrics(
   gate: Gate,
 ): Promise<void> {
   const { request, response, remoteAddress } = about;
+  await gate.admitAddress(remoteAddress, []);
   if (request.method !== 'GET') {
     response.setHeader('allow', 'GET');
     answerError(response, 405, 'BAD_REQUEST', 'Metrics are read by GET.');
     return;
   }
-  await gate.admitAddress(remoteAddress, []);
   const isOpen = page.access === 'private' && comesFromPrivateNetwork(request);
   if (!isOpen && !(page.token !== undefined && hasBearer(request, page.token))) {
     const caller = await gate.identify(request.headers.authorization, remoteAddress);

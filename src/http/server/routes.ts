@@ -100,11 +100,12 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     // Where there is no page, a browser gets one that says so.
     if (pages !== null && (pages.has(pathOf(request)) || isForBrowser(request)))
       await answerPage(exchange, pages, pageServices);
-    else await answerNotFound(exchange);
+    else await counted(pipeline, answerNotFound)(exchange);
   };
   const routes = new Map<string, Route>([
     hook('retirements'),
     hook('payoutSettled'),
+    // What asks for these is to be answered while everything else of its address is refused.
     ['/healthz', async ({ response }) => answerJson(response, 200, { status: 'ok' })],
     ['/readyz', async ({ response }) => answerReadiness(response, await readiness())],
   ]);
@@ -128,11 +129,11 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
 /** Tiles are read from the database: they count like requests. */
 function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
   if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
-  return page(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
+  return counted(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
 }
 
-/** Pages are large: they count like requests. */
-function page({ gate }: Pipeline, answer: Route): Route {
+/** Whatever it answers: small answers are work, too, when there are many. */
+function counted({ gate }: Pick<Pipeline, 'gate'>, answer: Route): Route {
   return async (exchange) => {
     await gate.admitAddress(exchange.remoteAddress, []);
     await answer(exchange);
@@ -156,13 +157,14 @@ async function answerGraphql(exchange: Exchange, { pipeline, graphiql, clock }: 
   if (isLengthKnown && (await pipeline.post(exchange, context))) return;
   exchange.prepare();
   if (graphiql !== null && request.method === 'GET' && request.headers.accept?.includes('text/html')) {
-    await page(pipeline, () => graphiql(request, response))(exchange);
+    await counted(pipeline, () => graphiql(request, response))(exchange);
     return;
   }
   if (!isLengthKnown) {
     const body = await readBody(request, MAX_GRAPHQL_BODY_BYTES);
     if (body === null) {
       response.setHeader('connection', 'close');
+      await pipeline.gate.admitAddress(remoteAddress, []);
       answerError(response, 413, 'BAD_REQUEST', `The body is over ${MAX_GRAPHQL_BODY_BYTES} bytes.`);
       return;
     }
@@ -175,14 +177,16 @@ function declaredBytes(request: IncomingMessage): number {
   return Number(request.headers['content-length'] ?? 0);
 }
 
-function hookRoute(handler: HookHandler, services: HookServices): Route {
-  return async ({ request, response, requestId, remoteAddress }) => {
-    if (request.method === 'POST') {
-      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
-      return;
-    }
+function hookRoute(handler: HookHandler, services: HookServices & Pick<Pipeline, 'gate'>): Route {
+  const answerOther = counted(services, async ({ response }) => {
     response.setHeader('allow', 'POST');
     answerError(response, 405, 'BAD_REQUEST', 'Deliveries come by POST.');
+  });
+  return async (exchange) => {
+    const { request, response, requestId, remoteAddress } = exchange;
+    if (request.method === 'POST')
+      await answerHook(request, response, handler, { requestId, remoteAddress }, services);
+    else await answerOther(exchange);
   };
 }
 

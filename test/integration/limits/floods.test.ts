@@ -203,6 +203,21 @@ describe('requests', () => {
     },
   );
 
+  it.each([
+    ['for what is not there', 'GET', '/nowhere'],
+    ['of a wrong method to a hook', 'GET', '/api/hooks/retirements'],
+    ['of a wrong method to the metrics', 'POST', '/metrics'],
+  ])('%s count, but health probes do not', async (_what, method, path) => {
+    const metrics = { access: 'private', contentType: 'text/plain', read: async () => '' } as const;
+    const { url } = await serve(rates({ addressPerMinute: 2 }), { metrics });
+    const ask = async () => (await fetch(url + path, { method })).status;
+    const served = [await ask(), await ask()];
+    expect(served).not.toContain(429);
+    expect(await ask()).toBe(429);
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    expect((await fetch(`${url}/readyz`)).status).toBe(200);
+  });
+
   it('get what is left', async () => {
     const { api } = await serve(rates({ addressPerMinute: 10, callerPerMinute: 5 }));
     const reply = await askOver('http', api, { ...HELLO, bearer: await token(['buyer']) });
