@@ -99,8 +99,6 @@ it('looks up the transactions of records behind a token whose transactions can n
   });
   await healer.round();
   const records = await database.handle.db.select().from(retirementRecords);
-  expect(records.map((record) => [record.tokenAddress === bad, record.txHash !== null]).sort()).toEqual([
-    [false, true],
-    [true, false],
-  ]);
+  expect(records).toHaveLength(2);
+  for (const { tokenAddress, txHash } of records) expect(txHash !== null).toBe(tokenAddress !== bad);
 });

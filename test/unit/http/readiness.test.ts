@@ -15,10 +15,12 @@ it('answers within three seconds when network and database fall silent one after
     select: () => ({
       from: () => ({
         where: () => ({
-          limit: () => {
-            asked += 1;
-            return hangs();
-          },
+          orderBy: () => ({
+            limit: () => {
+              asked += 1;
+              return hangs();
+            },
+          }),
         }),
       }),
     }),
