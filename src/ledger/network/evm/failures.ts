@@ -13,7 +13,7 @@ import type { BlockReference, Receipt, Transaction } from './node.ts';
 import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
-import { isTrouble } from './trouble.ts';
+import { isBusy } from './trouble.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
@@ -45,7 +45,7 @@ export async function explainRevert(
     return { kind: 'passing', cause: 'out of gas', problem };
   }
   if (again instanceof RpcError) {
-    if (isTrouble(again)) throw again;
+    if (isBusy(again)) throw again;
     const message = 'The contract refused the call, in a state that the node no longer has to say why';
     return { kind: 'refusal', refusal: { reason: 'OTHER', message } };
   }
@@ -73,7 +73,7 @@ async function replay(
     'error' in answer && revertOf(answer.error) === null ? [answer.error] : [],
   );
   const telling = reverts.find(({ revert }) => revert.data !== '0x');
-  const found = telling ?? errors.find(isTrouble) ?? reverts[0];
+  const found = telling ?? errors.find(isBusy) ?? reverts[0];
   if (found) return found;
   return answers.some((answer) => 'value' in answer) ? null : (errors[0] ?? null);
 }

@@ -26,7 +26,9 @@ const MAX_QUESTIONS_PER_SEARCH = 1_000;
 /** A node in trouble refuses as one that is asked about too many blocks: more of them are tried again after so many answers. */
 const WIDEN_AFTER_ANSWERS = 20;
 
-export function createLogSearch(rpc: Pick<JsonRpc, 'askTogether'>): LogSearch {
+type Asking = Pick<JsonRpc, 'ask' | 'askTogether'>;
+
+export function createLogSearch(rpc: Asking): LogSearch {
   /** Blocks per question; null while the node has refused none. */
   let span: bigint | null = null;
   let answers = 0;
@@ -64,12 +66,19 @@ export function createLogSearch(rpc: Pick<JsonRpc, 'askTogether'>): LogSearch {
   };
 }
 
-/** A node that is behind answers with no logs for blocks it has not seen: behind a load balancer that is any answer. */
-async function logsUpTo(
-  rpc: Pick<JsonRpc, 'askTogether'>,
-  filter: Parameters<typeof ask.logs>[0],
-): Promise<readonly Log[]> {
-  const [logs, last] = await rpc.askTogether([ask.logs(filter), ask.block(filter.to)]);
+/**
+ * A node that is behind answers with no logs for blocks it has not seen, so it is asked for the last one too. In one batch one node
+ * answers both; a node without batches, behind a load balancer, may still be another one.
+ */
+async function logsUpTo(rpc: Asking, filter: Parameters<typeof ask.logs>[0]): Promise<readonly Log[]> {
+  const [logs, last] = await rpc.askTogether([ask.logs(filter), ask.block(filter.to)]).catch(
+    // Some nodes refuse too wide a range with one error for the whole batch. Alone, it is told from an outage.
+    async (error: unknown) => {
+      if (!(error instanceof NetworkUnavailable)) throw error;
+      const reported = await rpc.ask(ask.logs(filter));
+      return [{ value: reported }, { value: await rpc.ask(ask.block(filter.to)) }] as const;
+    },
+  );
   const reported = valueOf(logs);
   if (valueOf(last) !== null) return reported;
   throw new NetworkUnavailable(

@@ -2,7 +2,8 @@
  * How many blocks a node is asked about at a time: what it can answer, also after it was in trouble for a while.
  */
 import { expect, it } from 'vitest';
-import { RpcError } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
+import { NetworkUnavailable } from '../../../../../src/ledger/network/port.ts';
+import { RpcError, valueOf } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import type { Answer, Question } from '../../../../../src/ledger/network/evm/jsonRpc.ts';
 import { createLogSearch } from '../../../../../src/ledger/network/evm/logSearch.ts';
 
@@ -10,7 +11,7 @@ const FILTER = { address: `0x${'f'.repeat(40)}`, topics: [] } as const;
 
 /** A node that answers for so many blocks at a time, and has seen the blocks up to `head`. */
 function startNode(maxBlocks: number) {
-  const node = { maxBlocks, head: 1_000_000n, widths: [] as number[] };
+  const node = { maxBlocks, head: 1_000_000n, refusesBatches: false, widths: [] as number[] };
   function answer({ method, params, read }: Question<unknown>): Answer<unknown> {
     if (method === 'eth_getBlockByNumber') {
       return { value: BigInt(params[0] as string) > node.head ? null : { number: params[0] } };
@@ -23,7 +24,13 @@ function startNode(maxBlocks: number) {
       : { value: read([]) };
   }
   const search = createLogSearch({
-    askTogether: async (questions) => questions.map(answer) as never,
+    ask: async (question) => valueOf(answer(question)) as never,
+    async askTogether(questions) {
+      const answers = questions.map(answer);
+      const [refusal] = answers.flatMap((one) => ('error' in one ? [one.error] : []));
+      if (node.refusesBatches && refusal) throw new NetworkUnavailable(refusal.message);
+      return answers as never;
+    },
   });
   const questionsFor = async (blocks: bigint) => {
     node.widths = [];
@@ -47,6 +54,12 @@ it('are asked about many blocks again after a while in which they answered nothi
   node.maxBlocks = 10_000;
   await questionsFor(1_000_000n);
   expect(await questionsFor(1_000_000n)).toBeLessThan(160);
+});
+
+it('are fewer at a node that refuses a whole batch for the width of one question', async () => {
+  const { node, questionsFor } = startNode(10_000);
+  node.refusesBatches = true;
+  expect(await questionsFor(100_000n)).toBeLessThan(40);
 });
 
 it('does not take the empty answer of a node that is behind for "there are no logs"', async () => {
