@@ -15,7 +15,7 @@ import { boundToSource, checkAuthorisation, signEntries } from './authorisation.
 import type { AuthorisationForm } from './authorisation.ts';
 import { errorOrUnavailable, unsentTransaction } from './contractReads.ts';
 import { requireExpired } from './expiry.ts';
-import { inclusionFeeStroops } from './fees.ts';
+import { feeUnderCapStroops } from './fees.ts';
 import type { ReadResourceSettings } from './fees.ts';
 import { withHeadroom } from './headroom.ts';
 import { hostFunctionOf, invocationOf, predictedAddress } from './calls.ts';
@@ -63,7 +63,7 @@ export async function draftCall(deps: DraftingDeps, call: NetworkCall): Promise<
   const [state, simulated, inclusionFee] = await Promise.all([
     node.ledgerState(),
     simulateCall(deps, call, custody, sources[0]),
-    inclusionFeeStroops(node, deps.maxInclusionFeeStroops),
+    feeUnderCapStroops(node, deps.maxInclusionFeeStroops),
   ]);
   const roomy = await roomyCall(deps, simulated, state);
   if (roomy.form === 'entries') {

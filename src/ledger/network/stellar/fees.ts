@@ -54,18 +54,27 @@ const ASSUMED_SETTINGS: ResourceSettings = {
   minTemporaryTtlLedgers: 17_280n,
 };
 
+/** The fee that most contract transactions paid lately, within the cap; the minimum when the node does not show. */
+export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
+  const usual = await usualFeeStroops(node);
+  return usual < capStroops ? usual : capStroops;
+}
+
 /**
- * The fee that most contract transactions paid lately; the minimum when the node does not show.
- * @throws NetworkUnavailable when it is above the cap: a lower bid would be signed, left out and signed again until too many
+ * For what is signed again when it dies.
+ * @throws NetworkUnavailable when the usual fee is above the cap: a lower bid would be left out and signed again until too many
  *   attempts have died
  */
-export async function inclusionFeeStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
+export async function feeUnderCapStroops(node: StellarNode, capStroops: bigint): Promise<bigint> {
+  const usual = await usualFeeStroops(node);
+  if (usual <= capStroops) return usual;
+  throw new NetworkUnavailable(
+    `Transactions pay ${usual} stroops per operation to be included, above the cap of ${capStroops}: it waits`,
+  );
+}
+
+async function usualFeeStroops(node: StellarNode): Promise<bigint> {
   const usual = (await node.inclusionFees().catch(notShown))?.usualStroops ?? 0n;
-  if (usual > capStroops) {
-    throw new NetworkUnavailable(
-      `Transactions pay ${usual} stroops per operation to be included, above the cap of ${capStroops}: it waits`,
-    );
-  }
   return usual > MIN_INCLUSION_FEE_STROOPS ? usual : MIN_INCLUSION_FEE_STROOPS;
 }
 
