@@ -2,15 +2,16 @@
  * Checks that a network still has the history that was final, for networks whose ledgers have no hash in the port, and
  * for readiness.
  */
+import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkBehind } from './port.ts';
 import type { LedgerNetwork } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
 
 /** For a network whose state is in the platform's database, or that is guarded from outside (guardLedgerNumbers). */
-export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'acceptHistory'> = {
+export const WHOLE_HISTORY: Pick<LedgerNetwork, 'continuity' | 'presentHistory'> = {
   continuity: async () => ({ status: 'whole' }),
-  acceptHistory: async () => {},
+  presentHistory: async () => null,
 };
 
 /** A successful check is valid this long. */
@@ -57,8 +58,9 @@ export function guardLedgerNumbers(
     return reported;
   }
 
+  const check = shareRun(status);
   const guarded = wrapQuestions(network, async (question) => {
-    if (nowMs() - checkedAtMs >= BELIEVED_MS) await status();
+    if (nowMs() - checkedAtMs >= BELIEVED_MS) await check();
     return question();
   });
   return {
@@ -68,10 +70,7 @@ export function guardLedgerNumbers(
       await status();
       return network.continuity();
     },
-    async acceptHistory() {
-      await network.acceptHistory();
-      await seen.accept({ ledger: (await network.status()).ledger, hash: null });
-    },
+    presentHistory: async () => ({ ledger: (await network.status()).ledger, hash: null }),
   };
 }
 

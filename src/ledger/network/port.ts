@@ -25,7 +25,7 @@
  * Import the port's types from here; they are declared in port/, by topic.
  */
 import type { HolderCall, NetworkCall } from './port/calls.ts';
-import type { Continuity, NetworkStatus } from './port/history.ts';
+import type { Continuity, FinalLedger, NetworkStatus } from './port/history.ts';
 import type {
   CarbonTotals,
   ExpiryAnswer,
@@ -74,11 +74,11 @@ export interface LedgerNetwork {
    */
   continuity(): Promise<Continuity>;
   /**
-   * Accepts the network's present history as final, on every instance: by an operator's decision, or after proof that
-   * books and network agree.
+   * The final ledger of the network's present history, to be accepted in place of what was final before (acceptLedger): by an
+   * operator's decision, or after proof that books and network agree. Null for a network that has no other history.
    * @throws NetworkUnavailable
    */
-  acceptHistory(): Promise<void>;
+  presentHistory(): Promise<FinalLedger | null>;
 
   /** Null where transactions of one account land in any order, without numbers. */
   readonly signingOrder: SigningOrder | null;

@@ -20,10 +20,8 @@ export interface SeenLedgers {
    * @param verified what was unverified when the network was asked, and is there; what came meanwhile is not
    */
   note(final: FinalLedger, verified?: FinalLedger | null): void;
-  /** Takes over what another instance has accepted, also a lower one. */
+  /** Takes over what was accepted (acceptLedger), also a lower one. */
   reread(): Promise<void>;
-  /** Replaces what was seen with this ledger. */
-  accept(final: FinalLedger): Promise<void>;
 }
 
 /** A crash loses at most the ledgers of this interval. */
@@ -39,9 +37,6 @@ export function seenLedgersInMemory(): SeenLedgers {
       if (highest === null || final.ledger >= highest.ledger) highest = final;
     },
     reread: async () => {},
-    async accept(final) {
-      highest = final;
-    },
   };
 }
 
@@ -119,9 +114,6 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
       const found = await read(db);
       if (found !== null && isAccepted(found)) takeOver(found);
     },
-    async accept(final) {
-      takeOver(await replace(db, final));
-    },
   };
 }
 
@@ -145,15 +137,13 @@ async function advance(db: Db, before: StoredLedger | null, final: FinalLedger):
   return (await db.update(finalLedger).set(rowOf(final)).where(isBefore).returning()).length > 0;
 }
 
-async function replace(db: Db, final: FinalLedger): Promise<StoredLedger> {
+/** Replaces what was seen with this ledger: every instance believes the history that ends with it once the transaction is committed. */
+export async function acceptLedger(db: Pick<Db, 'insert'>, final: FinalLedger): Promise<void> {
   const acceptances = sql`${finalLedger.acceptances} + 1`;
-  const [row] = await db
+  await db
     .insert(finalLedger)
     .values({ ...rowOf(final), acceptances: 1 })
-    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...rowOf(final), acceptances } })
-    .returning();
-  if (row === undefined) throw new Error('the accepted ledger was not stored');
-  return row;
+    .onConflictDoUpdate({ target: finalLedger.singleton, set: { ...rowOf(final), acceptances } });
 }
 
 function rowOf({ ledger, hash }: FinalLedger) {

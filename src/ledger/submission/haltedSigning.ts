@@ -17,6 +17,7 @@ import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
+import { acceptLedger } from '../network/seenLedgers.ts';
 import { readHalt, readHalts, type Halts } from './halts.ts';
 import { haltOnRewrittenChain, requireFinal } from './knownHistory.ts';
 import { resumeWithin } from './review.ts';
@@ -116,6 +117,8 @@ async function endHalt(
   deps: SubmissionDependencies,
   { halts, expected, isProved, confirm }: Ending,
 ): Promise<boolean> {
+  // Read before the chain is looked at: what replaces this block later is noticed.
+  const history = await deps.network.presentHistory();
   if (await isRewrittenSince(deps, halts)) return false;
   const reviewDueAt = isProved ? sql`now() + make_interval(secs => ${REVIEW_INTERVAL_SECONDS})` : null;
   return deps.db.transaction(async (tx) => {
@@ -134,8 +137,8 @@ async function endHalt(
     // What the end of a later halt proves says nothing of this one.
     const left = isProved ? and(waitsForEnd, inArray(submissions.kind, NEVER_PROVED)) : waitsForEnd;
     await tx.update(submissions).set({ reviewCause: 'SIGNING_RESUMED' }).where(left);
-    // Last: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
-    await deps.network.acceptHistory();
+    // With the decision: every instance believes the present chain from then on, and steps conclude what it says of open attempts.
+    if (history !== null) await acceptLedger(tx, history);
     return true;
   });
 }

@@ -25,6 +25,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { holding, retirement } from '../../support/holding.ts';
+import { acceptHistory } from '../../support/acceptHistory.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
 import { startEvmWorld, type EvmWorld } from '../../../devnet/evm/evmWorld.ts';
@@ -62,10 +63,6 @@ describe('a rollback below what was final', () => {
         ),
       });
       await expect(network.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
-
-      await network.acceptHistory();
-      expect(await network.continuity()).toEqual({ status: 'whole' });
-      await network.nextSequences();
     } finally {
       await testbed.close();
     }
@@ -126,7 +123,7 @@ describe('what one of several instances has seen final', () => {
       expect(await statusOf(one)).toBe('rewritten');
       expect(await stored()).toBe(ledger);
 
-      await other.acceptHistory();
+      await acceptHistory(database.handle.db, other);
       expect(await statusOf(other)).toBe('whole');
       expect(await statusOf(one)).toBe('whole');
       await testbed.anvil.mine();
@@ -255,7 +252,7 @@ describe('a node that was restored from an older state', () => {
     const another = await connectLedger(world.ledger, database.handle);
     await expect(another.draft(deployCarbon())).rejects.toThrow(ChainRewritten);
 
-    await after.acceptHistory();
+    await acceptHistory(database.handle.db, after);
     expect(await describeNetwork(after)).toBe('ok');
     // What one instance accepted, the others learn.
     expect(await describeNetwork(another)).toBe('ok');
@@ -333,7 +330,7 @@ describe('signing on a rewritten chain', () => {
         state: 'PENDING',
         message: expect.stringMatching(/^0x.* is refused in block \d+.* Block \d+ was final as/),
       });
-      await dependencies.network.acceptHistory();
+      await acceptHistory(db, dependencies.network);
       await expect.poll(submission, { timeout: 20_000 }).toMatchObject({ state: 'REFUSED' });
     } finally {
       await platform.stop();

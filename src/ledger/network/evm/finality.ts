@@ -35,8 +35,8 @@ export interface Finality {
   continuity(): Promise<Continuity>;
   /** @throws ChainRewritten, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
-  /** @throws NetworkUnavailable */
-  acceptHistory(): Promise<void>;
+  /** The final block of the node's present chain. @throws NetworkUnavailable */
+  presentHistory(): Promise<FinalLedger>;
   /**
    * Runs work on one final block. When that block vanishes meanwhile (a reorganisation deeper than the setting, or a
    * node that has not seen it), runs it once more on the new final block.
@@ -105,9 +105,9 @@ export function createFinality(
       const found = await continuity();
       if (found.status === 'rewritten') throw new ChainRewritten(found.message);
     },
-    async acceptHistory() {
+    async presentHistory() {
       const { reported } = await readEnds(rpc, setting, []);
-      await seen.accept({ ledger: reported.number, hash: reported.hash });
+      return { ledger: reported.number, hash: reported.hash };
     },
     async onFinalBlock(work) {
       try {

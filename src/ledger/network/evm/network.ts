@@ -65,7 +65,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     normalizeAddress,
     status: () => readStatus(finality),
     continuity: () => finality.continuity(),
-    acceptHistory: () => finality.acceptHistory(),
+    presentHistory: () => finality.presentHistory(),
     signingOrder: {
       accounts: [signer.address],
       maxOpenPerAccount: options.maxOpenPerAccount ?? DEFAULT_MAX_OPEN,
