@@ -6,7 +6,7 @@ import type { Clock } from './clock.ts';
 export interface Keeping {
   keptMs: number;
   clock: Clock;
-  /** False where a failure may be the first caller's alone, such as its own rate limit: those who wait with it then ask for themselves. */
+  /** False where a failure may be the first caller's alone, such as its own rate limit: those who wait with it then ask anew. */
   keepsFailures: boolean;
 }
 
@@ -16,10 +16,11 @@ export function keepAnswer<A extends unknown[], T>(
   ask: (...args: A) => Promise<T>,
 ): (...args: A) => Promise<T> {
   let kept: { answer: Promise<T>; askedAtMs: number } | undefined;
-  return (...args) => {
+
+  function shared(args: A, orElse: () => Promise<T>): Promise<T> {
     const nowMs = clock.now().getTime();
     if (kept !== undefined && nowMs - kept.askedAtMs < keptMs)
-      return keepsFailures ? kept.answer : kept.answer.catch(() => ask(...args));
+      return keepsFailures ? kept.answer : kept.answer.catch(orElse);
     const asked = { answer: ask(...args), askedAtMs: nowMs };
     kept = asked;
     if (!keepsFailures) {
@@ -28,5 +29,8 @@ export function keepAnswer<A extends unknown[], T>(
       });
     }
     return asked.answer;
-  };
+  }
+
+  // Together once more, because many may wait for what is slow; then each for itself, because the second one may be refused too.
+  return (...args) => shared(args, () => shared(args, () => ask(...args)));
 }

@@ -42,7 +42,15 @@ it.each([true, false])(
     comeBack();
     await refused;
     await (keeps ? expect(joined).rejects.toThrow('a is refused') : expect(joined).resolves.toBe('b'));
-    await (keeps ? expect(ask('c')).rejects.toThrow('a is refused') : expect(ask('c')).resolves.toBe('c'));
-    expect(asked).toEqual(keeps ? ['a'] : ['a', 'b', 'c']);
+    await (keeps ? expect(ask('c')).rejects.toThrow('a is refused') : expect(ask('c')).resolves.toBe('b'));
+    expect(asked).toEqual(keeps ? ['a'] : ['a', 'b']);
   },
 );
+
+it('lets each of those who waited ask for itself, when the second one is refused too', async () => {
+  const { ask, goAway } = keeper(false);
+  goAway();
+  const names = ['a', 'b', 'c', 'd'];
+  const answers = await Promise.allSettled(names.map((name) => ask(name)));
+  expect(answers).toMatchObject(names.map((name) => ({ reason: { message: `${name} is refused` } })));
+});
