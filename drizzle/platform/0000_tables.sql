@@ -611,6 +611,7 @@ CREATE TABLE "submissions" (
 	"due_at" timestamp with time zone NOT NULL,
 	"attempts_before_resume" integer DEFAULT 0 NOT NULL,
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
+	"failed_steps" integer DEFAULT 0 NOT NULL,
 	"failed_settlements" integer DEFAULT 0 NOT NULL,
 	"tx_hash" text,
 	"result" jsonb,

@@ -75,8 +75,10 @@ export const submissions = pgTable(
     dueAt: moment('due_at').notNull(),
     /** The number of its latest attempt when an operator last resumed it: deaths up to that one no longer count. */
     attemptsBeforeResume: integer('attempts_before_resume').notNull().default(0),
-    /** Consecutive steps without progress; drives the backoff. */
+    /** Consecutive looks at what is under way, without progress; drives the backoff. */
     fruitlessSteps: integer('fruitless_steps').notNull().default(0),
+    /** Consecutive steps that failed: apart from looks, so that an outage makes no later look a rare one. */
+    failedSteps: integer('failed_steps').notNull().default(0),
     /** How often writing the effects failed since the last review. */
     failedSettlements: integer('failed_settlements').notNull().default(0),
     /** For SUCCEEDED: the landed hash and the call's result; otherwise the reason. */

@@ -26,7 +26,7 @@ export async function readHalt(db: Pick<Db, 'select'>): Promise<string | null> {
 
 /**
  * Keeps the halt of signing from ending before the transaction does: what the transaction puts under review is then seen
- * by whatever ends the halt. Call it before locking a submission; every other transaction locks accounts first.
+ * by whatever ends the halt. Call it before locking a submission: the end of a halt locks accounts before submissions.
  * @returns false when signing is not halted
  */
 export async function holdHalt(tx: Tx): Promise<boolean> {

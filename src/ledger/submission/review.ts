@@ -65,6 +65,7 @@ export async function resumeWithin(
       state: 'PENDING',
       dueAt: sql`now()`,
       fruitlessSteps: 0,
+      failedSteps: 0,
       failedSettlements: 0,
       attemptsBeforeResume: await readLastNumber(tx, submissionId),
       reviewCause: null,

@@ -5,7 +5,7 @@
  * sequence that the network has not used and no live attempt holds. So a sequence that became free (its attempt died
  * without landing) is assigned next, and leaves no gap in front of later ones.
  */
-import { and, eq, gte, inArray, isNotNull, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
+import { and, eq, gte, inArray, isNull, ne, or, sql, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
 import {
@@ -42,9 +42,10 @@ interface SigningState {
 }
 
 export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrder): Promise<SigningState> {
+  const payers = payersOf(order);
   const [row] = await db
     .select({
-      open: sql<number>`count(*) FILTER (WHERE ${inArray(attempts.source, [...order.accounts])})::integer`,
+      open: sql<number>`count(*) FILTER (WHERE ${inArray(attempts.source, payers)})::integer`,
       haltedBecause: sql<string | null>`(SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts}
         WHERE ${signingAccounts.haltedBecause} IS NOT NULL ORDER BY ${signingAccounts.address} LIMIT 1)`,
       isReviewDue: sql<boolean>`EXISTS (SELECT 1 FROM ${signingAccounts} WHERE ${signingAccounts.reviewDueAt} <= now())`,
@@ -53,8 +54,13 @@ export async function readSigningState(db: Pick<Db, 'select'>, order: SigningOrd
     .where(takesUpSlot);
   if (!row) throw new Error('a count has no row');
   const { open, haltedBecause, isReviewDue } = row;
-  const all = order.accounts.length * order.maxOpenPerAccount;
+  // Where no account can pay, one tries: the network is asked again, and what is missing is shown.
+  const all = payers.length === 0 ? 1 : payers.length * order.maxOpenPerAccount;
   return { haltedBecause, freeSlots: haltedBecause === null ? Math.max(0, all - open) : 0, isReviewDue };
+}
+
+function payersOf({ accounts, unfunded = [] }: SigningOrder): Address[] {
+  return accounts.filter((address) => !unfunded.includes(address));
 }
 
 /**
@@ -74,12 +80,10 @@ export async function takeSlots(
   if ((await readSigningState(tx, order)).freeSlots === 0) return [];
   if (!(await requireKnownSequences(tx, order, nextSequences, waiting))) return [];
   const slots: SequenceSlot[] = [];
-  const { accounts, unfunded = [] } = order;
-  const candidates = new Set(accounts.filter((address) => !unfunded.includes(address)));
+  const candidates = new Set(payersOf(order));
   if (candidates.size === 0) {
-    throw new SignerShortOfFunds(
-      `No signing account can pay for a write: fund ${accounts.slice(0, 3).join(', ')}`,
-    );
+    const addresses = order.accounts.slice(0, 3).join(', ');
+    throw new SignerShortOfFunds(`No signing account can pay for a write: fund ${addresses}`);
   }
   while (candidates.size > 0 && slots.length < count) {
     const wanted = count - slots.length;
@@ -246,7 +250,7 @@ async function lockFreeAccounts(
           sql`${openCount} < ${order.maxOpenPerAccount}`,
         ),
       )
-      // A channel that can't pay keeps its calls until they die: random order spreads the others over the remaining
+      // A channel whose transactions do not land keeps them until they die: random order spreads the others over the remaining
       // accounts.
       .orderBy(sql`random()`)
       .limit(limit)
@@ -268,8 +272,7 @@ function readLiveSequences(tx: Tx, expected: NextSequences) {
         ...[...expected].map(([address, from]) =>
           and(
             eq(attempts.source, address),
-            // One that landed in vain has used its sequence, whatever a node that is behind says of it.
-            or(ne(attempts.state, 'DEAD'), isNotNull(attempts.cause)),
+            ne(attempts.state, 'DEAD'),
             or(eq(attempts.state, 'OPEN'), gte(attempts.sequence, from)),
           ),
         ),

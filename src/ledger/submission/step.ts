@@ -58,8 +58,8 @@ export async function step(
     if (concluded !== null) return concluded;
     // Each step asks, but a node between two ledgers need not get the same bytes every time. After a step that failed, they may
     // never have been sent.
-    const hasFailed = submission.message !== null;
-    if (signingOrder && !hasFailed && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
+    const mayBeUnsent = submission.failedSteps > 0;
+    if (signingOrder && !mayBeUnsent && submission.fruitlessSteps % LOOKS_PER_SENDING !== 0) return 'waiting';
     return sendAndAsk(deps, store, submission, await replaceOpen(deps, open));
   }
   if (submission.signer === 'HOLDER') {

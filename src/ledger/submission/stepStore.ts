@@ -2,7 +2,7 @@
  * What a step reads and writes in the database. The rest of a step is the network's, so the rules of step.ts run on any
  * store that keeps the promises made here: PostgreSQL, or a test's own memory.
  */
-import { eq } from 'drizzle-orm';
+import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm';
 import { attempts } from '../../db/tables/index.ts';
 import type { Outcome } from '../network/port.ts';
 import { countSigned, findRepeatedCause, markDead, type Attempt } from './attempts.ts';
@@ -40,7 +40,8 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
         if (isUnused && slot?.sequence != null)
           await giveBackSlot(tx, { source: slot.source, sequence: slot.sequence });
         if (submission.signer === 'HOLDER' || usedBy === undefined || slot === undefined) return;
-        if (usedBy !== null && (await tx.$count(attempts, eq(attempts.hash, usedBy))) > 0) return;
+        if ((await tx.$count(attempts, usedBy === null ? landedInVain(slot) : eq(attempts.hash, usedBy))) > 0)
+          return;
         await haltSigning(deps, tx, {
           address: slot.source,
           message: `${proof}. This database knows nothing of that transaction`,
@@ -48,4 +49,10 @@ export function createStepStore(deps: SubmissionDependencies): StepStore {
       });
     },
   };
+}
+
+/** A slot that a node which was behind called unused is given away twice: then its first user is known, though not its hash. */
+function landedInVain({ source, sequence }: Attempt): SQL | undefined {
+  if (sequence === null) return sql`false`;
+  return and(eq(attempts.source, source), eq(attempts.sequence, sequence), isNotNull(attempts.cause));
 }

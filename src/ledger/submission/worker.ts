@@ -120,33 +120,31 @@ async function processSubmission(
   store: StepStore,
   submission: Submission,
 ): Promise<void> {
-  const { fruitlessSteps } = submission;
-  const hadFailed = submission.message !== null;
-  let backoff: Parameters<typeof backoffMs>[1] =
-    submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
-  let message: string | null = null;
-  // Failures and looks are counted apart: hours without a node must not make the first look at what is sent after them a late one.
-  let sameSteps = hadFailed ? 0 : fruitlessSteps;
+  const backoff = submission.signer === 'HOLDER' ? WHILE_HOLDER_PENDING : WHILE_PENDING;
+  const { failedSteps } = submission;
+  let { fruitlessSteps } = submission;
   try {
     for (let i = 0; i < MAX_STEPS_PER_CLAIM; i++) {
       const result = await step(deps, store, submission);
       if (result === 'settled') return;
       if (result === 'waiting') break;
-      sameSteps = 0;
+      fruitlessSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
       if (result === 'no-slot') return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS);
     }
+    await rescheduleIn(deps, submission, backoffMs(fruitlessSteps, backoff, deps.random), {
+      fruitlessSteps: fruitlessSteps + 1,
+      failedSteps: 0,
+      message: null,
+    });
   } catch (error) {
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
-    backoff = AFTER_FAILURE;
-    message = shownFailure(error);
-    sameSteps = hadFailed ? fruitlessSteps : 0;
+    await rescheduleIn(deps, submission, backoffMs(failedSteps, AFTER_FAILURE, deps.random), {
+      failedSteps: failedSteps + 1,
+      message: shownFailure(error),
+    });
   }
-  await rescheduleIn(deps, submission, backoffMs(sameSteps, backoff, deps.random), {
-    fruitlessSteps: sameSteps + 1,
-    message,
-  });
 }
 
 /**
@@ -165,7 +163,7 @@ function rescheduleIn(
   { id, fruitlessSteps }: Submission,
   delayMs: number,
   // `message` says what an operator can do meanwhile.
-  values: { fruitlessSteps?: number; message?: string | null } = {},
+  values: { fruitlessSteps?: number; failedSteps?: number; message?: string | null } = {},
 ): Promise<void> {
   const isOpen = and(isPending, eq(submissions.fruitlessSteps, fruitlessSteps));
   return reschedule(deps.db, submissions, { id, ...(isOpen && { isOpen }) }, { delayMs, values });

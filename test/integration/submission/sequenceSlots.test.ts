@@ -13,6 +13,10 @@ import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { SequenceAhead } from '../../../src/ledger/submission/sequenceMismatch.ts';
 import { giveBackSlot, readSigningState, takeSlots } from '../../../src/ledger/submission/sequenceSlots.ts';
+import { readHalts } from '../../../src/ledger/submission/halts.ts';
+import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
+import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
+import { silentLog } from '../../../devnet/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 let database: TestDatabase;
@@ -186,14 +190,23 @@ describe('channels, with one open transaction each', () => {
     expect(await sign(order, startingAt(50n))).toEqual(slot);
   });
 
-  it('does not use again what landed in vain, though a node that is behind calls it unused', async () => {
+  it.each([
+    ['halts signing', null, 1],
+    ['halts nothing, when what used it before landed in vain', 'outOfGas', 0],
+  ])('that was used before its transaction was made %s', async (_, cause, halts) => {
+    const { db } = database.handle;
     const order = orderOf(1, 1);
     const slot = await sign(order, startingAt(50n));
     if (!slot) throw new Error('not reached');
-    await database.handle.db
-      .update(attempts)
-      .set({ state: 'DEAD', evidence: 'test', decidedAt: systemClock.now(), cause: 'outOfGas' });
-    expect((await sign(order, startingAt(50n)))?.sequence).toBe(51n);
+    await db.update(attempts).set({ state: 'DEAD', evidence: 'test', decidedAt: systemClock.now(), cause });
+    // A node that is behind calls it unused.
+    expect(await sign(order, startingAt(50n))).toEqual(slot);
+    const [open] = await db.select().from(attempts).where(eq(attempts.state, 'OPEN'));
+    const [submission] = await db.select().from(submissions).limit(1);
+    if (!open || !submission) throw new Error('not reached');
+    const store = createStepStore({ db, clock: systemClock, log: silentLog } as SubmissionDependencies);
+    await store.endAttempts(submission, [open], { status: 'dead', proof: 'used in ledger 7', usedBy: null });
+    expect(await readHalts(db)).toHaveLength(halts);
   });
 
   it('passes over accounts that can not pay, and says so when none can', async () => {
@@ -201,6 +214,7 @@ describe('channels, with one open transaction each', () => {
     const order = { ...orderOf(2, 1), unfunded: [poor ?? ''] };
     expect((await sign(order, startingAt(1n)))?.source).toBe(rich);
     expect(await sign(order, startingAt(1n))).toBeNull();
+    expect((await readSigningState(database.handle.db, order)).freeSlots).toBe(0);
     await expect(sign({ ...orderOf(1, 1), unfunded: [poor ?? ''] }, startingAt(1n))).rejects.toThrow(
       'No signing account can pay',
     );

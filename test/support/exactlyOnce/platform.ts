@@ -65,6 +65,7 @@ export function createPlatform(): SimulatedPlatform {
       attemptsBeforeResume: 0,
       failedSettlements: 0,
       fruitlessSteps: 0,
+      failedSteps: 0,
     } as Partial<Submission> as Submission;
     submissions.set(id, { submission, attempts: [] });
   }
