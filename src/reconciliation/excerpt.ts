@@ -63,7 +63,7 @@ export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolea
     tx,
     CHANGING_TABLES.flatMap((table) => [
       `CREATE TEMPORARY TABLE changed_${table} ON COMMIT DROP AS
-        SELECT t.* FROM ${table} t WHERE age(t.xmin) <= ${row.age}`,
+        SELECT t.* FROM ${table} t WHERE age(t.xmin) BETWEEN 0 AND ${row.age}`,
       `ANALYZE changed_${table}`,
     ]),
   );

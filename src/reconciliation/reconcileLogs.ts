@@ -19,6 +19,7 @@ import {
   type Tile,
 } from '../transparency/merkle.ts';
 import { readHead } from '../transparency/inclusion.ts';
+import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
@@ -70,10 +71,8 @@ export async function reconcileLogs(
 /** A transaction that stays open blocks the transfers that later ones have committed. */
 async function findLate(db: Db): Promise<Comparison> {
   const [late] = await db.execute<{ transfers: number }>(sql`
-    SELECT count(*)::int AS transfers FROM transfers t CROSS JOIN transparency_heads h
-    WHERE h.log = 'transfers' AND t.written_by >= h.written_by AND (t.written_by, t.id) > (h.written_by, h.row_id)
-      AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid))
-      AND t.created_at < now() - interval '1 minute'`);
+    SELECT count(*)::int AS transfers FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
+    WHERE ${sql.raw(IS_NEXT_TRANSFER)} AND t.created_at < now() - interval '1 minute'`);
   const transfers = late?.transfers ?? 0;
   if (transfers === 0) return nothingCompared();
   const message = `${transfers} transfers are older than a minute, and not in the transparency log yet: a transaction is open that began before them, or their log is damaged`;
@@ -186,7 +185,7 @@ async function readPage(
 ): Promise<Tile[]> {
   const { index, hashes } = transparencyTiles;
   const isWritten =
-    snapshot && sql`age(${transparencyTiles}.xmin) <= age(${snapshot.transaction}::xid8::xid)`;
+    snapshot && sql`age(${transparencyTiles}.xmin) BETWEEN 0 AND age(${snapshot.transaction}::xid8::xid)`;
   const rows = await tx
     .select({ index, hashes })
     .from(transparencyTiles)

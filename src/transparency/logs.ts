@@ -13,6 +13,7 @@ import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
 import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
 import { isOfOtherCluster, NEXT_LEAVES, type Head } from './nextLeaves.ts';
+import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { readTiles, writeTiles } from './tiles.ts';
 
 export interface TransparencyLogs {
@@ -81,9 +82,7 @@ type Behind = Record<LogName, boolean> & { checkpoints: Partial<Record<LogName, 
 async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
   const [behind] = await db.execute<Behind>(sql`
     SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
-      (SELECT EXISTS (SELECT 1 FROM transfers t WHERE t.written_by >= h.written_by
-          AND (t.written_by, t.id) > (h.written_by, h.row_id)
-          AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid)))
+      (SELECT EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(IS_NEXT_TRANSFER)})
         OR h.cluster <> (SELECT system_identifier::text FROM pg_control_system())
         FROM transparency_heads h WHERE log = 'transfers' AND h.written_by IS NOT NULL) AS transfers,
       (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id

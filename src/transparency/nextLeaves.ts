@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
+import { IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
 import {
   BEGUN_ENTRY_LEAF,
   ENDED_ENTRY_LEAF,
@@ -73,9 +74,9 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
         FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS until) AS snapshot
       ), fresh AS MATERIALIZED (
         SELECT t.id, t.written_by, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash FROM range
-        CROSS JOIN LATERAL (SELECT * FROM transfers WHERE written_by >= ${String(from)}::bigint AND written_by < range.end
-          AND (written_by, id) > (${String(head.writtenBy ?? 0n)}::bigint, ${head.rowId ?? NO_ID}::uuid)
-          AND ${isOfThisCluster(head)} ORDER BY written_by, id LIMIT ${LEAVES_PER_STEP}) AS t
+        CROSS JOIN LATERAL (SELECT t.* FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
+          WHERE t.written_by >= ${String(from)}::bigint AND t.written_by < range.end AND ${sql.raw(IS_NEXT_TRANSFER)}
+          ORDER BY t.written_by, t.id LIMIT ${LEAVES_PER_STEP}) AS t
         ${sql.raw(RELATED_TO_TRANSFER)}
       )
       SELECT ${sql.raw(aggregated('written_by, id'))}, max(written_by)::text AS last,
@@ -93,13 +94,9 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
   }
 }
 
+/** The oldest transaction that is under way. */
+const OLDEST_OPEN = '(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint)';
 const NO_ID = '00000000-0000-0000-0000-000000000000';
-
-/** Rows that were restored have the transaction that restored them, and name one of the cluster that they come from. */
-function isOfThisCluster({ restoredBefore }: Head) {
-  if (restoredBefore === null) return sql`true`;
-  return sql`age(xmin) <= age(${String(restoredBefore)}::xid8::xid)`;
-}
 
 /** Also a log that has just begun: it has no record of which rows were restored. */
 export async function isOfOtherCluster(
@@ -125,14 +122,14 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const [batch] = await tx.execute<Batch & { until: string; undecided: boolean }>(sql`
     WITH fresh AS MATERIALIZED (
       SELECT t.id, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash
-      FROM (SELECT * FROM transfers t WHERE age(t.xmin) > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+      FROM (SELECT * FROM transfers t WHERE NOT ${sql.raw(isWrittenFrom(OLDEST_OPEN))}
         AND NOT EXISTS (SELECT 1 FROM (SELECT unnest(row_ids) AS id FROM transparency_tiles
           WHERE log = 'transfers' AND level = 0) AS logged WHERE logged.id = t.id)
         ORDER BY t.id LIMIT ${LEAVES_PER_STEP}) AS t
       ${sql.raw(RELATED_TO_TRANSFER)}
     )
     SELECT ${sql.raw(aggregated('id'))}, pg_snapshot_xmin(pg_current_snapshot())::text AS until,
-      EXISTS (SELECT 1 FROM transfers t WHERE age(t.xmin) <= age(pg_snapshot_xmin(pg_current_snapshot())::xid)) AS undecided
+      EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(isWrittenFrom(OLDEST_OPEN))}) AS undecided
     FROM fresh`);
   if (!batch) throw new Error('an aggregate has one row');
   // Undecided: a transaction that began before rows were restored is open. Taken for rows of this cluster, they would be logged
@@ -144,7 +141,6 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const compared = leaves(batch, {
     writtenBy: until,
     rowId: NO_ID,
-    restoredBefore: until,
     cluster: await readCluster(tx),
   });
   // The transactions of this cluster go on.

@@ -11,6 +11,7 @@ import {
   TRANSFER_LEAF,
   type LogName,
 } from '../../transparency/leaves.ts';
+import { IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
 import type { Contradiction } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';
@@ -57,9 +58,7 @@ const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
   FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
     WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.cluster = (SELECT system_identifier::text FROM pg_control_system())
-      AND NOT ((t.written_by, t.id) > (h.written_by, h.row_id)
-        AND t.written_by < pg_snapshot_xmax(pg_current_snapshot())::text::bigint
-        AND (h.restored_before IS NULL OR age(t.xmin) <= age(h.restored_before::text::xid8::xid)))) AS t
+      AND NOT (${IS_NEXT_TRANSFER})) AS t
   ${RELATED_TO_TRANSFER}`;
 
 const LOGGED_ENTRIES = (prefix: string) => `SELECT e.id,
