@@ -54,9 +54,8 @@ export async function reconcileAndKeep(
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
       const known = now.get(invariant);
-      // No other run has kept a verdict since this one began.
-      const isAlone = last.get(invariant)?.comparedAt.getTime() === known?.comparedAt.getTime();
-      return run.isFull && isAlone ? verdict : withKnown(verdict, known);
+      // What was known when a full run began, it looked for itself.
+      return withKnown(verdict, run.isFull ? addedSince(last.get(invariant), known) : known);
     });
     await keep(
       tx,
@@ -121,11 +120,18 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
   };
 }
 
+type Known = Pick<LastVerdict, 'findings' | 'obstacles'>;
+
+function addedSince(before: Known | undefined, now: Known | undefined): Known {
+  const added = (list: keyof Known) => now?.[list].filter((text) => !before?.[list].includes(text)) ?? [];
+  return { findings: added('findings'), obstacles: added('obstacles') };
+}
+
 /** With what stays until a full run: what was found, and what there was nothing to compare with. */
-function withKnown(verdict: Verdict, last: LastVerdict | undefined): Verdict {
+function withKnown(verdict: Verdict, known: Known | undefined): Verdict {
   const { invariant } = verdict;
-  const found = (last?.findings ?? []).map((message) => ({ invariant, message }));
-  const endless = (last?.obstacles ?? []).flatMap((text) =>
+  const found = (known?.findings ?? []).map((message) => ({ invariant, message }));
+  const endless = (known?.obstacles ?? []).flatMap((text) =>
     text.startsWith(NO_DATA)
       ? [{ invariant, obstacle: 'NO_DATA' as const, message: text.slice(NO_DATA.length) }]
       : [],

@@ -1,0 +1,63 @@
+/**
+ * What stays of a run's verdicts beside those of other runs, and who runs.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openProject } from '../../../devnet/platform.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { readLastVerdicts, reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
+import { makeRestorable, type Restorable } from '../../support/restorable.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let restorable: Restorable;
+
+beforeAll(async () => {
+  ({ database, network, platform } = await startFaultyPlatform(() => null));
+  const { tokenAddress } = await openProject(platform, 100n);
+  const input = { buyerId: 'acme', tokenAddress, amountCO2e: 10n, idempotencyKey: randomUUID() };
+  await purchase(platform.dependencies, 'acme', input);
+  // Their job would write while rows are restored.
+  await logAll(platform.dependencies.logs);
+  restorable = await makeRestorable(database);
+});
+afterAll(async () => {
+  await restorable.close();
+  await platform.stop();
+  await database.drop();
+});
+
+const own = (from: string, to: string) => `UPDATE accounts SET owner_id = '${to}' WHERE owner_id = '${from}'`;
+
+async function run(isFull: boolean, meanwhile: () => Promise<unknown> = async () => {}): Promise<string[]> {
+  const status = async () => {
+    await meanwhile();
+    return network.status();
+  };
+  const dependencies = { ...platform.dependencies, network: { ...network, status } };
+  await reconcileAndKeep(dependencies, { isFull });
+  return (await readLastVerdicts(database.handle.db)).get('I11')?.findings ?? [];
+}
+
+describe('a full run beside an incremental one', () => {
+  it('drops what it no longer finds, and keeps what the other one has found since', async () => {
+    await run(true);
+    await restorable.corrupt(own('acme', 'mallory'));
+    expect(await run(true)).toContainEqual(expect.stringContaining('mallory'));
+    await restorable.corrupt(own('mallory', 'acme'));
+    const found = await run(true, async () => {
+      await restorable.corrupt(own('acme', 'trudy'));
+      expect(await run(false)).toContainEqual(expect.stringContaining('mallory'));
+      await restorable.corrupt(own('trudy', 'acme'));
+    });
+    expect(found).not.toEqual([]);
+    expect(found.filter((message) => !message.includes('trudy'))).toEqual([]);
+    expect(await run(true)).toEqual([]);
+  });
+});
