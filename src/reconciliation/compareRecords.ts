@@ -3,7 +3,6 @@
  * retirements that claim them. Only pages are in memory, whatever the length of the history.
  */
 import { sql } from 'drizzle-orm';
-import pLimit from 'p-limit';
 import type { Db } from '../db/connection.ts';
 import {
   MAX_RECORDS_PER_READ,
@@ -12,8 +11,17 @@ import {
   type RetirementRecord,
 } from '../ledger/network/port.ts';
 import { compareUnclaimed } from './compareUnclaimed.ts';
+import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies, ReconciledProject } from './reconcileProject.ts';
-import type { Comparison, Finding, NotProved } from './verdicts.ts';
+import {
+  nothingCompared,
+  type Comparison,
+  type Finding,
+  type Invariant,
+  type NotProved,
+} from './verdicts.ts';
+
+export const INVARIANTS_OF_RECORDS = ['I3', 'I4', 'I10'] as const satisfies Invariant[];
 
 /** Pages under way at once. */
 const MAX_CONCURRENT_PAGES = 4;
@@ -35,7 +43,6 @@ export async function readClaimedUpTo(
 
 /**
  * @param read.totals of the token, read after `claimedUpTo`; as many records are stored
- * @throws NetworkUnavailable
  */
 export async function compareRecords(
   deps: ReconcileDependencies,
@@ -56,39 +63,45 @@ export async function compareRecords(
   const newest = Math.max(0, totals.totalRetirements - maxRecords);
   const firstIndex = Math.max(newest, Math.min(fromRecord, totals.totalRetirements));
   let retired = 0n;
-  const limit = pLimit(MAX_CONCURRENT_PAGES);
-  await Promise.all(
-    pageStarts(firstIndex, totals.totalRetirements).map((from) =>
-      limit(async () => {
-        const records = await readPage(deps, project, from, totals.totalRetirements);
-        const known = await readKnown(deps.db, project, from, records.length);
-        for (const record of records) {
-          retired += record.amount;
-          const found = compareRecord(project, record, known.get(record.index));
-          if (findings.length < MAX_FINDINGS) findings.push(...found);
-          const isClaimed = known.get(record.index)?.isClaimed ?? false;
-          const isOurs = record.retiredBy === deps.network.custodyAddress;
-          // One more than are reported, so that the report can say that there are more.
-          if (isOurs && !isClaimed && unclaimed.length <= MAX_FINDINGS) unclaimed.push(record);
-        }
-      }),
-    ),
+  const questions = createQuestions({
+    invariants: INVARIANTS_OF_RECORDS,
+    noun: `pages of records of ${project.assetId}`,
+    concurrency: MAX_CONCURRENT_PAGES,
+  });
+  const pages = await questions.askAll(
+    pageStarts(firstIndex, totals.totalRetirements),
+    () => project.assetId,
+    async (from) => {
+      const records = await readPage(deps, project, from, totals.totalRetirements);
+      const known = await readKnown(deps.db, project, from, records.length);
+      for (const record of records) {
+        retired += record.amount;
+        const found = compareRecord(project, record, known.get(record.index));
+        if (findings.length < MAX_FINDINGS) findings.push(...found);
+        const isClaimed = known.get(record.index)?.isClaimed ?? false;
+        const isOurs = record.retiredBy === deps.network.custodyAddress;
+        // One more than are reported, so that the report can say that there are more.
+        if (isOurs && !isClaimed && unclaimed.length <= MAX_FINDINGS) unclaimed.push(record);
+      }
+      return nothingCompared();
+    },
   );
-  if (firstIndex === 0 && retired !== totals.totalRetired) {
+  const isWhole = firstIndex === 0 && pages.every((page) => page?.notProved.length === 0);
+  if (isWhole && retired !== totals.totalRetired) {
     const message = `${project.assetId}: ${totals.totalRetired} base units were retired, the records sum to ${retired}`;
     findings.push({ invariant: 'I3', message });
   }
   const rest = await compareUnclaimed(deps, project, unclaimed);
   return {
     findings: [...findings, ...rest.findings],
-    notProved: [...rest.notProved, ...leftOut(project, newest)],
+    notProved: [...questions.sum().notProved, ...rest.notProved, ...leftOut(project, newest)],
   };
 }
 
 function leftOut({ assetId }: ReconciledProject, firstIndex: number): NotProved[] {
   if (firstIndex === 0) return [];
   const message = `${assetId}: the records before index ${firstIndex} were not read again`;
-  return (['I3', 'I4', 'I10'] as const).map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
+  return INVARIANTS_OF_RECORDS.map((invariant) => ({ invariant, obstacle: 'LEFT_OUT', message }));
 }
 
 function pageStarts(first: number, total: number): number[] {

@@ -54,8 +54,9 @@ export async function reconcileAndKeep(
     const kept = report.verdicts.map((verdict) => {
       const { invariant } = verdict;
       const known = now.get(invariant);
-      // What was known when a full run began, it looked for itself.
-      return withKnown(verdict, run.isFull ? addedSince(last.get(invariant), known) : known);
+      // What was known when a full run began it has looked for itself, where it could.
+      const isLookedFor = run.isFull && isCompared(verdict);
+      return withKnown(verdict, isLookedFor ? addedSince(last.get(invariant), known) : known);
     });
     await keep(
       tx,
@@ -106,7 +107,7 @@ interface Run {
 
 function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): LastVerdict {
   const { last, snapshot, isFull, at } = run;
-  const agrees = verdict !== 'BROKEN' && notProved.every(({ obstacle }) => IS_PASSED_BY.has(obstacle));
+  const agrees = verdict !== 'BROKEN' && isCompared({ notProved });
   return {
     invariant,
     verdict,
@@ -118,6 +119,10 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
     comparedAt: at,
     fullyComparedAt: isFull ? at : (last?.fullyComparedAt ?? null),
   };
+}
+
+function isCompared({ notProved }: Pick<Verdict, 'notProved'>): boolean {
+  return notProved.every(({ obstacle }) => IS_PASSED_BY.has(obstacle));
 }
 
 type Known = Pick<LastVerdict, 'findings' | 'obstacles'>;

@@ -5,25 +5,18 @@
 import { and, isNotNull } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects } from '../db/tables/index.ts';
-import { NetworkUnavailable } from '../ledger/network/port.ts';
 import type { RampProvider } from '../ramp/port.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import type { ChangedRows, Snapshot } from './excerpt.ts';
 import { findChangedContradictions, findContradictions } from './findContradictions.ts';
+import { createQuestions, orNotAnswered } from './questions.ts';
 import { reconcileAttempts } from './reconcileAttempts.ts';
 import { reconcileDeposits } from './reconcileDeposits.ts';
 import { reconcilePayouts } from './reconcilePayouts.ts';
 import { INVARIANTS_OF_A_PROJECT, reconcileProject, type ReconcileDependencies } from './reconcileProject.ts';
 import { reconcileLogs, type ReconcileLogs } from './reconcileLogs.ts';
 import { reconcileReceipts } from './reconcileReceipts.ts';
-import {
-  add,
-  nothingCompared,
-  verdictsOf,
-  type Comparison,
-  type Invariant,
-  type Verdict,
-} from './verdicts.ts';
+import { add, nothingCompared, verdictsOf, type Comparison, type Verdict } from './verdicts.ts';
 
 export interface ReconciliationReport extends Comparison {
   projects: number;
@@ -45,14 +38,11 @@ export interface ReconcileAllDependencies extends ReconcileDependencies {
   keptCheckpoints?: ReconcileLogs['keptCheckpoints'];
 }
 
-/** After this many tokens without an answer, the network counts as unavailable. */
-const MAX_UNANSWERED = 3;
-
 /**
  * @param deps.isStill when the caller knows that no call is on its way to the network: unsettled calls are then
  * compared as not done, instead of left out
- * @throws NetworkUnavailable when the network does not answer; a single token without an answer is reported as not
- * proved
+ * @throws NetworkUnavailable when the network does not answer at the start; what it does not answer later is reported as
+ * not proved
  */
 export async function reconcileAll(
   deps: ReconcileAllDependencies,
@@ -103,7 +93,7 @@ async function compareOutside(
   );
   add(ofNetwork, receipts);
   add(ofNetwork, await orNotAnswered(['I13'], 'deposits', reconcileDeposits({ ...deps, ...changed })));
-  add(ofNetwork, await orNotAnswered(['I12'], 'landed attempts', reconcileAttempts({ ...deps, ...changed })));
+  add(ofNetwork, await reconcileAttempts({ ...deps, ...changed }));
   if (deps.ramp) add(ofNetwork, await reconcilePayouts({ ...changed, db: deps.db, ramp: deps.ramp }));
   return {
     ofNetwork,
@@ -118,42 +108,30 @@ async function reconcileProjects(
   onProgress: (done: number) => void,
 ): Promise<Pick<ReconciliationReport, 'projects' | 'unsettledProjects'>> {
   const counts = { projects: 0, unsettledProjects: 0 };
-  let unanswered = 0;
+  const questions = createQuestions({
+    invariants: INVARIANTS_OF_A_PROJECT,
+    noun: 'projects',
+    concurrency: 1,
+  });
   const ids = changed && [...changed.keys()];
   for await (const page of pagesById(projects.id, ids, readPage(deps.db))) {
-    for (const row of page) {
-      const project = { ...row, tokenAddress: row.tokenAddress ?? '' };
-      const fromRecord = changed && (changed.get(row.id) ?? Number.POSITIVE_INFINITY);
-      const work = reconcileProject(
-        { ...deps, ...(fromRecord === undefined ? {} : { fromRecord }) },
-        project,
-      );
-      const compared = await orNotAnswered(INVARIANTS_OF_A_PROJECT, row.assetId, work);
-      if (compared.notProved.some(({ obstacle }) => obstacle === 'NO_ANSWER')) unanswered += 1;
-      if (unanswered > MAX_UNANSWERED) throw new NetworkUnavailable(compared.notProved[0]?.message ?? '');
-      add(sum, compared);
-      counts.projects += 1;
-      if (compared.notProved.length > 0) counts.unsettledProjects += 1;
-      onProgress(counts.projects);
-    }
+    const all = await questions.askAll(
+      page,
+      ({ assetId }) => assetId,
+      (row) => {
+        const fromRecord = changed && (changed.get(row.id) ?? Number.POSITIVE_INFINITY);
+        counts.projects += 1;
+        onProgress(counts.projects);
+        return reconcileProject(
+          { ...deps, ...(fromRecord === undefined ? {} : { fromRecord }) },
+          { ...row, tokenAddress: row.tokenAddress ?? '' },
+        );
+      },
+    );
+    counts.unsettledProjects += all.filter((compared) => compared?.notProved.length !== 0).length;
   }
+  add(sum, questions.sum());
   return counts;
-}
-
-/** Without an answer it is not proved; the rest is compared all the same. */
-async function orNotAnswered(
-  invariants: readonly Invariant[],
-  what: string,
-  work: Promise<Comparison>,
-): Promise<Comparison> {
-  try {
-    return await work;
-  } catch (error) {
-    if (!(error instanceof NetworkUnavailable)) throw error;
-    const message = `${what}: ${error.message}`;
-    const notProved = invariants.map((invariant) => ({ invariant, obstacle: 'NO_ANSWER' as const, message }));
-    return { findings: [], notProved };
-  }
 }
 
 const readPage =

@@ -3,10 +3,11 @@
  */
 import { isDeepStrictEqual } from 'node:util';
 import { and, desc, eq, inArray } from 'drizzle-orm';
-import pLimit from 'p-limit';
 import { attempts, retirements, submissions } from '../db/tables/index.ts';
+import type { Outcome } from '../ledger/network/port.ts';
+import { createQuestions } from './questions.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
-import { nothingCompared, type Comparison, type Finding } from './verdicts.ts';
+import { nothingCompared, type Comparison } from './verdicts.ts';
 
 /**
  * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
@@ -14,7 +15,6 @@ import { nothingCompared, type Comparison, type Finding } from './verdicts.ts';
 const MAX_OUTCOMES = 200;
 const MAX_CONCURRENT_QUESTIONS = 8;
 
-/** @throws NetworkUnavailable */
 export async function reconcileAttempts({
   db,
   network,
@@ -34,27 +34,43 @@ export async function reconcileAttempts({
     )
     .orderBy(desc(attempts.createdAt))
     .limit(MAX_OUTCOMES);
-  const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
-  const findings = await Promise.all(
-    landed.map(({ attempt, result, ledger }) =>
-      limit(async (): Promise<Finding[]> => {
-        const outcome = await network.outcome(attempt);
-        // The node's history does not reach back that far.
-        if (outcome.status === 'undeterminable') return [];
-        const at = `transaction ${attempt.hash} of submission ${attempt.submissionId}`;
-        if (outcome.status !== 'succeeded') {
-          return [{ invariant: 'I12', message: `${at} landed, and the network says ${outcome.status}` }];
-        }
-        // After a rollback the same transaction lands once more, in another ledger than both rows say.
-        const isStoredAlike = ledger === null || ledger === attempt.ledger;
-        if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return [];
-        const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));
-        const message =
-          `${at} landed in ledger ${outcome.ledger} with ${said}, stored are ${attempt.ledger} for the transaction, ` +
-          `${ledger ?? 'none'} for the retirement and ${stored}`;
-        return [{ invariant: 'I12', message }];
-      }),
-    ),
+  const questions = createQuestions({
+    invariants: ['I12'],
+    noun: 'landed attempts',
+    concurrency: MAX_CONCURRENT_QUESTIONS,
+  });
+  await questions.askAll(
+    landed,
+    ({ attempt }) => nameOf(attempt),
+    async (row) => {
+      const message = describeDifference(row, await network.outcome(row.attempt));
+      return { findings: message === null ? [] : [{ invariant: 'I12', message }], notProved: [] };
+    },
   );
-  return { findings: findings.flat(), notProved: [] };
+  return questions.sum();
+}
+
+interface Landed {
+  attempt: typeof attempts.$inferSelect;
+  result: unknown;
+  ledger: bigint | null;
+}
+
+function describeDifference({ attempt, result, ledger }: Landed, outcome: Outcome): string | null {
+  // The node's history does not reach back that far.
+  if (outcome.status === 'undeterminable') return null;
+  const at = nameOf(attempt);
+  if (outcome.status !== 'succeeded') return `${at} landed, and the network says ${outcome.status}`;
+  // After a rollback the same transaction lands once more, in another ledger than both rows say.
+  const isStoredAlike = ledger === null || ledger === attempt.ledger;
+  if (isDeepStrictEqual(outcome.result, result) && isStoredAlike) return null;
+  const [said, stored] = [outcome.result, result].map((value) => JSON.stringify(value));
+  return (
+    `${at} landed in ledger ${outcome.ledger} with ${said}, stored are ${attempt.ledger} for the transaction, ` +
+    `${ledger ?? 'none'} for the retirement and ${stored}`
+  );
+}
+
+function nameOf({ hash, submissionId }: Landed['attempt']): string {
+  return `transaction ${hash} of submission ${submissionId}`;
 }

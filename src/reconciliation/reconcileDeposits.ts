@@ -2,13 +2,13 @@
  * Compares each off-ramp session with its deposit in the settlement contract: depositor, amount, and where it is now.
  */
 import { and, eq, isNotNull, sql } from 'drizzle-orm';
-import pLimit from 'p-limit';
 import { offRampSessions, submissions } from '../db/tables/index.ts';
 import type { OffRampDeposit } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
+import { createQuestions } from './questions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
-import { add, nothingCompared, type Comparison } from './verdicts.ts';
+import { nothingCompared, type Comparison } from './verdicts.ts';
 
 type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & {
   /** Of an incremental run: only these. */
@@ -39,16 +39,22 @@ const ROW = {
 
 type Session = Awaited<ReturnType<ReturnType<typeof readPage>>>[number];
 
-/** @throws NetworkUnavailable */
+/** @throws NetworkUnavailable when there is no answer about the settlement contract */
 export async function reconcileDeposits(deps: Dependencies): Promise<Comparison> {
-  const compared = nothingCompared();
   const inUse = (await deps.network.settlementContract())?.address ?? null;
-  const limit = pLimit(MAX_CONCURRENT_READS);
+  const questions = createQuestions({
+    invariants: ['I13'],
+    noun: 'deposits',
+    concurrency: MAX_CONCURRENT_READS,
+  });
   for await (const page of pagesById(offRampSessions.id, deps.offRampSessionIds, readPage(deps))) {
-    const all = await Promise.all(page.map((session) => limit(() => compareSession(deps, session, inUse))));
-    for (const comparison of all) add(compared, comparison);
+    await questions.askAll(
+      page,
+      ({ id }) => `off-ramp session ${id}`,
+      (session) => compareSession(deps, session, inUse),
+    );
   }
-  return compared;
+  return questions.sum();
 }
 
 const readPage =

@@ -5,8 +5,9 @@ import { fillToken, type FeedDependencies } from '../feed/fillToken.ts';
 import type { Db } from '../db/connection.ts';
 import type { ProjectBalances } from '../ledger/books/readBalances.ts';
 import { NetworkRefusal, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
-import { compareRecords, readClaimedUpTo } from './compareRecords.ts';
+import { compareRecords, INVARIANTS_OF_RECORDS, readClaimedUpTo } from './compareRecords.ts';
 import { compareSums, readBooks, readSums } from './compareSums.ts';
+import { orNotAnswered } from './questions.ts';
 import {
   add,
   nothingCompared,
@@ -48,7 +49,7 @@ export const INVARIANTS_OF_A_PROJECT = ['I2', 'I3', 'I4', 'I10'] as const satisf
 
 /**
  * Compares what can be compared while the platform works, and names the rest as not proved.
- * @throws NetworkUnavailable
+ * @throws NetworkUnavailable when there is no answer about the token's sums
  */
 export async function reconcileProject(
   deps: ReconcileDependencies,
@@ -77,10 +78,7 @@ async function compareWithToken(
   const compared = nothingCompared();
   const sums = await readSums(deps, project);
   add(compared, compareSums(project, sums));
-  // Read before the network: every record claimed by now must be there.
-  const claimedUpTo = await readClaimedUpTo(deps.db, project);
-  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
-  add(compared, await compareRecords(deps, project, { totals, claimedUpTo }));
+  add(compared, await orNotAnswered(INVARIANTS_OF_RECORDS, project.assetId, compareHistory(deps, project)));
   const { balances: books, underWay } = sums.after;
   return summarize({
     books,
@@ -88,6 +86,13 @@ async function compareWithToken(
     unsettled: deps.isStill ? 0 : underWay.calls,
     ...compared,
   });
+}
+
+async function compareHistory(deps: ReconcileDependencies, project: ReconciledProject): Promise<Comparison> {
+  // Read before the network: every record claimed by now must be there.
+  const claimedUpTo = await readClaimedUpTo(deps.db, project);
+  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+  return compareRecords(deps, project, { totals, claimedUpTo });
 }
 
 function summarize(reconciliation: Omit<Reconciliation, 'verdicts'>): Reconciliation {

@@ -3,11 +3,11 @@
  * open off-ramp sessions.
  */
 import { and, inArray, sql } from 'drizzle-orm';
-import pLimit from 'p-limit';
 import { receipts } from '../db/tables/index.ts';
-import { NetworkRefusal, NetworkUnavailable } from '../ledger/network/port.ts';
+import { NetworkRefusal } from '../ledger/network/port.ts';
 import { toBaseUnits } from '../ledger/units.ts';
 import type { ReconcileDependencies } from './reconcileProject.ts';
+import { createQuestions, orNotAnswered } from './questions.ts';
 import { pagesById, type PageById } from './pagesById.ts';
 import { add, nothingCompared, type Comparison } from './verdicts.ts';
 
@@ -29,30 +29,35 @@ type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'qu
 /** Network reads under way at once. */
 const MAX_CONCURRENT_READS = 8;
 
-/**
- * @throws NetworkUnavailable when the settlement contract can't be read; a single receipt without an answer is
- * reported as not proved
- */
 export async function reconcileReceipts(
   deps: Dependencies,
   onProgress: (done: number) => void = () => {},
 ): Promise<ReceiptReconciliation> {
   const report: ReceiptReconciliation = { receipts: 0, unsettledReceipts: 0, ...nothingCompared() };
-  const settlement = await deps.network.settlementContract();
-  const limit = pLimit(MAX_CONCURRENT_READS);
+  let settlementAddress: string | null = null;
+  const readSettlement = async () => {
+    settlementAddress = (await deps.network.settlementContract())?.address ?? null;
+    return nothingCompared();
+  };
+  add(report, await orNotAnswered(['I9'], 'the settlement contract', readSettlement()));
+  const questions = createQuestions({
+    invariants: ['I3', 'I9'],
+    noun: 'receipts',
+    concurrency: MAX_CONCURRENT_READS,
+  });
   for await (const page of pagesById(receipts.id, deps.receiptIds, readPage(deps))) {
-    await Promise.all(
-      page.map((receipt) =>
-        limit(async () => {
-          const compared = await compareReceipt(deps, receipt, settlement?.address ?? null);
-          add(report, compared);
-          if (compared.notProved.length > 0) report.unsettledReceipts += 1;
-          report.receipts += 1;
-          onProgress(report.receipts);
-        }),
-      ),
+    const all = await questions.askAll(
+      page,
+      ({ assetId }) => assetId,
+      (receipt) => {
+        report.receipts += 1;
+        onProgress(report.receipts);
+        return compareReceipt(deps, receipt, settlementAddress);
+      },
     );
+    report.unsettledReceipts += all.filter((compared) => compared?.notProved.length !== 0).length;
   }
+  add(report, questions.sum());
   return report;
 }
 
@@ -78,18 +83,14 @@ async function compareReceipt(
 ): Promise<Comparison> {
   const compared = nothingCompared();
   try {
-    add(compared, await compareSupply(deps, receipt));
-    if (settlementAddress !== null) add(compared, await compareCustody(deps, receipt, settlementAddress));
+    add(compared, await orNotAnswered(['I3'], receipt.assetId, compareSupply(deps, receipt)));
+    if (settlementAddress === null) return compared;
+    const custody = compareCustody(deps, receipt, settlementAddress);
+    add(compared, await orNotAnswered(['I9'], receipt.assetId, custody));
   } catch (error) {
-    if (error instanceof NetworkUnavailable) {
-      const message = `${receipt.assetId}: ${error.message}`;
-      for (const invariant of ['I3', 'I9'] as const) {
-        compared.notProved.push({ invariant, obstacle: 'NO_ANSWER', message });
-      }
-    } else if (error instanceof NetworkRefusal) {
-      const message = `${receipt.assetId}: token ${receipt.tokenAddress} can't be read: ${error.message} (${error.reason})`;
-      compared.findings.push({ invariant: 'I3', message });
-    } else throw error;
+    if (!(error instanceof NetworkRefusal)) throw error;
+    const message = `${receipt.assetId}: token ${receipt.tokenAddress} can't be read: ${error.message} (${error.reason})`;
+    compared.findings.push({ invariant: 'I3', message });
   }
   return compared;
 }

@@ -5,6 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { readLastVerdicts, reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
@@ -35,6 +36,9 @@ afterAll(async () => {
 
 const own = (from: string, to: string) => `UPDATE accounts SET owner_id = '${to}' WHERE owner_id = '${from}'`;
 
+const keptOf = async (invariant: string) =>
+  (await readLastVerdicts(database.handle.db)).get(invariant)?.findings ?? [];
+
 async function run(isFull: boolean, meanwhile: () => Promise<unknown> = async () => {}): Promise<string[]> {
   const status = async () => {
     await meanwhile();
@@ -42,7 +46,7 @@ async function run(isFull: boolean, meanwhile: () => Promise<unknown> = async ()
   };
   const dependencies = { ...platform.dependencies, network: { ...network, status } };
   await reconcileAndKeep(dependencies, { isFull });
-  return (await readLastVerdicts(database.handle.db)).get('I11')?.findings ?? [];
+  return keptOf('I11');
 }
 
 describe('a full run beside an incremental one', () => {
@@ -60,4 +64,20 @@ describe('a full run beside an incremental one', () => {
     expect(found.filter((message) => !message.includes('trudy'))).toEqual([]);
     expect(await run(true)).toEqual([]);
   });
+});
+
+it('a finding about the network stays when the network gives a full run no answer', async () => {
+  const withNetwork = (over: Partial<LedgerNetwork>) =>
+    reconcileAndKeep({ ...platform.dependencies, network: { ...network, ...over } }, { isFull: true });
+  await withNetwork({ balanceOf: async () => 0n });
+  const found = await keptOf('I2');
+  expect(found).toEqual([expect.stringContaining('custody holds 0 base units')]);
+  await withNetwork({
+    balanceOf: async () => {
+      throw new NetworkUnavailable('connection refused');
+    },
+  });
+  expect(await keptOf('I2')).toEqual(found);
+  await withNetwork({});
+  expect(await keptOf('I2')).toEqual([]);
 });

@@ -1,0 +1,82 @@
+/**
+ * Asks the network, and keeps what the answers show when others fail to come: without an answer something is not proved, and
+ * the rest is compared all the same.
+ */
+import pLimit from 'p-limit';
+import { NetworkUnavailable } from '../ledger/network/port.ts';
+import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
+
+/** After this many without an answer, each of which lasts until its time-out, the others of their kind are skipped. */
+const MAX_UNANSWERED = 3;
+
+export interface Questions {
+  /**
+   * One question for each item.
+   * @returns the comparisons, null for an item that was skipped
+   */
+  askAll<T>(
+    items: readonly T[],
+    nameOf: (item: T) => string,
+    compare: (item: T) => Promise<Comparison>,
+  ): Promise<(Comparison | null)[]>;
+  /** All comparisons so far, and an obstacle for what was skipped. */
+  sum(): Comparison;
+}
+
+/** @param kind.noun of the items, in the plural */
+export function createQuestions(kind: {
+  invariants: readonly Invariant[];
+  noun: string;
+  /** Under way at once. */
+  concurrency: number;
+}): Questions {
+  const limit = pLimit(kind.concurrency);
+  const sum = nothingCompared();
+  let unanswered = 0;
+  let skipped = 0;
+  return {
+    async askAll(items, nameOf, compare) {
+      const ask = async (item: (typeof items)[number]) => {
+        if (unanswered >= MAX_UNANSWERED) {
+          skipped += 1;
+          return null;
+        }
+        const compared = await orNotAnswered(kind.invariants, nameOf(item), compare(item));
+        if (compared.notProved.some(({ obstacle }) => obstacle === 'NO_ANSWER')) unanswered += 1;
+        return compared;
+      };
+      const all = await Promise.all(items.map((item) => limit(() => ask(item))));
+      for (const compared of all) if (compared !== null) add(sum, compared);
+      return all;
+    },
+    sum() {
+      const compared = nothingCompared();
+      add(compared, sum);
+      if (skipped > 0) {
+        const message = `${skipped} ${kind.noun} were not compared, after the network did not answer for ${unanswered}`;
+        add(compared, notAnswered(kind.invariants, message));
+      }
+      return compared;
+    },
+  };
+}
+
+export async function orNotAnswered(
+  invariants: readonly Invariant[],
+  what: string,
+  work: Promise<Comparison>,
+): Promise<Comparison> {
+  try {
+    return await work;
+  } catch (error) {
+    if (!(error instanceof NetworkUnavailable)) throw error;
+    return notAnswered(invariants, `${what}: ${error.message}`);
+  }
+}
+
+function notAnswered(invariants: readonly Invariant[], message: string): Comparison {
+  return {
+    findings: [],
+    notProved: invariants.map((invariant) => ({ invariant, obstacle: 'NO_ANSWER', message })),
+  };
+}

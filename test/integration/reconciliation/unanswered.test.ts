@@ -1,0 +1,159 @@
+/**
+ * A network that answers some questions of a reconciliation and not others: what the answers show is reported all the same.
+ */
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { openProject } from '../../../devnet/platform.ts';
+import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
+import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { compareRecords } from '../../../src/reconciliation/compareRecords.ts';
+import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
+import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
+import type { Comparison } from '../../../src/reconciliation/verdicts.ts';
+import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
+import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
+import type { Platform } from '../../../src/startup/compose.ts';
+import type { TestDatabase } from '../../support/database/database.ts';
+import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
+import { makeRestorable } from '../../support/restorable.ts';
+import { activeReceipt, depositedCashOut } from '../../support/warehouse.ts';
+
+let database: TestDatabase;
+let network: EmbeddedNetwork;
+let platform: Platform;
+let project: TokenizedProject;
+
+beforeAll(async () => {
+  ({ database, network, platform } = await startFaultyPlatform(() => null));
+  project = await openProject(platform, 100n);
+  for (let more = 0; more < 4; more++) await openProject(platform, 100n);
+  const input = { buyerId: 'acme', tokenAddress: project.tokenAddress, amountCO2e: 10n };
+  await purchase(platform.dependencies, 'acme', { ...input, idempotencyKey: randomUUID() });
+  await depositedCashOut(platform);
+  await depositedCashOut(platform);
+});
+afterAll(async () => {
+  await platform.stop();
+  await database.drop();
+});
+
+const reconcile = (over: Partial<LedgerNetwork>) =>
+  reconcileAll({ ...platform.dependencies, network: { ...network, ...over } });
+
+const unavailable = async () => {
+  throw new NetworkUnavailable('connection refused');
+};
+
+/** The first call is answered so, all others not at all. */
+function onlyFirst<T>(answer: T): () => Promise<T> {
+  let calls = 0;
+  return async () => (calls++ === 0 ? answer : unavailable());
+}
+
+const found = ({ findings }: Comparison) => findings.map(({ invariant }) => invariant);
+const open = ({ notProved }: Comparison) => notProved.map((item) => `${item.invariant} ${item.obstacle}`);
+
+/** A token with records that the database does not have. */
+function compareStrangeRecords(totalRetirements: number, unansweredFrom = Infinity): Promise<Comparison> {
+  const totals = { totalSupply: 0n, totalRetired: BigInt(totalRetirements), totalRetirements };
+  const retirementRecords: LedgerNetwork['retirementRecords'] = async (_tokenAddress, from, limit) => {
+    if (from >= unansweredFrom) return unavailable();
+    const records = Array.from({ length: Math.min(limit, totalRetirements - from) }, (_, place) => ({
+      index: from + place,
+      retiredBy: network.custodyAddress,
+      amount: 1n,
+      timestamp: 1n,
+      beneficiary: 'Acme Ltd',
+      note: 'strange',
+    }));
+    return { totals, records };
+  };
+  const stored = { id: project.id, tokenAddress: project.tokenAddress, assetId: project.assetId };
+  const deps = { ...platform.dependencies, network: { ...network, retirementRecords } };
+  return compareRecords(deps, stored, { totals, claimedUpTo: 0 });
+}
+
+describe('findings are kept', () => {
+  it('of a token’s sums, when its records have no answer', async () => {
+    const { dependencies } = platform;
+    const retirementRecords: LedgerNetwork['retirementRecords'] = async (token, ...page) =>
+      token === project.tokenAddress ? unavailable() : network.retirementRecords(token, ...page);
+    const compared = await reconcileAll({
+      ...dependencies,
+      feed: { ...dependencies.feed, network: { ...network, retirementRecords } },
+      network: {
+        ...network,
+        balanceOf: async (token, holder) =>
+          (await network.balanceOf(token, holder)) - (token === project.tokenAddress ? 1n : 0n),
+      },
+    });
+    expect(found(compared)).toEqual(['I2']);
+    expect(new Set(open(compared))).toEqual(new Set(['I3 NO_ANSWER', 'I4 NO_ANSWER', 'I10 NO_ANSWER']));
+  });
+
+  it('of pages of records, when another one has no answer', async () => {
+    const whole = await compareStrangeRecords(450);
+    expect([new Set(found(whole)), open(whole)]).toEqual([new Set(['I10', 'I4']), []]);
+    const compared = await compareStrangeRecords(450, 400);
+    expect(new Set(found(compared))).toEqual(new Set(['I10', 'I4']));
+    expect(open(compared)).toEqual(['I3 NO_ANSWER', 'I4 NO_ANSWER', 'I10 NO_ANSWER']);
+  });
+
+  it('of deposits and of outcomes, when others have no answer', async () => {
+    const compared = await reconcile({
+      offRampDeposit: onlyFirst(null),
+      outcome: onlyFirst({ status: 'failed', reason: 'OTHER' } as never),
+    });
+    expect(found(compared).sort()).toEqual(['I12', 'I13']);
+    expect(new Set(open(compared))).toEqual(new Set(['I12 NO_ANSWER', 'I13 NO_ANSWER']));
+  });
+});
+
+describe('a network that answers only at the start', () => {
+  it('is asked about a few tokens alone, and the database about everything', async () => {
+    await logAll(platform.dependencies.logs);
+    const restorable = await makeRestorable(database);
+    await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE owner_id = 'acme'`);
+    const asked: string[] = [];
+    const compared = await reconcile({
+      carbonTotals: async (token) => {
+        asked.push(token);
+        return unavailable();
+      },
+      totalSupply: unavailable,
+      settlementContract: unavailable,
+      outcome: unavailable,
+    });
+    await restorable.restore();
+    await restorable.close();
+    expect(found(compared)).toContain('I11');
+    expect(asked).toHaveLength(3);
+    expect(compared).toMatchObject({ projects: 3, unsettledProjects: 5 });
+    expect(compared.notProved).toContainEqual({
+      invariant: 'I2',
+      obstacle: 'NO_ANSWER',
+      message: '2 projects were not compared, after the network did not answer for 3',
+    });
+    const unproved = compared.verdicts.flatMap(({ invariant, notProved }) =>
+      notProved.length > 0 ? [invariant] : [],
+    );
+    expect(unproved).toEqual(['I2', 'I3', 'I4', 'I9', 'I10', 'I12', 'I13']);
+  });
+
+  it('is asked about a few receipts alone', async () => {
+    for (let more = 0; more < 12; more++) await activeReceipt(platform);
+    let asked = 0;
+    const totalSupply = async () => {
+      asked += 1;
+      return unavailable();
+    };
+    const compared = await reconcileReceipts({
+      ...platform.dependencies,
+      network: { ...network, totalSupply },
+    });
+    expect(asked).toBeLessThan(14);
+    expect(compared.unsettledReceipts).toBe(14);
+    expect(open(compared)).toContain('I3 NO_ANSWER');
+  });
+});
