@@ -35,7 +35,7 @@ export interface Finding {
 /**
  * Why something is not proved. UNDER_WAY and UNDER_REVIEW end when the network or an operator has decided; NO_ANSWER
  * when the network or the provider answers again; NO_DATA does not end, because there is nothing to compare with;
- * LEFT_OUT when the caller skipped the comparison.
+ * LEFT_OUT when the comparison was skipped.
  */
 type Obstacle = 'UNDER_WAY' | 'UNDER_REVIEW' | 'NO_ANSWER' | 'NO_DATA' | 'LEFT_OUT';
 

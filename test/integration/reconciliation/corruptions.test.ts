@@ -242,6 +242,23 @@ describe('a copy of the database in another cluster', () => {
     );
     expect(findingsOfLogs(await reconcileAll(platform.dependencies))).not.toEqual([]);
   });
+
+  it('is not proved to agree with the log while an open transaction keeps them from being compared', async () => {
+    const { db } = database.handle;
+    const notProved = await db.transaction(async (tx) => {
+      await tx.execute(sql`SELECT pg_current_xact_id()`);
+      await restorable.corrupt(`UPDATE transfers SET written_by = written_by;
+        UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
+      return (await reconcileAll(platform.dependencies)).notProved;
+    });
+    expect(notProved).toContainEqual({
+      invariant: 'I15',
+      obstacle: 'LEFT_OUT',
+      message: expect.stringContaining('were not compared with their transparency log'),
+    });
+    await logAll(platform.dependencies.logs);
+    expect((await reconcileAll(platform.dependencies)).notProved).toEqual(untouched.notProved);
+  });
 });
 
 /** But for the audit log: entries that are pruned would be missing in another one. */
