@@ -1,6 +1,6 @@
 /**
- * Compares every warehouse receipt with its token on the network, and the settlement contract's balance of it with the
- * open off-ramp sessions.
+ * Compares every warehouse receipt with its token on the network, and each settlement contract's balance of it with the
+ * contract's open off-ramp sessions.
  */
 import { and, inArray, sql } from 'drizzle-orm';
 import { receipts } from '../db/tables/index.ts';
@@ -24,6 +24,8 @@ type Dependencies = Pick<ReconcileDependencies, 'db' | 'network' | 'isStill'> & 
 
 type ComparedReceipt = Pick<typeof receipts.$inferSelect, 'id' | 'assetId' | 'quantityKg'> & {
   tokenAddress: string;
+  /** The settlement contracts of its off-ramp sessions: another one may be in use now, or none. */
+  settlementAddresses: string[];
 };
 
 /** Network reads under way at once. */
@@ -34,9 +36,9 @@ export async function reconcileReceipts(
   onProgress: (done: number) => void = () => {},
 ): Promise<ReceiptReconciliation> {
   const report: ReceiptReconciliation = { receipts: 0, unsettledReceipts: 0, ...nothingCompared() };
-  let settlementAddress: string | null = null;
+  let inUse: string | undefined;
   const readSettlement = async () => {
-    settlementAddress = (await deps.network.settlementContract())?.address ?? null;
+    inUse = (await deps.network.settlementContract())?.address;
     return nothingCompared();
   };
   add(report, await orNotAnswered(['I9'], 'the settlement contract', readSettlement()));
@@ -52,7 +54,7 @@ export async function reconcileReceipts(
       (receipt) => {
         report.receipts += 1;
         onProgress(report.receipts);
-        return compareReceipt(deps, receipt, settlementAddress);
+        return compareReceipt(deps, receipt, inUse);
       },
     );
     report.unsettledReceipts += all.filter((compared) => compared?.notProved.length !== 0).length;
@@ -70,6 +72,9 @@ const readPage =
         assetId: receipts.assetId,
         quantityKg: receipts.quantityKg,
         tokenAddress: sql<string>`${receipts.tokenAddress}`,
+        // The table by its name: of a query's only table Drizzle writes the column alone, which is then the session's.
+        settlementAddresses: sql<string[]>`(SELECT coalesce(jsonb_agg(DISTINCT s.settlement_address), '[]')
+          FROM off_ramp_sessions s WHERE s.receipt_id = receipts.id)`,
       })
       .from(receipts)
       .where(and(inArray(receipts.state, ['ACTIVE', 'EXPIRED']), where))
@@ -79,14 +84,16 @@ const readPage =
 async function compareReceipt(
   deps: Dependencies,
   receipt: ComparedReceipt,
-  settlementAddress: string | null,
+  inUse: string | undefined,
 ): Promise<Comparison> {
   const compared = nothingCompared();
   try {
     add(compared, await orNotAnswered(['I3'], receipt.assetId, compareSupply(deps, receipt)));
-    if (settlementAddress === null) return compared;
-    const custody = compareCustody(deps, receipt, settlementAddress);
-    add(compared, await orNotAnswered(['I9'], receipt.assetId, custody));
+    const addresses = inUse === undefined ? [] : [inUse];
+    for (const address of new Set([...addresses, ...receipt.settlementAddresses])) {
+      const custody = compareCustody(deps, receipt, address);
+      add(compared, await orNotAnswered(['I9'], receipt.assetId, custody));
+    }
   } catch (error) {
     if (!(error instanceof NetworkRefusal)) throw error;
     const message = `${receipt.assetId}: token ${receipt.tokenAddress} can't be read: ${error.message} (${error.reason})`;
@@ -112,15 +119,15 @@ async function compareCustody(
   receipt: ComparedReceipt,
   settlementAddress: string,
 ): Promise<Comparison> {
-  const before = await readDeposits(deps, receipt.id);
+  const before = await readDeposits(deps, receipt.id, settlementAddress);
   const held = await deps.network.balanceOf(receipt.tokenAddress, settlementAddress);
-  const after = await readDeposits(deps, receipt.id);
+  const after = await readDeposits(deps, receipt.id, settlementAddress);
   const isSettled = before.openKg === after.openKg && before.leavingKg + after.leavingKg === 0n;
   // Deposits only add up, so a balance that equals the open sessions is all of them.
   if (isSettled && held === toBaseUnits(after.openKg)) return nothingCompared();
   const lowest = toBaseUnits(min(before.openKg - before.leavingKg, after.openKg - after.leavingKg));
   const highest = toBaseUnits(max(before.openKg + before.comingKg, after.openKg + after.comingKg));
-  const sums = `the settlement contract holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
+  const sums = `the settlement contract ${settlementAddress} holds ${held} base units, open off-ramp sessions say ${toBaseUnits(after.openKg)}`;
   const message = `${receipt.assetId}: ${sums}`;
   if (held < lowest || held > highest) {
     return { findings: [{ invariant: 'I9', message }], notProved: [] };
@@ -139,7 +146,11 @@ interface Deposits {
 }
 
 /** A wallet may send what it signed at any moment, without the platform, and also after the session was closed. */
-async function readDeposits({ db, isStill }: Dependencies, receiptId: string): Promise<Deposits> {
+async function readDeposits(
+  { db, isStill }: Dependencies,
+  receiptId: string,
+  settlementAddress: string,
+): Promise<Deposits> {
   const [row] = await db.execute<{ open: string; coming: string; leaving: string; reviewed: boolean }>(sql`
     SELECT coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open), 0)::text AS open,
       coalesce(sum(c.token_amount_kg) FILTER (WHERE c.deposited_at IS NULL AND (c.by_holder OR (c.is_under_way AND NOT ${isStill ?? false}))), 0)::text AS coming,
@@ -148,7 +159,7 @@ async function readDeposits({ db, isStill }: Dependencies, receiptId: string): P
     FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
         depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
         EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
-      FROM off_ramp_sessions WHERE receipt_id = ${receiptId}) AS c`);
+      FROM off_ramp_sessions WHERE receipt_id = ${receiptId} AND settlement_address = ${settlementAddress}) AS c`);
   if (!row) throw new Error('a sum without groups has no row');
   const { open, coming, leaving, reviewed: isReviewed } = row;
   return { openKg: BigInt(open), comingKg: BigInt(coming), leavingKg: BigInt(leaving), isReviewed };
