@@ -19,8 +19,9 @@ const MAX_CONCURRENT_READS = 8;
 /** A session that changes while it is read is read again, at most this often. */
 const MAX_READS = 3;
 
+/** The session's table by its name: of a query's only table Drizzle writes the column alone, which is then the submission's. */
 const isUnderWay = sql<boolean>`EXISTS (SELECT 1 FROM ${submissions} s
-  WHERE s.target_id = ${offRampSessions.id} AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
+  WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW'))`;
 
 const ROW = {
   id: offRampSessions.id,

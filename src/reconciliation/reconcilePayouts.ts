@@ -54,7 +54,8 @@ const readPage =
   ({ where, orderBy, limit }: PageById) => {
     const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
       offRampSessions;
-    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = ${id})`;
+    // The table by its name: of a query's only table Drizzle writes the column alone, which is then the review's.
+    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = off_ramp_sessions.id)`;
     return db
       .select({
         id,

@@ -5,18 +5,25 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
+import { reconcileDeposits } from '../../../src/reconciliation/reconcileDeposits.ts';
+import { reconcilePayouts } from '../../../src/reconciliation/reconcilePayouts.ts';
 import { reconcileReceipts } from '../../../src/reconciliation/reconcileReceipts.ts';
+import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
-import { activeReceipt, depositedCashOut } from '../../support/warehouse.ts';
+import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
+import { makeRestorable } from '../../support/restorable.ts';
+import { activeReceipt, cashOutInput, depositedCashOut, farmer } from '../../support/warehouse.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
+let faults: FaultPlan = () => null;
 
 beforeAll(async () => {
-  ({ database, network, platform } = await startFaultyPlatform(() => null));
+  ({ database, network, platform } = await startFaultyPlatform((...call) => faults(...call)));
 });
 afterAll(async () => {
   await platform.stop();
@@ -49,4 +56,44 @@ it('holds each settlement contract against its own cash-outs, also when another 
       },
     ]);
   }
+});
+
+it('takes a deposit that landed unseen for what is under review', async () => {
+  const receipt = await activeReceipt(platform);
+  faults = (method) => (method === 'outcome' ? 'history-gone' : null);
+  const session = await cashOut(platform.dependencies, farmer, cashOutInput(receipt)).finally(
+    () => (faults = () => null),
+  );
+  expect(session).toMatchObject({ state: 'NEEDS_REVIEW', depositedAt: null });
+  const compared = await reconcileDeposits({ ...platform.dependencies, offRampSessionIds: [session.id] });
+  expect(compared).toMatchObject({
+    findings: [],
+    notProved: [{ invariant: 'I13', obstacle: 'UNDER_REVIEW' }],
+  });
+});
+
+it('finds a cash-out that ended otherwise than its provider says, unless an operator decided it', async () => {
+  const { ramp, db, logs } = platform.dependencies;
+  const { id } = await depositedCashOut(platform);
+  const settled = async (reference: string) => {
+    const found = await ramp.findSessionByReference(reference);
+    return found && { ...found, status: 'settled' as const };
+  };
+  const compare = () =>
+    reconcilePayouts({
+      db,
+      ramp: { name: ramp.name, findSessionByReference: settled },
+      offRampSessionIds: [id],
+    });
+  await logAll(logs);
+  const restorable = await makeRestorable(database);
+  await restorable.corrupt(
+    `UPDATE off_ramp_sessions SET state = 'REFUNDED', closed_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
+  );
+  expect((await compare()).findings).toMatchObject([{ invariant: 'I8' }]);
+  await restorable.corrupt(`INSERT INTO off_ramp_reviews (id, session_id, reason, state_before, opened_at)
+    VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now())`);
+  expect((await compare()).findings).toEqual([]);
+  await restorable.restore();
+  await restorable.close();
 });

@@ -93,7 +93,9 @@ it(
 it.each(['changed', 'emptied', 'filled', 'deleted', 'forged'])(
   'what is said not to be found is not: %s',
   async (what) => {
-    const ofThis = walk.corruptions.filter((one) => !isToBeFound(one) && one.name.endsWith(` ${what}`));
+    const ofThis = walk.corruptions.filter(
+      (one) => !isToBeFound(one) && one.name.endsWith(` ${what}`) && !HIDDEN_BY_ANOTHER_ROW.test(one.name),
+    );
     expect(await walk.findAll(statementsOf(ofThis))).toEqual([]);
   },
   PATIENCE_MS,
@@ -103,6 +105,9 @@ it('docs/invariants.md lists what is not found', async () => {
   const page = await readFile(new URL('../../../docs/invariants.md', import.meta.url), 'utf8');
   expect(page).toContain(printNotFound());
 });
+
+/** The session's review hides it, and is itself changed among all. */
+const HIDDEN_BY_ANOTHER_ROW = /^manual_ramp_sessions\.status of \w+ reviewed /;
 
 function isToBeFound({ place, name }: GeneratedCorruption): boolean {
   const { by = [], except } = COVERAGE.get(place) ?? {};

@@ -105,10 +105,14 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     await expect.poll(() => state(known.id), EVENTUALLY).toBe('NEEDS_REVIEW');
 
     // What is seen: the deposit of the lost session that waits, and the end of the known one; nothing of what has ended.
-    const [deposit, sums, ...others] = await found(instance);
+    const [sums, ...others] = await found(instance);
     expect(sums).toMatch(/^I9 .* holds 200\d{18} base units, open off-ramp sessions say 100\d{18}$/);
-    expect(deposit).toContain(`I13 off-ramp session ${known.id} is NEEDS_REVIEW: its deposit is SETTLED`);
     expect(others).toEqual([]);
+    expect((await reconcileAll(dependencies)).notProved).toContainEqual({
+      invariant: 'I13',
+      obstacle: 'UNDER_REVIEW',
+      message: `off-ramp session ${known.id} is NEEDS_REVIEW, and the settlement contract shows SETTLED already`,
+    });
     expect(await receivePayoutHint(dependencies, lost.settled.providerSessionId)).toBe('unknown-session');
 
     // The known session: what the network shows is taken.

@@ -143,7 +143,12 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   manual_ramp_sessions: {
     I13: 'id reference fiat_currency fiat_amount DELETED FORGED',
     partly: [
-      { by: ['I8'], places: 'status', except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED) /, because: PAYOUT },
+      {
+        by: ['I8'],
+        places: 'status',
+        except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED|\w+ reviewed) /,
+        because: PAYOUT,
+      },
     ],
     notFound: [[TIME, 'created_at changed_at']],
   },
