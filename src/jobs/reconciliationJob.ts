@@ -22,8 +22,12 @@ export interface ReconciliationJob {
 const LOOK_MS = 60_000;
 /** Between two runs that compare what has changed. */
 const EVERY_SECONDS = 300;
-/** A night's run that was not finished is due again after this long. */
-const FULL_RETRY_SECONDS = 3600;
+/** A night's run that was not finished, or whose instance died, is due again after this long. */
+const FULL_RETRY_SECONDS = 900;
+/** How often the instance that runs it puts that off. */
+const RENEW_MS = 60_000;
+/** A run that hangs is due again at last, after a day. */
+const MAX_RENEWALS = 24 * 60;
 /** An hour after the expiry job, which makes work for it. */
 const FULL_HOUR = 3;
 
@@ -37,7 +41,7 @@ export function createReconciliationJob(
   async function look(): Promise<void> {
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
-        await run(deps, true);
+        await keepTaken(deps, () => run(deps, true));
         // The next one after now, which between midnight and that hour is today's.
         const hour = sql`make_interval(hours => ${FULL_HOUR})`;
         await deps.db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at =
@@ -71,6 +75,32 @@ async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAft
   const taken = await db.execute(sql`UPDATE ${reconciliationSchedule}
     SET ${name} = now() + make_interval(secs => ${againAfterSeconds}) WHERE ${name} <= now() RETURNING 1`);
   return taken.length > 0;
+}
+
+/** Other instances leave the full run to this one while it lasts. */
+async function keepTaken({ db, log }: JobNeeds, work: () => Promise<void>): Promise<void> {
+  let renewals = 0;
+  let renewing: Promise<unknown> = Promise.resolve();
+  const renew = async () => {
+    if (renewals++ >= MAX_RENEWALS) return;
+    await db
+      .execute(
+        sql`UPDATE ${reconciliationSchedule} SET full_due_at = now() + make_interval(secs => ${FULL_RETRY_SECONDS})`,
+      )
+      .catch((error: unknown) =>
+        log.warn({ error: messageOf(error) }, 'the full reconciliation was not renewed'),
+      );
+  };
+  const timer = setInterval(() => {
+    renewing = renewing.then(renew);
+  }, RENEW_MS);
+  try {
+    await work();
+  } finally {
+    clearInterval(timer);
+    // After the run's end it would put off the next one.
+    await renewing;
+  }
 }
 
 async function run(deps: JobNeeds, isFull: boolean): Promise<void> {

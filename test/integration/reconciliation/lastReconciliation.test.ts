@@ -2,8 +2,10 @@
  * What stays of a run's verdicts beside those of other runs, and who runs.
  */
 import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { openProject } from '../../../devnet/platform.ts';
+import { createReconciliationJob } from '../../../src/jobs/reconciliationJob.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { readLastVerdicts, reconcileAndKeep } from '../../../src/reconciliation/lastReconciliation.ts';
@@ -80,4 +82,49 @@ it('a finding about the network stays when the network gives a full run no answe
   expect(await keptOf('I2')).toEqual(found);
   await withNetwork({});
   expect(await keptOf('I2')).toEqual([]);
+});
+
+it('a full run stays with its instance however long it lasts, and is due again soon after its death', async () => {
+  const { db } = database.handle;
+  vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+  try {
+    let release = () => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    let runs = 0;
+    const status = async () => {
+      runs += 1;
+      await held;
+      return network.status();
+    };
+    const dependencies = { ...platform.dependencies, network: { ...network, status } };
+    const [job, other] = [1, 2].map(() => createReconciliationJob(dependencies, { timeZone: 'UTC' }));
+    const makeDue = () =>
+      db.execute(
+        sql`UPDATE reconciliation_schedule SET full_due_at = now() - interval '1 s', due_at = 'infinity'`,
+      );
+    const dueIn = async () => {
+      const [row] = await db.execute<{ seconds: number }>(
+        sql`SELECT extract(epoch FROM full_due_at - now())::float8 AS seconds FROM reconciliation_schedule`,
+      );
+      return row?.seconds ?? NaN;
+    };
+    await makeDue();
+    const running = job?.look();
+    await expect.poll(() => runs).toBe(1);
+    expect(await dueIn()).toBeLessThan(1_000);
+    await makeDue();
+    vi.advanceTimersByTime(60_000);
+    await expect.poll(dueIn).toBeGreaterThan(800);
+    await other?.look();
+    expect(runs).toBe(1);
+    release();
+    await running;
+    expect(await dueIn()).toBeLessThan(24 * 3_600);
+    await makeDue();
+    vi.advanceTimersByTime(600_000);
+    await other?.look();
+    expect(runs).toBe(2);
+  } finally {
+    vi.useRealTimers();
+  }
 });
