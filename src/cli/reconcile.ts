@@ -19,6 +19,8 @@ const EXIT_CODES = { HOLDS: 0, BROKEN: 1, NOT_PROVED: 2 } as const satisfies Rec
   Verdict['verdict'],
   number
 >;
+/** No verdict: the database is away, or a setting is wrong. */
+const NOT_RUN = 3;
 
 const WORDS = {
   HOLDS: pc.green('holds     '),
@@ -29,7 +31,7 @@ const WORDS = {
 const command = new Command('reconcile')
   .description(
     'Compares books, network, feed and ramp provider, and proves the invariants. Exits with 0 when all hold, with 1 ' +
-      'when one is broken, and with 2 when none is broken, but something could not be compared.',
+      'when one is broken, with 2 when none is broken, but something could not be compared, and with 3 when it did not run.',
   )
   .option('--incremental', 'compare only what has changed since everything agreed last')
   .option(
@@ -59,7 +61,7 @@ const command = new Command('reconcile')
     }
   });
 
-await runCommand(command);
+await runCommand(command, NOT_RUN);
 
 interface Options {
   incremental?: boolean;

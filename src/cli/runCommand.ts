@@ -4,15 +4,17 @@
 import type { Command } from 'commander';
 import { explainStartupError } from '../startup/explainStartupError.ts';
 
-export async function runCommand(command: Command): Promise<void> {
+/** @param failureCode of any end but the command's own: also of options that are wrong */
+export async function runCommand(command: Command, failureCode = 1): Promise<void> {
   process.stdout.on('error', endQuietly);
+  command.exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : failureCode));
   try {
     await command.parseAsync();
   } catch (error) {
     process.stderr.write(
       `${explainStartupError(error) ?? String(error instanceof Error ? error.stack : error)}\n`,
     );
-    process.exitCode = 1;
+    process.exitCode = failureCode;
   }
 }
 

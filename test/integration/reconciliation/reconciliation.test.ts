@@ -366,7 +366,17 @@ it('ends `npm run reconcile` with 0 when every invariant holds', { timeout: 60_0
   expect(code).toBe(0);
 });
 
-async function reconcileByCommand(url: string): Promise<{ code: number; out: string }> {
+it('ends `npm run reconcile` with 3 when it does not run', { timeout: 60_000 }, async () => {
+  const away = await reconcileByCommand('postgres://localhost:1/none');
+  expect(away).toMatchObject({ code: 3, out: expect.stringContaining('localhost:1') });
+  const wrong = await reconcileByCommand('postgres://localhost:1/none', ['--unknown']);
+  expect(wrong).toMatchObject({ code: 3, out: expect.stringContaining("unknown option '--unknown'") });
+});
+
+async function reconcileByCommand(
+  url: string,
+  options: readonly string[] = [],
+): Promise<{ code: number; out: string }> {
   const folder = await mkdtemp(join(tmpdir(), 'reconcile-'));
   const env = {
     ...process.env,
@@ -378,8 +388,12 @@ async function reconcileByCommand(url: string): Promise<{ code: number; out: str
     NO_COLOR: '1',
   };
   const ended = await new Promise<{ code: number; out: string }>((resolve) => {
-    execFile(process.execPath, [pathOf('src/cli/reconcile.ts')], { env }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr }),
+    execFile(
+      process.execPath,
+      [pathOf('src/cli/reconcile.ts'), ...options],
+      { env },
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr }),
     );
   });
   await rm(folder, { recursive: true, force: true });
