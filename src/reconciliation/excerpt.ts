@@ -12,9 +12,10 @@
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
+import { CURRENT_CLUSTER } from '../transparency/nextTransfers.ts';
+import { MAX_OUTCOMES } from './reconcileAttempts.ts';
 
 export interface Snapshot {
-  /** Of the PostgreSQL cluster that counts the transactions: a copy made by pg_restore counts others. */
   cluster: string;
   /** All transactions before this one are over. */
   transaction: string;
@@ -32,8 +33,6 @@ export interface ChangedRows {
 
 /** More than these take about as long as everything. */
 const MAX_ROWS = 200_000;
-/** The network is asked about the newest of them alone (reconcileAttempts.ts). */
-const MAX_ATTEMPTS = 1_000;
 /** Transaction ids are compared in a circle of 2^32; a snapshot half of it ago would be in the future. */
 const MAX_AGE = 1_500_000_000;
 
@@ -42,9 +41,8 @@ const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
 /** Read before anything that is compared: what changes during the run is then looked at by the next one. */
 export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
   const [row] = await db.execute<{ cluster: string; transaction: string }>(sql`
-    SELECT system_identifier::text AS cluster, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction
-    FROM pg_control_system()`);
-  if (!row) throw new Error('pg_control_system has no row');
+    SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction`);
+  if (!row) throw new Error('a query of values has one row');
   return row;
 }
 
@@ -54,9 +52,8 @@ export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
  */
 export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolean> {
   const [row] = await tx.execute<{ cluster: string; ahead: string; age: number }>(sql`
-    SELECT system_identifier::text AS cluster, age(${snapshot.transaction}::xid8::xid) AS age,
-      (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${snapshot.transaction}::numeric)::text AS ahead
-    FROM pg_control_system()`);
+    SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster, age(${snapshot.transaction}::xid8::xid) AS age,
+      (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${snapshot.transaction}::numeric)::text AS ahead`);
   const ahead = Number(row?.ahead ?? -1);
   if (!row || row.cluster !== snapshot.cluster || ahead < 0 || ahead > MAX_AGE) return false;
   await run(
@@ -264,7 +261,7 @@ async function readChanged(tx: Tx) {
       'SELECT id FROM excerpt_off_ramp_sessions WHERE provider_session_id IS NOT NULL ORDER BY id',
     ),
     submissionIds: await idsOf(
-      `SELECT submission_id AS id FROM excerpt_attempts WHERE state = 'LANDED' ORDER BY created_at DESC LIMIT ${MAX_ATTEMPTS}`,
+      `SELECT submission_id AS id FROM excerpt_attempts WHERE state = 'LANDED' ORDER BY created_at DESC LIMIT ${MAX_OUTCOMES}`,
     ),
   };
 }

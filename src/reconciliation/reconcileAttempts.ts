@@ -12,7 +12,7 @@ import { nothingCompared, type Comparison } from './verdicts.ts';
 /**
  * Nodes keep outcomes for days or weeks, and each costs a request; older attempts are proved by their effects alone.
  */
-const MAX_OUTCOMES = 200;
+export const MAX_OUTCOMES = 200;
 const MAX_CONCURRENT_QUESTIONS = 8;
 
 export async function reconcileAttempts({

@@ -13,7 +13,7 @@ import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
 import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
 import { isOfOtherCluster, NEXT_LEAVES, type Head } from './nextLeaves.ts';
-import { IS_NEXT_TRANSFER } from './nextTransfers.ts';
+import { CURRENT_CLUSTER, IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { readTiles, writeTiles } from './tiles.ts';
 
 export interface TransparencyLogs {
@@ -83,7 +83,7 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
   const [behind] = await db.execute<Behind>(sql`
     SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
       (SELECT EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(IS_NEXT_TRANSFER)})
-        OR h.cluster <> (SELECT system_identifier::text FROM pg_control_system())
+        OR h.cluster <> ${sql.raw(CURRENT_CLUSTER)}
         FROM transparency_heads h WHERE log = 'transfers' AND h.written_by IS NOT NULL) AS transfers,
       (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
           WHERE w.entries > coalesce(l.number, 0))

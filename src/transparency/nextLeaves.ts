@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
-import { IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
+import { CURRENT_CLUSTER, IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
 import {
   BEGUN_ENTRY_LEAF,
   ENDED_ENTRY_LEAF,
@@ -107,10 +107,8 @@ export async function isOfOtherCluster(
 }
 
 async function readCluster(tx: Pick<Tx, 'execute'>): Promise<string> {
-  const [row] = await tx.execute<{ cluster: string }>(
-    sql`SELECT system_identifier::text AS cluster FROM pg_control_system()`,
-  );
-  if (!row) throw new Error('pg_control_system has no row');
+  const [row] = await tx.execute<{ cluster: string }>(sql`SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster`);
+  if (!row) throw new Error('a query of values has one row');
   return row.cluster;
 }
 

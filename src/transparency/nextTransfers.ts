@@ -2,6 +2,9 @@
  * SQL that says which transfers a log lacks, by the transactions that wrote them.
  */
 
+/** The PostgreSQL cluster that counts the transactions: a copy made by pg_restore is in another one, which counts others. */
+export const CURRENT_CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
+
 /** The first transaction that the statement does not see. */
 const NEXT_TRANSACTION = '(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)';
 

@@ -11,13 +11,15 @@ import {
   TRANSFER_LEAF,
   type LogName,
 } from '../../transparency/leaves.ts';
-import { IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
+import { HASH_BYTES, TILE_WIDTH } from '../../transparency/merkle.ts';
+import { CURRENT_CLUSTER, IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
 import type { Contradiction } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';
 const CHANGED_TILES = 'changed_transparency_tiles';
 
-const hashAt = (place: string) => `substring(whole.hashes FROM 32 * (${place})::int + 1 FOR 32)`;
+const hashAt = (place: string) =>
+  `substring(whole.hashes FROM ${HASH_BYTES} * (${place})::int + 1 FOR ${HASH_BYTES})`;
 /** The tile's hashes in memory: read from their own table for each leaf, they take twice as long as all the rest. */
 const WHOLE = `CROSS JOIN LATERAL (SELECT tile.hashes || ''::bytea AS hashes OFFSET 0) AS whole`;
 
@@ -57,7 +59,7 @@ const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id
 /** Those that the log can't have yet are beyond what it has, and were written by transactions of this cluster. */
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
   FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
-    WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.cluster = (SELECT system_identifier::text FROM pg_control_system())
+    WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.cluster = ${CURRENT_CLUSTER}
       AND NOT (${IS_NEXT_TRANSFER})) AS t
   ${RELATED_TO_TRANSFER}`;
 
@@ -76,8 +78,8 @@ const records = (
   WHERE ${hashOfLeaf(RECORD_LEAF)} IS DISTINCT FROM leaf.hash`;
 const recordLeaves = (
   tiles: string,
-) => `SELECT tile.index * 256 + place + 1 AS position, ${hashAt('place')} AS hash
-  FROM ${tiles} tile ${WHOLE} CROSS JOIN LATERAL generate_series(0, octet_length(whole.hashes) / 32 - 1) AS place
+) => `SELECT tile.index * ${TILE_WIDTH} + place + 1 AS position, ${hashAt('place')} AS hash
+  FROM ${tiles} tile ${WHOLE} CROSS JOIN LATERAL generate_series(0, octet_length(whole.hashes) / ${HASH_BYTES} - 1) AS place
   WHERE tile.log = 'retirements' AND tile.level = 0`;
 
 const leavesWithoutTransfer = (tiles: string) =>
@@ -91,9 +93,9 @@ export const TRANSPARENCY_CONTRADICTIONS: readonly Contradiction[] = [
     query: records(recordLeaves(ALL_TILES)),
     incremental: {
       query: `${records(recordLeaves(CHANGED_TILES))} UNION ${records(`
-        SELECT c.position, ${hashAt('(c.position - 1) % 256')} AS hash FROM changed_retirement_records c
+        SELECT c.position, ${hashAt(`(c.position - 1) % ${TILE_WIDTH}`)} AS hash FROM changed_retirement_records c
         JOIN transparency_heads h ON h.log = 'retirements' AND c.position BETWEEN 1 AND h.size
-        JOIN transparency_tiles tile ON tile.log = 'retirements' AND tile.level = 0 AND tile.index = (c.position - 1) / 256
+        JOIN transparency_tiles tile ON tile.log = 'retirements' AND tile.level = 0 AND tile.index = (c.position - 1) / ${TILE_WIDTH}
         ${WHOLE}`)}`,
     },
   },
