@@ -648,7 +648,6 @@ CREATE TABLE "transparency_heads" (
 	"written_by" bigint,
 	"row_id" uuid,
 	"cluster" text,
-	"restored_before" bigint,
 	CONSTRAINT "transparency_heads_log" CHECK (log IN ('retirements', 'transfers', 'audit')),
 	CONSTRAINT "transparency_heads_size" CHECK (size >= 0),
 	CONSTRAINT "transparency_heads_root" CHECK (octet_length(root) = 32)

@@ -29,8 +29,6 @@ export const transparencyHeads = pgTable(
     rowId: uuid('row_id'),
     /** The PostgreSQL cluster that counts those transactions. */
     cluster: text('cluster'),
-    /** Rows that earlier transactions of this cluster wrote were restored into it, with another cluster's `written_by`. */
-    restoredBefore: bigint('restored_before', { mode: 'bigint' }),
   },
   () => [
     check('transparency_heads_log', isLogName),

@@ -334,7 +334,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transparency_heads: {
     I15: 'size root checkpoint DELETED',
     I16: 'log FORGED',
-    notFound: [[BOOKKEEPING, 'made_at written_by row_id cluster restored_before']],
+    notFound: [[BOOKKEEPING, 'made_at written_by row_id cluster']],
   },
   transparency_open_entries: { notFound: [[BOOKKEEPING, '*']] },
   transparency_tiles: {
