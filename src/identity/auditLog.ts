@@ -137,7 +137,7 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
     endedAt: clock.now(),
     targetIds: [...start.targetIds, ...targetIds],
   });
-  let given = start;
+  let given: AuditRow | null = null;
   let isWritten = false;
   return {
     async begin() {
@@ -159,13 +159,16 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
     },
     async end(outcome) {
       if (isWritten) {
-        if (given.outcome == null) addOutcome(start.id, outcome);
+        if (given?.outcome == null) addOutcome(start.id, outcome);
         return true;
       }
-      return write(withOutcome(outcome)).then(
+      const isKept = await write(withOutcome(outcome)).then(
         () => true,
         () => false,
       );
+      // The transaction may have committed its row and lost the answer: a row that is there is not written again.
+      if (given !== null && given.outcome == null) addOutcome(start.id, outcome);
+      return isKept;
     },
   };
 }

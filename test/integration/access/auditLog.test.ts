@@ -4,6 +4,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock, createIdSource } from '../../../src/lib/clock.ts';
+import { encodeAuditRow } from '../../../src/db/auditRows.ts';
 import { createAuditLog } from '../../../src/identity/auditLog.ts';
 import { askOver, codesOf, TRANSPORTS } from '../../support/http/askOver.ts';
 import { newToken as newTokenOn } from '../../support/http/creditTrade.ts';
@@ -232,4 +233,25 @@ describe('the trail', () => {
     await trail.stop();
     expect(await entries({ requestIds: [requestId], outcomes: ['OK'] })).toHaveLength(20);
   });
+
+  it.each(['answers', 'fails too'])(
+    'adds the outcome to a row whose commit lost its answer, when the next write %s',
+    async (next) => {
+      const { db, sql } = market.database.handle;
+      const ids = createIdSource(systemClock);
+      const trail = createAuditLog({ db, clock: systemClock, ids, log: silentLog });
+      const requestId = randomUUID();
+      const about = { caller: null, remoteAddress: '127.0.0.1', field: 'retire', targetIds: [] };
+      const entry = trail.open({ ...about, requestId });
+      const rows = JSON.stringify([encodeAuditRow(entry.row())]);
+      await sql`SELECT insert_audit_entries(${randomUUID()}, ${rows}::text::json)`;
+      if (next === 'fails too') await sql`ALTER FUNCTION insert_audit_entries RENAME TO gone`;
+      const isKept = await entry.end({ outcome: 'INTERNAL_SERVER_ERROR', targetIds: ['x'] });
+      if (next === 'fails too') await sql`ALTER FUNCTION gone RENAME TO insert_audit_entries`;
+      await trail.stop();
+      expect(isKept).toBe(next === 'answers');
+      const [left] = await entries({ requestIds: [requestId] });
+      expect(left).toMatchObject({ errorCode: 'INTERNAL_SERVER_ERROR', targetIds: ['x'] });
+    },
+  );
 });
