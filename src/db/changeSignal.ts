@@ -13,6 +13,9 @@ export interface ChangeSignal {
   waitFor(key: string, timeoutMs: number): Promise<void>;
   /** Called with each notification's key, and with null when some may have been missed. */
   onNotify(listener: (key: string | null) => void): () => void;
+  /** For the beginning of a stop: wakes the waiters, who are to end then. */
+  endWaits(): void;
+  hasEndedWaits(): boolean;
   close(): Promise<void>;
 }
 
@@ -84,6 +87,8 @@ export async function openChangeSignal(
       listeners.add(listener);
       return () => listeners.delete(listener);
     },
+    endWaits: waiters.end,
+    hasEndedWaits: waiters.hasEnded,
     async close() {
       if (timer) {
         clearTimeout(timer);
@@ -99,12 +104,19 @@ export async function openChangeSignal(
 
 function createWaiters() {
   const waiters = new Map<string, Set<() => void>>();
+  let hasEnded = false;
+  /** Null wakes all. */
+  const wake = (key: string | null): void => {
+    const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
+    for (const set of woken) for (const resolve of set) resolve();
+  };
   return {
-    /** Null wakes all. */
-    wake(key: string | null): void {
-      const woken = key === null ? [...waiters.values()] : [waiters.get(key) ?? new Set()];
-      for (const set of woken) for (const resolve of set) resolve();
+    wake,
+    end(): void {
+      hasEnded = true;
+      wake(null);
     },
+    hasEnded: () => hasEnded,
     waitFor(key: string, timeoutMs: number): Promise<void> {
       return new Promise((resolve) => {
         const set = waiters.get(key) ?? new Set();

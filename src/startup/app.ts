@@ -12,6 +12,7 @@ import type { AllowedOrigins } from '../http/graphql/yoga.ts';
 import type { TokenKey, TokenRules } from '../identity/tokens.ts';
 import { defaultLimits, type Limits } from '../limits/limits.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
+import type { Logger } from '../lib/logger.ts';
 import { createMetrics, type Metrics } from '../metrics/metrics.ts';
 import { createReadiness } from '../http/server/readiness.ts';
 import type { RecordCommands } from '../ledger/network/recordCommands.ts';
@@ -127,18 +128,24 @@ export async function buildApp(options: AppOptions): Promise<App> {
       // Followers first: their streams would otherwise keep the server from closing.
       dependencies.follower.close();
       dependencies.changeFollower.close();
+      // A mutation waits for its network longer than the server for its answers: cut off, it would have no outcome in the
+      // audit log.
+      dependencies.stateSignal.endWaits();
       await server.close(STOP_GRACE_MS);
-      const stopWork = async () => {
+      await stopInTime(log, async () => {
         await access.stop();
         await spool.stop();
         await platform.stop();
-      };
-      await within(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
-        if (!(error instanceof TooLate)) throw error;
-        log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
       });
     },
   };
+}
+
+async function stopInTime(log: Logger, stopWork: () => Promise<void>): Promise<void> {
+  await within(STOP_WORK_MS, stopWork()).catch((error: unknown) => {
+    if (!(error instanceof TooLate)) throw error;
+    log.warn({ afterMs: STOP_WORK_MS }, 'stopping without waiting for the background work');
+  });
 }
 
 function metricsPage(

@@ -1,13 +1,13 @@
 /**
- * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit. The work itself
- * does not depend on the wait.
+ * Waits for a row (a project, a retirement, …) to reach a state, up to the mutation's limit or the server's stop. The work
+ * itself does not depend on the wait.
  */
 import type { Needs } from './dependencies.ts';
 
 /** A lost notification delays the answer by this at most. */
 const LOOK_INTERVAL_MS = 500;
 
-/** @returns the row as read when `isDone` was true or the time was up. */
+/** @returns the row as read when `isDone` was true, the time was up or the server stops. */
 export async function awaitState<T>(
   deps: Needs<'stateSignal' | 'mutationWaitMs'>,
   id: string,
@@ -19,7 +19,7 @@ export async function awaitState<T>(
   const timer = setTimeout(() => (isTimeUp = true), deps.mutationWaitMs);
   try {
     for (;;) {
-      const isLastLook = isTimeUp || deps.mutationWaitMs <= 0;
+      const isLastLook = isTimeUp || deps.mutationWaitMs <= 0 || deps.stateSignal.hasEndedWaits();
       const notified = deps.stateSignal.waitFor(
         id,
         Math.min(LOOK_INTERVAL_MS, Math.max(deps.mutationWaitMs, 0)),

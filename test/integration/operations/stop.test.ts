@@ -7,6 +7,8 @@ import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { findProjectById } from '../../../src/resolvers/carbon/findProject.ts';
 import { openProject, projectInput } from '../../../devnet/platform.ts';
 import { createTestDatabase } from '../../support/database/database.ts';
+import { developer, mutate, projectInput as projectInputOf } from '../../support/http/creditTrade.ts';
+import { startMarketplace } from '../../support/http/marketplace.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
 
 afterEach(() => void vi.useRealTimers());
@@ -42,5 +44,26 @@ it('is told to the workers before a reconciliation under way has ended', async (
   expect(await findProjectById(deps, id)).toMatchObject({ state: 'DEPLOYING', tokenAddress: null });
   answer();
   await stopped;
+  await database.drop();
+});
+
+it('answers mutations that wait for the network with the state reached, and writes their outcomes', async () => {
+  const database = await createTestDatabase({ poolSize: 20 });
+  const { sql } = database.handle;
+  const draft = () => Promise.reject(new Error('the network is away'));
+  const market = await startMarketplace({
+    database,
+    withIndexer: false,
+    wrapNetwork: (network) => ({ ...network, draft }),
+  });
+  const field = ['createProject', 'CreateProjectInput', 'project { state }'] as const;
+  const answer = mutate(market, field, projectInputOf(), developer);
+  await expect.poll(async () => (await sql`SELECT 1 FROM projects`).length).toBe(1);
+  await market.stop();
+  expect(await answer).toMatchObject({
+    errors: [],
+    data: { createProject: { project: { state: 'DEPLOYING' } } },
+  });
+  expect(await sql`SELECT outcome FROM audit_entries`).toEqual([{ outcome: 'OK' }]);
   await database.drop();
 });
