@@ -527,7 +527,8 @@ CREATE TRIGGER audit_writers_no_truncate BEFORE TRUNCATE ON audit_writers FOR EA
 --> statement-breakpoint
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Removes the next entries of a writer, whose lines in the operator's file have this digest.
+-- Removes the next entries of a writer, whose lines in the operator's file have this digest. An entry without an outcome is of
+-- a process that was killed: the export takes it when no mutation can be under way any more.
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   pruned_before bigint;
@@ -539,10 +540,20 @@ BEGIN
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   -- The transparency log keeps their hashes. An entry whose outcome it lacks can't be deleted: transparency_open_entries names it.
+  -- Of one without an outcome it has all there is.
   IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
+  -- An outcome that is added after the lines were read would be lost: the digest is that of the rows as they are now.
+  PERFORM 1 FROM audit_entries WHERE writer_id = writer AND number <= up_to AND outcome IS NULL FOR UPDATE;
+  IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY e.number), 'UTF8'))
+    FROM audit_entries e WHERE e.writer_id = writer AND e.number <= up_to) THEN
+    RAISE EXCEPTION 'entries of audit writer % from % to % are not the lines of this digest: export them again', writer, first, up_to
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  DELETE FROM transparency_open_entries o USING audit_entries e
+    WHERE e.id = o.entry_id AND e.writer_id = writer AND e.number <= up_to AND e.outcome IS NULL;
   INSERT INTO audit_prunings VALUES (writer, first, up_to, digest, clock_timestamp());
   UPDATE audit_writers SET pruned = up_to WHERE id = writer;
   DELETE FROM audit_entries WHERE writer_id = writer AND number <= up_to;

@@ -8,7 +8,7 @@ import { systemClock } from '../lib/clock.ts';
 import { openConfiguredDatabase } from '../startup/openDatabase.ts';
 import { runCommand } from './runCommand.ts';
 
-/** What happened lately is looked for in the database. */
+/** What happened lately is looked for in the database, and what is under way gets its outcome there. */
 const MIN_KEPT_DAYS = 30;
 const MS_PER_DAY = 86_400_000;
 

@@ -14,6 +14,7 @@ const ENTRIES_PER_STEP = 5_000;
 
 export interface AuditExport {
   db: Db;
+  /** Longer ago than any mutation takes: what has no outcome by then gets none any more, and is exported without. */
   before: Date;
   /** Must not exist. */
   path: string;
@@ -56,7 +57,7 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
   return entries;
 }
 
-/** Up to the first one that is too young, or whose outcome is not known yet. */
+/** Up to the first one that is too young. */
 function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promise<Line[]> {
   return db.execute<{ number: string; line: string }>(sql`
     WITH page AS (
@@ -64,8 +65,7 @@ function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promis
       ORDER BY number LIMIT ${ENTRIES_PER_STEP})
     SELECT number::text, to_jsonb(page)::text AS line FROM page
     WHERE number < coalesce((
-      SELECT min(number) FROM page WHERE outcome IS NULL OR started_at >= ${before.toISOString()}),
-      9223372036854775807)
+      SELECT min(number) FROM page WHERE started_at >= ${before.toISOString()}), 9223372036854775807)
     ORDER BY number`);
 }
 

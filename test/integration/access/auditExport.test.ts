@@ -15,7 +15,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 
 const DAY_MS = 86_400_000;
 const before = new Date('2026-06-01T00:00:00Z');
-const [old, unfinished, young] = [-10, -5, 10].map((days) => new Date(before.getTime() + days * DAY_MS));
+const [old, young] = [-10, 10].map((days) => new Date(before.getTime() + days * DAY_MS));
 let database: TestDatabase;
 let folder: string;
 
@@ -45,6 +45,13 @@ async function write(writerId: string, startedAt: Date | undefined, outcome: str
   );
 }
 
+const logs = () =>
+  createTransparencyLogs({
+    db: database.handle.db,
+    seed: new Uint8Array(32),
+    origin: { first: 'tests.example/logs' },
+  });
+
 async function contradictions(): Promise<string[]> {
   const found = await Promise.all(
     [...HISTORY_CONTRADICTIONS, ...TRANSPARENCY_CONTRADICTIONS].map(({ query }) =>
@@ -59,17 +66,17 @@ const numbers = async (writerId: string) =>
     await database.handle.sql`SELECT number::int FROM audit_entries WHERE writer_id = ${writerId} ORDER BY 1`
   ).map(({ number }) => Number(number));
 
-it('exports the first entries of each process, then removes them, and can be proved afterwards', async () => {
+it('exports the first entries of each process, those without an outcome too, then removes them, and can be proved afterwards', async () => {
   const { db, sql: ask } = database.handle;
-  const [ended, running] = [randomUUID(), randomUUID()];
+  const [ended, killed] = [randomUUID(), randomUUID()];
   for (const startedAt of [old, old, young]) await write(ended, startedAt, 'OK');
-  await write(running, old, 'OK');
-  await write(running, unfinished, null);
-  await write(running, old, 'OK');
+  await write(killed, old, 'OK');
+  await write(killed, old, null);
+  await write(killed, old, 'OK');
 
   const kept = join(folder, 'kept.jsonl');
-  expect(await exportAuditLog({ db, before, path: kept, prune: false })).toBe(3);
-  expect([await numbers(ended), await numbers(running)]).toEqual([
+  expect(await exportAuditLog({ db, before, path: kept, prune: false })).toBe(5);
+  expect([await numbers(ended), await numbers(killed)]).toEqual([
     [1, 2, 3],
     [1, 2, 3],
   ]);
@@ -79,16 +86,11 @@ it('exports the first entries of each process, then removes them, and can be pro
   await expect(exportAuditLog(early)).rejects.toMatchObject({
     cause: { message: expect.stringContaining('are not in the transparency log yet') },
   });
-  const logs = createTransparencyLogs({
-    db,
-    seed: new Uint8Array(32),
-    origin: { first: 'tests.example/logs' },
-  });
-  await logs.catchUp();
+  await logs().catchUp();
 
   const path = join(folder, 'audit.jsonl');
-  expect(await exportAuditLog({ db, before, path, prune: true })).toBe(3);
-  expect([await numbers(ended), await numbers(running)]).toEqual([[3], [2, 3]]);
+  expect(await exportAuditLog({ db, before, path, prune: true })).toBe(5);
+  expect([await numbers(ended), await numbers(killed)]).toEqual([[3], []]);
   expect(await contradictions()).toEqual([]);
 
   const text = await readFile(path, 'utf8');
@@ -111,4 +113,21 @@ it('exports the first entries of each process, then removes them, and can be pro
   const repeated = ask`SELECT prune_audit_entries(${ended}, 1, 3, 'digest')`;
   await expect(repeated).rejects.toThrow(/are removed up to \d+, by another export/);
   await expect(ask`DELETE FROM audit_prunings`).rejects.toThrow(/append/);
+});
+
+it('removes no entry whose outcome is added after its line was written', async () => {
+  const { db, sql: ask } = database.handle;
+  const writerId = randomUUID();
+  await write(writerId, old, null);
+  await logs().catchUp();
+  const [entry] =
+    await ask`SELECT id, to_jsonb(e)::text AS line FROM audit_entries e WHERE writer_id = ${writerId}`;
+  const digest = createHash('sha256')
+    .update(`${String(entry?.['line'])}\n`)
+    .digest();
+  const outcome = [{ id: String(entry?.['id']), outcome: 'OK', ended_at: young, target_ids: [] }];
+  await db.execute(sql`SELECT end_audit_entries(${JSON.stringify(outcome)}::text::json)`);
+  await logs().catchUp();
+  const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 1, ${digest})`;
+  await expect(pruned).rejects.toThrow(/are not the lines of this digest/);
 });
