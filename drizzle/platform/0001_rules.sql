@@ -532,6 +532,7 @@ CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
   pruned_before bigint;
+  here bigint;
 BEGIN
   SELECT pruned INTO STRICT pruned_before FROM audit_writers WHERE id = writer FOR UPDATE;
   -- The digest is that of all lines from the first one on.
@@ -543,6 +544,12 @@ BEGIN
   -- Of one without an outcome it has all there is.
   IF up_to > coalesce((SELECT number FROM transparency_audit_writers WHERE writer_id = writer), 0) THEN
     RAISE EXCEPTION 'entries of audit writer % up to % are not in the transparency log yet', writer, up_to
+      USING ERRCODE = 'integrity_constraint_violation';
+  END IF;
+  -- What is pruned is proved by its numbers alone from then on.
+  SELECT count(*) INTO here FROM audit_entries WHERE writer_id = writer AND number <= up_to;
+  IF here <> up_to - pruned_before THEN
+    RAISE EXCEPTION 'of the entries of audit writer % from % to %, only % are there', writer, first, up_to, here
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   -- An outcome that is added after the lines were read would be lost: the digest is that of the rows as they are now.

@@ -8,6 +8,7 @@ import { createHash } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
+import { StartupError } from '../lib/startupErrors.ts';
 
 /** Memory and lock time of one step; an entry has some hundred bytes. */
 const ENTRIES_PER_STEP = 5_000;
@@ -27,7 +28,7 @@ interface Line {
   line: string;
 }
 
-/** @returns how many entries the file has */
+/** @returns how many entries the file has @throws StartupError where entries are missing */
 export async function exportAuditLog({ db, before, path, prune }: AuditExport): Promise<number> {
   const file = await open(path, 'wx', 0o600);
   let entries = 0;
@@ -41,6 +42,7 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
         const lines = await nextLines(db, writer.id, done, before);
         const last = lines.at(-1);
         if (last === undefined) break;
+        refuseGaps(writer.id, done, lines);
         const digest = await write(file, lines);
         const first = (done + 1n).toString();
         done = BigInt(last.number);
@@ -67,6 +69,21 @@ function nextLines(db: Db, writerId: string, done: bigint, before: Date): Promis
     WHERE number < coalesce((
       SELECT min(number) FROM page WHERE started_at >= ${before.toISOString()}), 9223372036854775807)
     ORDER BY number`);
+}
+
+/** The digest of what is left would prove that nothing was ever missing. */
+function refuseGaps(writerId: string, done: bigint, lines: readonly Line[]): void {
+  const missing: string[] = [];
+  let next = done + 1n;
+  for (const number of lines.map((line) => BigInt(line.number))) {
+    if (number > next) missing.push(number === next + 1n ? `${next}` : `${next} to ${number - 1n}`);
+    next = number + 1n;
+  }
+  if (missing.length === 0) return;
+  throw new StartupError(
+    `Entries of the audit log are missing: of process ${writerId}, number ${missing.join(', ')}. Nothing of it from number ` +
+      `${done + 1n} on was exported or removed. Find out who deleted them: only the owner of the tables can.`,
+  );
 }
 
 async function write(file: FileHandle, lines: readonly Line[]): Promise<Buffer> {

@@ -11,7 +11,7 @@ import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
 import { HISTORY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/history.ts';
-import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
 const DAY_MS = 86_400_000;
 const before = new Date('2026-06-01T00:00:00Z');
@@ -130,4 +130,20 @@ it('removes no entry whose outcome is added after its line was written', async (
   await logs().catchUp();
   const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 1, ${digest})`;
   await expect(pruned).rejects.toThrow(/are not the lines of this digest/);
+});
+
+it('removes nothing where entries are missing, and says which', async () => {
+  const { db, sql: ask } = database.handle;
+  const writerId = randomUUID();
+  for (let number = 1; number <= 6; number++) await write(writerId, old, 'OK');
+  await logs().catchUp();
+  await changePastRules(
+    database,
+    sql`DELETE FROM audit_entries WHERE writer_id = ${writerId} AND number IN (2, 4, 5)`,
+  );
+  const exported = exportAuditLog({ db, before, path: join(folder, 'gap.jsonl'), prune: true });
+  await expect(exported).rejects.toThrow(`of process ${writerId}, number 2, 4 to 5.`);
+  const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 6, sha256('lines'))`;
+  await expect(pruned).rejects.toThrow(/from 1 to 6, only 3 are there/);
+  expect(await numbers(writerId)).toEqual([1, 3, 6]);
 });
