@@ -6,6 +6,7 @@
  */
 import { createHash } from 'node:crypto';
 import { open, type FileHandle } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import { sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { StartupError } from '../lib/startupErrors.ts';
@@ -33,6 +34,7 @@ export async function exportAuditLog({ db, before, path, prune }: AuditExport): 
   const file = await open(path, 'wx', 0o600);
   let entries = 0;
   try {
+    await syncFolder(dirname(path));
     const writers = await db.execute<{ id: string; pruned: string }>(
       sql`SELECT id, pruned::text FROM audit_writers WHERE pruned < entries ORDER BY id`,
     );
@@ -84,6 +86,18 @@ function refuseGaps(writerId: string, done: bigint, lines: readonly Line[]): voi
     `Entries of the audit log are missing: of process ${writerId}, number ${missing.join(', ')}. Nothing of it from number ` +
       `${done + 1n} on was exported or removed. Find out who deleted them: only the owner of the tables can.`,
   );
+}
+
+/** A file that is on the disk without its name is lost with the machine's power, and what was pruned with it. */
+async function syncFolder(path: string): Promise<void> {
+  // Windows has no such call for folders, and keeps their entries by itself.
+  if (process.platform === 'win32') return;
+  const folder = await open(path);
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
 }
 
 async function write(file: FileHandle, lines: readonly Line[]): Promise<Buffer> {

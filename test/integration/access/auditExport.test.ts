@@ -2,11 +2,11 @@
  * Old entries of the audit log go to a file and out of the table; what is left still proves that it is complete.
  */
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, open, readFile, rm, type FileHandle } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { exportAuditLog } from '../../../src/identity/exportAuditLog.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
 import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
@@ -130,6 +130,28 @@ it('removes no entry whose outcome is added after its line was written', async (
   await logs().catchUp();
   const pruned = ask`SELECT prune_audit_entries(${writerId}, 1, 1, ${digest})`;
   await expect(pruned).rejects.toThrow(/are not the lines of this digest/);
+});
+
+it('puts the name of the file on the disk before anything is removed', async () => {
+  const { db } = database.handle;
+  await write(randomUUID(), old, 'OK');
+  await logs().catchUp();
+  const some = await open(folder);
+  const handles = Object.getPrototypeOf(some) as FileHandle;
+  await some.close();
+  const synced: string[] = [];
+  const { sync } = handles;
+  vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+    synced.push((await this.stat()).isDirectory() ? 'folder' : 'file');
+    return sync.call(this);
+  });
+  try {
+    const asked = { db, before, path: join(folder, 'synced.jsonl'), prune: true };
+    expect(await exportAuditLog(asked)).toBeGreaterThan(0);
+  } finally {
+    vi.restoreAllMocks();
+  }
+  expect(synced.slice(0, 2)).toEqual(['folder', 'file']);
 });
 
 it('removes nothing where entries are missing, and says which', async () => {
