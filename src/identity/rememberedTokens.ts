@@ -10,7 +10,7 @@ import type { TokenVerifier } from './tokens.ts';
 
 /** More callers than one instance serves in a minute; each costs about a kilobyte. */
 const MAX_REMEMBERED = 10_000;
-/** A key that the identity provider takes back is asked for again this late. */
+/** A key that the identity provider takes back is asked for again this late, and then as late as providerKeys.ts hears of it. */
 const REMEMBERED_MS = 60_000;
 
 interface Remembered {

@@ -6,11 +6,12 @@
  * `alg: none` is never read.
  */
 import { createSecretKey } from 'node:crypto';
-import { createRemoteJWKSet, customFetch, errors, jwtVerify, SignJWT } from 'jose';
-import type { FetchImplementation, JWTPayload, JWTVerifyOptions } from 'jose';
-import { readBounded } from '../lib/boundedAnswer.ts';
+import { errors, jwtVerify, SignJWT } from 'jose';
+import type { JWTPayload, JWTVerifyOptions } from 'jose';
 import type { Clock } from '../lib/clock.ts';
 import { DomainError, messageOf } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+import { createProviderKeys } from './providerKeys.ts';
 import { rememberTokens } from './rememberedTokens.ts';
 import type { Caller, Role } from './roles.ts';
 import { isRole, ROLES, SUBJECT_PATTERN } from './roles.ts';
@@ -25,16 +26,13 @@ const MAX_WAREHOUSES = 100;
 /** Tolerated difference between the clocks of the identity provider and this server. */
 export const CLOCK_TOLERANCE_SECONDS = 5;
 
-/** A request waits at most this long for the identity provider's keys. */
-const JWKS_TIMEOUT_MS = 5_000;
-
-/** Identity providers publish a handful of keys of 1 to 2 kB each. */
-const MAX_JWKS_BYTES = 256 * 1024;
-
 const SECRET_ALGORITHMS = ['HS256'];
 const JWKS_ALGORITHMS = ['RS256', 'ES256', 'EdDSA'];
 
-/** Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect */
+/**
+ * Returns a token's caller. @throws DomainError UNAUTHENTICATED, with the token's defect; OVERLOADED while the identity provider's
+ * keys are not known
+ */
 export type TokenVerifier = (token: string) => Promise<Caller>;
 
 interface TokenClaims {
@@ -81,11 +79,10 @@ export async function signToken(
     .sign(secretKey(options.secret));
 }
 
-/**
- * An unreachable JWKS is not the caller's error: it is thrown as a plain error, which is logged and masked.
- */
-export function createTokenVerifier(options: TokenKey & TokenRules & { now: Clock['now'] }): TokenVerifier {
-  const verify = signatureVerifier(options);
+export function createTokenVerifier(
+  options: TokenKey & TokenRules & { now: Clock['now']; log?: Pick<Logger, 'warn'> },
+): TokenVerifier {
+  const verify = signatureVerifier(options, options.log);
   const verifyAnew: TokenVerifier = async (token) => {
     if (token.length > MAX_TOKEN_LENGTH) {
       throw unauthenticated(
@@ -117,7 +114,7 @@ function isOver({ expiresAt }: Caller, nowMs: number): boolean {
 
 type SignatureVerifier = (token: string, options: JWTVerifyOptions) => Promise<JWTPayload>;
 
-function signatureVerifier(key: TokenKey): SignatureVerifier {
+function signatureVerifier(key: TokenKey, log?: Pick<Logger, 'warn'>): SignatureVerifier {
   if (key.secret !== undefined) {
     // Imported once: jose would import the bytes again for each token.
     const secret = createSecretKey(secretKey(key.secret));
@@ -126,21 +123,12 @@ function signatureVerifier(key: TokenKey): SignatureVerifier {
       return verified.payload;
     };
   }
-  const keys = createRemoteJWKSet(new URL(key.jwksUrl), {
-    timeoutDuration: JWKS_TIMEOUT_MS,
-    [customFetch]: fetchBounded,
-  });
+  const keys = createProviderKeys(key.jwksUrl, log);
   return async (token, options) => {
     const verified = await jwtVerify(token, keys, { ...options, algorithms: JWKS_ALGORITHMS });
     return verified.payload;
   };
 }
-
-/** An endless answer must not fill the memory. */
-const fetchBounded: FetchImplementation = async (url, options) => {
-  const answer = await fetch(url, options);
-  return new Response(await readBounded(answer, MAX_JWKS_BYTES), { status: answer.status });
-};
 
 function secretKey(secret: string): Uint8Array {
   const bytes = new TextEncoder().encode(secret);

@@ -33,7 +33,7 @@ export function composeAccess(
 ): Access {
   const { db, clock, log } = dependencies;
   const verifyJwt = refuseRevoked(
-    createTokenVerifier({ ...auth, now: clock.now }),
+    createTokenVerifier({ ...auth, now: clock.now, log }),
     dependencies.tokenRevocations,
   );
   const verifyApiKey = createApiKeyVerifier(dependencies);

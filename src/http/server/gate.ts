@@ -14,7 +14,7 @@ import type { TransportContext } from '../graphql/transportContext.ts';
 export interface Gate extends Pick<RateLimits, 'admitDelivery' | 'noteRefusedDelivery'> {
   /** Counts one request or socket of an address. @throws DomainError RATE_LIMITED */
   admitAddress(remoteAddress: string, usages: Usage[]): Promise<void>;
-  /** The caller behind an authorization; null for the public. @throws DomainError UNAUTHENTICATED, RATE_LIMITED */
+  /** The caller behind an authorization; null for the public. @throws DomainError UNAUTHENTICATED, OVERLOADED, RATE_LIMITED */
   identify(authorization: unknown, remoteAddress: string): Promise<Caller | null>;
   /** Counts one operation of a caller. @throws DomainError RATE_LIMITED */
   admit(caller: Caller | null, usages: Usage[]): Promise<void>;
@@ -31,7 +31,9 @@ export function createGate(limits: RateLimits, verifyToken: TokenVerifier): Gate
       try {
         return await callerOfAuthorization(authorization, verifyToken);
       } catch (error) {
-        if (error instanceof DomainError) await limits.noteFailedLogin(remoteAddress);
+        // That the identity provider is away is no fault of an address.
+        if (error instanceof DomainError && error.code === 'UNAUTHENTICATED')
+          await limits.noteFailedLogin(remoteAddress);
         throw error;
       }
     },

@@ -44,6 +44,11 @@ const INIT_WAIT_MS = 3_000;
 
 const FORBIDDEN = 4403;
 const TOO_MANY = 4429;
+/** Clients connect again after these. */
+const PASSING_REFUSALS = new Map<unknown, number>([
+  ['RATE_LIMITED', TOO_MANY],
+  ['OVERLOADED', 1013],
+]);
 
 export interface Peer {
   socket: WebSocket;
@@ -105,7 +110,7 @@ async function identify(
     peer.caller = await pipeline.gate.identify(credential, peer.remoteAddress);
   } catch (error) {
     const [refusal] = mapAllAndLog(error, newRequestId(), log);
-    const code = refusal?.extensions['code'] === 'RATE_LIMITED' ? TOO_MANY : FORBIDDEN;
+    const code = PASSING_REFUSALS.get(refusal?.extensions['code']) ?? FORBIDDEN;
     peer.socket.close(code, closeReason(refusal?.message ?? 'Forbidden'));
     return false;
   }

@@ -2,6 +2,7 @@ import { createClient } from 'graphql-ws';
 import type { Client, ClientOptions } from 'graphql-ws';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { createRateLimits } from '../../../src/limits/rateLimits.ts';
 import { startServer, testLimits, token, until } from '../../support/http/httpServer.ts';
 import type { TestServer } from '../../support/http/httpServer.ts';
@@ -256,6 +257,22 @@ describe('a websocket is closed', () => {
     const closed = closeOf(socket);
     say(socket, { ...init, payload: { authorization } });
     expect(await closed).toEqual({ code: 4403, reason: 'The token has expired; get a new one.' });
+  });
+
+  it('1013 while the keys for tokens are not known, which is not held against the address', async () => {
+    let failedLogins = 0;
+    const rateLimits = {
+      ...createRateLimits(testLimits().rates, null, { warn: () => undefined }),
+      noteFailedLogin: async () => void (failedLogins += 1),
+    };
+    const verifyToken = () => Promise.reject(new DomainError('OVERLOADED', 'Try again shortly.'));
+    const keyless = await startServer({ rateLimits, verifyToken });
+    const socket = await openSocket(keyless.wsUrl);
+    const closed = closeOf(socket);
+    say(socket, { ...init, payload: { authorization: 'Bearer any' } });
+    expect(await closed).toEqual({ code: 1013, reason: 'Try again shortly.' });
+    expect(failedLogins).toBe(0);
+    await keyless.close(0);
   });
 
   it('4403 at the moment its token expires, and its subscriptions with it', async () => {

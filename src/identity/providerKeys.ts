@@ -1,0 +1,59 @@
+/**
+ * The keys of the identity provider, from its JWKS address.
+ *
+ *   asked for when they are older than a minute ─▶ answered: those keys alone, so one that was withdrawn is refused
+ *                                               └▶ no good answer: the last good ones, for an hour; then OVERLOADED
+ */
+import { createLocalJWKSet, createRemoteJWKSet, customFetch } from 'jose';
+import type { FetchImplementation, JWTVerifyGetKey } from 'jose';
+import { readBounded } from '../lib/boundedAnswer.ts';
+import { DomainError } from '../lib/errors.ts';
+import type { Logger } from '../lib/logger.ts';
+
+/** A withdrawn key is accepted for this long, and for as long again by the tokens that are remembered. */
+const MAX_KEY_AGE_MS = 60_000;
+/** Without an answer of the provider: no key is withdrawn meanwhile, and every caller would be locked out. */
+const MAX_OUTAGE_MS = 3_600_000;
+/** A request waits at most this long for the identity provider's keys. */
+const TIMEOUT_MS = 5_000;
+/** Identity providers publish a handful of keys of 1 to 2 kB each. */
+const MAX_BYTES = 256 * 1024;
+
+export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWTVerifyGetKey {
+  let lastGood: { text: string; atMs: number } | null = null;
+  const fetchKeys: FetchImplementation = async (address, options) => {
+    try {
+      const text = await readKeys(address, options);
+      // By a clock that no one sets: set back, another would keep withdrawn keys.
+      lastGood = { text, atMs: performance.now() };
+    } catch (err) {
+      const isKept = lastGood !== null && performance.now() - lastGood.atMs < MAX_OUTAGE_MS;
+      log?.warn({ err, isKept }, "the identity provider's keys could not be read at AUTH_JWKS_URL");
+      if (!isKept) throw keysUnavailable(err);
+    }
+    return new Response(lastGood?.text);
+  };
+  return createRemoteJWKSet(new URL(url), {
+    cacheMaxAge: MAX_KEY_AGE_MS,
+    timeoutDuration: TIMEOUT_MS,
+    [customFetch]: fetchKeys,
+  });
+}
+
+/** An endless answer must not fill the memory, and one without keys not replace those that are known. */
+async function readKeys(...[url, options]: Parameters<FetchImplementation>): Promise<string> {
+  const answer = await fetch(url, options);
+  if (answer.status !== 200) throw new Error(`it answered with status ${answer.status}`);
+  const text = await readBounded(answer, MAX_BYTES);
+  createLocalJWKSet(JSON.parse(text));
+  return text;
+}
+
+function keysUnavailable(cause: unknown): DomainError {
+  return new DomainError(
+    'OVERLOADED',
+    "The identity provider's keys can't be read at the moment, so the token could not be checked. Try again shortly.",
+    { retryAfterSeconds: 5 },
+    { cause },
+  );
+}
