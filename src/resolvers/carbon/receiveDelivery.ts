@@ -7,6 +7,7 @@ import { isOneOf } from '../../db/manyRows.ts';
 import { attempts, earlyDeliveries, indexerEvents, indexerRegistrations } from '../../db/tables/index.ts';
 import { readRetirementHints, type RetirementHint } from '../../indexer/retirementEvent.ts';
 import { groupBy } from '../../lib/groupBy.ts';
+import type { Sealer } from '../../lib/sealer.ts';
 import { verifySignature } from '../../lib/signature.ts';
 import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
@@ -75,9 +76,23 @@ async function liveSecrets(deps: Needs<'db' | 'sealer'>): Promise<string[]> {
     )
     .orderBy(desc(indexerRegistrations.createdAt))
     .limit(MAX_LIVE_SECRETS);
-  return rows.flatMap(({ id, sealedSecret }) =>
-    sealedSecret === null ? [] : [deps.sealer.unseal(sealedSecret, sealedPlace('registrationSecret', id))],
-  );
+  return rows.flatMap((row) => openSecret(deps.sealer, row) ?? []);
+}
+
+/**
+ * A registration's secret, or null: after a restored backup it may be sealed under a key that is gone. No other delivery
+ * fails by that, and keepWatching.ts says so and registers again.
+ */
+export function openSecret(
+  sealer: Sealer,
+  { id, sealedSecret }: Pick<typeof indexerRegistrations.$inferSelect, 'id' | 'sealedSecret'>,
+): string | null {
+  if (sealedSecret === null) return null;
+  try {
+    return sealer.unseal(sealedSecret, sealedPlace('registrationSecret', id));
+  } catch {
+    return null;
+  }
 }
 
 /** By the database's clock, which dates registrations and deliveries. */

@@ -1,12 +1,13 @@
 /**
- * Restores the registration with the indexer when it has vanished there: indexers lose registrations, and let other
- * clients delete them. Only a registration that an operator made before is restored. Without deliveries the feed is
+ * Restores the registration with the indexer when it has vanished there, because indexers lose registrations and let other
+ * clients delete them, or when its secret does not open, so that no delivery can be verified. Only a registration that an operator made before is restored. Without deliveries the feed is
  * slower, not incomplete.
  */
 import { backoffMs } from '../../db/dueWorker.ts';
 import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
-import { findLiveRegistration, replaceVanished, type WatchNeeds } from './watchRetirements.ts';
+import { openSecret } from '../carbon/receiveDelivery.ts';
+import { findLiveRegistration, replaceLost, type WatchNeeds } from './watchRetirements.ts';
 
 interface RegistrationKeeper {
   start(): void;
@@ -36,13 +37,16 @@ export function createRegistrationKeeper(
     const url = deps.retirementsHookUrl;
     // A first registration, or one for another address, is an operator's decision.
     if (live === null || live.url !== url) return;
-    const listed = await deps.indexer.listWebhooks();
+    const opens = openSecret(deps.sealer, live) !== null;
+    const listed = opens ? await deps.indexer.listWebhooks() : [];
     if (listed.some((webhook) => webhook.id === live.webhookId && webhook.url === url)) return;
     log.warn(
       { webhookId: live.webhookId },
-      'the registration has vanished at the indexer: registering again',
+      opens
+        ? 'the registration has vanished at the indexer: registering again'
+        : 'the secret of the registration with the indexer does not open with SEALING_SECRETS: registering again',
     );
-    const webhookId = await replaceVanished(deps, live.id);
+    const webhookId = await replaceLost(deps, live.id);
     if (webhookId === null) return;
     log.info({ webhookId }, 'registered with the indexer again');
     // Finds what was not delivered in the meantime.

@@ -28,14 +28,14 @@ export async function watchRetirements(deps: WatchNeeds): Promise<{ webhookId: s
 }
 
 /**
- * Replaces a registration that has vanished at the indexer.
+ * Replaces a registration that has vanished at the indexer, or whose secret does not open.
  * @returns the new webhook's id, or null when another instance has replaced it in the meantime.
  * @throws DomainError INDEXER_UNAVAILABLE
  */
-export async function replaceVanished(deps: WatchNeeds, vanishedId: string): Promise<string | null> {
+export async function replaceLost(deps: WatchNeeds, lostId: string): Promise<string | null> {
   const webhookId = await withAdvisoryLock(deps.db, 'indexerRegistration', async () => {
     const live = await findLiveRegistration(deps.db);
-    return live?.id === vanishedId ? register(deps) : null;
+    return live?.id === lostId ? register(deps) : null;
   });
   if (webhookId !== null) await retryEarlyDeliveries(deps);
   return webhookId;

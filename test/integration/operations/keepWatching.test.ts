@@ -1,15 +1,18 @@
 /**
  * A registration that vanished at the indexer: noticed, logged and made again, once, and only where there was one.
  */
-import { randomBytes } from 'node:crypto';
+import { createHmac, randomBytes } from 'node:crypto';
 import { eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { indexerRegistrations, retirementRecords } from '../../../src/db/tables/index.ts';
 import { generateSecretKey } from '../../../src/lib/strkey.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import { createRegistrationKeeper } from '../../../src/resolvers/operations/keepWatching.ts';
+import { createSealer } from '../../../src/lib/sealer.ts';
+import { receiveDelivery } from '../../../src/resolvers/carbon/receiveDelivery.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { watchRetirements } from '../../../src/resolvers/operations/watchRetirements.ts';
+import { storeRegistration } from '../../support/indexerRegistrations.ts';
 import { startMarketplace, type Marketplace } from '../../support/http/marketplace.ts';
 import { projectInput, silentLog } from '../../../devnet/platform.ts';
 
@@ -73,6 +76,28 @@ describe('a registration at the indexer', () => {
     await expect
       .poll(() => market.database.handle.db.select().from(retirementRecords))
       .toMatchObject([{ beneficiary: 'Stranger', txHash }]);
+  });
+
+  it('is made again when its secret does not open, which keeps no other secret from verifying', async () => {
+    // A restored backup, whose secrets were sealed under a key that is gone.
+    const sealer = createSealer(['another sealing secret for tests alone']);
+    const restored = { ...market.app.dependencies, sealer };
+    await watchRetirements(market.app.dependencies);
+    const [before = ''] = await listed();
+    await storeRegistration(restored, 'a secret', 'REPLACED');
+    const signature = createHmac('sha256', 'a secret').update('{}').digest('hex');
+    const delivery = { rawBody: Buffer.from('{}'), signature: `sha256=${signature}` };
+    expect(await receiveDelivery(restored, delivery)).toBe('not-a-retirement');
+
+    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).look();
+    const after = await listed();
+    expect(after).toHaveLength(1);
+    expect(after).not.toContain(before);
+    expect(await live()).toEqual(after);
+    expect(warnings).toEqual([expect.stringContaining('does not open with SEALING_SECRETS')]);
+    await createRegistrationKeeper(restored, { log, random: () => 0.5 }).look();
+    expect(await listed()).toEqual(after);
+    await watchRetirements(market.app.dependencies);
   });
 
   it('is left to an operator when it is for another address', async () => {
