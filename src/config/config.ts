@@ -133,12 +133,31 @@ function describeProblem(
 
 /** Settings that are right by themselves and wrong together; the ledger's are in ledgerContradictions.ts. */
 function findContradictions({ values, isGiven }: ReadSettings): string[] {
-  const hasHttpRamp = values.RAMP_PROVIDER === 'http';
   const problems: string[] = [];
   const forHttpRamp: SettingName[] = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'];
-  if (hasHttpRamp) {
+  if (values.RAMP_PROVIDER === 'http') {
     const missing = forHttpRamp.filter((name) => !isGiven(name));
     problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
+  } else if (values.RAMP_PROVIDER !== undefined) {
+    problems.push(
+      ...forHttpRamp
+        .filter(isGiven)
+        .map(
+          (name) =>
+            `${name} is set, but means nothing with RAMP_PROVIDER=${values.RAMP_PROVIDER}: no payout would reach the provider. ` +
+            'Set RAMP_PROVIDER=http, or remove it.',
+        ),
+    );
+  }
+  if (isGiven('INDEXER_TOKEN') && !isGiven('INDEXER_URL')) {
+    problems.push(
+      'INDEXER_TOKEN is set without INDEXER_URL: it would be sent to no indexer. Set both or none.',
+    );
+  }
+  if (isGiven('DATABASE_DIRECT_URL') && !isGiven('DATABASE_URL')) {
+    problems.push(
+      'DATABASE_DIRECT_URL is set without DATABASE_URL: the embedded PostgreSQL would be used. Set both or none.',
+    );
   }
   if (isGiven('DATABASE_MIGRATION_URL') && !isGiven('DATABASE_URL')) {
     problems.push(

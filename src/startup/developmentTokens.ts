@@ -21,7 +21,7 @@ export const DEVELOPMENT_SUBJECTS: Readonly<Record<Role, string>> = {
   lender: 'lender-1',
 };
 
-/** @throws StartupError when tokens are signed elsewhere. */
+/** @throws StartupError when tokens are signed elsewhere, or the server would refuse this one. */
 export async function signDevelopmentToken(
   config: Config,
   role: Role,
@@ -30,6 +30,12 @@ export async function signDevelopmentToken(
 ): Promise<string> {
   if (config.AUTH_SECRET === null) {
     throw new StartupError('AUTH_JWKS_URL is set: tokens come from your identity provider, not from here.');
+  }
+  if (expiresInSeconds > config.AUTH_MAX_TOKEN_SECONDS) {
+    throw new StartupError(
+      `A token for ${expiresInSeconds} s would be refused: AUTH_MAX_TOKEN_SECONDS allows ${config.AUTH_MAX_TOKEN_SECONDS}. ` +
+        'Ask for a shorter one (--expires), or set that higher.',
+    );
   }
   return signToken({
     secret: config.AUTH_SECRET,

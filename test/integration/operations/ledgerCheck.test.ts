@@ -199,7 +199,7 @@ describe('about the indexer, ledger:check', () => {
   });
 
   it('needs none on the embedded network', async () => {
-    expect(about(await look({ INDEXER_URL: '' }), 'indexer')?.result).toBe('right');
+    expect(about(await look({ INDEXER_URL: '', INDEXER_TOKEN: '' }), 'indexer')?.result).toBe('right');
   });
 });
 

@@ -285,6 +285,20 @@ describe('loadConfig', () => {
     expect(mode & 0o777).toBe(0o600);
   });
 
+  it.each([
+    ['DATABASE_DIRECT_URL', 'postgres://user:word@db.example/app', 'without DATABASE_URL'],
+    ['DATABASE_MIGRATION_URL', 'postgres://user:word@db.example/app', 'without DATABASE_URL'],
+    ['DATABASE_READ_URL', 'postgres://user:word@db.example/app', 'without DATABASE_URL'],
+    ['INDEXER_TOKEN', 'a token', 'without INDEXER_URL'],
+    ['RAMP_URL', 'https://ramp.example', 'with RAMP_PROVIDER=manual'],
+    ['RAMP_API_KEY', 'a key', 'with RAMP_PROVIDER=manual'],
+    ['RAMP_CALLBACK_SECRETS', 'c'.repeat(32), 'with RAMP_PROVIDER=manual'],
+  ])('refuses %s=%s, which would be ignored', async (name, value, reason) => {
+    await expect(loadConfig({ DATA_DIR, [name]: value })).rejects.toThrow(
+      new RegExp(`^  ${name} is set.* ${reason}`, 'm'),
+    );
+  });
+
   it('refuses a ramp provider without its address, key and secret, and example rates in production', async () => {
     const http = loadConfig({ DATA_DIR, RAMP_PROVIDER: 'http' });
     await expect(http).rejects.toThrow(/RAMP_URL[^]*RAMP_API_KEY[^]*RAMP_CALLBACK_SECRETS/);
