@@ -26,6 +26,7 @@ import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
 import { freePort } from './freePort.ts';
+import { checkHome, homeFileOf, noteHome } from './outsideCluster.ts';
 
 export interface Cluster {
   /** Its real folder, without links. */
@@ -71,9 +72,10 @@ export async function openCluster(
   }
   const user = existing === null ? await newClusterUser() : await ownerOf(existing);
   const programs = await preparePrograms(user);
-  if (existing !== null) return { folder: existing, programs };
-  await createCluster(programs, dataFolder, place, password);
-  return { folder: await realpath(place), programs };
+  if (existing === null) await createCluster(programs, dataFolder, place, password);
+  const folder = await realpath(place);
+  await checkHome(folder, dataFolder, onProgress);
+  return { folder, programs };
 }
 
 /** Root runs a cluster as the user that made it; every other user runs it as itself. */
@@ -119,9 +121,11 @@ async function createCluster(
     : await makeSystemFolder('cluster-');
   try {
     await initialise(programs, fresh, password);
+    if (!isHere) await noteHome(fresh, dataFolder);
     await (isHere ? rename(fresh, place) : symlink(fresh, place));
   } catch (error) {
     await rm(fresh, { recursive: true, force: true });
+    await rm(homeFileOf(fresh), { force: true });
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'EEXIST' || code === 'ENOTEMPTY') return;
     throw new StartupError(

@@ -4,7 +4,19 @@
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmod, chown, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import {
+  chmod,
+  chown,
+  cp,
+  mkdtemp,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -155,6 +167,50 @@ describe('several processes on one folder', () => {
       expect(await query(coming.url, `SELECT ${round} AS round`)).toEqual([{ round }]);
       staying = coming;
     }
+  });
+});
+
+// Another user runs its own PostgreSQL, and can enter its own folder.
+describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user can't enter", () => {
+  const clusters: string[] = [];
+  afterEach(async () => {
+    for (const server of opened.splice(0)) await server.stop();
+    for (const cluster of clusters.splice(0)) {
+      await rm(cluster, { recursive: true, force: true });
+      await rm(`${cluster}.data-dir`, { force: true });
+    }
+  });
+
+  it('is said to have its database elsewhere, which no copy of it opens', async () => {
+    await chmod(folder, 0o700);
+    const said: string[] = [];
+    const openSaying = async (place: string) => {
+      said.length = 0;
+      const onProgress = (message: string) => void said.push(message);
+      const server = await openEmbeddedPostgres({ dataDir: place, password: PASSWORD, onProgress });
+      opened.push(server);
+      return server;
+    };
+    const first = await openSaying(dataDir);
+    const cluster = await realpath(join(dataDir, 'postgres'));
+    clusters.push(cluster);
+    expect(cluster).not.toContain(folder);
+    const whereItIs = `the database of ${dataDir} is in ${cluster}: a backup needs both`;
+    expect(said).toContain(whereItIs);
+
+    const copy = join(folder, 'copy');
+    await cp(dataDir, copy, { recursive: true, verbatimSymlinks: true });
+    await expect(openSaying(copy)).rejects.toThrow(`which is the database of ${dataDir}`);
+    await stop(first);
+    await stop(await openSaying(dataDir));
+    expect(said).toContain(whereItIs);
+
+    // What the sentence tells an operator who has moved the folder.
+    const moved = join(folder, 'moved');
+    await rename(dataDir, moved);
+    await expect(openSaying(moved)).rejects.toThrow(`write its new path into ${cluster}.data-dir`);
+    await writeFile(`${cluster}.data-dir`, `${moved}\n`);
+    await openSaying(moved);
   });
 });
 
