@@ -14,7 +14,8 @@ export async function runCommand(command: Command, failureCode = 1): Promise<voi
     process.stderr.write(
       `${explainStartupError(error) ?? String(error instanceof Error ? error.stack : error)}\n`,
     );
-    process.exitCode = failureCode;
+    // A verdict that was given before the end failed stays.
+    process.exitCode ??= failureCode;
   }
 }
 

@@ -41,7 +41,9 @@ export function createReconciliationJob(
   async function look(): Promise<void> {
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
-        await keepTaken(deps, () => run(deps, true));
+        const isAnswered = await keepTaken(deps, () => run(deps, true));
+        // What had no answer is asked for again soon, not tomorrow: at the same hour the network may be away again.
+        if (!isAnswered) return;
         // The next one after now, which between midnight and that hour is today's.
         const hour = sql`make_interval(hours => ${FULL_HOUR})`;
         await deps.db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at =
@@ -78,7 +80,7 @@ async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAft
 }
 
 /** Other instances leave the full run to this one while it lasts. */
-async function keepTaken({ db, log }: JobNeeds, work: () => Promise<void>): Promise<void> {
+async function keepTaken<T>({ db, log }: JobNeeds, work: () => Promise<T>): Promise<T> {
   let renewals = 0;
   let renewing: Promise<unknown> = Promise.resolve();
   const renew = async () => {
@@ -95,7 +97,7 @@ async function keepTaken({ db, log }: JobNeeds, work: () => Promise<void>): Prom
     renewing = renewing.then(renew);
   }, RENEW_MS);
   try {
-    await work();
+    return await work();
   } finally {
     clearInterval(timer);
     // After the run's end it would put off the next one.
@@ -103,8 +105,13 @@ async function keepTaken({ db, log }: JobNeeds, work: () => Promise<void>): Prom
   }
 }
 
-async function run(deps: JobNeeds, isFull: boolean): Promise<void> {
-  const { verdicts, since } = await reconcileAndKeep({ ...deps, clock: deps.feed.clock }, { isFull });
+/** @returns false when something was not compared because it had no answer */
+async function run(deps: JobNeeds, isFull: boolean): Promise<boolean> {
+  const {
+    verdicts,
+    notProved: obstacles,
+    since,
+  } = await reconcileAndKeep({ ...deps, clock: deps.feed.clock }, { isFull });
   const broken = verdicts.filter(({ verdict }) => verdict === 'BROKEN');
   const notProved = verdicts
     .filter(({ verdict }) => verdict === 'NOT_PROVED')
@@ -116,4 +123,5 @@ async function run(deps: JobNeeds, isFull: boolean): Promise<void> {
       'an invariant is broken',
     );
   }
+  return obstacles.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
 }

@@ -27,6 +27,8 @@ export const INVARIANTS_OF_RECORDS = ['I3', 'I4', 'I10'] as const satisfies Inva
 const MAX_CONCURRENT_PAGES = 4;
 /** Further findings of one kind and project say nothing new. */
 const MAX_FINDINGS = 50;
+/** Of custody's records without a retirement: under load as many burns have landed and are not settled. One statement looks them all up. */
+const MAX_EXAMINED = 2_000;
 
 /** The index after the last record that the database knows, from the feed or a retirement. */
 export async function readClaimedUpTo(
@@ -82,7 +84,7 @@ export async function compareRecords(
         const isClaimed = known.get(record.index)?.isClaimed ?? false;
         const isOurs = record.retiredBy === deps.network.custodyAddress;
         if (!isOurs || isClaimed) continue;
-        if (unclaimed.length < MAX_FINDINGS) unclaimed.push(record);
+        if (unclaimed.length < MAX_EXAMINED) unclaimed.push(record);
         else unexamined += 1;
       }
       return nothingCompared();
@@ -95,10 +97,10 @@ export async function compareRecords(
   }
   const rest = await compareUnclaimed(deps, project, unclaimed);
   return {
-    findings: [...findings, ...rest.findings],
+    findings: [...findings, ...rest.findings.slice(0, MAX_FINDINGS)],
     notProved: [
       ...questions.sum().notProved,
-      ...rest.notProved,
+      ...rest.notProved.slice(0, MAX_FINDINGS),
       ...leftOut(project, newest),
       ...notExamined(project, unexamined),
     ],

@@ -1,6 +1,6 @@
 /**
  * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
- * what is known; a full one compares everything, and its verdicts replace the earlier ones.
+ * what is known; a full one compares everything, and what it could compare it no longer finds is dropped.
  */
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
@@ -117,7 +117,7 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
     transaction: agrees ? snapshot.transaction : (last?.transaction ?? null),
     agreedAt: agrees ? at : (last?.agreedAt ?? null),
     comparedAt: at,
-    fullyComparedAt: isFull ? at : (last?.fullyComparedAt ?? null),
+    fullyComparedAt: isFull && isCompared({ notProved }) ? at : (last?.fullyComparedAt ?? null),
   };
 }
 

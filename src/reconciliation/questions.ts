@@ -2,12 +2,17 @@
  * Asks the network, and keeps what the answers show when others fail to come: without an answer something is not proved, and
  * the rest is compared all the same.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import pLimit from 'p-limit';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
 import { add, nothingCompared, type Comparison, type Invariant } from './verdicts.ts';
 
-/** After this many without an answer, each of which lasts until its time-out, the others of their kind are skipped. */
+/**
+ * After this many running without an answer, for each that is under way at once, the others of their kind are skipped: each may last
+ * until its time-out. With the pause after each, a network that is away for some seconds skips nothing.
+ */
 const MAX_UNANSWERED = 3;
+const PAUSE_MS = 1_000;
 
 export interface Questions {
   /**
@@ -32,17 +37,20 @@ export function createQuestions(kind: {
 }): Questions {
   const limit = pLimit(kind.concurrency);
   const sum = nothingCompared();
+  /** Running without an answer. */
   let unanswered = 0;
   let skipped = 0;
   return {
     async askAll(items, nameOf, compare) {
       const ask = async (item: (typeof items)[number]) => {
-        if (unanswered >= MAX_UNANSWERED) {
+        if (unanswered >= MAX_UNANSWERED * kind.concurrency) {
           skipped += 1;
           return null;
         }
         const compared = await orNotAnswered(kind.invariants, nameOf(item), compare(item));
-        if (compared.notProved.some(({ obstacle }) => obstacle === 'NO_ANSWER')) unanswered += 1;
+        const isAnswered = compared.notProved.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
+        unanswered = isAnswered ? 0 : unanswered + 1;
+        if (!isAnswered) await delay(PAUSE_MS);
         return compared;
       };
       const all = await Promise.all(items.map((item) => limit(() => ask(item))));

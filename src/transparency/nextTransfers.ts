@@ -22,4 +22,4 @@ export function isWrittenFrom(transaction: string): string {
  * it comes from; beyond the head, which is beyond all that was restored, this is one that begins after the row was written here.
  */
 export const IS_NEXT_TRANSFER = `t.written_by >= h.written_by AND (t.written_by, t.id) > (h.written_by, h.row_id)
-  AND ${isWrittenFrom('t.written_by')}`;
+  AND t.written_by < ${NEXT_TRANSACTION} AND ${isWrittenFrom('t.written_by')}`;

@@ -130,7 +130,8 @@ async function processSubmission(
       if (result === 'waiting') break;
       fruitlessSteps = 0;
       // Nothing was tried, so nothing counts as fruitless.
-      if (result === 'no-slot') return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS);
+      if (result === 'no-slot')
+        return await rescheduleIn(deps, submission, NO_SLOT_DELAY_MS, { fruitlessSteps });
     }
     await rescheduleIn(deps, submission, backoffMs(fruitlessSteps, backoff, deps.random), {
       fruitlessSteps: fruitlessSteps + 1,
@@ -141,6 +142,7 @@ async function processSubmission(
     // Nothing is known, so nothing changes: the next step asks again.
     deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
     await rescheduleIn(deps, submission, backoffMs(failedSteps, AFTER_FAILURE, deps.random), {
+      fruitlessSteps,
       failedSteps: failedSteps + 1,
       message: shownFailure(error),
     });
@@ -160,11 +162,15 @@ function shownFailure(error: unknown): string {
 /** A submission that was made due anew meanwhile, with other bytes of its holder, stays so. */
 function rescheduleIn(
   deps: SubmissionDependencies,
-  { id, fruitlessSteps }: Submission,
+  { id, fruitlessSteps, failedSteps }: Submission,
   delayMs: number,
   // `message` says what an operator can do meanwhile.
   values: { fruitlessSteps?: number; failedSteps?: number; message?: string | null } = {},
 ): Promise<void> {
-  const isOpen = and(isPending, eq(submissions.fruitlessSteps, fruitlessSteps));
+  const isOpen = and(
+    isPending,
+    eq(submissions.fruitlessSteps, fruitlessSteps),
+    eq(submissions.failedSteps, failedSteps),
+  );
   return reschedule(deps.db, submissions, { id, ...(isOpen && { isOpen }) }, { delayMs, values });
 }

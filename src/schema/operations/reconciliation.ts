@@ -57,7 +57,10 @@ const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
     UNDER_REVIEW: { description: 'An operator has to decide first.' },
     NO_ANSWER: { description: 'The network or the ramp provider did not answer. Try again later.' },
     NO_DATA: { description: 'There is no data to compare with.' },
-    LEFT_OUT: { description: 'Too much for one query; `npm run reconcile` compares it.' },
+    LEFT_OUT: {
+      description:
+        'It was skipped, for what the message says: often too much for one query, and `npm run reconcile` compares it.',
+    },
   } as const satisfies Record<NotProved['obstacle'], { description: string }>,
 });
 

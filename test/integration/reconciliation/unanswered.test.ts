@@ -94,10 +94,10 @@ describe('findings are kept', () => {
 
   it('of pages of records, when another one has no answer', async () => {
     const whole = await compareStrangeRecords(450);
-    expect([new Set(found(whole)), open(whole)]).toEqual([new Set(['I10', 'I4']), ['I4 LEFT_OUT']]);
+    expect([new Set(found(whole)), open(whole)]).toEqual([new Set(['I10', 'I4']), []]);
     const compared = await compareStrangeRecords(450, 400);
     expect(new Set(found(compared))).toEqual(new Set(['I10', 'I4']));
-    expect(open(compared)).toEqual(['I3 NO_ANSWER', 'I4 NO_ANSWER', 'I10 NO_ANSWER', 'I4 LEFT_OUT']);
+    expect(open(compared)).toEqual(['I3 NO_ANSWER', 'I4 NO_ANSWER', 'I10 NO_ANSWER']);
   });
 
   it('of deposits and of outcomes, when others have no answer', async () => {
@@ -111,8 +111,8 @@ describe('findings are kept', () => {
 });
 
 it('more records without a retirement than are examined leave the match of records unproved', async () => {
-  expect(open(await compareStrangeRecords(50))).toEqual([]);
-  const { notProved } = await compareStrangeRecords(60);
+  expect(open(await compareStrangeRecords(2_000))).toEqual([]);
+  const { notProved } = await compareStrangeRecords(2_010);
   expect(notProved).toMatchObject([
     { invariant: 'I4', obstacle: 'LEFT_OUT', message: expect.stringContaining('10 more of custody') },
   ]);
@@ -150,7 +150,7 @@ describe('a network that answers only at the start', () => {
   });
 
   it('is asked about a few receipts alone', async () => {
-    for (let more = 0; more < 12; more++) await activeReceipt(platform);
+    for (let more = 0; more < 26; more++) await activeReceipt(platform);
     let asked = 0;
     const totalSupply = async () => {
       asked += 1;
@@ -160,8 +160,8 @@ describe('a network that answers only at the start', () => {
       ...platform.dependencies,
       network: { ...network, totalSupply },
     });
-    expect(asked).toBeLessThan(14);
-    expect(compared.unsettledReceipts).toBe(14);
+    expect(asked).toBeLessThan(28);
+    expect(compared.unsettledReceipts).toBe(28);
     expect(open(compared)).toContain('I3 NO_ANSWER');
   });
 });

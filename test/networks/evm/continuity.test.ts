@@ -172,6 +172,11 @@ describe('a node that does not say what waits', () => {
       expect(await network.nextSequences('waiting')).toEqual(await network.nextSequences());
       answers({ code: -32005, message: 'rate limit exceeded' });
       await expect(network.nextSequences('waiting')).rejects.toThrow('rate limit exceeded');
+      // Of a node that has said it before, an internal error is trouble too.
+      testbed.faulty.obey(() => undefined);
+      await network.nextSequences('waiting');
+      answers({ code: -32603, message: 'internal error' });
+      await expect(network.nextSequences('waiting')).rejects.toThrow('internal error');
     } finally {
       await testbed.close();
     }

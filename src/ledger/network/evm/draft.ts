@@ -103,6 +103,9 @@ export async function estimateCall(
   };
 }
 
+/** Nodes that have said what waits. */
+const showsWaiting = new WeakSet<object>();
+
 /**
  * From landed transactions alone: waiting ones are known to the database, as a node counts only those that it has seen
  * and not dropped.
@@ -118,8 +121,9 @@ export async function readNextSequences(
       ask.transactionCount(address, 'pending'),
     ]);
     const landed = valueOf(latest);
-    // Not every node keeps what waits, or shows of it.
-    const reported = valueIfKept(pending) ?? landed;
+    if ('value' in pending) showsWaiting.add(rpc);
+    // Not every node keeps what waits, or shows of it. One that did may only be in trouble.
+    const reported = showsWaiting.has(rpc) ? valueOf(pending) : (valueIfKept(pending) ?? landed);
     return new Map([[address, reported > landed ? reported : landed]]);
   }
   if (by === 'latest') {

@@ -71,12 +71,13 @@ export function createLogSearch(rpc: Asking): LogSearch {
  * answers both; a node without batches, behind a load balancer, may still be another one.
  */
 async function logsUpTo(rpc: Asking, filter: Parameters<typeof ask.logs>[0]): Promise<readonly Log[]> {
-  const [logs, last] = await rpc.askTogether([ask.logs(filter), ask.block(filter.to)]).catch(
+  const questions = [ask.logs(filter), ask.block(filter.to)] as const;
+  const [logs, last] = await rpc.askTogether(questions).catch(
     // Some nodes refuse too wide a range with one error for the whole batch. Alone, it is told from an outage.
     async (error: unknown) => {
       if (!(error instanceof NetworkUnavailable)) throw error;
-      const reported = await rpc.ask(ask.logs(filter));
-      return [{ value: reported }, { value: await rpc.ask(ask.block(filter.to)) }] as const;
+      await rpc.ask(ask.logs(filter));
+      return rpc.askTogether(questions);
     },
   );
   const reported = valueOf(logs);

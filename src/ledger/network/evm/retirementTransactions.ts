@@ -59,7 +59,7 @@ async function readHinted(
     record.hints.filter((hint) => HASH.test(hint)).slice(0, MAX_HINTS),
   );
   const hashes = [...new Set(hints.map((hint) => hint.toLowerCase() as Hash))];
-  // A node's error about one hash (invalid, or pruned history) says nothing about the record. Trouble of the node is thrown:
+  // A node's error about one hash (invalid, or pruned history) says nothing about the record. That the node is busy is thrown:
   // hints are deleted once they were looked at.
   const receipts = (await rpc.askEach(hashes.map(ask.receipt)))
     .map(valueIfKept)

@@ -30,7 +30,7 @@ const BLOCKS_AT_ONCE = 4n;
  * @param search the node must have said that the nonce is used up at the final block
  * @returns `unused` when no block uses it although all are there: the node contradicts itself; `unknown` when the
  * node has pruned the history
- * @throws RpcError when the node is in trouble, which must not pass for pruned history; VanishedBlock, NetworkUnavailable
+ * @throws RpcError when the node is busy, which must not pass for pruned history; VanishedBlock, NetworkUnavailable
  */
 export async function findNonceUse(
   finality: Finality,
