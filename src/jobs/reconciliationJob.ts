@@ -2,7 +2,8 @@
  * Runs the reconciliations: of what has changed every few minutes, of everything once a night. Of several instances the
  * first one takes the run; when it dies, the run is due again.
  */
-import { sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
+import type { Db } from '../db/connection.ts';
 import { reconciliationSchedule } from '../db/tables/index.ts';
 import { messageOf } from '../lib/errors.ts';
 import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
@@ -41,13 +42,7 @@ export function createReconciliationJob(
   async function look(): Promise<void> {
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
-        const isAnswered = await keepTaken(deps, () => run(deps, true));
-        // What had no answer is asked for again soon, not tomorrow: at the same hour the network may be away again.
-        if (!isAnswered) return;
-        // The next one after now, which between midnight and that hour is today's.
-        const hour = sql`make_interval(hours => ${FULL_HOUR})`;
-        await deps.db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at =
-          (date_trunc('day', now() AT TIME ZONE ${timeZone} - ${hour}) + interval '1 day' + ${hour}) AT TIME ZONE ${timeZone}`);
+        await putOff(deps.db, (await keepTaken(deps, () => run(deps, true))) ? nextNight(timeZone) : SOON);
       } else if (await take(deps, 'due_at', EVERY_SECONDS)) await run(deps, false);
     } catch (error) {
       deps.log.warn({ error: messageOf(error) }, 'reconciliation not finished');
@@ -71,6 +66,19 @@ export function createReconciliationJob(
   };
 }
 
+/** What had no answer is asked for again soon, not tomorrow: at the same hour the network may be away again. */
+const SOON = sql`now() + interval '1 hour'`;
+
+/** The next FULL_HOUR after now, which between midnight and then is today's. */
+function nextNight(timeZone: string): SQL {
+  const hour = sql`make_interval(hours => ${FULL_HOUR})`;
+  return sql`(date_trunc('day', now() AT TIME ZONE ${timeZone} - ${hour}) + interval '1 day' + ${hour}) AT TIME ZONE ${timeZone}`;
+}
+
+async function putOff(db: Db, until: SQL): Promise<void> {
+  await db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at = ${until}`);
+}
+
 /** @returns whether this instance is the one that runs it */
 async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAfterSeconds: number) {
   const name = sql.identifier(column);
@@ -85,13 +93,9 @@ async function keepTaken<T>({ db, log }: JobNeeds, work: () => Promise<T>): Prom
   let renewing: Promise<unknown> = Promise.resolve();
   const renew = async () => {
     if (renewals++ >= MAX_RENEWALS) return;
-    await db
-      .execute(
-        sql`UPDATE ${reconciliationSchedule} SET full_due_at = now() + make_interval(secs => ${FULL_RETRY_SECONDS})`,
-      )
-      .catch((error: unknown) =>
-        log.warn({ error: messageOf(error) }, 'the full reconciliation was not renewed'),
-      );
+    await putOff(db, sql`now() + make_interval(secs => ${FULL_RETRY_SECONDS})`).catch((error: unknown) =>
+      log.warn({ error: messageOf(error) }, 'the full reconciliation was not renewed'),
+    );
   };
   const timer = setInterval(() => {
     renewing = renewing.then(renew);

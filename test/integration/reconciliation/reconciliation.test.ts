@@ -7,6 +7,7 @@ import { randomUUID } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import {
@@ -156,6 +157,20 @@ describe('an incremental run', () => {
 });
 
 describe('a network that does not answer', () => {
+  it('is asked about everything again within the hour, not the next night', async () => {
+    const { db } = database.handle;
+    const silent = { ...network, carbonTotals: () => Promise.reject(new NetworkUnavailable('maintenance')) };
+    const job = createReconciliationJob({ ...platform.dependencies, network: silent }, { timeZone: 'UTC' });
+    await db.update(reconciliationSchedule).set({ fullDueAt: new Date() });
+    await job.look();
+    const [due] = await db
+      .select({ minutes: sql<number>`extract(epoch FROM full_due_at - now())::float8 / 60` })
+      .from(reconciliationSchedule);
+    expect(due?.minutes).toBeGreaterThan(30);
+    expect(due?.minutes).toBeLessThan(61);
+    await job.stop();
+  });
+
   it('leaves one token unproved, and compares the others', async () => {
     const { verdicts, notProved, unsettledProjects } = await auditOn({
       async carbonTotals(tokenAddress) {
