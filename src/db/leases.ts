@@ -139,7 +139,7 @@ interface Rescheduling {
 export async function reschedule<Table extends DueTable>(
   db: Db | Tx,
   table: Table,
-  { id, isOpen }: { id: string; isOpen?: SQL },
+  { id, isOpen }: { id: string; isOpen?: SQL | undefined },
   { delayMs, values }: Rescheduling,
 ): Promise<void> {
   const rows: DueTable = table;

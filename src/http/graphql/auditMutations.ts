@@ -10,12 +10,10 @@ import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
+import { isSafeTarget, localId } from './auditTargets.ts';
 import { codeOf } from './errors.ts';
 
-/** Ids and addresses; nothing that could hide or imitate something where the audit log is read. */
-const TARGET = /^[\x21-\x7e]{1,128}$/;
 const MAX_TARGETS = 16;
 
 type Resolver = GraphQLFieldResolver<unknown, Context<unknown>, Record<string, unknown>>;
@@ -105,11 +103,6 @@ function targetsOfAnswer(answer: unknown): string[] {
 }
 
 function safeTargets(found: readonly string[]): string[] {
-  const safe = found.filter((id) => TARGET.test(id));
+  const safe = found.filter(isSafeTarget);
   return safe.length < 2 ? safe : [...new Set(safe)].slice(0, MAX_TARGETS);
-}
-
-/** Global ids as the UUIDs that the audit log and the tables use. */
-function localId(value: string): string {
-  return readGlobalId(value)?.id ?? value;
 }

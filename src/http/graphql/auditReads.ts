@@ -13,8 +13,8 @@ import { auditUnavailable, type OpenEntry } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Context } from '../../schema/core/context.ts';
-import { readGlobalId } from '../../schema/core/globalIds.ts';
 import { ownersOf } from '../../schema/core/ownedBy.ts';
+import { isSafeTarget, localId } from './auditTargets.ts';
 
 /** The outcome of an entry about what was read. */
 const READ = 'READ';
@@ -24,8 +24,6 @@ const MAX_TARGETS = 256;
 const OWNERS = new Set(['buyerId', 'buyerIds', 'farmerAddresses', 'farmerIds', 'lenderIds', 'warehouseIds']);
 /** And those that say which object. */
 const OBJECTS = new Set(['id', 'ids', 'tokenAddress']);
-/** As in the entries of mutations: nothing that could imitate something where the audit log is read. */
-const TARGET = /^[\x21-\x7e]{1,128}$/;
 
 type Path = { readonly prev: Path | undefined; readonly key: string | number };
 type ReadContext = Pick<Context<unknown>, 'audit' | 'caller' | 'requestId' | 'remoteAddress'>;
@@ -167,8 +165,8 @@ function namedBy(args: Readonly<Record<string, unknown>>, names: ReadonlySet<str
     .flatMap(([, value]): unknown[] => (Array.isArray(value) ? value : [value]))
     .map((value) => (typeof value === 'object' && value !== null ? Reflect.get(value, 'id') : value))
     .filter((value) => typeof value === 'string')
-    .map((value) => readGlobalId(value)?.id ?? value)
-    .filter((value) => TARGET.test(value));
+    .map(localId)
+    .filter(isSafeTarget);
 }
 
 function chunksOf(targets: readonly string[]): string[][] {

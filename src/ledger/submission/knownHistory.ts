@@ -82,22 +82,35 @@ export async function confirmMismatch(
 export async function requireKnownHistory(deps: SubmissionDependencies): Promise<void> {
   const order = deps.network.signingOrder;
   if (order === null) return;
-  const [expected, waiting] = await Promise.all([
-    deps.network.nextSequences('latest'),
-    deps.network.nextSequences('waiting'),
+  const sequences = await readSequences(deps);
+  if (await isKnown(deps, order, sequences)) return;
+  await requireFinal(deps, sequences.waiting);
+}
+
+export interface Sequences {
+  latest: NextSequences;
+  /** With what waits at the node. */
+  waiting: NextSequences;
+}
+
+/** @throws NetworkUnavailable */
+export async function readSequences({
+  network,
+}: Pick<SubmissionDependencies, 'network'>): Promise<Sequences> {
+  const [latest, waiting] = await Promise.all([
+    network.nextSequences('latest'),
+    network.nextSequences('waiting'),
   ]);
-  if (await isKnown(deps, order, expected, waiting)) return;
-  await requireFinal(deps, waiting);
+  return { latest, waiting };
 }
 
 async function isKnown(
   deps: SubmissionDependencies,
   order: SigningOrder,
-  expected: NextSequences,
-  waiting: NextSequences,
+  { latest, waiting }: Sequences,
 ): Promise<boolean> {
   try {
-    return await deps.db.transaction((tx) => requireKnownSequences(tx, order, expected, waiting));
+    return await deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
   } catch (error) {
     if (!(error instanceof SequenceMismatch)) throw error;
     await confirmMismatch(deps, error);

@@ -6,7 +6,7 @@ import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { insertRows, isOneOf } from '../../db/manyRows.ts';
 import { attempts, submissions } from '../../db/tables/index.ts';
-import type { Draft, NextSequences, PreparedTransaction, SequenceSlot } from '../network/port.ts';
+import type { Draft, PreparedTransaction, SequenceSlot } from '../network/port.ts';
 import {
   findOpenAttempts,
   readCurrentAttempts,
@@ -15,6 +15,7 @@ import {
   type CurrentAttempts,
 } from './attempts.ts';
 import type { Intent } from './effects.ts';
+import { readSequences, type Sequences } from './knownHistory.ts';
 import { maySign } from './rules.ts';
 import { takeSlots } from './sequenceSlots.ts';
 import type { Submission } from './settle.ts';
@@ -43,7 +44,7 @@ export async function signAttempts(
   requests: readonly SigningRequest[],
   lock?: SkipLocked,
 ): Promise<Signed[]> {
-  const sequences = await readSequences(deps);
+  const sequences = deps.network.signingOrder === null ? null : await readSequences(deps);
   const signed = await deps.db.transaction(async (tx) => {
     const held = await lockSubmissions(tx, requests, lock);
     const toSign = requests.filter(({ intent }) => {
@@ -62,22 +63,6 @@ export async function signAttempts(
   });
   await deps.crashPoint('attempt-committed');
   return signed;
-}
-
-interface Sequences {
-  latest: NextSequences;
-  /** With what waits at the node. */
-  waiting: NextSequences;
-}
-
-/** Null where there is no order. */
-async function readSequences({ network }: SubmissionDependencies): Promise<Sequences | null> {
-  if (network.signingOrder === null) return null;
-  const [latest, waiting] = await Promise.all([
-    network.nextSequences('latest'),
-    network.nextSequences('waiting'),
-  ]);
-  return { latest, waiting };
 }
 
 interface Locked extends CurrentAttempts {

@@ -21,7 +21,7 @@
 import { ChainRewritten, NetworkRefusal, type Draft, type Refusal } from '../network/port.ts';
 import type { Attempt } from './attempts.ts';
 import { effectsFor } from './effects.ts';
-import { confirmMismatch, haltOnRewrittenChain, haltSigning } from './knownHistory.ts';
+import { confirmMismatch, haltOnRewrittenChain, haltSigning, readSequences } from './knownHistory.ts';
 import { findOnNetwork, intentOf, type Submission, type Conclusion } from './settle.ts';
 import { settleOrReview } from './settleOrReview.ts';
 import { NEVER_SIGNED_AGAIN } from './signedByHolder.ts';
@@ -163,13 +163,8 @@ async function endUnsigned(
   const { network } = deps;
   const order = network.signingOrder;
   if (order) {
-    const [nextSequences, waiting] = await Promise.all([
-      network.nextSequences('latest'),
-      network.nextSequences('waiting'),
-    ]);
-    const areKnown = await deps.db.transaction((tx) =>
-      requireKnownSequences(tx, order, nextSequences, waiting),
-    );
+    const { latest, waiting } = await readSequences(deps);
+    const areKnown = await deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
     if (!areKnown) return 'progress';
   }
   const found = await findOnNetwork(deps, intentOf(submission));

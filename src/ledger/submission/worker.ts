@@ -172,5 +172,5 @@ function rescheduleIn(
     eq(submissions.fruitlessSteps, fruitlessSteps),
     eq(submissions.failedSteps, failedSteps),
   );
-  return reschedule(deps.db, submissions, { id, ...(isOpen && { isOpen }) }, { delayMs, values });
+  return reschedule(deps.db, submissions, { id, isOpen }, { delayMs, values });
 }

@@ -66,7 +66,7 @@ builder.node(ApiKeyRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was revoked, in Unix seconds; null if it is not.',
-      resolve: ({ revokedAt }) => (revokedAt === null ? null : unixSeconds(revokedAt)),
+      resolve: ({ revokedAt }) => unixSeconds(revokedAt),
     }),
     revokedBy: t.exposeString('revokedBy', {
       nullable: true,
@@ -76,7 +76,7 @@ builder.node(ApiKeyRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was last used, in Unix seconds, to within five minutes; null if never.',
-      resolve: ({ lastUsedAt }) => (lastUsedAt === null ? null : unixSeconds(lastUsedAt)),
+      resolve: ({ lastUsedAt }) => unixSeconds(lastUsedAt),
     }),
   }),
 });

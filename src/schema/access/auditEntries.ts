@@ -80,7 +80,7 @@ builder.node(AuditEntryRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it ended, in Unix seconds; null before.',
-      resolve: ({ endedAt }) => (endedAt === null ? null : unixSeconds(endedAt)),
+      resolve: ({ endedAt }) => unixSeconds(endedAt),
     }),
     outcome: t.field({
       type: AuditOutcomeEnum,

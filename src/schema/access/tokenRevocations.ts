@@ -38,7 +38,7 @@ builder.node(TokenRevocationRef, {
       description:
         "The subject's tokens are refused that were issued before this time, in Unix seconds, or that " +
         'have no time of issue. Null when it is about one token.',
-      resolve: ({ issuedUntil }) => (issuedUntil === null ? null : unixSeconds(issuedUntil)),
+      resolve: ({ issuedUntil }) => unixSeconds(issuedUntil),
     }),
     reason: t.exposeString('reason', {
       nullable: true,

@@ -135,7 +135,7 @@ builder.node(ApprovalRequestRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When that was, in Unix seconds.',
-      resolve: ({ decidedAt }) => (decidedAt === null ? null : unixSeconds(decidedAt)),
+      resolve: ({ decidedAt }) => unixSeconds(decidedAt),
     }),
   }),
 });

@@ -131,7 +131,7 @@ builder.node(ProjectRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was minted in full, in Unix seconds; null before.',
-      resolve: ({ openedAt }) => (openedAt === null ? null : unixSeconds(openedAt)),
+      resolve: ({ openedAt }) => unixSeconds(openedAt),
     }),
   }),
 });

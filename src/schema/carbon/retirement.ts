@@ -81,7 +81,7 @@ builder.node(RetirementRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it became RETIRED or REFUSED, in Unix seconds; null before.',
-      resolve: ({ settledAt }) => (settledAt === null ? null : unixSeconds(settledAt)),
+      resolve: ({ settledAt }) => unixSeconds(settledAt),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],

@@ -29,20 +29,20 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       description:
         'When everything last agreed, in Unix seconds: the next incremental reconciliation begins there. ' +
         'Null when it never did.',
-      resolve: ({ agreedAt }) => (agreedAt === null ? null : unixSeconds(agreedAt)),
+      resolve: ({ agreedAt }) => unixSeconds(agreedAt),
     }),
     comparedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description: 'When it was compared last, in Unix seconds; null before the first reconciliation.',
-      resolve: ({ comparedAt }) => (comparedAt === null ? null : unixSeconds(comparedAt)),
+      resolve: ({ comparedAt }) => unixSeconds(comparedAt),
     }),
     fullyComparedAt: t.field({
       type: 'UnixTime',
       nullable: true,
       description:
         'When everything was compared last, not only what had changed, in Unix seconds; null when it never was.',
-      resolve: ({ fullyComparedAt }) => (fullyComparedAt === null ? null : unixSeconds(fullyComparedAt)),
+      resolve: ({ fullyComparedAt }) => unixSeconds(fullyComparedAt),
     }),
   }),
 });

@@ -41,7 +41,7 @@ export const NetworkTransactionRef = builder
         nullable: true,
         description:
           'When its final outcome was read from the network, in Unix seconds; null while it is open.',
-        resolve: ({ decidedAt }) => (decidedAt === null ? null : unixSeconds(decidedAt)),
+        resolve: ({ decidedAt }) => unixSeconds(decidedAt),
       }),
     }),
   });

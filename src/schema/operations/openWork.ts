@@ -29,7 +29,7 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is stuck was committed, in Unix seconds; null when none is.',
-      resolve: ({ stuckSince }) => (stuckSince === null ? null : unixSeconds(stuckSince)),
+      resolve: ({ stuckSince }) => unixSeconds(stuckSince),
     }),
     pendingOffRampSessionCount: t.int({
       description: 'The number of off-ramp sessions in progress, or waiting for a holder or a payout.',
@@ -47,7 +47,7 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       type: 'UnixTime',
       nullable: true,
       description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
-      resolve: ({ overdueSince }) => (overdueSince === null ? null : unixSeconds(overdueSince)),
+      resolve: ({ overdueSince }) => unixSeconds(overdueSince),
     }),
     signingHaltedBecause: t.exposeString('haltedBecause', {
       nullable: true,

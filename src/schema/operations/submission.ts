@@ -151,7 +151,7 @@ builder.node(SubmissionRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was settled, in Unix seconds; null before.',
-      resolve: ({ settledAt }) => (settledAt === null ? null : unixSeconds(settledAt)),
+      resolve: ({ settledAt }) => unixSeconds(settledAt),
     }),
     transactions: t.field({
       type: [NetworkTransactionRef],

@@ -70,7 +70,7 @@ builder.node(ExpiryRunRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When the last of its receipts was decided, in Unix seconds; null before.',
-      resolve: ({ finishedAt }) => (finishedAt === null ? null : unixSeconds(finishedAt)),
+      resolve: ({ finishedAt }) => unixSeconds(finishedAt),
     }),
     examinedCount: t.int({
       description: 'The number of receipts that were due by their date.',

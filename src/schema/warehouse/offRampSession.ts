@@ -132,7 +132,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       type: 'UnixTime',
       nullable: true,
       description: 'When it was closed, in Unix seconds; null while it is open.',
-      resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
+      resolve: ({ closedAt }) => unixSeconds(closedAt),
     }),
   }),
 });
@@ -192,7 +192,7 @@ builder.node(OffRampSessionRef, {
       nullable: true,
       description:
         "The deadline for the holder's signed deposit, in Unix seconds; null when custody deposits.",
-      resolve: ({ signatureDueAt }) => (signatureDueAt === null ? null : unixSeconds(signatureDueAt)),
+      resolve: ({ signatureDueAt }) => unixSeconds(signatureDueAt),
     }),
     payout: t.field({
       type: MoneyRef,
@@ -246,7 +246,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     type: 'UnixTime',
     nullable: true,
     description: 'When its cancellation was requested, in Unix seconds; null when it was not.',
-    resolve: ({ cancelRequestedAt }) => (cancelRequestedAt === null ? null : unixSeconds(cancelRequestedAt)),
+    resolve: ({ cancelRequestedAt }) => unixSeconds(cancelRequestedAt),
   }),
   providerHistory: t.field({
     type: [ProviderStatusRef],
@@ -274,7 +274,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     type: 'UnixTime',
     nullable: true,
     description: 'When it became SETTLED, REFUNDED or REFUSED, in Unix seconds; null before.',
-    resolve: ({ closedAt }) => (closedAt === null ? null : unixSeconds(closedAt)),
+    resolve: ({ closedAt }) => unixSeconds(closedAt),
   }),
 }));
 

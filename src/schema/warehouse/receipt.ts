@@ -99,7 +99,7 @@ builder.node(ReceiptRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was marked expired, in Unix seconds; null before.',
-      resolve: ({ expiredAt }) => (expiredAt === null ? null : unixSeconds(expiredAt)),
+      resolve: ({ expiredAt }) => unixSeconds(expiredAt),
     }),
     expiredTxHash: t.exposeString('expiredTxHash', {
       nullable: true,
@@ -124,7 +124,7 @@ builder.node(ReceiptRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was minted in full, in Unix seconds; null before.',
-      resolve: ({ activatedAt }) => (activatedAt === null ? null : unixSeconds(activatedAt)),
+      resolve: ({ activatedAt }) => unixSeconds(activatedAt),
     }),
   }),
 });

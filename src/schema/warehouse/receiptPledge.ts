@@ -57,7 +57,7 @@ builder.node(ReceiptPledgeRef, {
       type: 'UnixTime',
       nullable: true,
       description: 'When it was released, in Unix seconds; null while it is open.',
-      resolve: ({ releasedAt }) => (releasedAt === null ? null : unixSeconds(releasedAt)),
+      resolve: ({ releasedAt }) => unixSeconds(releasedAt),
     }),
     releasedBy: t.exposeString('releasedBy', {
       nullable: true,
