@@ -33,7 +33,6 @@ import type {
   RetirementCountAnswer,
   RetirementPage,
   SettlementContract,
-  TokenTemplate,
   WantedTransaction,
 } from './port/tokens.ts';
 import type {
@@ -108,10 +107,6 @@ export interface LedgerNetwork {
    */
   openSigned(call: HolderCall, unsigned: UnsignedTransaction, signed: string): Promise<PreparedTransaction>;
 
-  /** The token at an address: its template and the hash of its asset id; null when there is none. */
-  tokenAt(address: Address): Promise<{ template: TokenTemplate; assetIdHash: Hash32 } | null>;
-  /** How this network hashes an asset id, to compare with `tokenAt`. */
-  hashAssetId(assetId: string): Hash32;
   /** The address a deploy with this salt gets, or null where the network decides it on landing. */
   predictTokenAddress(salt: Hash32): Address | null;
   /** The token that custody deployed for this asset, if any: by its salt, or from the factory's events. */

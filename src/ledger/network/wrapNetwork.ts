@@ -3,12 +3,11 @@
  */
 import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from './port.ts';
 
-type NoQuestion = 'normalizeAddress' | 'hashAssetId' | 'predictTokenAddress';
+type NoQuestion = 'normalizeAddress' | 'predictTokenAddress';
 
 /** Computed here, at once. */
 const NO_QUESTIONS: ReadonlySet<string> = new Set<NoQuestion>([
   'normalizeAddress',
-  'hashAssetId',
   'predictTokenAddress',
 ]);
 

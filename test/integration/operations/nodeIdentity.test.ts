@@ -112,7 +112,6 @@ describe('a network whose node is looked at', () => {
     const node = await startNode('0x5');
     const network = guardedBy(node);
     expect(network.custodyAddress).toBe(own.custodyAddress);
-    expect(network.hashAssetId('VCS-1')).toBe(own.hashAssetId('VCS-1'));
     expect(network.predictTokenAddress(`0x${'1'.repeat(64)}`)).not.toBeNull();
     expect(network.normalizeAddress(own.custodyAddress)).toBe(own.custodyAddress);
     expect(node.questions).toHaveLength(0);

@@ -63,10 +63,7 @@ describe('createDeposit', () => {
     expect(STORAGE_SECONDS).toBe(15_552_000n);
 
     const tokenAddress = receipt.tokenAddress ?? '';
-    expect(await network.tokenAt(tokenAddress)).toEqual({
-      template: 'commodity',
-      assetIdHash: network.hashAssetId(receipt.assetId),
-    });
+    expect(await network.expiryOf([tokenAddress])).toMatchObject([{ isExpired: false }]);
     expect(await network.balanceOf(tokenAddress, farmerAddress)).toBe(toBaseUnits(2500n));
     expect(await network.totalSupply(tokenAddress)).toBe(toBaseUnits(2500n));
     expect(await findReceiptByToken(platform.dependencies, tokenAddress)).toMatchObject({ id: receipt.id });

@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import type { Clock } from '../../../src/lib/clock.ts';
 import { openDatabase } from '../../../src/db/connection.ts';
+import { hashText } from '../../../src/ledger/network/embedded/addresses.ts';
 import { createEmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { addressOfSecretKey, generateSecretKey, keypairOf } from '../../../src/lib/strkey.ts';
@@ -149,7 +150,7 @@ describe('the embedded network', () => {
       eventType: 'deployed',
       data: {
         topics: ['CarbonCredit'],
-        value: [tokenAddress, network.custodyAddress, network.hashAssetId(call.assetId), 'ID'],
+        value: [tokenAddress, network.custodyAddress, hashText(call.assetId), 'ID'],
       },
     });
     const published = await db.select().from(events).where(eq(events.contract, tokenAddress));

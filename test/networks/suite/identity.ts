@@ -37,13 +37,6 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
       }
     });
 
-    it('hashes asset ids, each to its own hash', () => {
-      const { network } = underTest();
-      expect(network.hashAssetId('VCS-1-2024')).toMatch(/^0x[0-9a-f]{64}$/);
-      expect(network.hashAssetId('VCS-1-2024')).toBe(network.hashAssetId('VCS-1-2024'));
-      expect(network.hashAssetId('VCS-1-2024')).not.toBe(network.hashAssetId('VCS-1-2025'));
-    });
-
     it('closes ledgers: numbers rise with landed transactions, and time with time', async () => {
       const { network, twin, advanceClock } = underTest();
       const before = await network.status();
@@ -58,23 +51,18 @@ export function describeIdentity(underTest: UnderTest, traits: NetworkTraits): v
   });
 
   describe('deploys', () => {
-    it('puts each template where it says, with the hash of its asset id', async () => {
-      const { network, freshAddress } = underTest();
+    it('puts each template where it says, and custody finds it again', async () => {
+      const { network } = underTest();
       const carbon = deployCarbon();
       const receipt = deployReceipt(1_800_000_000n);
       const carbonAddress = await deploy(network, carbon);
       const receiptAddress = await deploy(network, receipt);
-      expect(await network.tokenAt(carbonAddress)).toEqual({
-        template: 'carbon-credit',
-        assetIdHash: network.hashAssetId(carbon.assetId),
-      });
-      expect(await network.tokenAt(receiptAddress)).toEqual({
-        template: 'commodity',
-        assetIdHash: network.hashAssetId(receipt.assetId),
-      });
+      expect(await network.findToken(carbon)).toBe(carbonAddress);
+      expect(await network.findToken(receipt)).toBe(receiptAddress);
+      expect(await network.findToken(deployCarbon())).toBeNull();
+      expect(await network.carbonTotals(carbonAddress)).toMatchObject({ totalRetirements: 0 });
+      expect(await network.expiryOf([receiptAddress])).toMatchObject([{ status: 'DRAFT' }]);
       expect(await network.totalSupply(carbonAddress)).toBe(0n);
-      expect(await network.tokenAt(freshAddress())).toBeNull();
-      expect(await network.tokenAt('no address at all')).toBeNull();
     });
 
     it('gives the signer the admin’s roles, and a stranger none', async () => {

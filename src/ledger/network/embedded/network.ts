@@ -15,12 +15,12 @@ import { innermostMessage } from './databaseErrors.ts';
 import { createControls } from './controls.ts';
 import type { EmbeddedControls } from './controls.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
-import { deployedAddress, factoryAddressOf, hashText, initialSettlementAddress } from './addresses.ts';
+import { deployedAddress, factoryAddressOf, initialSettlementAddress } from './addresses.ts';
 import type { Invocation } from './calls.ts';
 import { createLander, unknownAnswer } from './landing.ts';
 import { initialiseLedgerClock, readLedgerClock } from './ledgerClock.ts';
 import { createOutcomes } from './outcome.ts';
-import { createReads } from './reads.ts';
+import { createReads, readToken } from './reads.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { createSubmit, draftCall } from './draft.ts';
 import type { SignerDeps } from './draft.ts';
@@ -94,11 +94,10 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
       prepareForHolder(deps, withSettlement(call, settlementAddress), holder),
     openSigned: (call, unsigned, signed) =>
       openSigned(deps, withSettlement(call, settlementAddress), unsigned, signed),
-    hashAssetId: hashText,
     predictTokenAddress,
     findToken: async ({ salt }) => {
       const address = predictTokenAddress(salt);
-      return (await reads.tokenAt(address)) === null ? null : address;
+      return (await readToken(db, address)) === null ? null : address;
     },
     ...reads,
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),

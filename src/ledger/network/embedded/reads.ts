@@ -23,7 +23,6 @@ import { balances, offRamps, retirements, settlements, tokens } from './tables.t
 
 type ContractReads = Pick<
   LedgerNetwork,
-  | 'tokenAt'
   | 'carbonTotals'
   | 'retirementRecords'
   | 'retirementCountsOf'
@@ -41,11 +40,6 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   const findTokens = (addresses: readonly Address[]) => readTokens(db, addresses);
 
   return {
-    async tokenAt(address) {
-      const token = await findToken(address);
-      return token && { template: token.template, assetIdHash: token.assetIdHash };
-    },
-
     async carbonTotals(address) {
       return totalsOf(requireTemplate(await findToken(address), address, 'carbon-credit'));
     },
@@ -102,7 +96,7 @@ export function createReads(db: Db, clock: Clock, settlementAddress: Address): C
   };
 }
 
-async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
+export async function readToken(db: Db, address: Address): Promise<TokenRow | null> {
   const [row] = await db.select().from(tokens).where(eq(tokens.address, address));
   return row ?? null;
 }

@@ -1,12 +1,10 @@
 /**
- * The factories' deployments, from their events: the only place on the network that names a token's asset.
- *
- * Custody's own tokens are followed as the chain grows, because finding one by its asset needs all their events; any
- * other token is looked up by its indexed address.
+ * The factories' deployments, from their events: the only place on the network that names a token's asset. Custody's own
+ * tokens are followed as the chain grows, because finding one by its asset needs all their events.
  */
 import { decodeEventLog, encodeEventTopics, pad } from 'viem';
 import type { Address, Hex } from 'viem';
-import type { Hash32, TokenTemplate } from '../port.ts';
+import type { Hash32 } from '../port.ts';
 import { normalizeAddress } from './addresses.ts';
 import { TEMPLATE_NUMBERS, factoryAbi, settlementFactoryAbi } from './contracts.ts';
 import type { ContractAddresses } from './contracts.ts';
@@ -19,12 +17,10 @@ import type { Block, Log } from './node.ts';
 
 interface DeployedToken {
   tokenAddress: Address;
-  template: TokenTemplate;
   assetIdHash: Hash32;
 }
 
 export interface Deployments {
-  tokenAt(address: Address, pin: Pin): Promise<DeployedToken | null>;
   /** The first token that custody deployed for the asset. */
   ownTokenOf(assetIdHash: Hash32, pin: Pin): Promise<DeployedToken | null>;
   /** From the settlement factory's event. */
@@ -39,36 +35,16 @@ interface Options {
   firstBlock: bigint;
 }
 
-/** Tokens of others are kept in memory, some 200 bytes each. */
-const MAX_REMEMBERED = 10_000;
 /** Blocks that are read again, in case of a reorganisation below what the setting calls final. */
 const OVERLAP_BLOCKS = 64n;
 
 export function createDeployments(options: Options): Deployments {
   const { rpc, contracts, firstBlock } = options;
   const search = createLogSearch(rpc);
-  const remembered = new Map<Address, SeenToken>();
   const own = followOwnTokens(options, search);
   let reported: { settlement: Address; treasury: Address } | null = null;
 
-  async function lookUp(address: Address, pin: Pin): Promise<DeployedToken | null> {
-    const topics = tokenDeployedTopics({ tokenAddress: address });
-    const range = { from: firstBlock, to: pin.final.number };
-    const logs = await search({ address: contracts.factory, topics }, range, { isOneEnough: true });
-    const [found] = logs.flatMap(readTokenDeployed);
-    if (!found) return null;
-    remember(remembered, address, found);
-    return found;
-  }
-
   return {
-    async tokenAt(address, pin) {
-      const known = own.byAddress(address) ?? remembered.get(address);
-      if (known && (await isStillThere(rpc, known.block))) return known;
-      remembered.delete(address);
-      if ((await rpc.ask(ask.code(address, pin.state))) === '0x') return null;
-      return lookUp(address, pin);
-    },
     async ownTokenOf(assetIdHash, pin) {
       await own.catchUp(pin);
       const known = own.byAsset(assetIdHash);
@@ -96,15 +72,17 @@ export function createDeployments(options: Options): Deployments {
   };
 }
 
+/** Factories have more templates than this platform uses. */
+const TEMPLATES: readonly number[] = Object.values(TEMPLATE_NUMBERS);
+
 /** Bounded by what custody paid to deploy. */
 function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, search: LogSearch) {
   let readUpTo = firstBlock - 1n;
-  const byAddress = new Map<Address, SeenToken>();
   const byAsset = new Map<Hash32, SeenToken>();
-  const topics = tokenDeployedTopics({ deployer: custodyAddress });
+  const [signature] = encodeEventTopics({ abi: factoryAbi, eventName: 'TokenDeployed' });
+  const topics: (Hex | null)[] = [signature, null, null, pad(custodyAddress)];
 
   function keep(token: SeenToken): void {
-    byAddress.set(token.tokenAddress, token);
     const first = byAsset.get(token.assetIdHash);
     // After a reorganisation the same token may be in another block.
     if (!first || first.tokenAddress === token.tokenAddress) byAsset.set(token.assetIdHash, token);
@@ -128,11 +106,9 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
 
   return {
     catchUp,
-    byAddress: (address: Address) => byAddress.get(address),
     byAsset: (assetIdHash: Hash32) => byAsset.get(assetIdHash),
     startAgain() {
       readUpTo = firstBlock - 1n;
-      byAddress.clear();
       byAsset.clear();
     },
   };
@@ -145,13 +121,6 @@ async function isStillThere(rpc: JsonRpc, seen: Seen): Promise<boolean> {
   return (await rpc.ask(ask.block(seen.number)))?.hash === seen.hash;
 }
 
-function tokenDeployedTopics(args: { tokenAddress: Address } | { deployer: Address }): (Hex | null)[] {
-  const [signature] = encodeEventTopics({ abi: factoryAbi, eventName: 'TokenDeployed' });
-  return 'tokenAddress' in args
-    ? [signature, null, pad(args.tokenAddress)]
-    : [signature, null, null, pad(args.deployer)];
-}
-
 function readTokenDeployed(log: Log): SeenToken[] {
   const { args } = decodeEventLog({
     abi: factoryAbi,
@@ -160,16 +129,9 @@ function readTokenDeployed(log: Log): SeenToken[] {
     data: log.data,
   });
   const tokenAddress = normalizeAddress(args.tokenAddress.toLowerCase());
-  const template = templateOf(args.template);
-  if (tokenAddress === null || template === null) return [];
+  if (tokenAddress === null || !TEMPLATES.includes(args.template)) return [];
   const block = { number: log.blockNumber, hash: log.blockHash };
-  return [{ tokenAddress, template, assetIdHash: args.assetId.toLowerCase(), block }];
-}
-
-/** Factories have more templates than this platform uses. */
-function templateOf(number: number): TokenTemplate | null {
-  if (number === TEMPLATE_NUMBERS['carbon-credit']) return 'carbon-credit';
-  return number === TEMPLATE_NUMBERS.commodity ? 'commodity' : null;
+  return [{ tokenAddress, assetIdHash: args.assetId.toLowerCase(), block }];
 }
 
 function readTreasury(log: Log): Address | null {
@@ -180,10 +142,4 @@ function readTreasury(log: Log): Address | null {
     data: log.data,
   });
   return normalizeAddress(args.treasury.toLowerCase());
-}
-
-function remember(remembered: Map<Address, SeenToken>, address: Address, token: SeenToken): void {
-  const [oldest] = remembered.keys();
-  if (remembered.size >= MAX_REMEMBERED && oldest !== undefined) remembered.delete(oldest);
-  remembered.set(address, token);
 }

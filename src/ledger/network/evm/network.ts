@@ -57,7 +57,6 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock: options.firstBlock ?? 0n };
   const networkId = await readNetworkId(rpc, options);
 
-  const lookup: Lookup = { finality, deployments };
   const network: LedgerNetwork = {
     name: options.name,
     networkId,
@@ -77,11 +76,9 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     replace: (latest) => signReplacement(drafting, latest),
     prepareForHolder: (call, holder) => prepareForHolder({ ...drafting, chainId }, call, holder),
     openSigned: (call, unsigned, signed) => openSigned({ rpc, contracts, chainId }, call, unsigned, signed),
-    hashAssetId: hashText,
     // The address depends on everything that the factory deployed before.
     predictTokenAddress: () => null,
-    findToken: ({ assetId }) => findToken(lookup, assetId),
-    tokenAt: (address) => tokenAt(lookup, address),
+    findToken: ({ assetId }) => findToken({ finality, deployments }, assetId),
     carbonTotals: (address) => tokens.carbonTotals(address),
     retirementRecords: (address, from, limit) => tokens.retirementRecords(address, from, limit),
     retirementTransactions: (address, wanted) => retirementTransactions(tracing, address, wanted),
@@ -97,22 +94,10 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   return explainFailures(network, unanswered);
 }
 
-interface Lookup {
-  finality: Finality;
-  deployments: Deployments;
-}
-
-async function tokenAt(
-  { finality, deployments }: Lookup,
-  text: string,
-): ReturnType<LedgerNetwork['tokenAt']> {
-  const address = normalizeAddress(text);
-  if (address === null) return null;
-  const token = await finality.onFinalBlock((pin) => deployments.tokenAt(address, pin));
-  return token && { template: token.template, assetIdHash: token.assetIdHash };
-}
-
-async function findToken({ finality, deployments }: Lookup, assetId: string): Promise<Address | null> {
+async function findToken(
+  { finality, deployments }: { finality: Finality; deployments: Deployments },
+  assetId: string,
+): Promise<Address | null> {
   const hash = hashText(assetId);
   const token = await finality.onFinalBlock((pin) => deployments.ownTokenOf(hash, pin));
   return token && token.tokenAddress;

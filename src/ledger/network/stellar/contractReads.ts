@@ -35,7 +35,6 @@ interface Fact {
 }
 
 export const FACTS = {
-  assetId: { getters: ['asset_id'], stored: 'AssetId' },
   paused: { getters: ['paused', 'is_paused'], stored: 'Paused' },
   treasury: { getters: ['treasury'], stored: 'Treasury' },
 } as const satisfies Record<string, Fact>;

@@ -8,7 +8,7 @@ import { WHOLE_HISTORY } from '../continuity.ts';
 import type { Address, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { createSigningAccounts } from './accounts.ts';
-import { deployedAddress, hashText, normalizeAddress } from './addresses.ts';
+import { deployedAddress, normalizeAddress } from './addresses.ts';
 import { broadcastBytes, signReplacement } from './broadcast.ts';
 import { draftCall, simulateCall } from './draft.ts';
 import { outcomeOf } from './outcome.ts';
@@ -18,7 +18,6 @@ import { readRecords } from './records.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
 import { UnexpectedValue } from './scvals.ts';
 import { createSettlementReads } from './settlementReads.ts';
-import { tokenAt } from './tokenIdentity.ts';
 import { createTokenReads } from './tokenReads.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
@@ -62,8 +61,6 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     replace: (latest) => signReplacement({ ...deps, custody: keys.custody }, latest),
     prepareForHolder: (call, holder) => prepareForHolder(deps, call, holder),
     openSigned: (call, unsigned, signed) => openSigned(deps, call, unsigned, signed),
-    tokenAt: (address) => tokenAt({ node, reads, factoryAddress: contracts.factoryAddress }, address),
-    hashAssetId: hashText,
     predictTokenAddress,
     findToken: (deployed) => findToken(deployed),
     carbonTotals: async (token) => (await tokens.carbonTotals(token)).totals,
