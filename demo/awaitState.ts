@@ -48,12 +48,12 @@ export async function awaitState<T>(
 }
 
 export interface NetworkTransaction {
-  call: string;
+  kind: string;
   state: string;
   txHash: string;
 }
 
-/** The hash of a subject's landed transaction with this call. */
-export function landedHash(transactions: readonly NetworkTransaction[], call: string): string {
-  return transactions.find((one) => one.call === call && one.state === 'LANDED')?.txHash ?? 'not known yet';
+/** The hash of a subject's landed transaction of this kind. */
+export function landedHash(transactions: readonly NetworkTransaction[], kind: string): string {
+  return transactions.find((one) => one.kind === kind && one.state === 'LANDED')?.txHash ?? 'not known yet';
 }

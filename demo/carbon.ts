@@ -80,7 +80,7 @@ async function submitProject(api: ApiClient, tell: Narrator, tokenFor: TokenFor)
       token,
     );
     const subject = { type: 'Project', id: createProject.project.id } as const;
-    const fields = 'assetId tokenAddress transactions { call state txHash }';
+    const fields = 'assetId tokenAddress transactions { kind state txHash }';
     return awaitState<Project>(api, subject, 'OPEN', fields, token);
   });
   tell.fact('asset id', project.assetId);

@@ -30,7 +30,7 @@ interface OpenSession {
 interface Resolution {
   resolutionTxHash: string;
   providerHistory: { status: string }[];
-  transactions: { call: string }[];
+  transactions: { kind: string }[];
 }
 interface Network {
   ledgerNetwork: { name: string; custodyAddress: string; clockCanBeMoved: boolean };
@@ -97,7 +97,7 @@ async function deposit({ api, tell, tokenFor }: Demo, farmerAddress: string): Pr
       token,
     );
     const subject = { type: 'Receipt', id: createDeposit.receipt.id } as const;
-    const fields = 'assetId expiryDate tokenAddress transactions { call state txHash }';
+    const fields = 'assetId expiryDate tokenAddress transactions { kind state txHash }';
     return awaitState<Receipt>(api, subject, 'ACTIVE', fields, token);
   });
   tell.fact('receipt', receipt.assetId);
@@ -164,12 +164,12 @@ async function payoutEnds(
       operator,
     );
     const subject = { type: 'OffRampSession', id: opened.id } as const;
-    const fields = 'resolutionTxHash providerHistory { status } transactions { call }';
+    const fields = 'resolutionTxHash providerHistory { status } transactions { kind }';
     return awaitState<Resolution>(api, subject, goal, fields, operator);
   });
   tell.fact('resolved by', session.resolutionTxHash);
   tell.fact('at provider', session.providerHistory.map((change) => change.status).join(' → '));
-  tell.fact('on network', session.transactions.map((transaction) => transaction.call).join(' → '));
+  tell.fact('on network', session.transactions.map((transaction) => transaction.kind).join(' → '));
 }
 
 async function expire({ api, tell, tokenFor }: Demo, tokenAddress: string): Promise<void> {

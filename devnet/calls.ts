@@ -145,9 +145,9 @@ export async function settled(network: LedgerNetwork, sent: PreparedTransaction)
 
 /** Signs, sends and settles; fails unless the call succeeds. Approves a deposit first where the network needs it. */
 export async function land(network: LedgerNetwork, call: NetworkCall): Promise<CallResult> {
-  if (call.kind === 'initiateOffRamp' && network.depositsNeedApproval) {
+  if (call.kind === 'initiateOffRamp' && network.depositsNeedAllowance) {
     const { tokenAddress, amount } = call;
-    await land(network, { kind: 'approve', tokenAddress, amount });
+    await land(network, { kind: 'setAllowance', tokenAddress, amount });
   }
   const outcome = await sendAndSee(network, await prepare(network, call));
   if (outcome.status !== 'succeeded') throw new Error('not reached');

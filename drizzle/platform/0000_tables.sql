@@ -170,7 +170,7 @@ CREATE TABLE "holder_acts" (
 	"created_at" timestamp with time zone NOT NULL,
 	CONSTRAINT "holder_acts_session_of_deposit" CHECK ((kind = 'retire') = (off_ramp_session_id IS NULL)),
 	CONSTRAINT "holder_acts_record_is_known" CHECK ((record_index IS NULL) = (record_tx_hash IS NULL)),
-	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'approve', 'initiateOffRamp'))
+	CONSTRAINT "holder_acts_kind" CHECK (kind IN ('retire', 'setAllowance', 'initiateOffRamp'))
 );
 --> statement-breakpoint
 CREATE TABLE "api_keys" (
@@ -371,7 +371,7 @@ CREATE TABLE "receipt_pledges" (
 	"receipt_id" uuid NOT NULL,
 	"lender_name" text NOT NULL,
 	"lender_id" text,
-	"reference" text NOT NULL,
+	"loan_reference" text NOT NULL,
 	"pledged_by" text NOT NULL,
 	"pledged_at" timestamp with time zone NOT NULL,
 	"released_by" text,
@@ -428,16 +428,16 @@ CREATE TABLE "manual_ramp_sessions" (
 );
 --> statement-breakpoint
 CREATE TABLE "off_ramp_provider_statuses" (
-	"session_id" uuid NOT NULL,
+	"off_ramp_session_id" uuid NOT NULL,
 	"number" integer NOT NULL,
 	"status" "ramp_status" NOT NULL,
 	"observed_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "off_ramp_provider_statuses_number" UNIQUE("session_id","number")
+	CONSTRAINT "off_ramp_provider_statuses_number" UNIQUE("off_ramp_session_id","number")
 );
 --> statement-breakpoint
 CREATE TABLE "off_ramp_reviews" (
 	"id" uuid PRIMARY KEY NOT NULL,
-	"session_id" uuid NOT NULL,
+	"off_ramp_session_id" uuid NOT NULL,
 	"reason" text NOT NULL,
 	"state_before" "off_ramp_state" NOT NULL,
 	"opened_at" timestamp with time zone NOT NULL,
@@ -685,8 +685,8 @@ ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_run_id_expiry_runs_id_fk
 ALTER TABLE "expiry_items" ADD CONSTRAINT "expiry_items_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "receipt_pledges" ADD CONSTRAINT "receipt_pledges_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "project_prices" ADD CONSTRAINT "project_prices_project_id_projects_id_fk" FOREIGN KEY ("project_id") REFERENCES "public"."projects"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statuses_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
-ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_provider_statuses" ADD CONSTRAINT "off_ramp_provider_statuses_session_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
+ALTER TABLE "off_ramp_reviews" ADD CONSTRAINT "off_ramp_reviews_off_ramp_session_id_off_ramp_sessions_id_fk" FOREIGN KEY ("off_ramp_session_id") REFERENCES "public"."off_ramp_sessions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "off_ramp_sessions" ADD CONSTRAINT "off_ramp_sessions_receipt_id_receipts_id_fk" FOREIGN KEY ("receipt_id") REFERENCES "public"."receipts"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_submission_id_submissions_id_fk" FOREIGN KEY ("submission_id") REFERENCES "public"."submissions"("id") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
 ALTER TABLE "attempts" ADD CONSTRAINT "attempts_replaces_attempts_hash_fk" FOREIGN KEY ("replaces") REFERENCES "public"."attempts"("hash") ON DELETE no action ON UPDATE no action;--> statement-breakpoint
@@ -741,8 +741,8 @@ CREATE INDEX "projects_country" ON "projects" USING btree ("country_code","creat
 CREATE INDEX "projects_vintage" ON "projects" USING btree ("vintage_year","created_at","id");--> statement-breakpoint
 CREATE INDEX "projects_by_vintage" ON "projects" USING btree ("vintage_year","id");--> statement-breakpoint
 CREATE INDEX "projects_by_quantity" ON "projects" USING btree ("quantity_tonnes","id");--> statement-breakpoint
-CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("session_id") WHERE closed_at IS NULL;--> statement-breakpoint
-CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("session_id","opened_at");--> statement-breakpoint
+CREATE UNIQUE INDEX "off_ramp_reviews_one_open" ON "off_ramp_reviews" USING btree ("off_ramp_session_id") WHERE closed_at IS NULL;--> statement-breakpoint
+CREATE INDEX "off_ramp_reviews_session" ON "off_ramp_reviews" USING btree ("off_ramp_session_id","opened_at");--> statement-breakpoint
 CREATE INDEX "off_ramp_due" ON "off_ramp_sessions" USING btree ("due_at") WHERE due_at IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "off_ramp_created" ON "off_ramp_sessions" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "off_ramp_farmer" ON "off_ramp_sessions" USING btree ("farmer_id","created_at","id");--> statement-breakpoint
@@ -762,7 +762,7 @@ CREATE UNIQUE INDEX "attempts_replaces" ON "attempts" USING btree ("replaces");-
 CREATE UNIQUE INDEX "attempts_one_landed" ON "attempts" USING btree ("submission_id") WHERE state = 'LANDED';--> statement-breakpoint
 CREATE INDEX "attempts_seen" ON "attempts" USING btree ("source","sequence") WHERE ledger IS NOT NULL;--> statement-breakpoint
 CREATE INDEX "operator_decisions_submission" ON "operator_decisions" USING btree ("submission_id","decided_at");--> statement-breakpoint
-CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED');--> statement-breakpoint
+CREATE UNIQUE INDEX "submissions_intent" ON "submissions" USING btree ("target_id","kind") WHERE state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED');--> statement-breakpoint
 CREATE INDEX "submissions_target" ON "submissions" USING btree ("target_id");--> statement-breakpoint
 CREATE INDEX "submissions_due" ON "submissions" USING btree ("due_at") WHERE state = 'PENDING';--> statement-breakpoint
 CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","id");--> statement-breakpoint

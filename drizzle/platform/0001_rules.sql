@@ -413,7 +413,7 @@ END $$;
 CREATE TRIGGER receipt_pledges_receipt_is_free BEFORE INSERT ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION check_pledge();
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_rules BEFORE UPDATE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
-  'id receipt_id lender_name lender_id reference pledged_by pledged_at', 'released_by released_at', '');
+  'id receipt_id lender_name lender_id loan_reference pledged_by pledged_at', 'released_by released_at', '');
 --> statement-breakpoint
 CREATE TRIGGER receipt_pledges_no_delete BEFORE DELETE ON receipt_pledges FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -422,7 +422,7 @@ CREATE TRIGGER off_ramp_provider_statuses_append_only BEFORE UPDATE OR DELETE ON
 CREATE TRIGGER operator_decisions_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON operator_decisions FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_reviews_rules BEFORE UPDATE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
-  'id session_id reason state_before opened_at', 'decision decided_by note closed_at statuses_seen', '');
+  'id off_ramp_session_id reason state_before opened_at', 'decision decided_by note closed_at statuses_seen', '');
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -667,7 +667,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER submissions_depositor BEFORE INSERT ON submissions
-  FOR EACH ROW WHEN (NEW.kind IN ('approve', 'initiateOffRamp')) EXECUTE FUNCTION check_depositor();
+  FOR EACH ROW WHEN (NEW.kind IN ('setAllowance', 'initiateOffRamp')) EXECUTE FUNCTION check_depositor();
 --> statement-breakpoint
 CREATE FUNCTION check_act_submission() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN

@@ -36,7 +36,7 @@ interface Project {
 }
 
 interface Transaction {
-  call: string;
+  kind: string;
   state: string;
   txHash: string;
   signedAt: number;
@@ -49,7 +49,7 @@ const PROJECT = `query RegistryProject($assetId: String!) {
       tokenAddress tokenName createdAt openedAt
       pricePerTonne { amount currency }
       books { issued inventory heldByBuyers retiring retired }
-      transactions { call state txHash signedAt }
+      transactions { kind state txHash signedAt }
     }
   }
 }`;
@@ -134,7 +134,7 @@ const STATES: Readonly<Record<string, string>> = {
   NEEDS_REVIEW: 'An operator has to decide before it goes on',
 };
 
-const CALLS: Readonly<Record<string, string>> = {
+const KINDS: Readonly<Record<string, string>> = {
   DEPLOY_CARBON_CREDIT: 'Deploys the token',
   MINT: 'Issues the credits',
 };
@@ -153,10 +153,10 @@ function Transactions({ transactions }: { transactions: readonly Transaction[] }
           </tr>
         </thead>
         <tbody>
-          {transactions.map(({ call, state, txHash, signedAt }) => (
+          {transactions.map(({ kind, state, txHash, signedAt }) => (
             <tr>
               <th scope="row">
-                {CALLS[call] ?? call}
+                {KINDS[kind] ?? kind}
                 {state === 'LANDED' ? '' : ` (${state.toLowerCase()})`}
               </th>
               <td>

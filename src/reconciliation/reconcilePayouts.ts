@@ -55,7 +55,7 @@ const readPage =
     const { id, state, providerName, providerSessionId, providerStatus, fiatCurrency, fiatAmount } =
       offRampSessions;
     // The table by its name: of a query's only table Drizzle writes the column alone, which is then the review's.
-    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.session_id = off_ramp_sessions.id)`;
+    const isReviewed = sql<boolean>`EXISTS (SELECT 1 FROM ${offRampReviews} r WHERE r.off_ramp_session_id = off_ramp_sessions.id)`;
     return db
       .select({
         id,

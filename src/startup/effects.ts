@@ -13,12 +13,12 @@ import { retireEffects, showInFeed } from '../resolvers/carbon/retirementEffects
 import { mintEffects, tokenDeployEffects } from '../resolvers/core/tokenEffects.ts';
 import { settlementDeployEffects } from '../resolvers/operations/deployRampSettlement.ts';
 import {
-  holderApprovalEffects,
+  holderAllowanceEffects,
   holderDepositEffects,
   holderRetireEffects,
 } from '../resolvers/wallets/holderEffects.ts';
 import {
-  approvalEffects,
+  allowanceEffects,
   depositEffects,
   releaseEffects,
 } from '../resolvers/warehouse/offRamp/offRampEffects.ts';
@@ -60,7 +60,7 @@ export function createEffects({
         markExpired: expiryEffects({ clock, log }),
       },
       OFF_RAMP_SESSION: {
-        approve: approvalEffects(ofOffRampSession),
+        setAllowance: allowanceEffects(ofOffRampSession),
         initiateOffRamp: depositEffects(ofOffRampSession),
         confirmOffRampSettlement: releaseEffects(ofOffRampSession, { state: 'SETTLED' }),
         refundOffRamp: releaseEffects(ofOffRampSession, { state: 'REFUNDED' }),
@@ -70,7 +70,7 @@ export function createEffects({
     HOLDER: {
       HOLDER_ACT: {
         retire: holderRetireEffects(showInFeed(ofRetirements)),
-        approve: holderApprovalEffects(),
+        setAllowance: holderAllowanceEffects(),
       },
       OFF_RAMP_SESSION: { initiateOffRamp: holderDepositEffects(ofOffRampSession) },
     },

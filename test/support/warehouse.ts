@@ -171,7 +171,7 @@ export function pledgeInput(
     receiptTokenAddress: receipt.tokenAddress,
     lenderName: 'First Bank',
     lenderId: 'bank-1',
-    reference: 'loan 7',
+    loanReference: 'loan 7',
     idempotencyKey: randomUUID(),
     ...overrides,
   };

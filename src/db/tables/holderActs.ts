@@ -18,7 +18,7 @@ export const holderActs = pgTable(
   {
     id: uuid('id').primaryKey(),
     /** The kind of network call. */
-    kind: text('kind', { enum: ['retire', 'approve', 'initiateOffRamp'] }).notNull(),
+    kind: text('kind', { enum: ['retire', 'setAllowance', 'initiateOffRamp'] }).notNull(),
     /** The call itself, encoded like a submission's. */
     call: jsonb('call').notNull(),
     holder: text('holder').notNull(),
@@ -54,6 +54,6 @@ export const holderActs = pgTable(
     index('holder_acts_session').on(t.offRampSessionId, t.createdAt, t.id),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
     check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),
-    check('holder_acts_kind', sql`kind IN ('retire', 'approve', 'initiateOffRamp')`),
+    check('holder_acts_kind', sql`kind IN ('retire', 'setAllowance', 'initiateOffRamp')`),
   ],
 );

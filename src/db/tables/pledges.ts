@@ -18,7 +18,7 @@ export const receiptPledges = pgTable(
     /** The subject of the lender's token; null when only operators may release. */
     lenderId: text('lender_id'),
     /** The lender's own name of the loan. */
-    reference: text('reference').notNull(),
+    loanReference: text('loan_reference').notNull(),
     pledgedBy: text('pledged_by').notNull(),
     pledgedAt: moment('pledged_at').notNull(),
     releasedBy: text('released_by'),

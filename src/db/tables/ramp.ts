@@ -5,6 +5,7 @@ import { sql } from 'drizzle-orm';
 import {
   bigint,
   check,
+  foreignKey,
   index,
   integer,
   numeric,
@@ -150,14 +151,20 @@ export const offRampSessions = pgTable(
 export const offRampProviderStatuses = pgTable(
   'off_ramp_provider_statuses',
   {
-    sessionId: uuid('session_id')
-      .notNull()
-      .references(() => offRampSessions.id),
+    offRampSessionId: uuid('off_ramp_session_id').notNull(),
     number: integer('number').notNull(),
     status: rampStatus('status').notNull(),
     observedAt: moment('observed_at').notNull(),
   },
-  (t) => [unique('off_ramp_provider_statuses_number').on(t.sessionId, t.number)],
+  (t) => [
+    unique('off_ramp_provider_statuses_number').on(t.offRampSessionId, t.number),
+    // Named, because drizzle's own name is longer than PostgreSQL's 63 bytes.
+    foreignKey({
+      name: 'off_ramp_provider_statuses_session_fk',
+      columns: [t.offRampSessionId],
+      foreignColumns: [offRampSessions.id],
+    }),
+  ],
 );
 
 export const offRampDecision = pgEnum('off_ramp_decision', ['RETRY', 'CONFIRM', 'REFUND', 'ACCEPT']);
@@ -167,7 +174,7 @@ export const offRampReviews = pgTable(
   'off_ramp_reviews',
   {
     id: uuid('id').primaryKey(),
-    sessionId: uuid('session_id')
+    offRampSessionId: uuid('off_ramp_session_id')
       .notNull()
       .references(() => offRampSessions.id),
     reason: text('reason').notNull(),
@@ -184,9 +191,9 @@ export const offRampReviews = pgTable(
   },
   (t) => [
     uniqueIndex('off_ramp_reviews_one_open')
-      .on(t.sessionId)
+      .on(t.offRampSessionId)
       .where(sql`closed_at IS NULL`),
-    index('off_ramp_reviews_session').on(t.sessionId, t.openedAt),
+    index('off_ramp_reviews_session').on(t.offRampSessionId, t.openedAt),
     check(
       'off_ramp_reviews_decided_by',
       sql`(decision IS NULL) = (decided_by IS NULL) AND (decision IS NULL OR closed_at IS NOT NULL)`,

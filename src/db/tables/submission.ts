@@ -101,7 +101,7 @@ export const submissions = pgTable(
     // total allowance and so has no further effect when repeated.
     uniqueIndex('submissions_intent')
       .on(t.targetId, t.kind)
-      .where(sql`state <> 'REFUSED' AND NOT (kind = 'approve' AND state = 'SUCCEEDED')`),
+      .where(sql`state <> 'REFUSED' AND NOT (kind = 'setAllowance' AND state = 'SUCCEEDED')`),
     index('submissions_target').on(t.targetId),
     index('submissions_due')
       .on(t.dueAt)

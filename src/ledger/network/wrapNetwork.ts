@@ -6,10 +6,7 @@ import { NetworkRefusal, NetworkUnavailable, type LedgerNetwork } from './port.t
 type NoQuestion = 'normalizeAddress' | 'predictTokenAddress';
 
 /** Computed here, at once. */
-const NO_QUESTIONS: ReadonlySet<string> = new Set<NoQuestion>([
-  'normalizeAddress',
-  'predictTokenAddress',
-]);
+const NO_QUESTIONS: ReadonlySet<string> = new Set<NoQuestion>(['normalizeAddress', 'predictTokenAddress']);
 
 /** The same network, each of whose questions is put by `put`. */
 export function wrapQuestions(

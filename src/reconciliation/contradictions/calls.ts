@@ -131,7 +131,7 @@ export const CALL_CONTRADICTIONS: readonly Contradiction[] = [
       WHERE CASE s.kind
         WHEN 'initiateOffRamp' THEN (s.call ->> 'sessionId', s.call ->> 'tokenAddress', ${integer('amount')})
           IS DISTINCT FROM (c.provider_session_id, c.token_address, c.token_amount_kg * ${BASE_UNITS})
-        WHEN 'approve' THEN (s.call ->> 'tokenAddress', ${integer('amount')})
+        WHEN 'setAllowance' THEN (s.call ->> 'tokenAddress', ${integer('amount')})
           IS DISTINCT FROM (c.token_address, c.token_amount_kg * ${BASE_UNITS})
         ELSE s.call ->> 'sessionId' IS DISTINCT FROM c.provider_session_id END`,
   },

@@ -3,10 +3,10 @@
  */
 import type { Contradiction } from './contradiction.ts';
 
-/** Where a deposit needs an approval: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
-const IS_BEFORE_DEPOSIT = `(EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = c.id AND s.kind = 'approve' AND s.state = 'PENDING')
+/** Where a deposit needs an allowance: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
+const IS_BEFORE_DEPOSIT = `(EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = c.id AND s.kind = 'setAllowance' AND s.state = 'PENDING')
           OR EXISTS (SELECT 1 FROM off_ramp_sessions o JOIN submissions s ON s.target_id = o.id
-            WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('approve', 'initiateOffRamp')
+            WHERE o.receipt_id = c.receipt_id AND o.id <> c.id AND s.kind IN ('setAllowance', 'initiateOffRamp')
               AND s.signer = 'CUSTODY' AND s.state IN ('PENDING', 'NEEDS_REVIEW')))`;
 
 export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
@@ -16,14 +16,14 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
       FROM off_ramp_sessions c
       WHERE ((c.state IN ('REFUNDED', 'REFUSED') AND c.provider_status = 'settled')
           OR (c.state = 'SETTLED' AND c.provider_status IN ('failed', 'refunded')))
-        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id)`,
+        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id)`,
   },
   {
     invariant: 'I8',
     query: `SELECT format('off-ramp session %s is %s, which does not fit its open reviews', c.id, c.state) AS message
       FROM off_ramp_sessions c
       WHERE (c.state = 'NEEDS_REVIEW')
-        <> EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id AND r.closed_at IS NULL)`,
+        <> EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id AND r.closed_at IS NULL)`,
   },
   {
     invariant: 'I8',
@@ -80,13 +80,13 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('off-ramp session %s is %s after it was decided to %s', id, state, resolution) AS message
       FROM off_ramp_sessions c
       WHERE ((state = 'SETTLED' AND resolution = 'REFUND') OR (state = 'REFUNDED' AND resolution = 'SETTLE'))
-        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.session_id = c.id AND r.decision = 'ACCEPT')`,
+        AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id AND r.decision = 'ACCEPT')`,
   },
   {
     invariant: 'I13',
     query: `SELECT format('off-ramp session %s has provider status %s, of %s seen up to number %s the last is %s', c.id,
         c.provider_status, count(h.*), max(h.number), (array_agg(h.status ORDER BY h.number DESC))[1]) AS message
-      FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.session_id = c.id
+      FROM off_ramp_sessions c LEFT JOIN off_ramp_provider_statuses h ON h.off_ramp_session_id = c.id
       GROUP BY c.id
       HAVING c.provider_status IS DISTINCT FROM (array_agg(h.status ORDER BY h.number DESC))[1]
         OR (count(h.*) > 0 AND (min(h.number) <> 0 OR max(h.number) <> count(h.*) - 1))`,

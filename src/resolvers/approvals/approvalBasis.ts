@@ -76,7 +76,7 @@ async function basisOfSessionReview(
   const [review] = await tx
     .select({ id: offRampReviews.id })
     .from(offRampReviews)
-    .where(and(eq(offRampReviews.sessionId, id), isNull(offRampReviews.closedAt)));
+    .where(and(eq(offRampReviews.offRampSessionId, id), isNull(offRampReviews.closedAt)));
   if (!review && !isStranded(deps, session)) {
     throw new DomainError('CONFLICT', `Off-ramp session ${id} is ${session.state}, not NEEDS_REVIEW.`);
   }

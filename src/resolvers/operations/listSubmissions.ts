@@ -20,7 +20,7 @@ const OLDEST_FIRST = {
 
 interface SubmissionFilter {
   states?: readonly Submission['state'][] | null | undefined;
-  calls?: readonly NetworkCallKind[] | null | undefined;
+  kinds?: readonly NetworkCallKind[] | null | undefined;
   reviewCauses?: readonly NonNullable<Submission['reviewCause']>[] | null | undefined;
   /** Those that should have been decided by now (overdueWork.ts). */
   stuck?: boolean | null | undefined;
@@ -41,10 +41,10 @@ export function countSubmissions(deps: Needs<'db'>, filter: SubmissionFilter): P
   return countRows(deps.db, submissions, matching(filter));
 }
 
-function matching({ states, calls, reviewCauses, stuck, from, until }: SubmissionFilter): SQL | undefined {
+function matching({ states, kinds, reviewCauses, stuck, from, until }: SubmissionFilter): SQL | undefined {
   return and(
     isAmong(submissions.state, states),
-    isAmong(submissions.kind, calls),
+    isAmong(submissions.kind, kinds),
     isAmong(submissions.reviewCause, reviewCauses),
     // Those alone have a cause, and an index.
     reviewCauses == null ? undefined : eq(submissions.state, 'NEEDS_REVIEW'),

@@ -47,7 +47,7 @@ export const whereOverdue = sql`(
     AND ${offRampSessions.depositedAt} < now() - make_interval(hours => ${PAYOUT_OVERDUE_HOURS})
   OR ${offRampSessions.state} IN ('CONFIRMING', 'REFUNDING') AND ${offRampSessions.depositedAt} < ${anHourAgo}
     AND NOT EXISTS (SELECT 1 FROM ${offRampProviderStatuses}
-      WHERE ${offRampProviderStatuses.sessionId} = ${offRampSessions.id}
+      WHERE ${offRampProviderStatuses.offRampSessionId} = ${offRampSessions.id}
         AND ${offRampProviderStatuses.observedAt} >= ${anHourAgo}))`;
 
 export interface OpenWork {

@@ -115,7 +115,7 @@ async function openReviewOf(tx: Tx, session: OffRampSession): Promise<OffRampRev
   const [review] = await tx
     .select()
     .from(offRampReviews)
-    .where(and(eq(offRampReviews.sessionId, session.id), isNull(offRampReviews.closedAt)))
+    .where(and(eq(offRampReviews.offRampSessionId, session.id), isNull(offRampReviews.closedAt)))
     .orderBy(desc(offRampReviews.openedAt));
   if (session.state === 'NEEDS_REVIEW' && review) return review;
   throw new DomainError('CONFLICT', `Off-ramp session ${session.id} is ${session.state}, not NEEDS_REVIEW.`);

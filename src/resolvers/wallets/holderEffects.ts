@@ -41,7 +41,7 @@ export function holderRetireEffects(showInFeed: NonNullable<Effects['afterSuccee
 }
 
 /** No deposit is enqueued: the holder requests and signs it. */
-export function holderApprovalEffects(): Effects {
+export function holderAllowanceEffects(): Effects {
   return NO_EFFECTS;
 }
 

@@ -6,7 +6,7 @@
  *
  * The reference that a deposit names is the provider's id of the session, so the session is opened first, and closed
  * again when the signature does not come (stepHolderDeposit.ts). The same request again returns what is to be signed
- * next: where deposits need an approval, first that, and the deposit once the approval has landed; and a new
+ * next: where deposits need an allowance, first that, and the deposit once the allowance has landed; and a new
  * transaction in place of an expired one.
  */
 import { readDatabaseTime } from '../../db/databaseTime.ts';
@@ -14,7 +14,7 @@ import { NetworkRefusal, type HolderCall } from '../../ledger/network/port.ts';
 import type { Quote } from '../../ramp/port.ts';
 import { beginCashOut, rehearseCashOut, type CashOutInput } from '../warehouse/offRamp/beginCashOut.ts';
 import {
-  approvalCall,
+  allowanceCall,
   depositCall,
   requireOpenAtProvider,
   type OpenedOffRampSession,
@@ -83,13 +83,13 @@ async function nextAct(
   if (isUsable && latest.kind === 'initiateOffRamp') return latest;
 
   const known = requireOpenAtProvider(session);
-  const deposit = await prepareUnlessUnapproved(deps, known, preparedBy);
+  const deposit = await prepareIfAllowed(deps, known, preparedBy);
   if (deposit !== null) return deposit;
-  return isUsable ? latest : prepare(deps, known, preparedBy, approvalCall(known));
+  return isUsable ? latest : prepare(deps, known, preparedBy, allowanceCall(known));
 }
 
-/** Null when the holder has to approve it first. */
-async function prepareUnlessUnapproved(
+/** Null when the holder has to set the allowance first. */
+async function prepareIfAllowed(
   deps: PrepareNeeds,
   session: OpenedOffRampSession,
   preparedBy: string,
@@ -97,8 +97,8 @@ async function prepareUnlessUnapproved(
   try {
     return await prepare(deps, session, preparedBy, depositCall(session));
   } catch (error) {
-    const isUnapproved = error instanceof NetworkRefusal && error.reason === 'INSUFFICIENT_ALLOWANCE';
-    if (isUnapproved && deps.network.depositsNeedApproval) return null;
+    const isShort = error instanceof NetworkRefusal && error.reason === 'INSUFFICIENT_ALLOWANCE';
+    if (isShort && deps.network.depositsNeedAllowance) return null;
     throw error;
   }
 }

@@ -144,7 +144,7 @@ type Target = Pick<Submission, 'targetType' | 'targetId'>;
 /** @returns the target of the submission that carries it, for callers that wait. */
 async function commit(deps: CommitNeeds, act: HolderAct, signed: Signed): Promise<string> {
   const { offRampSessionId, call } = act;
-  // An approval moves nothing of its session, and there may be several.
+  // An allowance moves nothing of its session, and there may be several.
   const target: Target =
     call.kind === 'initiateOffRamp' && offRampSessionId !== null
       ? { targetType: 'OFF_RAMP_SESSION', targetId: offRampSessionId }

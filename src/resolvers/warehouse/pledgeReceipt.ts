@@ -26,7 +26,7 @@ export interface PledgeReceiptInput {
   lenderName: string;
   /** The subject of the lender's token, who may then release the pledge. */
   lenderId?: string | null | undefined;
-  reference: string;
+  loanReference: string;
   idempotencyKey: string;
 }
 
@@ -64,7 +64,7 @@ export async function pledgeReceipt(
       receiptId: receipt.id,
       lenderName: input.lenderName,
       lenderId,
-      reference: input.reference,
+      loanReference: input.loanReference,
       pledgedBy: caller.subject,
       pledgedAt,
     });

@@ -19,7 +19,7 @@ import {
 interface ReleasePledgeInput {
   receiptTokenAddress: string;
   /** Of the pledge: a request that is late must not release the next one. */
-  reference: string;
+  loanReference: string;
   idempotencyKey: string;
 }
 
@@ -32,12 +32,12 @@ interface ReleasePledgeInput {
 export async function releasePledge(
   deps: Needs<'db' | 'network' | 'stateSignal'>,
   caller: ReceiptCaller,
-  { receiptTokenAddress, reference, idempotencyKey: key }: ReleasePledgeInput,
+  { receiptTokenAddress, loanReference, idempotencyKey: key }: ReleasePledgeInput,
 ): Promise<ReceiptPledge> {
   const receipt = await findReceiptByToken(deps, receiptTokenAddress);
   if (!receipt) throw receiptNotFound(receiptTokenAddress);
   const { id: receiptId, tokenAddress } = receipt;
-  const input = { receiptTokenAddress: tokenAddress, reference };
+  const input = { receiptTokenAddress: tokenAddress, loanReference };
   const request = { callerId: caller.subject, operation: 'releasePledge', key, input };
   const pledgeId = await deps.db.transaction(async (tx) => {
     // A second request waits here for the first one.
@@ -48,7 +48,7 @@ export async function releasePledge(
     const { id } = requireReleasable(
       caller,
       receipt,
-      reference,
+      loanReference,
       (await findLiens({ db: tx }, [receiptId])).get(receiptId),
     );
     const releasedAt = await readDatabaseTime(tx);
@@ -66,13 +66,17 @@ export async function releasePledge(
 function requireReleasable(
   caller: ReceiptCaller,
   { tokenAddress }: TokenizedReceipt,
-  reference: string,
+  loanReference: string,
   lien: ReceiptPledge | undefined,
 ): ReceiptPledge {
   if (!caller.isOperator && lien?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
-  if (lien?.reference === reference) return lien;
-  const state = lien === undefined ? 'free' : `pledged under the reference "${lien.reference}"`;
-  throw new DomainError('CONFLICT', `The receipt at ${tokenAddress} is ${state}, not under "${reference}".`, {
-    field: lien === undefined ? 'input.receiptTokenAddress' : 'input.reference',
-  });
+  if (lien?.loanReference === loanReference) return lien;
+  const state = lien === undefined ? 'free' : `pledged under the reference "${lien.loanReference}"`;
+  throw new DomainError(
+    'CONFLICT',
+    `The receipt at ${tokenAddress} is ${state}, not under "${loanReference}".`,
+    {
+      field: lien === undefined ? 'input.receiptTokenAddress' : 'input.loanReference',
+    },
+  );
 }

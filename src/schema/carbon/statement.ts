@@ -32,7 +32,7 @@ const StatementEntryKind = builder.enumType('StatementEntryKind', {
       value: 'retirement_return',
       description: 'The network refused the burn, and the credits were returned.',
     },
-    TRANSFER: {
+    CREDIT_TRANSFER: {
       value: 'credit_transfer',
       description: 'Credits came from another buyer, or went to one: `change` says which.',
     },

@@ -14,7 +14,8 @@ const DeployRampSettlementInput = builder.inputType('DeployRampSettlementInput',
   fields: (t) => ({
     treasury: t.field({
       type: 'Address',
-      description: 'The address that receives confirmed deposits. Defaults to the custody address.',
+      description:
+        'The address that deposits are released to when the payout is settled. Defaults to the custody address.',
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -44,7 +45,7 @@ const DeployRampSettlementPayload = builder
       }),
       treasuryAddress: t.expose('treasuryAddress', {
         type: 'Address',
-        description: 'The address that receives confirmed deposits.',
+        description: 'The address that deposits are released to when the payout is settled.',
       }),
       txHash: t.exposeString('txHash', {
         nullable: true,

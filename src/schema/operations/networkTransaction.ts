@@ -4,7 +4,7 @@
 import { unixSeconds } from '../../lib/clock.ts';
 import type { SubmissionTransaction } from '../../resolvers/carbon/findRetirement.ts';
 import { builder } from '../core/builder.ts';
-import { callOf, ContractCallEnum } from './contractCall.ts';
+import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 
 const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
   description: 'State of a signed transaction on the network.',
@@ -22,10 +22,10 @@ export const NetworkTransactionRef = builder
     description: 'One signed transaction on the ledger network.',
     fields: (t) => ({
       txHash: t.exposeString('txHash', { description: 'Its hash, stored before it was sent.' }),
-      call: t.field({
-        type: ContractCallEnum,
+      kind: t.field({
+        type: NetworkCallKindEnum,
         description: 'The contract call that it makes.',
-        resolve: callOf,
+        resolve: kindOf,
       }),
       state: t.expose('state', {
         type: NetworkTransactionState,

@@ -18,7 +18,7 @@ import { FILTER_RULE, fromTime, untilTime } from '../core/filters.ts';
 import { NetworkTransactionRef } from './networkTransaction.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
-import { callOf, ContractCallEnum } from './contractCall.ts';
+import { kindOf, NetworkCallKindEnum } from './networkCallKind.ts';
 import { decisionsOf, SubmissionDecisionRef } from './submissionDecision.ts';
 
 const SubmissionStateEnum = builder.enumType('SubmissionState', {
@@ -98,7 +98,7 @@ builder.node(SubmissionRef, {
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findSubmission(dependencies, id) : null,
   fields: (t) => ({
-    call: t.field({ type: ContractCallEnum, description: 'The contract call.', resolve: callOf }),
+    kind: t.field({ type: NetworkCallKindEnum, description: 'The contract call.', resolve: kindOf }),
     signer: t.expose('signer', { type: SubmissionSignerEnum, description: 'Whose key signs it.' }),
     state: t.expose('state', { type: SubmissionStateEnum, description: 'Its state.' }),
     txHash: t.exposeString('txHash', {
@@ -165,7 +165,7 @@ const SubmissionFilterInput = builder.inputType('SubmissionFilter', {
   description: `A submission ${FILTER_RULE}`,
   fields: (t) => ({
     states: t.field({ type: [SubmissionStateEnum], description: 'In one of these states.' }),
-    calls: t.field({ type: [ContractCallEnum], description: 'For one of these contract calls.' }),
+    kinds: t.field({ type: [NetworkCallKindEnum], description: 'Of one of these kinds.' }),
     reviewCauses: t.field({
       type: [ReviewCauseEnum],
       description: 'In NEEDS_REVIEW for one of these reasons.',

@@ -19,8 +19,8 @@ const HolderActKindEnum = builder.enumType('HolderActKind', {
   description: 'What the signature authorizes.',
   values: {
     RETIREMENT: { value: 'retire', description: "Burns the holder's own credits, permanently." },
-    APPROVAL: {
-      value: 'approve',
+    ALLOWANCE: {
+      value: 'setAllowance',
       description:
         'Lets the settlement contract take exactly what the deposit of an off-ramp session will; only where the network needs it.',
     },
@@ -166,7 +166,7 @@ builder.objectField(OffRampSessionRef, 'holderActs', (t) =>
   t.field({
     type: [HolderActRef],
     description:
-      'The acts that were prepared for the holder to sign, oldest first: approvals, where the network needs them, and deposits. ' +
+      'The acts that were prepared for the holder to sign, oldest first: allowances, where the network needs them, and deposits. ' +
       'Empty when custody deposits. For what to sign next, send prepareCashOutDeposit again with the same key.',
     resolve: ({ id }, _args, { dependencies }) => readHolderActs(dependencies, id),
   }),

@@ -56,8 +56,8 @@ const PrepareCashOutDepositPayload = builder.objectRef<Answer>('PrepareCashOutDe
       type: HolderActRef,
       nullable: true,
       description:
-        'What to sign now, when it is PREPARED: give it back with `submitSigned`. An APPROVAL comes before the DEPOSIT ' +
-        'where the network needs one: send the same request again when the approval has LANDED. SUBMITTED is on its ' +
+        'What to sign now, when it is PREPARED: give it back with `submitSigned`. An ALLOWANCE comes before the DEPOSIT ' +
+        'where the network needs one: send the same request again when the allowance has LANDED. SUBMITTED is on its ' +
         'way. Null when there is nothing to sign: the off-ramp session is not open yet, or is further. And for a dry run.',
     }),
   }),
@@ -67,7 +67,7 @@ builder.mutationField('prepareCashOutDeposit', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) held at an address of their " +
+      "Cashes out kilograms of a farmer's own receipt (of any receipt, for operators) at an address of their " +
         "own: freezes a quote, opens a session at the ramp provider, and returns the deposit for the holder's " +
         'wallet to sign. Send it again with the same key for what is to be signed next, or for a new transaction ' +
         'in place of an expired one. Without a deposit by `signatureDueAt` the session is closed, and what is ' +

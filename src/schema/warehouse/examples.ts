@@ -66,13 +66,13 @@ mutation PledgeReceipt($receiptTokenAddress: Address!) {
       receiptTokenAddress: $receiptTokenAddress
       lenderId: "lender-1"
       lenderName: "Savings Cooperative"
-      reference: "loan-1"
+      loanReference: "loan-1"
       idempotencyKey: "pledge-1"
     }
   ) {
     receiptPledge {
       lenderName
-      reference
+      loanReference
       pledgedAt
     }
   }
@@ -84,10 +84,10 @@ mutation PledgeReceipt($receiptTokenAddress: Address!) {
     document: `# 15. The loan is paid back: the lender releases the pledge.
 mutation ReleasePledge($receiptTokenAddress: Address!) {
   releasePledge(
-    input: { receiptTokenAddress: $receiptTokenAddress, reference: "loan-1", idempotencyKey: "release-1" }
+    input: { receiptTokenAddress: $receiptTokenAddress, loanReference: "loan-1", idempotencyKey: "release-1" }
   ) {
     receiptPledge {
-      reference
+      loanReference
       releasedAt
     }
   }
@@ -181,7 +181,7 @@ query OffRampSessions {
           observedAt
         }
         transactions {
-          call
+          kind
           state
           txHash
         }

@@ -29,7 +29,7 @@ const PledgeReceiptInput = builder.inputType('PledgeReceiptInput', {
       description:
         "The subject of the lender's token, who may then see and release the pledge. Without it, only operators may.",
     }),
-    reference: t.string({
+    loanReference: t.string({
       required: true,
       validate: { schema: label },
       description: "The lender's reference of the loan.",
@@ -46,10 +46,10 @@ const ReleasePledgeInput = builder.inputType('ReleasePledgeInput', {
       required: true,
       description: "The address of the receipt's token.",
     }),
-    reference: t.string({
+    loanReference: t.string({
       required: true,
       validate: { schema: label },
-      description: "The pledge's reference, so that a late request can't release a later pledge.",
+      description: "The pledge's `loanReference`, so that a late request can't release a later pledge.",
     }),
     idempotencyKey: t.string(IDEMPOTENCY_KEY),
   }),
@@ -84,7 +84,7 @@ builder.mutationField('pledgeReceipt', (t) =>
     args: { input: t.arg({ type: PledgeReceiptInput, required: true, description: 'The pledge.' }) },
     recordedInput: {
       targets: ['receiptTokenAddress', 'lenderId'],
-      shown: ['reference', 'idempotencyKey'],
+      shown: ['loanReference', 'idempotencyKey'],
       hidden: ['lenderName'],
     },
     resolve: (_root, { input }, { caller, dependencies }) =>
@@ -98,12 +98,12 @@ builder.mutationField('releasePledge', (t) =>
       ['lender', 'operator'],
       'Releases the pledge of a receipt: its lender does, by the lenderId that equals its subject, or an operator on the ' +
         "lender's word; never the farmer, whom it binds. Errors: NOT_FOUND, CONFLICT (free, or pledged under another " +
-        'reference), IDEMPOTENCY_CONFLICT.',
+        'loanReference), IDEMPOTENCY_CONFLICT.',
     ),
     type: ReleasePledgePayload,
     nullable: true,
     args: { input: t.arg({ type: ReleasePledgeInput, required: true, description: 'Which pledge.' }) },
-    recordedInput: { targets: ['receiptTokenAddress'], shown: ['reference', 'idempotencyKey'] },
+    recordedInput: { targets: ['receiptTokenAddress'], shown: ['loanReference', 'idempotencyKey'] },
     resolve: (_root, { input }, { caller, dependencies }) =>
       releasePledge(dependencies, { subject: subjectOf(caller), isOperator: isOperator(caller) }, input),
   }),

@@ -44,7 +44,7 @@ builder.node(ReceiptPledgeRef, {
       nullable: true,
       description: "The subject of the lender's token, who may release it; null when only operators may.",
     }),
-    reference: t.exposeString('reference', { description: "The lender's reference of the loan." }),
+    loanReference: t.exposeString('loanReference', { description: "The lender's reference of the loan." }),
     pledgedAt: t.field({
       type: 'UnixTime',
       description: 'When it was pledged, in Unix seconds.',

@@ -99,7 +99,7 @@ describe('what belongs to a buyer', () => {
     const ACCOUNT = `query ($t: Address!) { buyerAccount(buyerId: "acme") {
       balances(first: 10) { edges { node { tokenAddress tonnes } } }
       statement(filter: { tokenAddresses: [$t] }, first: 1, after: $after) {
-        edges { node { version kind change balanceBefore balanceAfter reference { __typename ... on Node { id } } } } pageInfo { endCursor hasNextPage } } } }`;
+        edges { node { version kind change balanceBefore balanceAfter cause { __typename ... on Node { id } } } } pageInfo { endCursor hasNextPage } } } }`;
     const ask = (after: string | null) =>
       market.send<{ buyerAccount: { balances: Page<object>; statement: Page<object> } }>(
         ACCOUNT.replace('$t: Address!', '$t: Address!, $after: String'),
@@ -116,7 +116,7 @@ describe('what belongs to a buyer', () => {
           change: '100',
           balanceBefore: '0',
           balanceAfter: '100',
-          reference: { __typename: 'Purchase', id: purchaseId },
+          cause: { __typename: 'Purchase', id: purchaseId },
         },
       },
     ]);
@@ -129,7 +129,7 @@ describe('what belongs to a buyer', () => {
           change: '-30',
           balanceBefore: '100',
           balanceAfter: '70',
-          reference: { __typename: 'Retirement', id: retirementId },
+          cause: { __typename: 'Retirement', id: retirementId },
         },
       },
     ]);
@@ -201,15 +201,15 @@ describe('for every caller', () => {
 describe('for operators', () => {
   it('submissions and the indexer, for no other role', async () => {
     const LIST =
-      '{ submissions(first: 10, filter: { states: [SUCCEEDED] }) { edges { node { id call state } } } }';
-    const { data } = await market.send<{ submissions: Page<{ id: string; call: string }> }>(
+      '{ submissions(first: 10, filter: { states: [SUCCEEDED] }) { edges { node { id kind state } } } }';
+    const { data } = await market.send<{ submissions: Page<{ id: string; kind: string }> }>(
       LIST,
       {},
       callers.operator,
     );
-    const calls = data?.submissions.edges.map(({ node }) => node.call);
-    expect(calls?.filter((call) => call === 'RETIRE')).toHaveLength(1);
-    expect(calls).toHaveLength(7);
+    const kinds = data?.submissions.edges.map(({ node }) => node.kind);
+    expect(kinds?.filter((kind) => kind === 'RETIRE')).toHaveLength(1);
+    expect(kinds).toHaveLength(7);
     const id = data?.submissions.edges[0]?.node.id;
     const one = await market.send(
       'query ($id: ID!) { submission(id: $id) { id } node(id: $id) { id } }',

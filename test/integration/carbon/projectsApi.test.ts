@@ -125,7 +125,7 @@ describe('projects', () => {
   it('are found by their token, with what is where', async () => {
     const { data } = await market.send(
       `query ($t: Address!) { project(tokenAddress: $t) {
-        vintageYear unsoldTonnes books { issued inventory heldByBuyers retiring retired } transactions { call state } } }`,
+        vintageYear unsoldTonnes books { issued inventory heldByBuyers retiring retired } transactions { kind state } } }`,
       { t: tokens[0] },
     );
     expect(data).toEqual({
@@ -134,8 +134,8 @@ describe('projects', () => {
         unsoldTonnes: '900',
         books: { issued: '1000', inventory: '900', heldByBuyers: '70', retiring: '0', retired: '30' },
         transactions: [
-          { call: 'DEPLOY_CARBON_CREDIT', state: 'LANDED' },
-          { call: 'MINT', state: 'LANDED' },
+          { kind: 'DEPLOY_CARBON_CREDIT', state: 'LANDED' },
+          { kind: 'MINT', state: 'LANDED' },
         ],
       },
     });

@@ -59,7 +59,7 @@ const statementOf = async (buyerId: string) => {
     buyerAccount: { statement: { edges: { node: Record<string, unknown> }[] } };
   }>(
     `query ($id: String!, $t: Address!) { buyerAccount(buyerId: $id) { statement(filter: { tokenAddresses: [$t] }, first: 100) {
-      edges { node { kind change balanceAfter reference { ... on Node { id } } counterpartyId } } } } }`,
+      edges { node { kind change balanceAfter cause { ... on Node { id } } counterpartyId } } } } }`,
     { id: buyerId, t: tokenAddress },
     buyer(buyerId),
   );
@@ -79,19 +79,19 @@ describe('a transfer', () => {
       memo: 'year-end',
       project: { tokenAddress },
     });
-    const reference = { id: creditTransfer?.id };
+    const cause = { id: creditTransfer?.id };
     expect((await statementOf('ann')).at(-1)).toEqual({
-      kind: 'TRANSFER',
+      kind: 'CREDIT_TRANSFER',
       change: '-30',
       balanceAfter: '70',
-      reference,
+      cause,
       counterpartyId: 'ben',
     });
     expect((await statementOf('ben')).at(-1)).toEqual({
-      kind: 'TRANSFER',
+      kind: 'CREDIT_TRANSFER',
       change: '30',
       balanceAfter: '30',
-      reference,
+      cause,
       counterpartyId: 'ann',
     });
     expect((await statementOf('ann'))[0]).toMatchObject({ kind: 'PURCHASE', counterpartyId: null });
@@ -99,10 +99,10 @@ describe('a transfer', () => {
     const NODE = 'query ($id: ID!) { node(id: $id) { id } }';
     const seen = await Promise.all(
       [buyer('ann'), buyer('ben'), operator, buyer('cem'), null].map(
-        async (caller) => (await market.send(NODE, reference, caller)).data?.['node'],
+        async (caller) => (await market.send(NODE, cause, caller)).data?.['node'],
       ),
     );
-    expect(seen).toEqual([reference, reference, reference, null, null]);
+    expect(seen).toEqual([cause, cause, cause, null, null]);
   });
 
   it('is done once under one key, and back again by who got it', async () => {

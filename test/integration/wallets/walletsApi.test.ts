@@ -111,12 +111,12 @@ describe('a retirement', () => {
       .poll(registry, EVENTUALLY)
       .toEqual({ records: [{ retiredBy: holder.address, beneficiary: 'Acme', txHash }] });
     const submissions = await market.send(
-      '{ submissions(first: 100) { edges { node { call signer state } } } }',
+      '{ submissions(first: 100) { edges { node { kind signer state } } } }',
       {},
       operator,
     );
     expect(JSON.stringify(submissions.data)).toContain(
-      '{"call":"RETIRE","signer":"HOLDER","state":"SUCCEEDED"}',
+      '{"kind":"RETIRE","signer":"HOLDER","state":"SUCCEEDED"}',
     );
   });
 
@@ -174,7 +174,7 @@ describe('a cash-out', () => {
       operator,
     );
     const query = `query ($id: ID!) { offRampSession(id: $id) {
-      state holderActs { kind state } transactions { call state } } }`;
+      state holderActs { kind state } transactions { kind state } } }`;
     const read = async () =>
       (await market.send<{ offRampSession: object }>(query, { id: session?.id }, farmer)).data;
     await expect.poll(read, EVENTUALLY).toEqual({
@@ -182,8 +182,8 @@ describe('a cash-out', () => {
         state: 'SETTLED',
         holderActs: [{ kind: 'DEPOSIT', state: 'LANDED' }],
         transactions: [
-          { call: 'INITIATE_OFF_RAMP', state: 'LANDED' },
-          { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
+          { kind: 'INITIATE_OFF_RAMP', state: 'LANDED' },
+          { kind: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
         ],
       },
     });

@@ -86,7 +86,7 @@ describe('a dry run of cashOut', () => {
     const loan = {
       receiptTokenAddress,
       lenderName: 'a bank',
-      reference: 'loan',
+      loanReference: 'loan',
       idempotencyKey: randomUUID(),
     };
     await pledgeReceipt(market.app.dependencies, farmer, loan);

@@ -106,7 +106,7 @@ async function insertSession(
   if (state === 'NEEDS_REVIEW') {
     await tx.insert(offRampReviews).values({
       id: randomUUID(),
-      sessionId: session.id,
+      offRampSessionId: session.id,
       reason: 'a test',
       stateBefore: state,
       openedAt: at,
@@ -174,7 +174,7 @@ describe('the database', () => {
         });
         expect(await lockOffRampSession(tx, session.id)).toMatchObject({ state: next, depositor });
 
-        const open = and(eq(offRampReviews.sessionId, session.id), isNull(offRampReviews.closedAt));
+        const open = and(eq(offRampReviews.offRampSessionId, session.id), isNull(offRampReviews.closedAt));
         expect(await tx.$count(offRampReviews, open)).toBe(next === 'NEEDS_REVIEW' ? 1 : 0);
         const enqueued = await tx
           .select({ kind: submissions.kind })

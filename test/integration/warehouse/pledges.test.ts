@@ -43,7 +43,7 @@ const pledge = (receipt: TokenizedReceipt, overrides: Partial<PledgeReceiptInput
 const release = (receipt: TokenizedReceipt, caller = lender, idempotencyKey: string = randomUUID()) =>
   releasePledge(platform.dependencies, caller, {
     receiptTokenAddress: receipt.tokenAddress,
-    reference: 'loan 7',
+    loanReference: 'loan 7',
     idempotencyKey,
   });
 const cash = (receipt: TokenizedReceipt) => cashOut(platform.dependencies, farmer, cashOutInput(receipt));
@@ -72,7 +72,7 @@ describe('a pledge', () => {
     ]);
     expect(second?.id).toBe(first?.id);
     await expect(
-      pledgeReceipt(platform.dependencies, farmer, { ...input, reference: 'loan 8' }),
+      pledgeReceipt(platform.dependencies, farmer, { ...input, loanReference: 'loan 8' }),
     ).rejects.toMatchObject({ code: 'IDEMPOTENCY_CONFLICT' });
     const [released, again] = await Promise.all([
       release(receipt, lender, 'r'),
@@ -125,18 +125,18 @@ describe('a pledge', () => {
   it('is released by its lender and operators alone, and under its reference alone', async () => {
     const receipt = await activeReceipt(platform);
     await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
-    await pledge(receipt, { reference: 'loan 9' });
+    await pledge(receipt, { loanReference: 'loan 9' });
     await expect(release(receipt)).rejects.toMatchObject({
       code: 'CONFLICT',
-      details: { field: 'input.reference' },
+      details: { field: 'input.loanReference' },
     });
     await expect(release(receipt, { subject: 'bank-2', isOperator: false })).rejects.toMatchObject({
       code: 'NOT_FOUND',
     });
     await expect(release(receipt, farmer)).rejects.toMatchObject({ code: 'NOT_FOUND' });
-    const reference = 'loan 9';
+    const loanReference = 'loan 9';
     const { tokenAddress: receiptTokenAddress } = receipt;
-    const input = { receiptTokenAddress, reference, idempotencyKey: randomUUID() };
+    const input = { receiptTokenAddress, loanReference, idempotencyKey: randomUUID() };
     expect(await releasePledge(platform.dependencies, operator, input)).toMatchObject({
       releasedBy: 'operator-1',
     });
@@ -148,7 +148,7 @@ describe('the database', () => {
     id: randomUUID(),
     receiptId: receipt.id,
     lenderName: 'a bank',
-    reference: 'x',
+    loanReference: 'x',
     pledgedBy: 'p',
     pledgedAt: new Date(),
   });
@@ -191,7 +191,7 @@ describe('the database', () => {
 });
 
 describe('over the API', () => {
-  const LIEN = `lien { id lenderName reference pledgedAt pledgedBy lenderId releasedAt }`;
+  const LIEN = `lien { id lenderName loanReference pledgedAt pledgedBy lenderId releasedAt }`;
   const asFarmer = { role: 'farmer', subject: farmer.subject } as const;
   const asLender = { role: 'lender', subject: lender.subject } as const;
 
@@ -216,7 +216,7 @@ describe('over the API', () => {
     for (const caller of [asFarmer, asLender]) {
       expect((await read(caller)).data?.receipt.lien).toMatchObject({
         lenderName: 'First Bank',
-        reference: 'loan 7',
+        loanReference: 'loan 7',
       });
     }
     expect((await read({ role: 'lender', subject: 'bank-2' })).data).toEqual({ receipt: null });
@@ -225,7 +225,7 @@ describe('over the API', () => {
       {
         input: {
           receiptTokenAddress: receipt.tokenAddress,
-          reference: 'loan 7',
+          loanReference: 'loan 7',
           idempotencyKey: randomUUID(),
         },
       },

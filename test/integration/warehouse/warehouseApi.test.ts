@@ -46,7 +46,7 @@ const CASH_OUT = `mutation OffRampSession($input: CashOutInput!) {
 
 const SESSION = `query Session($id: ID!) {
   offRampSession(id: $id) {
-    state exposed providerHistory { status } transactions { call state txHash } receipt { tokenAddress }
+    state exposed providerHistory { status } transactions { kind state txHash } receipt { tokenAddress }
   }
 }`;
 
@@ -139,8 +139,8 @@ describe('a receipt over the API', () => {
       exposed: false,
       providerHistory: [{ status: 'PENDING' }, { status: 'SETTLED' }],
       transactions: [
-        { call: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
-        { call: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
+        { kind: 'INITIATE_OFF_RAMP', state: 'LANDED', txHash: begun.data?.cashOut.txHash },
+        { kind: 'CONFIRM_OFF_RAMP_SETTLEMENT', state: 'LANDED' },
       ],
       receipt: { tokenAddress },
     });

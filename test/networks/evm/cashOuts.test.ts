@@ -1,5 +1,5 @@
 /**
- * Custody's cash-outs on a real EVM chain, where each deposit needs an approval of its own: however many there are, and
+ * Custody's cash-outs on a real EVM chain, where each deposit needs an allowance of its own: however many there are, and
  * whatever is decided while one is under way, each is deposited once or given back.
  */
 import { and, eq } from 'drizzle-orm';
@@ -69,14 +69,14 @@ async function mining(isOn: boolean): Promise<void> {
 const begin = (receipt: TokenizedReceipt, tokenAmount = 10n) =>
   cashOut({ ...platform.dependencies, mutationWaitMs: 0 }, farmer, cashOutInput(receipt, { tokenAmount }));
 
-const submissionsOf = ({ id }: OffRampSession, kind: 'approve' | 'initiateOffRamp') =>
+const submissionsOf = ({ id }: OffRampSession, kind: 'setAllowance' | 'initiateOffRamp') =>
   database.handle.db
     .select()
     .from(submissions)
     .where(and(eq(submissions.targetId, id), eq(submissions.kind, kind)));
 
 /** Waits until the call is signed and sent, while nothing is mined. */
-async function isSent(session: OffRampSession, kind: 'approve' | 'initiateOffRamp'): Promise<void> {
+async function isSent(session: OffRampSession, kind: 'setAllowance' | 'initiateOffRamp'): Promise<void> {
   const known = async () => {
     const [signed] = await database.handle.db
       .select({ hash: attempts.hash })
@@ -88,11 +88,11 @@ async function isSent(session: OffRampSession, kind: 'approve' | 'initiateOffRam
   await expect.poll(known, EVENTUALLY).not.toBeNull();
 }
 
-/** A cash-out whose approval has landed, and whose deposit is sent and waits for a block. */
+/** A cash-out whose allowance has landed, and whose deposit is sent and waits for a block. */
 async function withDepositUnderWay(receipt: TokenizedReceipt): Promise<OffRampSession> {
   await mining(false);
   const session = await begin(receipt);
-  await isSent(session, 'approve');
+  await isSent(session, 'setAllowance');
   await world.node.rpc('evm_mine', []);
   await isSent(session, 'initiateOffRamp');
   return session;
@@ -112,14 +112,14 @@ const happens = ({ id }: OffRampSession, event: OffRampEvent, details: EventDeta
 
 const reread = async ({ id }: OffRampSession) => findOffRampSession(platform.dependencies, id);
 
-/** Two cash-outs of one receipt: the approval of the first one is sent, and the other waits for its turn. */
+/** Two cash-outs of one receipt: the allowance of the first one is sent, and the other waits for its turn. */
 async function withOneWaiting(receipt: TokenizedReceipt) {
   await mining(false);
   const first = await begin(receipt);
-  await isSent(first, 'approve');
+  await isSent(first, 'setAllowance');
   const second = await begin(receipt);
   await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
-  expect(await submissionsOf(second, 'approve')).toEqual([]);
+  expect(await submissionsOf(second, 'setAllowance')).toEqual([]);
   return [first, second] as const;
 }
 
@@ -129,7 +129,7 @@ describe('deposits of one receipt', () => {
     const begun = await Promise.all(Array.from({ length: 12 }, (_, at) => begin(receipt, BigInt(at + 1))));
     for (const { id } of begun) await reaches(platform, id, 'AWAITING_PAYOUT');
     for (const session of begun) {
-      expect(await submissionsOf(session, 'approve')).toMatchObject([{ state: 'SUCCEEDED' }]);
+      expect(await submissionsOf(session, 'setAllowance')).toMatchObject([{ state: 'SUCCEEDED' }]);
       expect(await submissionsOf(session, 'initiateOffRamp')).toMatchObject([{ state: 'SUCCEEDED' }]);
     }
     const { network } = platform.dependencies;
@@ -150,7 +150,7 @@ describe('deposits of one receipt', () => {
     const [one, other] = [await activeReceipt(platform), await activeReceipt(platform)];
     await mining(false);
     const begun = [await begin(one), await begin(other)];
-    for (const session of begun) await isSent(session, 'approve');
+    for (const session of begun) await isSent(session, 'setAllowance');
     await mining(true);
     const ends = await Promise.all(begun.map(({ id }) => reaches(platform, id, 'AWAITING_PAYOUT')));
     expect(ends.map(({ receiptId }) => receiptId)).toEqual([one.id, other.id]);
@@ -160,12 +160,14 @@ describe('deposits of one receipt', () => {
     const receipt = await activeReceipt(platform);
     let fault: Fault = 'unreachable';
     faults = (method, _, drafted) =>
-      method === 'draft' && drafted?.kind === 'approve' && drafted.amount === toBaseUnits(1n) ? fault : null;
+      method === 'draft' && drafted?.kind === 'setAllowance' && drafted.amount === toBaseUnits(1n)
+        ? fault
+        : null;
     const first = await begin(receipt, 1n);
-    await expect.poll(() => submissionsOf(first, 'approve'), EVENTUALLY).toHaveLength(1);
+    await expect.poll(() => submissionsOf(first, 'setAllowance'), EVENTUALLY).toHaveLength(1);
     const second = await begin(receipt, 2n);
     await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
-    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    expect(await submissionsOf(second, 'setAllowance')).toEqual([]);
     fault = 'refused';
     await reaches(platform, first.id, 'REFUSED');
     await reaches(platform, second.id, 'AWAITING_PAYOUT');
@@ -180,7 +182,7 @@ describe('deposits of one receipt', () => {
       await mining(true);
       await reaches(platform, first.id, 'AWAITING_PAYOUT');
     });
-    expect(await submissionsOf(second, 'approve')).toEqual([]);
+    expect(await submissionsOf(second, 'setAllowance')).toEqual([]);
     // As the look that is due, only sooner.
     await receivePayoutHint(platform.dependencies, (await reread(second))?.providerSessionId ?? '');
     await reaches(platform, second.id, 'AWAITING_PAYOUT');
@@ -188,15 +190,15 @@ describe('deposits of one receipt', () => {
 });
 
 describe('what is decided while a deposit is under way', () => {
-  it('waits for a deposit that follows from an approval found by giving it up', async () => {
+  it('waits for a deposit that follows from an allowance found by giving it up', async () => {
     const receipt = await activeReceipt(platform);
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
     const session = await begin(receipt);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     faults = () => null;
     await mining(false);
-    const [approval] = await submissionsOf(session, 'approve');
-    await giveUpSubmission(platform.dependencies.submission, approval?.id ?? '', 'not to be told');
+    const [allowance] = await submissionsOf(session, 'setAllowance');
+    await giveUpSubmission(platform.dependencies.submission, allowance?.id ?? '', 'not to be told');
     await expect(decide(session, 'ACCEPT')).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await reread(session)).toMatchObject({ state: 'DEPOSITING' });
     await mining(true);

@@ -88,7 +88,9 @@ describe('fees of a draft', () => {
 
   it('are asked of a signer that has them', async () => {
     const poor = await testbed.open({ secretKey: `0x${'11'.repeat(32)}` });
-    await expect(poor.draft({ kind: 'approve', tokenAddress: token, amount: 1n })).rejects.toThrow(/fund it/);
+    await expect(poor.draft({ kind: 'setAllowance', tokenAddress: token, amount: 1n })).rejects.toThrow(
+      /fund it/,
+    );
   });
 
   it('come with the factory’s own fee where it asks for one', async () => {
@@ -187,7 +189,7 @@ describe('replacing', () => {
 
   it('is not for others’ transactions', async () => {
     const other = await testbed.open({ secretKey: testbed.stranger.secretKey });
-    const theirs = await prepare(other, { kind: 'approve', tokenAddress: token, amount: 1n });
+    const theirs = await prepare(other, { kind: 'setAllowance', tokenAddress: token, amount: 1n });
     await minedAt(60n * GWEI, PATIENCE_BLOCKS);
     expect(await network.replace(theirs)).toBeNull();
   });

@@ -241,7 +241,7 @@ describe('the settlement contract', () => {
     expect((await refusalOf(wrong.draft(confirm))).reason).toBe('CONTRACT_NOT_FOUND');
   });
 
-  it('says before the approval whether it would take a deposit', async () => {
+  it('says before the allowance whether it would take a deposit', async () => {
     const token = await deploy(network, deployReceipt(4_000_000_000n));
     const depositor = network.custodyAddress;
     await land(network, { kind: 'mint', tokenAddress: token, to: depositor, amount: 100n });

@@ -127,7 +127,7 @@ describe('a holder’s own act', () => {
     expect(await network.checkDeposit(deposit, address)).toBeUndefined();
     const tooEarly = await refusalOf(network.prepareForHolder(deposit, address));
     expect(tooEarly.reason).toBe('INSUFFICIENT_ALLOWANCE');
-    for (const call of [{ kind: 'approve', tokenAddress: receipt, amount: 500n } as const, deposit]) {
+    for (const call of [{ kind: 'setAllowance', tokenAddress: receipt, amount: 500n } as const, deposit]) {
       const { unsigned, transaction } = await toSign(call);
       const signed = await wallet().signTransaction(transaction);
       expect(await sendAndSee(await network.openSigned(call, unsigned, signed))).toMatchObject({

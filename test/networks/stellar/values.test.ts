@@ -144,7 +144,7 @@ describe('calls', () => {
       [{ ...mint, tokenAddress: custody }, 'CONTRACT_NOT_FOUND'],
       [retire(token, TONNE, 'half a pair \ud83c'), 'OTHER'],
       [{ ...deployCarbon(), salt: '0x12' }, 'OTHER'],
-      [{ kind: 'approve', tokenAddress: token, amount: 1n }, 'OTHER'],
+      [{ kind: 'setAllowance', tokenAddress: token, amount: 1n }, 'OTHER'],
     ];
     for (const [call, reason] of refused) {
       const make = () => invocationOf(contracts, call, custody);

@@ -66,7 +66,7 @@ describe('what is prepared', () => {
     const unfunded = testbed.freshAddress();
     await land(testbed.network, { kind: 'mint', tokenAddress, to: unfunded, amount: TONNE });
     expect((await refusalOf(prepareIt(retireOne, unfunded))).message).toContain('does not exist');
-    await refusalOf(prepareIt({ kind: 'approve', tokenAddress, amount: 1n }));
+    await refusalOf(prepareIt({ kind: 'setAllowance', tokenAddress, amount: 1n }));
   });
 });
 

@@ -87,8 +87,8 @@ export function describeSettlement(underTest: UnderTest): void {
       const sessionId = randomUUID();
       const deposit = { kind: 'initiateOffRamp', sessionId, tokenAddress } as const;
       expect((await refusalOf(prepare(network, { ...deposit, amount: 0n }))).reason).toBe('ZERO_AMOUNT');
-      if (network.depositsNeedApproval) {
-        await land(network, { kind: 'approve', tokenAddress, amount: 1001n });
+      if (network.depositsNeedAllowance) {
+        await land(network, { kind: 'setAllowance', tokenAddress, amount: 1001n });
       }
       const short = await refusalOf(prepare(network, { ...deposit, amount: 1001n }));
       expect(short.reason).toBe('INSUFFICIENT_BALANCE');

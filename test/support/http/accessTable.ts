@@ -200,7 +200,12 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     query: mutation('pledgeReceipt', 'PledgeReceiptInput'),
     // Of a receipt that is being cashed out: the error says so to a caller with the role, and the receipt stays free for the others.
     variables: ({ receiptTokenAddress }) => ({
-      input: { receiptTokenAddress, lenderName: 'A bank', reference: 'loan', idempotencyKey: randomUUID() },
+      input: {
+        receiptTokenAddress,
+        lenderName: 'A bank',
+        loanReference: 'loan',
+        idempotencyKey: randomUUID(),
+      },
     }),
   },
   prepareCashOutDeposit: {
@@ -234,7 +239,7 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
     who: ['lender', 'operator'],
     query: mutation('releasePledge', 'ReleasePledgeInput'),
     variables: ({ receiptTokenAddress }) => ({
-      input: { receiptTokenAddress, reference: 'loan', idempotencyKey: randomUUID() },
+      input: { receiptTokenAddress, loanReference: 'loan', idempotencyKey: randomUUID() },
     }),
   },
   resolveReview: {

@@ -153,7 +153,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     notFound: [[TIME, 'created_at changed_at']],
   },
   off_ramp_provider_statuses: {
-    I13: 'session_id number DELETED FORGED',
+    I13: 'off_ramp_session_id number DELETED FORGED',
     partly: [
       { by: ['I13'], places: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
     ],
@@ -168,7 +168,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         because: DECIDED,
       },
     ],
-    notFound: [[DECIDED, 'id session_id reason state_before opened_at note DELETED FORGED']],
+    notFound: [[DECIDED, 'id off_ramp_session_id reason state_before opened_at note DELETED FORGED']],
   },
   operator_decisions: {
     notFound: [[DECIDED, 'id submission_id decision decided_by reason decided_at DELETED FORGED']],
@@ -232,7 +232,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       { by: ['I14'], places: 'released_at', except: /changed/, because: TIME },
     ],
     notFound: [
-      [PLEDGES, 'receipt_id lender_name lender_id reference'],
+      [PLEDGES, 'receipt_id lender_name lender_id loan_reference'],
       [TIME, 'pledged_at'],
     ],
   },

@@ -183,7 +183,7 @@ export const CASH_OUT_CORRUPTIONS: readonly Corruption[] = [
     sql: `UPDATE submissions SET kind = 'confirmOffRampSettlement', call = jsonb_set(call, '{kind}', '"confirmOffRampSettlement"')
         WHERE kind = 'refundOffRamp';
       UPDATE off_ramp_provider_statuses SET status = 'settled' WHERE status = 'failed'
-        AND session_id = (SELECT id FROM off_ramp_sessions WHERE ${REFUNDED});
+        AND off_ramp_session_id = (SELECT id FROM off_ramp_sessions WHERE ${REFUNDED});
       UPDATE off_ramp_sessions SET state = 'SETTLED', resolution = 'SETTLE', provider_status = 'settled' WHERE ${REFUNDED}`,
   },
   {

@@ -194,7 +194,7 @@ async function pledgeAndRelease(
   { dependencies }: Platform,
   { tokenAddress }: TokenizedReceipt,
 ): Promise<void> {
-  const input = { receiptTokenAddress: tokenAddress, reference: 'loan 1' };
+  const input = { receiptTokenAddress: tokenAddress, loanReference: 'loan 1' };
   const pledge = { ...input, lenderName: 'Bank', idempotencyKey: randomUUID() };
   await pledgeReceipt(dependencies, farmer, pledge);
   const operator = { subject: 'operator', isOperator: true };

@@ -34,7 +34,7 @@ export function depositInputOf(
   return { ...cashOutInput(receipt), holder: holder.address, ...overrides };
 }
 
-/** Signs an approval first, where the network wants one. */
+/** Signs an allowance first, where the network wants one. */
 export async function prepareDeposit(
   world: Pick<WalletWorld, 'platform' | 'network'>,
   holder: Holder,
@@ -43,8 +43,8 @@ export async function prepareDeposit(
   const { dependencies } = world.platform;
   const prepared = await prepareCashOutDeposit(dependencies, farmer, input);
   if (prepared.act === null) throw new Error(`nothing to sign: the cash-out is ${prepared.session.state}`);
-  if (prepared.act.kind !== 'approve') return { ...prepared, act: prepared.act };
-  expect(world.network.depositsNeedApproval).toBe(true);
+  if (prepared.act.kind !== 'setAllowance') return { ...prepared, act: prepared.act };
+  expect(world.network.depositsNeedAllowance).toBe(true);
   expect(prepared.act.call.amount).toBe(toBaseUnits(input.tokenAmount));
   expect(await signAndSubmit(world, holder, prepared.act)).toMatchObject({ state: 'LANDED' });
   return prepareDeposit(world, holder, input);
@@ -102,9 +102,9 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const settled = await reaches(platform, session.id, 'SETTLED');
       expect(settled.depositTxHash).not.toBeNull();
       const acts = await readHolderActs(platform.dependencies, session.id);
-      const approvals = network.depositsNeedApproval ? [['approve', 'LANDED']] : [];
+      const allowances = network.depositsNeedAllowance ? [['setAllowance', 'LANDED']] : [];
       expect(acts.map(({ kind, state }) => [kind, state])).toEqual([
-        ...approvals,
+        ...allowances,
         ['initiateOffRamp', 'LANDED'],
       ]);
       expect(await statusOnNetwork(session.providerSessionId)).toBe('SETTLED');

@@ -12,7 +12,7 @@ import { isAddress } from '../../../lib/strkey.ts';
 type OffRampKind = 'initiateOffRamp' | 'confirmOffRampSettlement' | 'refundOffRamp';
 
 export type Invocation =
-  | Exclude<NetworkCall, { kind: OffRampKind | 'approve' }>
+  | Exclude<NetworkCall, { kind: OffRampKind | 'setAllowance' }>
   | (Extract<NetworkCall, { kind: OffRampKind }> & { settlementAddress: Address })
   | { kind: 'transfer'; tokenAddress: Address; to: Address; amount: bigint }
   | { kind: 'setPaused'; contractAddress: Address; paused: boolean };

@@ -101,7 +101,7 @@ export async function createEmbeddedNetwork(options: EmbeddedNetworkOptions): Pr
     },
     ...reads,
     retirementTransactions: (address, wanted) => retirementTransactions(db, address, wanted),
-    depositsNeedApproval: false,
+    depositsNeedAllowance: false,
     checkDeposit: async (call, depositor) => {
       await deps.simulate(depositor, withSettlement(call, settlementAddress));
     },
@@ -142,11 +142,11 @@ async function ensureSettlement(
 
 /**
  * Only calls about deposits need the settlement contract in use.
- * @throws NetworkRefusal for an approval: a deposit here is authorised by its own signature
+ * @throws NetworkRefusal for an allowance: a deposit here is authorised by its own signature
  */
 function withSettlement(call: NetworkCall, settlementAddress: Address): Invocation {
-  if (call.kind === 'approve') {
-    throw new NetworkRefusal({ reason: 'OTHER', message: 'Tokens of this network know no approvals' });
+  if (call.kind === 'setAllowance') {
+    throw new NetworkRefusal({ reason: 'OTHER', message: 'Tokens of this network know no allowances' });
   }
   return 'sessionId' in call ? { ...call, settlementAddress } : call;
 }

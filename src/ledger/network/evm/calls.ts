@@ -60,7 +60,7 @@ function encode(contracts: ContractAddresses, sender: Address, call: NetworkCall
     case 'mint':
     case 'retire':
     case 'markExpired':
-    case 'approve':
+    case 'setAllowance':
       return to(requireAddress(call.tokenAddress), tokenData(contracts, call));
     case 'initiateOffRamp':
     case 'confirmOffRampSettlement':
@@ -112,7 +112,7 @@ function deployData(
 
 function tokenData(
   contracts: ContractAddresses,
-  call: Extract<NetworkCall, { kind: 'mint' | 'retire' | 'markExpired' | 'approve' }>,
+  call: Extract<NetworkCall, { kind: 'mint' | 'retire' | 'markExpired' | 'setAllowance' }>,
 ): Hex {
   switch (call.kind) {
     case 'mint':
@@ -129,7 +129,7 @@ function tokenData(
       });
     case 'markExpired':
       return encodeFunctionData({ abi: commodityTokenAbi, functionName: 'markExpired' });
-    case 'approve':
+    case 'setAllowance':
       return encodeFunctionData({
         abi: carbonTokenAbi,
         functionName: 'approve',

@@ -88,7 +88,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     expiryOf: (addresses) => tokens.expiryOf(addresses),
     settlementContract: () => settlements.settlementContract(),
     offRampDeposit: (sessionId) => settlements.offRampDeposit(sessionId),
-    depositsNeedApproval: true,
+    depositsNeedAllowance: true,
     checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),
   };
   return explainFailures(network, unanswered);

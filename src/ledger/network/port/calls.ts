@@ -49,8 +49,8 @@ export type NetworkCall =
   | { kind: 'retire'; tokenAddress: Address; amount: BaseUnits; beneficiary: string; note: string }
   | { kind: 'markExpired'; tokenAddress: Address }
   | { kind: 'deployRampSettlement'; salt: Hash32; treasury: Address }
-  /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedApproval`. */
-  | { kind: 'approve'; tokenAddress: Address; amount: BaseUnits }
+  /** Lets the settlement contract pull exactly `amount`; only where `depositsNeedAllowance`. */
+  | { kind: 'setAllowance'; tokenAddress: Address; amount: BaseUnits }
   | { kind: 'initiateOffRamp'; sessionId: string; tokenAddress: Address; amount: BaseUnits }
   | { kind: 'confirmOffRampSettlement'; sessionId: string }
   | { kind: 'refundOffRamp'; sessionId: string };
@@ -58,4 +58,4 @@ export type NetworkCall =
 export type NetworkCallKind = NetworkCall['kind'];
 
 /** A call that a holder may sign; the platform only prepares and submits it. */
-export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'approve' | 'initiateOffRamp' }>;
+export type HolderCall = Extract<NetworkCall, { kind: 'retire' | 'setAllowance' | 'initiateOffRamp' }>;

@@ -81,8 +81,8 @@ export function invocationOf(contracts: Contracts, call: NetworkCall, caller: Ad
       ]);
     case 'refundOffRamp':
       return invocation(requireSettlement(contracts), 'refund_off_ramp', [referenceVal(call.sessionId)]);
-    case 'approve':
-      throw refusal('OTHER', 'On Stellar a deposit needs no approval: its authorisation holds the transfer');
+    case 'setAllowance':
+      throw refusal('OTHER', 'On Stellar a deposit needs no allowance: its authorisation holds the transfer');
     default:
       return call satisfies never;
   }

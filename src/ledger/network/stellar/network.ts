@@ -72,7 +72,7 @@ export async function createStellarNetwork(options: StellarNetworkOptions): Prom
     expiryOf: (addresses) => tokens.expiryOf(addresses),
     settlementContract: () => settlement.settlementContract(),
     offRampDeposit: (sessionId) => settlement.offRampDeposit(sessionId),
-    depositsNeedApproval: false,
+    depositsNeedAllowance: false,
     checkDeposit: (call, depositor) => checkDeposit(call, depositor),
   };
   return explainFailures(network, notUnderstood);

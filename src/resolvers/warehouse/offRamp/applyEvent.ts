@@ -25,7 +25,7 @@ export interface EventDetails {
   reason?: string;
   /** Where the session would stand without the review. */
   stateBefore?: OffRampState;
-  /** A submission of its deposit, or of the approval for it, is under way. */
+  /** A submission of its deposit, or of the allowance for it, is under way. */
   isUnderWay?: boolean;
 }
 
@@ -74,7 +74,7 @@ async function openReview(
 ): Promise<void> {
   await tx
     .insert(offRampReviews)
-    .values({ id: deps.ids.next(), sessionId: session.id, reason, stateBefore, openedAt: sql`now()` })
+    .values({ id: deps.ids.next(), offRampSessionId: session.id, reason, stateBefore, openedAt: sql`now()` })
     .onConflictDoNothing();
 }
 

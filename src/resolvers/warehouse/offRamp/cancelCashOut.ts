@@ -98,10 +98,10 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
   });
 }
 
-/** Custody's deposit, or the approval before it. What enqueues one holds the session's lock. */
+/** Custody's deposit, or the allowance before it. What enqueues one holds the session's lock. */
 async function isDepositUnderWay(tx: Tx, { id }: OffRampSession): Promise<boolean> {
   const { targetId, kind, state } = submissions;
-  const isOfDeposit = inArray(kind, ['approve', 'initiateOffRamp']);
+  const isOfDeposit = inArray(kind, ['setAllowance', 'initiateOffRamp']);
   const isOpen = inArray(state, ['PENDING', 'NEEDS_REVIEW']);
   return (await tx.$count(submissions, and(eq(targetId, id), isOfDeposit, isOpen))) > 0;
 }

@@ -1,13 +1,13 @@
 /**
  * Custody's deposits, and whose turn it is.
  *
- * Where a deposit needs an approval, that says how much of the token may be taken in all, and so overwrites the one
- * before. Custody's approvals and deposits of one receipt therefore go one pair after the other:
+ * Where a deposit needs an allowance, that says how much of the token may be taken in all, and so overwrites the one
+ * before. Custody's allowances and deposits of one receipt therefore go one pair after the other:
  *
- *   DEPOSITING ──no other pair of the receipt is under way──▶ approve ──▶ deposit ──▶ settled, and it is the next one's turn
+ *   DEPOSITING ──no other pair of the receipt is under way──▶ allowance ──▶ deposit ──▶ settled, and it is the next one's turn
  *       └──one is: wait
  *
- * A turn is no state of its own: the session with an approval or a deposit under way has it. That is decided under the
+ * A turn is no state of its own: the session with an allowance or a deposit under way has it. That is decided under the
  * receipt's row lock, which comes last of all (lockOffRampSession). The next session is found where a submission ends a
  * turn, in the same transaction; the poller finds who was missed there.
  */
@@ -17,7 +17,7 @@ import { offRampSessions, receipts, submissions } from '../../../db/tables/index
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import {
-  approvalCall,
+  allowanceCall,
   depositCall,
   lockOffRampSession,
   requireOpenAtProvider,
@@ -36,7 +36,7 @@ export async function enqueueDeposit(
   deps: MoveDependencies,
   session: OpenedOffRampSession,
 ): Promise<void> {
-  if (deps.network.depositsNeedApproval) await takeTurn(tx, deps, session);
+  if (deps.network.depositsNeedAllowance) await takeTurn(tx, deps, session);
   else
     await enqueueSubmission(tx, deps, {
       targetType: 'OFF_RAMP_SESSION',
@@ -50,7 +50,7 @@ export async function stepWaitingDeposit(
   deps: Needs<'db' | 'submission' | 'stateSignal'>,
   { id }: OffRampSession,
 ): Promise<void> {
-  if (!deps.submission.network.depositsNeedApproval) return;
+  if (!deps.submission.network.depositsNeedAllowance) return;
   const isTaken = await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state !== 'DEPOSITING' || session.depositor === 'HOLDER') return false;
@@ -69,7 +69,7 @@ export async function passTurn(
   { receiptId }: OffRampSession,
   ended: string,
 ): Promise<void> {
-  if (!deps.network.depositsNeedApproval) return;
+  if (!deps.network.depositsNeedAllowance) return;
   await lockReceipt(tx, receiptId);
   if (await isUnderWay(tx, receiptId, ended)) return;
   const [next] = await tx
@@ -91,7 +91,7 @@ export async function passTurn(
     await enqueueSubmission(tx, deps, {
       targetType: 'OFF_RAMP_SESSION',
       targetId: next.id,
-      call: approvalCall(requireOpenAtProvider(next)),
+      call: allowanceCall(requireOpenAtProvider(next)),
     });
 }
 
@@ -108,7 +108,7 @@ async function takeTurn(tx: Tx, deps: MoveDependencies, session: OpenedOffRampSe
   await enqueueSubmission(tx, deps, {
     targetType: 'OFF_RAMP_SESSION',
     targetId: session.id,
-    call: approvalCall(session),
+    call: allowanceCall(session),
   });
   return true;
 }
@@ -126,7 +126,7 @@ async function isUnderWay(tx: Tx, receiptId: string, except?: string): Promise<b
     .where(
       and(
         eq(offRampSessions.receiptId, receiptId),
-        inArray(submissions.kind, ['approve', 'initiateOffRamp']),
+        inArray(submissions.kind, ['setAllowance', 'initiateOffRamp']),
         eq(submissions.signer, 'CUSTODY'),
         inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW']),
         except === undefined ? undefined : ne(submissions.id, except),

@@ -71,7 +71,7 @@ export async function readProviderStatuses(
   return deps.db
     .select({ status, observedAt })
     .from(offRampProviderStatuses)
-    .where(eq(offRampProviderStatuses.sessionId, sessionId))
+    .where(eq(offRampProviderStatuses.offRampSessionId, sessionId))
     .orderBy(asc(number))
     .limit(MAX_HISTORY);
 }
@@ -81,7 +81,7 @@ export async function readReviews(deps: Finder, sessionId: string): Promise<OffR
   return deps.db
     .select()
     .from(offRampReviews)
-    .where(eq(offRampReviews.sessionId, sessionId))
+    .where(eq(offRampReviews.offRampSessionId, sessionId))
     .orderBy(asc(offRampReviews.openedAt))
     .limit(MAX_HISTORY);
 }

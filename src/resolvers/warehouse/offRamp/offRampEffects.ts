@@ -11,7 +11,7 @@ import type { Effects, Intent } from '../../../ledger/submission/effects.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
 import {
-  approvalCall,
+  allowanceCall,
   OFF_RAMP_SESSIONS,
   contradiction,
   depositCall,
@@ -32,17 +32,17 @@ export interface OffRampEffectsDependencies extends MoveDependencies {
 }
 
 /**
- * A deposit is approved again when something has put another approval in the place of its own. Custody's own don't,
+ * The allowance is set again when something has put another allowance in its place. Custody's own don't,
  * because they take turns (custodyDeposits.ts); another program with its key could.
  */
-const MAX_APPROVALS = 10;
+const MAX_ALLOWANCES = 10;
 
 /** Where a deposit needs one: the settlement contract may take exactly what the deposit will. */
-export function approvalEffects(deps: OffRampEffectsDependencies): Effects {
+export function allowanceEffects(deps: OffRampEffectsDependencies): Effects {
   return {
     async succeeded(tx, { targetId, submissionId }) {
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
-      // Decided otherwise meanwhile: nothing is taken, and the next approval overwrites this one.
+      // Decided otherwise meanwhile: nothing is taken, and the next allowance overwrites this one.
       if (!isToBeDeposited(session)) return passTurn(tx, deps, session, submissionId);
       await goOn(tx, deps, session);
       await enqueueSubmission(tx, deps, {
@@ -69,13 +69,13 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
     async refused(tx, intent, refusal) {
       const { targetId } = intent;
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
-      const isUnapproved = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
-      if (isUnapproved && isToBeDeposited(session) && (await mayApproveAgain(tx, deps, targetId))) {
+      const isShort = refusal.reason === 'INSUFFICIENT_ALLOWANCE';
+      if (isShort && isToBeDeposited(session) && (await maySetAllowanceAgain(tx, deps, targetId))) {
         await goOn(tx, deps, session);
         await enqueueSubmission(tx, deps, {
           targetType: 'OFF_RAMP_SESSION',
           targetId,
-          call: approvalCall(session),
+          call: allowanceCall(session),
         });
         return 'REFUSED';
       }
@@ -128,10 +128,14 @@ async function depositRefused(
   return 'REFUSED';
 }
 
-async function mayApproveAgain(tx: Tx, deps: OffRampEffectsDependencies, targetId: string): Promise<boolean> {
-  if (!deps.network.depositsNeedApproval) return false;
-  const approvals = and(eq(submissions.targetId, targetId), eq(submissions.kind, 'approve'));
-  return (await tx.$count(submissions, approvals)) < MAX_APPROVALS;
+async function maySetAllowanceAgain(
+  tx: Tx,
+  deps: OffRampEffectsDependencies,
+  targetId: string,
+): Promise<boolean> {
+  if (!deps.network.depositsNeedAllowance) return false;
+  const allowances = and(eq(submissions.targetId, targetId), eq(submissions.kind, 'setAllowance'));
+  return (await tx.$count(submissions, allowances)) < MAX_ALLOWANCES;
 }
 
 /** For both ways out of the settlement contract: to the treasury (SETTLED) and back to the depositor (REFUNDED). */

@@ -17,7 +17,7 @@ import type { OffRampSession, OffRampState } from './findOffRampSession.ts';
 export const OFF_RAMP_SESSIONS = 'off-ramp sessions';
 
 export interface MoveDependencies {
-  network: Pick<LedgerNetwork, 'depositsNeedApproval'>;
+  network: Pick<LedgerNetwork, 'depositsNeedAllowance'>;
   clock: Clock;
   ids: IdSource;
 }
@@ -55,11 +55,11 @@ export async function recordStatus(tx: Tx, session: OffRampSession, status: Ramp
   const [known] = await tx
     .select({ count: count() })
     .from(offRampProviderStatuses)
-    .where(eq(offRampProviderStatuses.sessionId, session.id));
+    .where(eq(offRampProviderStatuses.offRampSessionId, session.id));
   const number = known?.count ?? 0;
   await tx
     .insert(offRampProviderStatuses)
-    .values({ sessionId: session.id, number, status, observedAt: sql`now()` });
+    .values({ offRampSessionId: session.id, number, status, observedAt: sql`now()` });
   await tx.update(offRampSessions).set({ providerStatus: status }).where(eq(offRampSessions.id, session.id));
   return true;
 }
@@ -84,9 +84,9 @@ export function isEnd(status: RampStatus | null): boolean {
 }
 
 /** Exactly what the deposit takes, so that nothing is left for a later one to take by mistake. */
-export function approvalCall(session: OpenedOffRampSession): HolderCall {
+export function allowanceCall(session: OpenedOffRampSession): HolderCall {
   const { tokenAddress } = session;
-  return { kind: 'approve', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
+  return { kind: 'setAllowance', tokenAddress, amount: toBaseUnits(session.tokenAmountKg) };
 }
 
 export function depositCall(
@@ -106,12 +106,12 @@ export async function closeReview(
   await tx
     .update(offRampReviews)
     .set({ ...decided, closedAt: sql`now()`, statusesSeen: statusesOf(sessionId) })
-    .where(and(eq(offRampReviews.sessionId, sessionId), isNull(offRampReviews.closedAt)));
+    .where(and(eq(offRampReviews.offRampSessionId, sessionId), isNull(offRampReviews.closedAt)));
 }
 
 /** How many statuses the provider was seen in; counted under the session's row lock. */
 function statusesOf(sessionId: string) {
-  return sql`(SELECT count(*)::int FROM ${offRampProviderStatuses} s WHERE s.session_id = ${sessionId})`;
+  return sql`(SELECT count(*)::int FROM ${offRampProviderStatuses} s WHERE s.off_ramp_session_id = ${sessionId})`;
 }
 
 /** Whether an operator has decided about what the provider said last. */
@@ -121,7 +121,7 @@ export async function isAcknowledged(tx: Pick<Tx, 'select'>, sessionId: string):
     .from(offRampReviews)
     .where(
       and(
-        eq(offRampReviews.sessionId, sessionId),
+        eq(offRampReviews.offRampSessionId, sessionId),
         isNotNull(offRampReviews.decision),
         // By their number, which no clock can be wrong about.
         sql`${offRampReviews.statusesSeen} >= ${statusesOf(sessionId)}`,

@@ -99,7 +99,7 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
             ...age,
             fruitlessSteps,
             openPayouts,
-            depositsNeedApproval: deps.network.depositsNeedApproval,
+            depositsNeedAllowance: deps.network.depositsNeedAllowance,
             random: deps.submission.random,
           })
         : 0;

@@ -48,7 +48,7 @@ interface Circumstances {
   sinceDepositedMs: number;
   sinceClosedMs: number;
   openPayouts: number;
-  depositsNeedApproval: boolean;
+  depositsNeedAllowance: boolean;
   random: () => number;
 }
 
@@ -78,8 +78,8 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
     // Custody's deposit goes on by itself.
     firstSeconds: ({ depositor }) => (depositor === 'HOLDER' ? HOLDER_LOOK_SECONDS : null),
     // What a holder signed may wait for ever, and custody's deposit for its turn.
-    nextMs: ({ depositor }, { fruitlessSteps, depositsNeedApproval, random }) =>
-      depositor === 'HOLDER' || depositsNeedApproval ? backoffMs(fruitlessSteps, PATIENT, random) : null,
+    nextMs: ({ depositor }, { fruitlessSteps, depositsNeedAllowance, random }) =>
+      depositor === 'HOLDER' || depositsNeedAllowance ? backoffMs(fruitlessSteps, PATIENT, random) : null,
   },
   AWAITING_PAYOUT: {
     firstSeconds: () => 0,

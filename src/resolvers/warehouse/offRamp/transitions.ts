@@ -53,7 +53,7 @@ export interface Facts {
   /** Its cancellation was requested; it may still be paid. */
   isCancelled: boolean;
   resolution: OffRampSession['resolution'];
-  /** A submission of its deposit, or of the approval for it, is under way. */
+  /** A submission of its deposit, or of the allowance for it, is under way. */
   isUnderWay: boolean;
 }
 

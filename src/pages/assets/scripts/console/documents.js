@@ -6,7 +6,7 @@
 export const VIEWER = 'query ConsoleViewer { viewer { subject roles } }';
 
 const SUBMISSION = `fragment ConsoleListedSubmission on Submission {
-  id call signer state stateReason reviewCause createdAt dueAt
+  id kind signer state stateReason reviewCause createdAt dueAt
 }`;
 
 /** What changes from one moment to the next. */
@@ -51,7 +51,7 @@ export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boole
 export const SUBMISSION_DETAILS = `query ConsoleSubmission($id: ID!) {
   submission(id: $id) {
     foundOnNetwork { evidence adoptable recordIndex txHash }
-    transactions { call state txHash signedAt }
+    transactions { kind state txHash signedAt }
     target {
       __typename
       ... on Retirement { buyerId beneficiary tonnes }

@@ -5,8 +5,8 @@ import { RESOLVE_REVIEW, SUBMISSION_DETAILS } from './documents.js';
 import { decisionButtons, errorText, outcomeText } from './decision.js';
 import { age, code, element, facts, foreign, showItems } from './dom.js';
 
-const CALLS = {
-  APPROVE: 'Approve a deposit',
+const KINDS = {
+  SET_ALLOWANCE: 'Allow a deposit',
   CONFIRM_OFF_RAMP_SETTLEMENT: 'Release a deposit to the treasury',
   DEPLOY_CARBON_CREDIT: 'Deploy a project’s token',
   DEPLOY_COMMODITY_RECEIPT: 'Deploy a receipt’s token',
@@ -52,12 +52,12 @@ const DECISIONS = {
 };
 
 export function createSubmissions({ part, api, decide, refresh }) {
-  function ask({ id, call }, decision) {
+  function ask({ id, kind }, decision) {
     const { label, consequence } = DECISIONS[decision];
     /** Of the record that was shown: another one is not adopted. */
     let recordIndex = null;
     decide({
-      title: `${label}: ${CALLS[call] ?? call}`,
+      title: `${label}: ${KINDS[kind] ?? kind}`,
       consequence,
       confirm: label,
       needsReason: true,
@@ -96,11 +96,11 @@ export function createSubmissions({ part, api, decide, refresh }) {
   };
 }
 
-function itemOf({ id, call, signer, state, stateReason, reviewCause, createdAt, dueAt }, buttons = null) {
+function itemOf({ id, kind, signer, state, stateReason, reviewCause, createdAt, dueAt }, buttons = null) {
   return element(
     'li',
     {},
-    element('h3', {}, CALLS[call] ?? call),
+    element('h3', {}, KINDS[kind] ?? kind),
     reviewCause === null ? null : element('p', {}, CAUSES[reviewCause] ?? reviewCause),
     facts(
       ['State', state],

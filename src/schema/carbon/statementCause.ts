@@ -21,25 +21,25 @@ const retirementById = createBatch(({ dependencies }: PlatformContext, ids: read
   findRetirementsByIds(dependencies, ids),
 );
 
-const StatementReference = builder.unionType('StatementReference', {
+const StatementCause = builder.unionType('StatementCause', {
   description: "What changed a buyer's balance.",
   types: [PurchaseRef, RetirementRef, CreditTransferRef],
-  resolveType: (reference) => {
-    if ('fromBuyerId' in reference) return CreditTransferRef;
-    return 'beneficiary' in reference ? RetirementRef : PurchaseRef;
+  resolveType: (cause) => {
+    if ('fromBuyerId' in cause) return CreditTransferRef;
+    return 'beneficiary' in cause ? RetirementRef : PurchaseRef;
   },
 });
 
-builder.objectField(StatementEntryRef, 'reference', (t) =>
+builder.objectField(StatementEntryRef, 'cause', (t) =>
   t.field({
-    type: StatementReference,
+    type: StatementCause,
     description: 'What caused it. Both entries of a retirement that was refused have the same.',
     resolve: async ({ kind, referenceId }, _args, context) => {
-      const referenceOf =
+      const causeById =
         kind === 'purchase' ? purchaseById : kind === 'credit_transfer' ? creditTransferById : retirementById;
-      const reference = await referenceOf(context, referenceId);
-      if (reference === undefined) throw new Error(`${kind} ${referenceId} of a statement has vanished`);
-      return reference;
+      const cause = await causeById(context, referenceId);
+      if (cause === undefined) throw new Error(`${kind} ${referenceId} of a statement has vanished`);
+      return cause;
     },
   }),
 );

@@ -1,18 +1,18 @@
 /**
- * ContractCall: what the platform, or a holder, calls on the network.
+ * NetworkCallKind: what the platform, or a holder, calls on the network.
  */
 import type { NetworkCallKind } from '../../ledger/network/port.ts';
 import { builder } from '../core/builder.ts';
 
-const CALLS = {
+const KINDS = {
   DEPLOY_CARBON_CREDIT: { value: 'deployCarbonCredit', description: "Deploys a project's token." },
   DEPLOY_COMMODITY_RECEIPT: { value: 'deployCommodityReceipt', description: "Deploys a receipt's token." },
   MINT: { value: 'mint', description: 'Mints the whole quantity of a token.' },
   RETIRE: { value: 'retire', description: 'Burns credits, and records their retirement.' },
   MARK_EXPIRED: { value: 'markExpired', description: 'Marks a receipt as expired.' },
   DEPLOY_RAMP_SETTLEMENT: { value: 'deployRampSettlement', description: 'Deploys the settlement contract.' },
-  APPROVE: {
-    value: 'approve',
+  SET_ALLOWANCE: {
+    value: 'setAllowance',
     description: 'Lets the settlement contract take what a deposit will; only where the network needs it.',
   },
   INITIATE_OFF_RAMP: {
@@ -26,12 +26,12 @@ const CALLS = {
   REFUND_OFF_RAMP: { value: 'refundOffRamp', description: 'Refunds a deposit to its depositor.' },
 } as const satisfies Record<string, { value: NetworkCallKind; description: string }>;
 
-export const ContractCallEnum = builder.enumType('ContractCall', {
-  description: 'A call of a contract on the network.',
-  values: CALLS,
+export const NetworkCallKindEnum = builder.enumType('NetworkCallKind', {
+  description: 'What a call of a contract on the network does.',
+  values: KINDS,
 });
 
 /** Of a stored submission, whose kind is that of its call. */
-export function callOf({ kind }: { kind: string }): NetworkCallKind {
+export function kindOf({ kind }: { kind: string }): NetworkCallKind {
   return kind as NetworkCallKind;
 }
