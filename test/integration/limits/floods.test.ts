@@ -91,9 +91,14 @@ describe('pages', () => {
       for (let i = 0; i < 20; i++) expect((await fetch(`${server.url}/asset`)).status).toBe(200);
       const ask = () => fetch(server.url + path, { headers: { accept: 'text/html' } });
       let answer = await ask();
-      for (let i = 0; answer.status !== 429 && i < 100; i++) answer = await ask();
-      expect(made).toBeLessThan(40);
+      let madeBefore = made;
+      // The slower the machine, the more of the budget comes back meanwhile.
+      for (let i = 0; answer.status !== 429 && i < 100; i++) {
+        madeBefore = made;
+        answer = await ask();
+      }
       expect(answer.status).toBe(429);
+      expect(made).toBe(madeBefore);
       expect(Number(answer.headers.get('retry-after'))).toBeGreaterThan(0);
       expect(await answer.text()).toMatch(/^Your network has asked for more .* Try again in \d+ s\.\n$/);
       expect(await statusFrom('127.0.0.2', `${server.url}/`)).toBe(200);
