@@ -143,7 +143,7 @@ export async function settled(network: LedgerNetwork, sent: PreparedTransaction)
   }
 }
 
-/** Signs, sends and settles; fails unless the call succeeds. Approves a deposit first where the network needs it. */
+/** Signs, sends and settles; fails unless the call succeeds. Sets the allowance for a deposit first where the network needs it. */
 export async function land(network: LedgerNetwork, call: NetworkCall): Promise<CallResult> {
   if (call.kind === 'initiateOffRamp' && network.depositsNeedAllowance) {
     const { tokenAddress, amount } = call;

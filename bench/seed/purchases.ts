@@ -44,7 +44,7 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
   if (!sides) throw new Error(`no project has the token ${tokenAddress}`);
   const { project, buyer: buyerAccount, inventory, balance, version } = sides;
   await tx`
-    INSERT INTO transfers (id, project_id, kind, reference_id, amount, created_at,
+    INSERT INTO transfers (id, project_id, kind, cause_id, amount, created_at,
       debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
     SELECT purchase_id, ${project}, 'purchase', purchase_id, 1, at,
       ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;

@@ -1,4 +1,4 @@
-CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveReview', 'resolveSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
+CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveSubmissionReview', 'resolveSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
 CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'WITHDRAWN');--> statement-breakpoint
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
@@ -58,7 +58,7 @@ CREATE TABLE "transfers" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"project_id" uuid NOT NULL,
 	"kind" "transfer_kind" NOT NULL,
-	"reference_id" uuid NOT NULL,
+	"cause_id" uuid NOT NULL,
 	"debit_account_id" bigint NOT NULL,
 	"debit_version" bigint NOT NULL,
 	"debit_balance" bigint NOT NULL,
@@ -74,7 +74,7 @@ CREATE TABLE "transfers" (
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount > 0),
 	CONSTRAINT "transfers_two_sides" CHECK (debit_account_id <> credit_account_id),
-	CONSTRAINT "transfers_purchase_is_transfer" CHECK (kind <> 'purchase' OR reference_id = id),
+	CONSTRAINT "transfers_purchase_is_transfer" CHECK (kind <> 'purchase' OR cause_id = id),
 	CONSTRAINT "transfers_sign" CHECK (credit_balance >= amount AND CASE WHEN kind = 'issue' THEN debit_balance <= -amount ELSE debit_balance >= 0 END),
 	CONSTRAINT "transfers_price" CHECK ((unit_price IS NULL) = (price_currency IS NULL) AND (unit_price IS NULL OR kind = 'purchase'))
 );
@@ -305,7 +305,7 @@ CREATE TABLE "expiry_runs" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"trigger" "expiry_trigger" NOT NULL,
 	"night" date,
-	"requested_by" text NOT NULL,
+	"requested_by" text,
 	"started_at" timestamp with time zone NOT NULL,
 	"swept_at" timestamp with time zone,
 	"finished_at" timestamp with time zone,
@@ -313,6 +313,7 @@ CREATE TABLE "expiry_runs" (
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"problem" text,
 	CONSTRAINT "expiry_runs_night_or_manual" CHECK ((trigger = 'MANUAL') = (night IS NULL)),
+	CONSTRAINT "expiry_runs_requested_or_scheduled" CHECK ((trigger = 'MANUAL') = (requested_by IS NOT NULL)),
 	CONSTRAINT "expiry_runs_order" CHECK (finished_at IS NULL OR swept_at IS NOT NULL),
 	CONSTRAINT "expiry_runs_due_until_swept" CHECK ((swept_at IS NULL) = (due_at IS NOT NULL))
 );
@@ -697,7 +698,7 @@ CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("
 CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","target_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
 CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
-CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("reference_id",(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)) WHERE kind <> 'purchase';--> statement-breakpoint
+CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("cause_id",(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)) WHERE kind <> 'purchase';--> statement-breakpoint
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_serials" ON "transfers" USING btree ("credit_account_id","credit_balance") WHERE kind = 'retirement_settle';--> statement-breakpoint
@@ -769,11 +770,11 @@ CREATE INDEX "submissions_created" ON "submissions" USING btree ("created_at","i
 CREATE INDEX "submissions_review" ON "submissions" USING btree ("created_at","id") WHERE state = 'NEEDS_REVIEW';--> statement-breakpoint
 CREATE INDEX "transparency_checkpoints_made" ON "transparency_checkpoints" USING btree ("log","made_at");--> statement-breakpoint
 CREATE VIEW "public"."entries" AS (
-  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
+  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
     -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
   FROM transfers
   UNION ALL
-  SELECT credit_account_id, credit_version, id, kind, reference_id,
+  SELECT credit_account_id, credit_version, id, kind, cause_id,
     amount, credit_balance - amount, credit_balance, created_at
   FROM transfers);--> statement-breakpoint
 CREATE VIEW "public"."purchases" AS (

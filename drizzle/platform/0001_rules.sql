@@ -90,7 +90,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- Posts a batch of transfers, each with its own outcome, in one call: the only statement that inserts them.
 --
 --   accounts  [{project | token, kind, owner}]   every account that the postings name, once
---   postings  [{id, kind, reference, debit, credit, amount, price, currency, caller, operation, key, hash}]
+--   postings  [{id, kind, cause, debit, credit, amount, price, currency, caller, operation, key, hash}]
 --             debit and credit are places in accounts, from 1; price and currency are what a purchase expects, or null; the
 --             last four are null without an idempotency key
 --   entries   [{posting, …}]                     rows of the audit log for those postings that are posted
@@ -112,7 +112,7 @@ DECLARE
   ids bigint[]; locked bigint[];
   versions_before bigint[]; balances_before bigint[];
   versions bigint[]; balances bigint[];
-  transfer_ids uuid[]; transfer_kinds transfer_kind[]; reference_ids uuid[]; debits int[]; credits int[]; amounts bigint[];
+  transfer_ids uuid[]; transfer_kinds transfer_kind[]; cause_ids uuid[]; debits int[]; credits int[]; amounts bigint[];
   expected_prices numeric[]; expected_currencies text[]; prices numeric[]; currencies text[]; callers text[]; operations text[]; keys text[]; hashes text[];
   first_uses uuid[]; is_conflict boolean[];
   outcomes text[]; held bigint[];
@@ -125,12 +125,12 @@ BEGIN
     FROM ROWS FROM (json_to_recordset(batch -> 'accounts') AS (project uuid, token text, kind account_kind, owner text))
       WITH ORDINALITY AS a (project, token, kind, owner, place)
     LEFT JOIN projects p ON p.token_address = a.token;
-  SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.reference), array_agg(p.debit), array_agg(p.credit),
+  SELECT array_agg(p.id), array_agg(p.kind), array_agg(p.cause), array_agg(p.debit), array_agg(p.credit),
       array_agg(p.amount), array_agg(p.price), array_agg(p.currency),
       array_agg(p.caller), array_agg(p.operation), array_agg(p.key), array_agg(p.hash)
-    INTO transfer_ids, transfer_kinds, reference_ids, debits, credits, amounts, expected_prices, expected_currencies,
+    INTO transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, expected_prices, expected_currencies,
       callers, operations, keys, hashes
-    FROM json_to_recordset(batch -> 'postings') AS p (id uuid, kind transfer_kind, reference uuid, debit int, credit int,
+    FROM json_to_recordset(batch -> 'postings') AS p (id uuid, kind transfer_kind, cause uuid, debit int, credit int,
       amount bigint, price numeric, currency text, caller text, operation text, key text, hash text);
 
   -- Once, unless another transaction opens an account that is opened here.
@@ -200,26 +200,26 @@ BEGIN
     END IF;
   END LOOP;
 
-  INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version, debit_balance,
+  INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance,
       credit_account_id, credit_version, credit_balance, amount, unit_price, price_currency, created_at)
-    SELECT t.id, projects_of[t.debit], t.kind, t.reference, ids[t.debit], t.debit_version, t.debit_balance,
+    SELECT t.id, projects_of[t.debit], t.kind, t.cause, ids[t.debit], t.debit_version, t.debit_balance,
       ids[t.credit], t.credit_version, t.credit_balance, t.amount,
       CASE WHEN t.kind = 'purchase' THEN prices[t.debit] END, CASE WHEN t.kind = 'purchase' THEN currencies[t.debit] END, posted_at
-    FROM unnest(transfer_ids, transfer_kinds, reference_ids, debits, credits, amounts, outcomes,
+    FROM unnest(transfer_ids, transfer_kinds, cause_ids, debits, credits, amounts, outcomes,
         debit_versions, debit_balances, credit_versions, credit_balances)
-      AS t (id, kind, reference, debit, credit, amount, outcome,
+      AS t (id, kind, cause, debit, credit, amount, outcome,
         debit_version, debit_balance, credit_version, credit_balance)
     WHERE t.outcome = 'POSTED';
   INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
-    SELECT k.caller, k.operation, k.key, k.hash, k.reference, posted_at
-    FROM unnest(callers, operations, keys, hashes, reference_ids, outcomes) AS k (caller, operation, key, hash, reference, outcome)
+    SELECT k.caller, k.operation, k.key, k.hash, k.cause, posted_at
+    FROM unnest(callers, operations, keys, hashes, cause_ids, outcomes) AS k (caller, operation, key, hash, cause, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL
     ORDER BY 1, 2, 3;
   IF writer IS NOT NULL THEN PERFORM insert_audit_entries(writer, batch -> 'entries', outcomes); END IF;
 
-  RETURN QUERY SELECT r.outcome, projects_of[r.debit], r.held, coalesce(r.first_use, r.reference), prices[r.debit],
+  RETURN QUERY SELECT r.outcome, projects_of[r.debit], r.held, coalesce(r.first_use, r.cause), prices[r.debit],
       currencies[r.debit]
-    FROM unnest(outcomes, debits, held, first_uses, reference_ids) WITH ORDINALITY AS r (outcome, debit, held, first_use, reference, place)
+    FROM unnest(outcomes, debits, held, first_uses, cause_ids) WITH ORDINALITY AS r (outcome, debit, held, first_use, cause, place)
     ORDER BY place;
 END $$;
 --> statement-breakpoint
@@ -688,16 +688,16 @@ CREATE TRIGGER holder_acts_submission BEFORE UPDATE ON holder_acts FOR EACH ROW
 -- At commit, each is booked once: its amount, from the one buyer's account of its project to the other's.
 CREATE FUNCTION check_credit_transfer() RETURNS trigger LANGUAGE plpgsql AS $$
 DECLARE
-  reference uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'reference_id' ELSE to_jsonb(NEW) ->> 'id' END;
+  cause uuid := CASE TG_TABLE_NAME WHEN 'transfers' THEN to_jsonb(NEW) ->> 'cause_id' ELSE to_jsonb(NEW) ->> 'id' END;
 BEGIN
   IF NOT EXISTS (SELECT 1 FROM credit_transfers c
-      JOIN transfers t ON t.reference_id = c.id AND t.kind = 'credit_transfer'
+      JOIN transfers t ON t.cause_id = c.id AND t.kind = 'credit_transfer'
       JOIN accounts debit ON debit.id = t.debit_account_id
       JOIN accounts credit ON credit.id = t.credit_account_id
-      WHERE c.id = reference AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
+      WHERE c.id = cause AND (t.project_id, t.amount) = (c.project_id, c.amount_tonnes)
         AND (debit.kind, debit.owner_id, credit.kind, credit.owner_id)
           = ('buyer', c.from_buyer_id, 'buyer', c.to_buyer_id)) THEN
-    RAISE EXCEPTION 'credit transfer % is not booked as it says', reference USING ERRCODE = 'integrity_constraint_violation';
+    RAISE EXCEPTION 'credit transfer % is not booked as it says', cause USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   RETURN NULL;
 END $$;

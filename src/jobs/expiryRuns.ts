@@ -17,7 +17,7 @@ export type RequestRunNeeds = Needs<'db' | 'clock' | 'ids' | 'stateSignal'>;
 type ExpiryWorkerNeeds = Needs<keyof SweepNeeds | 'submission'>;
 
 type ExpiryRequest =
-  | { trigger: 'NIGHTLY' | 'CATCH_UP'; night: string; requestedBy: string }
+  | { trigger: 'NIGHTLY' | 'CATCH_UP'; night: string; requestedBy: null }
   | { trigger: 'MANUAL'; night: null; requestedBy: string };
 
 /** A run's counts; `examined` is the sum of the others. */

@@ -37,7 +37,7 @@ export function createNightlyExpiry(
   async function request(trigger: 'NIGHTLY' | 'CATCH_UP'): Promise<void> {
     const night = latestNight(await readTime(), timeZone);
     if (night === requested) return;
-    await requestRun(deps, { trigger, night, requestedBy: 'schedule' });
+    await requestRun(deps, { trigger, night, requestedBy: null });
     requested = night;
   }
 

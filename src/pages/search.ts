@@ -12,7 +12,7 @@ export interface Found {
 
 const MAX_TEXT = 256;
 
-const BY_SERIAL = `query FindBySerial($text: String!) { retirementBySerial(serial: $text) { ...ListedRecord } }
+const BY_SERIAL = `query FindBySerial($text: String!) { retirementRecordBySerial(serial: $text) { ...ListedRecord } }
 ${LISTED_RECORD}`;
 const BY_HASH = `query FindByHash($text: String!) {
   retirementRecordsByTransaction(txHash: $text) { ...ListedRecord }
@@ -32,7 +32,7 @@ ${LISTED_RECORD}`;
 const BY_TOKEN = `query FindByToken($text: Address!) { project(tokenAddress: $text) { assetId } }`;
 
 interface Answer {
-  retirementBySerial?: ListedRecord | null;
+  retirementRecordBySerial?: ListedRecord | null;
   retirementRecordsByTransaction?: ListedRecord[];
   retirementRecord?: ListedRecord | null;
   node?: Partial<ListedRecord> | null;
@@ -79,9 +79,15 @@ function* questionsAbout(text: string): Generator<[string, Record<string, unknow
 
 function recordsIn(answer: Answer | null): ListedRecord[] {
   if (answer === null) return [];
-  const { retirementBySerial, retirementRecordsByTransaction, retirementRecord, node, retirementRecords } =
-    answer;
-  const one = retirementBySerial ?? retirementRecord ?? (node?.tokenAddress === undefined ? null : node);
+  const {
+    retirementRecordBySerial,
+    retirementRecordsByTransaction,
+    retirementRecord,
+    node,
+    retirementRecords,
+  } = answer;
+  const one =
+    retirementRecordBySerial ?? retirementRecord ?? (node?.tokenAddress === undefined ? null : node);
   return [
     ...(one ? [one as ListedRecord] : []),
     ...(retirementRecordsByTransaction ?? []),

@@ -138,14 +138,14 @@ export const CHANGING_TABLES = [
 /** Of rows that changed, and of calls under way: what they can still change is compared each time. */
 const CHANGED_ROWS: readonly string[] = [
   'SELECT id FROM changed_transfers',
-  'SELECT reference_id FROM changed_transfers',
+  'SELECT cause_id FROM changed_transfers',
   'SELECT project_id FROM changed_transfers',
   'SELECT project_id FROM changed_retirement_records',
   `SELECT r.id FROM changed_retirement_records f JOIN retirements r ON r.project_id = f.project_id AND r.record_index = f.index`,
   `SELECT h.id FROM changed_retirement_records f JOIN holder_acts h ON h.project_id = f.project_id AND h.record_index = f.index`,
   'SELECT project_id FROM changed_accounts',
-  `SELECT e.reference_id FROM changed_accounts t CROSS JOIN LATERAL (
-      SELECT reference_id FROM entries WHERE account_id = t.id ORDER BY version DESC LIMIT 1) AS e`,
+  `SELECT e.cause_id FROM changed_accounts t CROSS JOIN LATERAL (
+      SELECT cause_id FROM entries WHERE account_id = t.id ORDER BY version DESC LIMIT 1) AS e`,
   'SELECT id FROM changed_retirements',
   'SELECT id FROM changed_credit_transfers',
   'SELECT target_id FROM changed_submissions',
@@ -174,7 +174,7 @@ const RELATED_ROWS: readonly (readonly string[])[] = [
   [`SELECT id FROM holder_acts WHERE ${isTouched('off_ramp_session_id')}`],
   [
     `SELECT project_id FROM transfers WHERE ${isTouched('id')}`,
-    `SELECT project_id FROM transfers WHERE kind <> 'purchase' AND ${isTouched('reference_id')}`,
+    `SELECT project_id FROM transfers WHERE kind <> 'purchase' AND ${isTouched('cause_id')}`,
     ...['retirements', 'credit_transfers', 'holder_acts'].map(
       (table) => `SELECT project_id FROM ${table} WHERE ${isTouched('id')}`,
     ),
@@ -202,7 +202,7 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
   [
     'transfers',
     `SELECT * FROM changed_transfers UNION SELECT * FROM transfers WHERE ${isTouched('id')}
-        UNION SELECT * FROM transfers WHERE kind <> 'purchase' AND ${isTouched('reference_id')}`,
+        UNION SELECT * FROM transfers WHERE kind <> 'purchase' AND ${isTouched('cause_id')}`,
   ],
   [
     'accounts',

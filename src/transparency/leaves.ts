@@ -45,7 +45,7 @@ export const RECORD_LEAF = `('{"amount":' || ${plain('r.amount')} || ',' || ${bo
   || ',"timestamp":' || coalesce(r.first_timestamp, r.timestamp) || ',"tokenAddress":' || ${text('r.token_address')} || '}')`;
 
 /** What the transfer t was asked for: the facts of the project x that was issued, of the retirement r or of the credit transfer g. */
-const REFERENCE_OF_TRANSFER = `CASE t.kind
+const CAUSE_OF_TRANSFER = `CASE t.kind
   WHEN 'issue' THEN ${jsonOf({
     assetId: text('x.asset_id'),
     assetKey: text('x.asset_key'),
@@ -81,7 +81,7 @@ export const TRANSFER_LEAF = jsonOf({
   id: plain('t.id'),
   projectId: plain('t.project_id'),
   kind: plain('t.kind'),
-  referenceId: plain('t.reference_id'),
+  causeId: plain('t.cause_id'),
   debitAccountId: plain('t.debit_account_id'),
   debitOwnerId: text('d.owner_id'),
   debitVersion: plain('t.debit_version'),
@@ -94,14 +94,14 @@ export const TRANSFER_LEAF = jsonOf({
   unitPrice: plain('t.unit_price'),
   priceCurrency: text('t.price_currency'),
   createdAt: micros('t.created_at'),
-  reference: REFERENCE_OF_TRANSFER,
+  cause: CAUSE_OF_TRANSFER,
 });
 
 /** Left joins: a transfer of an account or for something that is missing has a leaf, which is another one. */
 export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts c ON c.id = t.credit_account_id
-  LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.reference_id
-  LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.reference_id
-  LEFT JOIN credit_transfers g ON t.kind = 'credit_transfer' AND g.id = t.reference_id`;
+  LEFT JOIN projects x ON t.kind = 'issue' AND x.id = t.cause_id
+  LEFT JOIN retirements r ON t.kind = 'retirement_hold' AND r.id = t.cause_id
+  LEFT JOIN credit_transfers g ON t.kind = 'credit_transfer' AND g.id = t.cause_id`;
 
 const BEGUN_ENTRY: Fields = {
   id: plain('e.id'),

@@ -18,7 +18,7 @@ import { CRASH_POINTS } from '../../src/ledger/submission/submission.ts';
 
 const CLEAN = { findings: [], unsettledReceipts: 0 };
 
-/** @param calls how many network calls a deposit takes: two where it has to be approved first */
+/** @param calls how many network calls a deposit takes: two where an allowance has to be set first */
 export function describeDepositCrashes(ledger: () => TestLedger, calls: 1 | 2): void {
   const { instances, database } = useSharedInstances(ledger);
 

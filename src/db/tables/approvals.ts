@@ -10,7 +10,7 @@ import { apiKeys } from './identity.ts';
 export const approvalOperation = pgEnum('approval_operation', [
   'createProject',
   'createDeposit',
-  'resolveReview',
+  'resolveSubmissionReview',
   'resolveSessionReview',
   'resumeSigning',
   'setManualSessionStatus',

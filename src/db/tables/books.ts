@@ -76,7 +76,7 @@ export const transfers = pgTable(
     projectId: uuid('project_id').notNull(),
     kind: transferKind('kind').notNull(),
     /** What the transfer belongs to: the id of the project, purchase, retirement or credit transfer. */
-    referenceId: uuid('reference_id').notNull(),
+    causeId: uuid('cause_id').notNull(),
     debitAccountId: bigint('debit_account_id', { mode: 'bigint' }).notNull(),
     /** Number in the debited account's history, from 1 without gaps. */
     debitVersion: bigint('debit_version', { mode: 'bigint' }).notNull(),
@@ -104,7 +104,7 @@ export const transfers = pgTable(
     // so its primary key says so.
     uniqueIndex('transfers_once')
       .on(
-        t.referenceId,
+        t.causeId,
         sql`(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)`,
       )
       .where(sql`kind <> 'purchase'`),
@@ -121,7 +121,7 @@ export const transfers = pgTable(
       .where(sql`kind = 'retirement_settle'`),
     check('transfers_positive', sql`amount > 0`),
     check('transfers_two_sides', sql`debit_account_id <> credit_account_id`),
-    check('transfers_purchase_is_transfer', sql`kind <> 'purchase' OR reference_id = id`),
+    check('transfers_purchase_is_transfer', sql`kind <> 'purchase' OR cause_id = id`),
     // Only issuance, the contra account, goes below zero: on no step of the way.
     check(
       'transfers_sign',
@@ -141,18 +141,18 @@ export const entries = pgView('entries', {
   version: bigint('version', { mode: 'bigint' }).notNull(),
   transferId: uuid('transfer_id').notNull(),
   kind: transferKind('kind').notNull(),
-  referenceId: uuid('reference_id').notNull(),
+  causeId: uuid('cause_id').notNull(),
   /** Signed: an amount that leaves the account is negative. */
   amount: bigint('amount', { mode: 'bigint' }).notNull(),
   balanceBefore: bigint('balance_before', { mode: 'bigint' }).notNull(),
   balanceAfter: bigint('balance_after', { mode: 'bigint' }).notNull(),
   createdAt: moment('created_at').notNull(),
 }).as(sql`
-  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, reference_id,
+  SELECT debit_account_id AS account_id, debit_version AS version, id AS transfer_id, kind, cause_id,
     -amount AS amount, debit_balance + amount AS balance_before, debit_balance AS balance_after, created_at
   FROM transfers
   UNION ALL
-  SELECT credit_account_id, credit_version, id, kind, reference_id,
+  SELECT credit_account_id, credit_version, id, kind, cause_id,
     amount, credit_balance - amount, credit_balance, created_at
   FROM transfers`);
 

@@ -30,7 +30,8 @@ export const expiryRuns = pgTable(
     trigger: expiryTrigger('trigger').notNull(),
     /** The night in the job's time zone; null for manual runs. */
     night: date('night', { mode: 'string' }),
-    requestedBy: text('requested_by').notNull(),
+    /** Null unless MANUAL. */
+    requestedBy: text('requested_by'),
     startedAt: moment('started_at').notNull(),
     sweptAt: moment('swept_at'),
     finishedAt: moment('finished_at'),
@@ -48,6 +49,7 @@ export const expiryRuns = pgTable(
       .where(sql`swept_at IS NULL`),
     index('expiry_runs_started').on(t.startedAt, t.id),
     check('expiry_runs_night_or_manual', sql`(trigger = 'MANUAL') = (night IS NULL)`),
+    check('expiry_runs_requested_or_scheduled', sql`(trigger = 'MANUAL') = (requested_by IS NOT NULL)`),
     check('expiry_runs_order', sql`finished_at IS NULL OR swept_at IS NOT NULL`),
     check('expiry_runs_due_until_swept', sql`(swept_at IS NULL) = (due_at IS NOT NULL)`),
   ],

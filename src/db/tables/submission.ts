@@ -97,7 +97,7 @@ export const submissions = pgTable(
     settledAt: moment('settled_at'),
   },
   (t) => [
-    // One per kind and target. Exceptions: a refused call may be asked again, and so may an approval, which sets the
+    // One per kind and target. Exceptions: a refused call may be asked again, and so may `setAllowance`, which sets the
     // total allowance and so has no further effect when repeated.
     uniqueIndex('submissions_intent')
       .on(t.targetId, t.kind)

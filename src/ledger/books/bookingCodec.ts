@@ -56,7 +56,7 @@ export function encodeBookings(bookings: readonly EncodableBooking[]): string {
     return {
       id: posting.id,
       kind: posting.kind,
-      reference: posting.referenceId,
+      cause: posting.causeId,
       debit: placeOf(posting, posting.debit),
       credit: placeOf(posting, posting.credit),
       amount: posting.amount.toString(),

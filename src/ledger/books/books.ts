@@ -16,7 +16,7 @@ export type { BookingKey } from './bookingCodec.ts';
 
 interface Booking {
   posting: Posting;
-  /** Stands for the posting's `referenceId`. Reserved if it is posted; a refusal leaves it free. */
+  /** Stands for the posting's `causeId`. Reserved if it is posted; a refusal leaves it free. */
   key: BookingKey;
   /** Of a purchase: it is posted at this price alone. */
   expectedPrice?: EncodableBooking['expectedPrice'];

@@ -27,7 +27,7 @@ export type Posting = ProjectName & {
    * What it belongs to: the project, the purchase (which is the transfer itself), the retirement or the credit transfer. Each
    * kind posts once per reference.
    */
-  referenceId: string;
+  causeId: string;
   debit: AccountRef;
   credit: AccountRef;
   /** Whole tonnes, positive. */
@@ -43,7 +43,7 @@ export function issuePosting(m: Movement & { projectId: string }): Posting {
   return {
     ...m,
     kind: 'issue',
-    referenceId: m.projectId,
+    causeId: m.projectId,
     debit: { kind: 'issuance' },
     credit: { kind: 'inventory' },
   };
@@ -55,7 +55,7 @@ export function purchasePosting(m: Movement & { buyerId: string }): Posting {
   return {
     ...movement,
     kind: 'purchase',
-    referenceId: m.id,
+    causeId: m.id,
     debit: { kind: 'inventory' },
     credit: { kind: 'buyer', buyerId },
   };
@@ -68,7 +68,7 @@ export function creditTransferPosting(
   return {
     ...movement,
     kind: 'credit_transfer',
-    referenceId: creditTransferId,
+    causeId: creditTransferId,
     debit: { kind: 'buyer', buyerId: fromBuyerId },
     credit: { kind: 'buyer', buyerId: toBuyerId },
   };
@@ -81,7 +81,7 @@ export function holdPosting(m: RetirementMovement): Posting {
   return {
     ...movement,
     kind: 'retirement_hold',
-    referenceId: retirementId,
+    causeId: retirementId,
     debit: { kind: 'buyer', buyerId },
     credit: { kind: 'retiring' },
   };
@@ -92,7 +92,7 @@ export function settlePosting(m: Movement & { retirementId: string }): Posting {
   return {
     ...movement,
     kind: 'retirement_settle',
-    referenceId: retirementId,
+    causeId: retirementId,
     debit: { kind: 'retiring' },
     credit: { kind: 'retired' },
   };
@@ -103,7 +103,7 @@ export function returnPosting(m: RetirementMovement): Posting {
   return {
     ...movement,
     kind: 'retirement_return',
-    referenceId: retirementId,
+    causeId: retirementId,
     debit: { kind: 'retiring' },
     credit: { kind: 'buyer', buyerId },
   };

@@ -19,7 +19,7 @@ export interface StatementEntry {
   /** Number in the account's history, from 1 without gaps. */
   version: bigint;
   kind: TransferKind;
-  referenceId: string;
+  causeId: string;
   /** Negative when they left the account. */
   amountTonnes: bigint;
   balanceBeforeTonnes: bigint;
@@ -55,7 +55,7 @@ interface Row extends Record<string, unknown> {
   account_id: string;
   version: string;
   kind: TransferKind;
-  reference_id: string;
+  cause_id: string;
   amount: string;
   balance: string;
   unit_price: string | null;
@@ -77,12 +77,12 @@ export async function readStatement(
     page.before && isBeyond(page.before, order === 'desc'),
   ];
   const read = (side: Side) => sql`(SELECT ${transfers.id}, ${side.version} AS version, ${transfers.kind},
-      ${transfers.referenceId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.unitPrice},
+      ${transfers.causeId}, ${side.amount} AS amount, ${side.balance} AS balance, ${transfers.unitPrice},
       ${transfers.priceCurrency}, ${transfers.createdAt}
     FROM ${transfers} WHERE ${and(ofSide(side, selection), ...beyond.map((condition) => condition?.(side)))}
     ORDER BY ${transfers.createdAt} ${direction}, ${side.version} ${direction} LIMIT ${page.limit})`;
   const rows = await db.execute<Row>(sql`
-    SELECT e.id, ${accounts.projectId}, ${accounts.id}::text AS account_id, e.version::text, e.kind, e.reference_id,
+    SELECT e.id, ${accounts.projectId}, ${accounts.id}::text AS account_id, e.version::text, e.kind, e.cause_id,
       e.amount::text, e.balance::text, e.unit_price::text, e.price_currency,
       to_char(e.created_at AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS posted_at
     FROM ${accounts} CROSS JOIN LATERAL (${bothSides(selection, read)}) AS e
@@ -166,7 +166,7 @@ function entryOf(row: Row): StatementEntry {
     accountId: BigInt(accountId),
     version: BigInt(version),
     kind: row.kind,
-    referenceId: row.reference_id,
+    causeId: row.cause_id,
     amountTonnes: amount,
     balanceBeforeTonnes: balance - amount,
     balanceAfterTonnes: balance,

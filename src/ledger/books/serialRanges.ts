@@ -22,12 +22,12 @@ export async function readSerialRanges(
 ): Promise<Map<string, SerialRange>> {
   const rows = await db
     .select({
-      retirementId: transfers.referenceId,
+      retirementId: transfers.causeId,
       amount: transfers.amount,
       last: transfers.creditBalance,
     })
     .from(transfers)
-    .where(and(eq(transfers.kind, 'retirement_settle'), inArray(transfers.referenceId, [...retirementIds])));
+    .where(and(eq(transfers.kind, 'retirement_settle'), inArray(transfers.causeId, [...retirementIds])));
   return new Map(
     rows.map(({ retirementId, amount, last }) => [retirementId, { first: last - amount + 1n, last }]),
   );
@@ -40,7 +40,7 @@ export async function findRetirementOfSerial(
   number: bigint,
 ): Promise<string | null> {
   const [found] = await db
-    .select({ retirementId: transfers.referenceId })
+    .select({ retirementId: transfers.causeId })
     .from(accounts)
     .innerJoin(
       transfers,

@@ -23,8 +23,8 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   },
   {
     invariant: 'I11',
-    query: `SELECT format('transfer %s (%s) belongs to %s', id, kind, reference_id) AS message
-      FROM transfers WHERE (kind = 'purchase') <> (reference_id = id)`,
+    query: `SELECT format('transfer %s (%s) belongs to %s', id, kind, cause_id) AS message
+      FROM transfers WHERE (kind = 'purchase') <> (cause_id = id)`,
   },
   {
     // A purchase has no row but its transfer. Its idempotency key has the hash of what was asked for, at any price or at this.
@@ -44,9 +44,9 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I11',
     query: `SELECT format('retirement %s of %s t of project %s by "%s" has a %s of %s t of project %s, account of "%s"',
-        t.reference_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount, t.project_id, a.owner_id) AS message
+        t.cause_id, r.amount_tonnes, r.project_id, r.buyer_id, t.kind, t.amount, t.project_id, a.owner_id) AS message
       FROM transfers t
-      LEFT JOIN retirements r ON r.id = t.reference_id
+      LEFT JOIN retirements r ON r.id = t.cause_id
       LEFT JOIN accounts a
         ON a.id = CASE t.kind WHEN 'retirement_hold' THEN t.debit_account_id ELSE t.credit_account_id END
       WHERE t.kind IN ('retirement_hold', 'retirement_settle', 'retirement_return')
@@ -56,21 +56,21 @@ export const POSTING_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I11',
     query: `SELECT format('credit transfer %s of %s t of project %s from "%s" to "%s" is booked as transfer %s of %s t of project %s from "%s" to "%s"',
-        coalesce(c.id, t.reference_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
+        coalesce(c.id, t.cause_id), c.amount_tonnes, c.project_id, c.from_buyer_id, c.to_buyer_id,
         t.id, t.amount, t.project_id, t.from_id, t.to_id) AS message
       FROM credit_transfers c
       FULL JOIN (SELECT t.*, d.owner_id AS from_id, a.owner_id AS to_id FROM transfers t
         LEFT JOIN accounts d ON d.id = t.debit_account_id LEFT JOIN accounts a ON a.id = t.credit_account_id
-        WHERE t.kind = 'credit_transfer') AS t ON t.reference_id = c.id
+        WHERE t.kind = 'credit_transfer') AS t ON t.cause_id = c.id
       WHERE (c.project_id, c.amount_tonnes, c.from_buyer_id, c.to_buyer_id)
         IS DISTINCT FROM (t.project_id, t.amount, t.from_id, t.to_id)`,
   },
   {
     invariant: 'I11',
-    query: `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.reference_id),
+    query: `SELECT format('project %s (%s) of %s t is booked as issue %s of %s t', coalesce(p.id, t.cause_id),
         coalesce(p.state::text, 'missing'), p.quantity_tonnes, t.id, t.amount) AS message
       FROM (SELECT * FROM projects WHERE state = 'OPEN') AS p
-      FULL JOIN (SELECT * FROM transfers WHERE kind = 'issue') AS t ON t.reference_id = p.id
+      FULL JOIN (SELECT * FROM transfers WHERE kind = 'issue') AS t ON t.cause_id = p.id
       WHERE (p.id, p.quantity_tonnes) IS DISTINCT FROM (t.project_id, t.amount)`,
   },
   {

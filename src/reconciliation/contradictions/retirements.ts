@@ -7,7 +7,7 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I5',
     query: `SELECT format('retirement %s is %s with transfers %s', r.id, r.state, array_agg(t.kind ORDER BY t.kind)) AS message
-      FROM retirements r LEFT JOIN transfers t ON t.reference_id = r.id
+      FROM retirements r LEFT JOIN transfers t ON t.cause_id = r.id
       GROUP BY r.id, r.state
       HAVING array_agg(t.kind::text ORDER BY t.kind) IS DISTINCT FROM CASE r.state
         WHEN 'RETIRED' THEN ARRAY['retirement_hold', 'retirement_settle']
@@ -25,7 +25,7 @@ export const RETIREMENT_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I5',
     query: `SELECT format('retirement %s was settled at %s, its credits moved at %s', r.id, r.settled_at, t.created_at) AS message
       FROM retirements r
-      LEFT JOIN transfers t ON t.reference_id = r.id AND t.kind IN ('retirement_settle', 'retirement_return')
+      LEFT JOIN transfers t ON t.cause_id = r.id AND t.kind IN ('retirement_settle', 'retirement_return')
       WHERE r.settled_at IS DISTINCT FROM t.created_at`,
   },
   {

@@ -54,7 +54,7 @@ function withoutLeaf(log: LogName, noun: string, rows: (prefix: '' | 'changed_')
 /** The transfer t, or what it was asked for. */
 const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id FROM (
     SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements UNION SELECT id FROM changed_credit_transfers) AS changed
-  JOIN transfers o ON o.reference_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
+  JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
 
 /** Those that the log can't have yet are beyond what it has, and were written by transactions of this cluster. */
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash

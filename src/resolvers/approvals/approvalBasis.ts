@@ -38,7 +38,7 @@ export async function readBasis(
     case 'createProject':
     case 'createDeposit':
       return { targetId: newId, basis: NEW_TARGET };
-    case 'resolveReview':
+    case 'resolveSubmissionReview':
       return basisOfReview(tx, asked.input.submissionId);
     case 'resolveSessionReview':
       return basisOfSessionReview(tx, deps, asked.input);

@@ -31,7 +31,7 @@ export function needsApproval(policy: ApprovalPolicy, asked: AskedOperation): bo
     case 'setManualSessionStatus':
       // What ends a payout releases the tokens; what is pending again can be cancelled, which refunds them.
       return asked.input.status !== 'processing';
-    case 'resolveReview':
+    case 'resolveSubmissionReview':
     case 'resolveSessionReview':
     case 'resumeSigning':
       return true;

@@ -15,7 +15,7 @@ import { decodeExact } from '../../lib/exactJson.ts';
 import type { RampStatus } from '../../ramp/port.ts';
 import type { CreateProjectInput } from '../carbon/createProject.ts';
 import type { Needs } from '../core/dependencies.ts';
-import type { ResolveReviewInput } from '../operations/resolveReview.ts';
+import type { ResolveSubmissionReviewInput } from '../operations/resolveSubmissionReview.ts';
 import type { SessionReviewInput } from '../operations/resolveSessionReview.ts';
 import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 
@@ -23,7 +23,7 @@ import type { CreateDepositInput } from '../warehouse/createDeposit.ts';
 export interface ApprovalInputs {
   createProject: CreateProjectInput;
   createDeposit: CreateDepositInput;
-  resolveReview: ResolveReviewInput;
+  resolveSubmissionReview: ResolveSubmissionReviewInput;
   resolveSessionReview: SessionReviewInput;
   resumeSigning: { reason: string };
   setManualSessionStatus: { sessionId: string; status: RampStatus };

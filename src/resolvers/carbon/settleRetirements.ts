@@ -121,9 +121,9 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   const results = await postTransfers(tx, postings, at);
   const failed = results.findIndex(({ ok }) => !ok);
   if (failed < 0) return;
-  const { referenceId, amount } = postings[failed] ?? {};
+  const { causeId, amount } = postings[failed] ?? {};
   // The hold moved exactly this amount into retiring; anything else is a defect and must not settle.
-  throw new Error(`retirement ${referenceId} has no hold of ${amount} tonnes`);
+  throw new Error(`retirement ${causeId} has no hold of ${amount} tonnes`);
 }
 
 /** A stranger's record that can't be stored must not block the platform's own burns: the healer reports it. */

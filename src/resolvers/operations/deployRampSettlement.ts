@@ -21,7 +21,7 @@ type DeployNeeds = Needs<keyof RecordNeeds | 'stateSignal' | 'mutationWaitMs'>;
 export type SettlementDeployment = typeof settlementDeployments.$inferSelect;
 
 interface DeployRampSettlementInput {
-  /** Where confirmed deposits go; custody when left out. */
+  /** Where deposits are released to when the payout is settled; custody when left out. */
   treasury?: string | null | undefined;
   idempotencyKey: string;
 }

@@ -1,5 +1,5 @@
 /**
- * resolveReview: an operator decides a submission that no rule decides.
+ * resolveSubmissionReview: an operator decides a submission that no rule decides.
  */
 import { adoptOutcome, giveUpSubmission, resumeSubmission } from '../../ledger/submission/review.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
@@ -8,21 +8,21 @@ import type { Grant } from '../core/grant.ts';
 import { requireSubmission } from './listSubmissions.ts';
 import { recordDecision } from './operatorDecisions.ts';
 
-const REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
-export type ReviewDecision = (typeof REVIEW_DECISIONS)[number];
+const SUBMISSION_REVIEW_DECISIONS = ['RESUME', 'ADOPT', 'GIVE_UP'] as const;
+export type SubmissionReviewDecision = (typeof SUBMISSION_REVIEW_DECISIONS)[number];
 
-export interface ResolveReviewInput {
+export interface ResolveSubmissionReviewInput {
   submissionId: string;
-  decision: ReviewDecision;
+  decision: SubmissionReviewDecision;
   recordIndex?: number | null | undefined;
   reason: string;
 }
 
 /** @throws DomainError NOT_FOUND, CONFLICT; NetworkUnavailable */
-export async function resolveReview(
+export async function resolveSubmissionReview(
   deps: Needs<'db' | 'submission' | 'log' | 'ids' | 'clock'>,
   operatorId: string,
-  input: ResolveReviewInput,
+  input: ResolveSubmissionReviewInput,
   grant?: Grant,
 ): Promise<Submission> {
   const { submissionId, decision, reason } = input;

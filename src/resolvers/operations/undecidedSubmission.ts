@@ -52,7 +52,7 @@ export function underWay(submissionId: string): DomainError {
 export function undecidedFirst(submissionId: string): DomainError {
   return new DomainError(
     'CONFLICT',
-    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveReview first.`,
+    `Submission ${submissionId} of this session may still land. RETRY, or give it up with resolveSubmissionReview first.`,
     { submissionId },
   );
 }

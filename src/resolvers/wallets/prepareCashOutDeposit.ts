@@ -117,7 +117,7 @@ async function prepare(
   return act;
 }
 
-/** A submitted approval is awaited; a prepared act is returned again while it is fresh and valid. */
+/** A submitted allowance is awaited; a prepared act is returned again while it is fresh and valid. */
 async function isStillUsable(deps: Needs<'db' | 'network'>, act: HolderAct): Promise<boolean> {
   if (act.state === 'SUBMITTED') return true;
   if (act.state !== 'PREPARED') return false;

@@ -43,7 +43,7 @@ export async function requireUnpledged(
   if (lien === undefined) return;
   throw new DomainError(
     'RECEIPT_PLEDGED',
-    `The receipt at ${tokenAddress} is pledged to ${lien.lenderName} (reference "${lien.loanReference}"); it can be cashed out ` +
+    `The receipt at ${tokenAddress} is pledged to ${lien.lenderName} (loan reference "${lien.loanReference}"); it can be cashed out ` +
       'when that pledge is released.',
     { field: 'input.receiptTokenAddress' },
   );

@@ -27,7 +27,7 @@ interface ReleasePledgeInput {
  * @param caller an operator, or the lender whom the pledge names.
  * @returns the pledge, released.
  * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (free, or pledged under
- * another reference), IDEMPOTENCY_CONFLICT
+ * another loanReference), IDEMPOTENCY_CONFLICT
  */
 export async function releasePledge(
   deps: Needs<'db' | 'network' | 'stateSignal'>,
@@ -71,7 +71,7 @@ function requireReleasable(
 ): ReceiptPledge {
   if (!caller.isOperator && lien?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
   if (lien?.loanReference === loanReference) return lien;
-  const state = lien === undefined ? 'free' : `pledged under the reference "${lien.loanReference}"`;
+  const state = lien === undefined ? 'free' : `pledged under the loan reference "${lien.loanReference}"`;
   throw new DomainError(
     'CONFLICT',
     `The receipt at ${tokenAddress} is ${state}, not under "${loanReference}".`,

@@ -30,7 +30,7 @@ import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
   createDeposit: ['CREATE_DEPOSIT', '`createDeposit` of more kilograms than one person may mint.'],
-  resolveReview: ['RESOLVE_REVIEW', '`resolveReview`.'],
+  resolveSubmissionReview: ['RESOLVE_REVIEW', '`resolveSubmissionReview`.'],
   resolveSessionReview: ['RESOLVE_SESSION_REVIEW', '`resolveSessionReview`.'],
   resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
   setManualSessionStatus: [
@@ -134,7 +134,7 @@ builder.node(ApprovalRequestRef, {
     decidedAt: t.field({
       type: 'UnixTime',
       nullable: true,
-      description: 'When that was, in Unix seconds.',
+      description: 'When it was decided, in Unix seconds; null before.',
       resolve: ({ decidedAt }) => unixSeconds(decidedAt),
     }),
   }),
@@ -163,7 +163,7 @@ async function targetOf(context: Context<Dependencies>, { operation, targetId }:
       return findProjectById(dependencies, targetId);
     case 'createDeposit':
       return findVisibleReceipt(context, targetId);
-    case 'resolveReview':
+    case 'resolveSubmissionReview':
       return isOperator(caller) ? findSubmission(dependencies, targetId) : null;
     case 'resolveSessionReview':
     case 'setManualSessionStatus':

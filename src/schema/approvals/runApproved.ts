@@ -5,7 +5,7 @@
 import { createProject } from '../../resolvers/carbon/createProject.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { Grant } from '../../resolvers/core/grant.ts';
-import { resolveReview } from '../../resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { resolveSessionReview } from '../../resolvers/operations/resolveSessionReview.ts';
 import { resumeSigning } from '../../resolvers/operations/resumeSigning.ts';
 import { setManualSessionStatus } from '../../resolvers/operations/setManualSessionStatus.ts';
@@ -25,8 +25,8 @@ export async function runApproved(
       return createProject(deps, by, asked.input, grant);
     case 'createDeposit':
       return createDeposit(deps, by, asked.input, deps.receiptCountryCode, grant);
-    case 'resolveReview':
-      return resolveReview(deps, by, asked.input, grant);
+    case 'resolveSubmissionReview':
+      return resolveSubmissionReview(deps, by, asked.input, grant);
     case 'resolveSessionReview':
       return resolveSessionReview(deps, by, asked.input, grant);
     case 'resumeSigning':

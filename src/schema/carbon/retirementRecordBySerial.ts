@@ -1,5 +1,5 @@
 /**
- * retirementBySerial: whose tonne it is that has a serial number.
+ * retirementRecordBySerial: whose tonne it is that has a serial number.
  */
 import { findRecordBySerial } from '../../resolvers/carbon/serialNumbers.ts';
 import { forPublic } from '../core/access.ts';
@@ -7,7 +7,7 @@ import { builder } from '../core/builder.ts';
 import { serialNumber } from '../core/text.ts';
 import { RetirementRecordRef } from './retirementRecord.ts';
 
-builder.queryField('retirementBySerial', (t) =>
+builder.queryField('retirementRecordBySerial', (t) =>
   t.field({
     ...forPublic(
       'The public record of the retirement that a serial number belongs to; null when this platform retired no such tonne. ' +

@@ -34,11 +34,11 @@ builder.objectField(StatementEntryRef, 'cause', (t) =>
   t.field({
     type: StatementCause,
     description: 'What caused it. Both entries of a retirement that was refused have the same.',
-    resolve: async ({ kind, referenceId }, _args, context) => {
+    resolve: async ({ kind, causeId }, _args, context) => {
       const causeById =
         kind === 'purchase' ? purchaseById : kind === 'credit_transfer' ? creditTransferById : retirementById;
-      const cause = await causeById(context, referenceId);
-      if (cause === undefined) throw new Error(`${kind} ${referenceId} of a statement has vanished`);
+      const cause = await causeById(context, causeId);
+      if (cause === undefined) throw new Error(`${kind} ${causeId} of a statement has vanished`);
       return cause;
     },
   }),

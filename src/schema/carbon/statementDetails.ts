@@ -12,10 +12,10 @@ builder.objectFields(StatementEntryRef, (t) => ({
   counterpartyId: t.string({
     nullable: true,
     description: 'Of a transfer, the other buyer; null for other kinds.',
-    resolve: async ({ kind, referenceId, amountTonnes }, _args, context) => {
+    resolve: async ({ kind, causeId, amountTonnes }, _args, context) => {
       if (kind !== 'credit_transfer') return null;
-      const transfer = await creditTransferById(context, referenceId);
-      if (!transfer) throw new Error(`credit transfer ${referenceId} has vanished`);
+      const transfer = await creditTransferById(context, causeId);
+      if (!transfer) throw new Error(`credit transfer ${causeId} has vanished`);
       return amountTonnes < 0n ? transfer.toBuyerId : transfer.fromBuyerId;
     },
   }),

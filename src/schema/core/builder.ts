@@ -15,9 +15,8 @@ builder.queryType({
 builder.mutationType({
   description:
     'Writes. Each is null when it failed. Those that move or issue value take an `idempotencyKey`: the same request again returns ' +
-    'the same result, and takes effect once. Those that move value can be tried with `dryRun`. `createProject` has none, because it ' +
-    'moves no holdings, nor have `prepareRetirement`, which makes every check and sends nothing, and `submitSigned`, whose ' +
-    'signature is the effect.',
+    'the same result, and takes effect once. Those that move or issue value can be tried with `dryRun`, but for `createProject`, ' +
+    '`prepareRetirement`, which makes every check and sends nothing, and `submitSigned`, whose signature is the effect.',
 });
 builder.subscriptionType({
   description:

@@ -16,7 +16,7 @@ const IndexerRegistrationRef = builder.objectRef<Registration>('IndexerRegistrat
     url: t.exposeString('url', { description: 'The address that the indexer delivers to.' }),
     current: t.exposeBoolean('isCurrent', {
       description:
-        "Whether that is the hook's present address. When it is not, `watchRetirements` registers the present one.",
+        "Whether `url` is the hook's present address. When it is not, `watchRetirements` registers the present one.",
     }),
     createdAt: t.field({
       type: 'UnixTime',

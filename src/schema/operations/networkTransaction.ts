@@ -12,7 +12,9 @@ const NetworkTransactionState = builder.enumType('NetworkTransactionState', {
     OPEN: { description: 'Sent, or about to be sent; it may still land.' },
     LANDED: { description: 'Final, and effective.' },
     REFUSED: { description: 'Final, and without effect: the contract refused it.' },
-    DEAD: { description: 'Proved unable to land, now or later.' },
+    DEAD: {
+      description: 'Proved to have no effect, now or later: it can land no more, or it landed in vain.',
+    },
   },
 });
 
@@ -24,7 +26,7 @@ export const NetworkTransactionRef = builder
       txHash: t.exposeString('txHash', { description: 'Its hash, stored before it was sent.' }),
       kind: t.field({
         type: NetworkCallKindEnum,
-        description: 'The contract call that it makes.',
+        description: 'Which contract call it makes.',
         resolve: kindOf,
       }),
       state: t.expose('state', {

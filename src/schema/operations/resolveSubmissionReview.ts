@@ -1,20 +1,20 @@
 /**
- * resolveReview: an operator decides a submission that no rule decides.
+ * resolveSubmissionReview: an operator decides a submission that no rule decides.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
 import { requestApproval } from '../../resolvers/approvals/requestApproval.ts';
 import type { Submission } from '../../ledger/submission/settle.ts';
 import { requireSubmission } from '../../resolvers/operations/listSubmissions.ts';
-import { resolveReview } from '../../resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
 import { builder } from '../core/builder.ts';
 import { SubmissionRef } from './submission.ts';
-import { ReviewDecisionEnum } from './submissionDecision.ts';
+import { SubmissionReviewDecisionEnum } from './submissionDecision.ts';
 import { reason } from '../core/text.ts';
 
-const ResolveReviewInput = builder.inputType('ResolveReviewInput', {
+const ResolveSubmissionReviewInput = builder.inputType('ResolveSubmissionReviewInput', {
   description: 'A decision and its reason. A second decision is a CONFLICT, so none takes effect twice.',
   fields: (t) => ({
     submissionId: t.globalID({
@@ -22,7 +22,7 @@ const ResolveReviewInput = builder.inputType('ResolveReviewInput', {
       required: true,
       description: 'The `id` of a submission in state NEEDS_REVIEW.',
     }),
-    decision: t.field({ type: ReviewDecisionEnum, required: true, description: 'What to do.' }),
+    decision: t.field({ type: SubmissionReviewDecisionEnum, required: true, description: 'What to do.' }),
     recordIndex: t.int({
       description:
         'For ADOPT of a retirement: the index of the record to adopt. CONFLICT when it is not the one found.',
@@ -40,7 +40,7 @@ interface Answer {
   approval: ApprovalRequest | null;
 }
 
-const ResolveReviewPayload = builder.objectRef<Answer>('ResolveReviewPayload').implement({
+const ResolveSubmissionReviewPayload = builder.objectRef<Answer>('ResolveSubmissionReviewPayload').implement({
   description: 'The submission after the decision, or as it is while the decision awaits approval.',
   fields: (t) => ({
     submission: t.expose('submission', { type: SubmissionRef, description: 'The submission.' }),
@@ -48,24 +48,26 @@ const ResolveReviewPayload = builder.objectRef<Answer>('ResolveReviewPayload').i
   }),
 });
 
-builder.mutationField('resolveReview', (t) =>
+builder.mutationField('resolveSubmissionReview', (t) =>
   t.field({
     ...forRoles(
       ['operator'],
       'Resolves a submission that needs review. May need approval (`approvalRequest`). Errors: NOT_FOUND, CONFLICT, LEDGER_UNAVAILABLE.',
     ),
-    type: ResolveReviewPayload,
+    type: ResolveSubmissionReviewPayload,
     nullable: true,
-    args: { input: t.arg({ type: ResolveReviewInput, required: true, description: 'The decision.' }) },
+    args: {
+      input: t.arg({ type: ResolveSubmissionReviewInput, required: true, description: 'The decision.' }),
+    },
     recordedInput: { targets: ['submissionId'], shown: ['decision'], hidden: ['recordIndex', 'reason'] },
     safeWithoutKey: 'deciding what is decided is a CONFLICT',
     resolve: async (_root, { input }, { caller, dependencies }): Promise<Answer> => {
       const asked = { ...input, submissionId: input.submissionId.id };
-      const operation = { operation: 'resolveReview', input: asked } as const;
+      const operation = { operation: 'resolveSubmissionReview', input: asked } as const;
       const approval = await requestApproval(dependencies, requireCaller(caller), operation);
       const submission = approval
         ? await requireSubmission(dependencies, asked.submissionId)
-        : await resolveReview(dependencies, subjectOf(caller), asked);
+        : await resolveSubmissionReview(dependencies, subjectOf(caller), asked);
       return { submission, approval };
     },
   }),

@@ -40,7 +40,7 @@ builder.mutationField('resumeSigning', (t) =>
       ['operator'],
       'Signs transactions again after signing stopped because custody’s key was used elsewhere, the database is an old ' +
         'copy, or the network was rolled back. Signing resumes without action once a reconciliation proves that books and network agree, so this mutation is ' +
-        'for when they never will. What was unsigned stays under review: decide each with `resolveReview`. May need approval (`approvalRequest`). Errors: CONFLICT ' +
+        'for when they never will. What was unsigned stays under review: decide each with `resolveSubmissionReview`. May need approval (`approvalRequest`). Errors: CONFLICT ' +
         '(not halted, halted for another reason meanwhile, or transactions that had landed are undone), LEDGER_UNAVAILABLE.',
     ),
     type: ResumeSigningPayload,

@@ -30,7 +30,7 @@ const SubmissionStateEnum = builder.enumType('SubmissionState', {
       description: 'Refused by the network, or given up by an operator; what was reserved is returned.',
     },
     NEEDS_REVIEW: {
-      description: 'An operator decides: see `resolveReview`. What was reserved stays reserved.',
+      description: 'An operator decides: see `resolveSubmissionReview`. What was reserved stays reserved.',
     },
   },
 });
@@ -63,7 +63,7 @@ const FoundOnNetworkRef = builder.objectRef<FoundOnNetwork>('FoundOnNetwork').im
     evidence: t.exposeString('evidence', { description: 'The evidence, as text.' }),
     adoptable: t.boolean({
       description:
-        'Whether it is exactly that call, so that `resolveReview` with ADOPT can take it as the outcome.',
+        'Whether it is exactly that call, so that `resolveSubmissionReview` with ADOPT can take it as the outcome.',
       resolve: ({ result }) => result !== null,
     }),
     recordIndex: t.int({
@@ -98,7 +98,7 @@ builder.node(SubmissionRef, {
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findSubmission(dependencies, id) : null,
   fields: (t) => ({
-    kind: t.field({ type: NetworkCallKindEnum, description: 'The contract call.', resolve: kindOf }),
+    kind: t.field({ type: NetworkCallKindEnum, description: 'Which contract call it is.', resolve: kindOf }),
     signer: t.expose('signer', { type: SubmissionSignerEnum, description: 'Whose key signs it.' }),
     state: t.expose('state', { type: SubmissionStateEnum, description: 'Its state.' }),
     txHash: t.exposeString('txHash', {

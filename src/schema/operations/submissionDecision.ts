@@ -2,14 +2,14 @@
  * SubmissionDecision: what an operator decided about a submission under review.
  */
 import { unixSeconds } from '../../lib/clock.ts';
-import type { ReviewDecision } from '../../resolvers/operations/resolveReview.ts';
+import type { SubmissionReviewDecision } from '../../resolvers/operations/resolveSubmissionReview.ts';
 import { readDecisions, type OperatorDecision } from '../../resolvers/operations/operatorDecisions.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
 import type { Context } from '../core/context.ts';
 
-export const ReviewDecisionEnum = builder.enumType('ReviewDecision', {
+export const SubmissionReviewDecisionEnum = builder.enumType('SubmissionReviewDecision', {
   description: 'What an operator decides about a submission under review.',
   values: {
     RESUME: {
@@ -34,10 +34,10 @@ export const SubmissionDecisionRef = builder.objectRef<OperatorDecision>('Submis
   description: 'What an operator decided about a submission under review.',
   fields: (t) => ({
     decision: t.field({
-      type: ReviewDecisionEnum,
+      type: SubmissionReviewDecisionEnum,
       description: 'The decision.',
       // The end of a halt belongs to no submission.
-      resolve: ({ decision }) => decision as ReviewDecision,
+      resolve: ({ decision }) => decision as SubmissionReviewDecision,
     }),
     decidedBy: t.exposeString('decidedBy', { description: "The subject of the operator's token." }),
     reason: t.exposeString('reason', { description: "The operator's reason." }),

@@ -15,7 +15,8 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
   fields: (t) => ({
     name: t.exposeString('name', {
       description:
-        'What it is of: retirements (feed records), transfers (in the books) or audit (entries of the audit log).',
+        'Its folder below /logs/: retirements (feed records), transfers (every transfer of the books, purchases among them) or audit ' +
+        '(entries of the audit log).',
     }),
     origin: t.exposeString('origin', { description: 'Its name in its checkpoints and in its key.' }),
     leafCount: t.exposeInt('leafCount', { description: 'The number of its leaves.' }),
@@ -24,7 +25,7 @@ const TransparencyLogRef = builder.objectRef<TransparencyLog>('TransparencyLog')
     }),
     checkpoint: t.exposeString('checkpoint', {
       description:
-        'The signed note (C2SP tlog-checkpoint) that says so. Keep it, to check later versions of the ' +
+        'The signed note (C2SP tlog-checkpoint) with `leafCount` and `rootHash`. Keep it, to check later versions of the ' +
         'log against it.',
     }),
     verifierKey: t.exposeString('verifierKey', {

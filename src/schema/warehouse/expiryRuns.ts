@@ -59,7 +59,8 @@ builder.node(ExpiryRunRef, {
       description: 'The night that it is for; null for a MANUAL run.',
     }),
     requestedBy: t.exposeString('requestedBy', {
-      description: 'The subject who requested it, or "schedule".',
+      nullable: true,
+      description: 'The subject who requested a MANUAL run; null for the others.',
     }),
     startedAt: t.field({
       type: 'UnixTime',

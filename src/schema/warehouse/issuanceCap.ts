@@ -43,7 +43,7 @@ builder.node(IssuanceCapRef, {
     setBy: t.exposeString('setBy', { description: 'The subject of the operator who set it last.' }),
     setAt: t.field({
       type: 'UnixTime',
-      description: 'When that was, in Unix seconds.',
+      description: 'When it was set last, in Unix seconds.',
       resolve: ({ setAt }) => unixSeconds(setAt),
     }),
   }),

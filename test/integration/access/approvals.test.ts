@@ -16,7 +16,7 @@ import {
 } from '../../../src/db/tables/index.ts';
 import { createProject } from '../../../src/resolvers/carbon/createProject.ts';
 import { cancelCashOut } from '../../../src/resolvers/warehouse/offRamp/cancelCashOut.ts';
-import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { projectInput as smallProject } from '../../../devnet/platform.ts';
 import { burnOutside } from '../../support/burnOutside.ts';
@@ -271,7 +271,11 @@ describe('the second person', () => {
 });
 
 describe('a decision of a review', () => {
-  const RESOLVE = ['resolveReview', 'ResolveReviewInput', `submission { state } ${APPROVAL}`] as const;
+  const RESOLVE = [
+    'resolveSubmissionReview',
+    'ResolveSubmissionReviewInput',
+    `submission { state } ${APPROVAL}`,
+  ] as const;
 
   async function reviewed() {
     const tokenAddress = await newToken(market, { quantityCO2e: 10 });
@@ -297,7 +301,7 @@ describe('a decision of a review', () => {
 
   const decide = (globalId: string, decision: string, caller: TestCaller) =>
     market.send<Record<string, Decided & { submission: { state: string } }>>(
-      `mutation ($input: ResolveReviewInput!) { resolveReview(input: $input) { ${RESOLVE[2]} } }`,
+      `mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { ${RESOLVE[2]} } }`,
       { input: { submissionId: globalId, decision, reason: 'looked at it' } },
       caller,
     );
@@ -331,7 +335,7 @@ describe('a decision of a review', () => {
     const decided = await reviewed();
     const { approval } = payloadOf(await decide(decided.globalId, 'RESUME', first));
     const { submissionId } = decided;
-    await resolveReview(market.app.dependencies, 'ops', {
+    await resolveSubmissionReview(market.app.dependencies, 'ops', {
       submissionId,
       decision: 'ADOPT',
       reason: 'a look',

@@ -99,7 +99,7 @@ const LISTS: Record<string, [input: string, Members]> = {
     'SubmissionFilter',
     {
       states: () => [['SUCCEEDED', 'PENDING'], ['NEEDS_REVIEW']],
-      calls: () => [['RETIRE', 'MINT'], ['REFUND_OFF_RAMP']],
+      kinds: () => [['RETIRE', 'MINT'], ['REFUND_OFF_RAMP']],
       reviewCauses: () => [null, ['REFUSED', 'ATTEMPTS_DIED']],
       stuck: () => [false, true],
       ...TIMES,

@@ -242,7 +242,7 @@ describe('for operators', () => {
       reason: 'just trying',
     };
     const RESOLVE =
-      'mutation ($input: ResolveReviewInput!) { resolveReview(input: $input) { submission { id } } }';
+      'mutation ($input: ResolveSubmissionReviewInput!) { resolveSubmissionReview(input: $input) { submission { id } } }';
     expect((await market.send(RESOLVE, { input }, callers.operator)).errors[0]?.extensions.code).toBe(
       'CONFLICT',
     );

@@ -125,7 +125,7 @@ describe('the database refuses', () => {
       id: `'${randomUUID()}'`,
       project_id: `'${projectId}'`,
       kind: `'purchase'`,
-      reference_id: 'id',
+      cause_id: 'id',
       debit_account_id: 'd.id',
       debit_version: 'd.version + 1',
       debit_balance: `d.balance - ${wrong['amount'] ?? 5}`,
@@ -136,7 +136,7 @@ describe('the database refuses', () => {
       created_at: 'now()',
       ...wrong,
     };
-    if (values['reference_id'] === 'id') values['reference_id'] = values['id'] ?? '';
+    if (values['cause_id'] === 'id') values['cause_id'] = values['id'] ?? '';
     return `INSERT INTO transfers (${Object.keys(values).join(', ')}) SELECT ${Object.values(values).join(', ')}
       FROM accounts d, accounts c WHERE d.kind = 'inventory' AND c.kind = 'buyer' AND c.owner_id = '${buyerId}'
         AND d.project_id = '${projectId}' AND c.project_id = '${projectId}'`;
@@ -154,7 +154,7 @@ describe('the database refuses', () => {
     ['of nothing', { amount: 0 }],
     ['of another project than its accounts', { project_id: 'gen_random_uuid()' }],
     ['between accounts of other kinds than its own', { kind: `'retirement_settle'` }],
-    ['that is a purchase of another id', { reference_id: 'gen_random_uuid()' }],
+    ['that is a purchase of another id', { cause_id: 'gen_random_uuid()' }],
     ['with a price without a currency', { unit_price: 3 }],
   ])('a transfer %s', (_name, wrong) => refused(purchasePast(wrong)));
 
@@ -184,7 +184,7 @@ describe('the database refuses', () => {
     await firstPosted;
     // Credits the account that the first one debits: no unique key sees both.
     const second =
-      refused(`INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version,
+      refused(`INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version,
         debit_balance, credit_account_id, credit_version, credit_balance, amount, created_at)
       SELECT gen_random_uuid(), d.project_id, 'issue', gen_random_uuid(), d.id, d.version + 1, d.balance - 5, c.id,
         c.version + 1, c.balance + 5, 5, now() FROM accounts d, accounts c

@@ -17,7 +17,7 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { readAllRecords, readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
-import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
 import type { FaultPlan } from '../../support/faults/faultyNetwork.ts';
@@ -244,7 +244,11 @@ describe('retire', () => {
 
 describe('review', () => {
   const review = (submissionId: string, decision: 'RESUME' | 'GIVE_UP') =>
-    resolveReview(platform.dependencies, 'operator', { submissionId, decision, reason: 'looked at it' });
+    resolveSubmissionReview(platform.dependencies, 'operator', {
+      submissionId,
+      decision,
+      reason: 'looked at it',
+    });
 
   async function submissionOf(targetId: string, kind: string) {
     const rows = await database.handle.db

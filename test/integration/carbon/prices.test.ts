@@ -227,7 +227,7 @@ describe('the database refuses', () => {
 
   it('a purchase at another price than the one in force', async () => {
     await refused(
-      `INSERT INTO transfers (id, kind, project_id, reference_id, amount, unit_price, price_currency, created_at,
+      `INSERT INTO transfers (id, kind, project_id, cause_id, amount, unit_price, price_currency, created_at,
           debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
         SELECT forged, 'purchase', d.project_id, forged, 5, 0.01, 'EUR', now(), d.id, d.version + 1, d.balance - 5,
           c.id, c.version + 1, c.balance + 5

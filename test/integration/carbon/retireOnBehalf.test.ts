@@ -91,11 +91,11 @@ describe('a retirement for another', () => {
 
     const last = plain?.serialRange?.last;
     expect(last).toMatch(/-2024-000015$/);
-    const BY_SERIAL = 'query ($s: String!) { retirementBySerial(serial: $s) { index } }';
+    const BY_SERIAL = 'query ($s: String!) { retirementRecordBySerial(serial: $s) { index } }';
     const found = await market.send(BY_SERIAL, { s: last });
-    expect(found).toMatchObject({ errors: [], data: { retirementBySerial: { index: 1 } } });
+    expect(found).toMatchObject({ errors: [], data: { retirementRecordBySerial: { index: 1 } } });
     const none = await market.send(BY_SERIAL, { s: last?.replace('000015', '000016') });
-    expect(none).toMatchObject({ errors: [], data: { retirementBySerial: null } });
+    expect(none).toMatchObject({ errors: [], data: { retirementRecordBySerial: null } });
     const bad = await market.send(BY_SERIAL, { s: 'anything' });
     expect(bad.errors[0]?.extensions).toMatchObject({ code: 'BAD_USER_INPUT', field: 'serial' });
   });

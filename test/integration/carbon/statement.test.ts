@@ -57,9 +57,9 @@ async function bookOld(): Promise<void> {
       const moment = new Date(at * 1000);
       expect(await postTransfers(tx, postings, moment)).toEqual(postings.map(() => ({ ok: true })));
       // What the product writes with a purchase.
-      for (const { referenceId } of postings) {
+      for (const { causeId } of postings) {
         await tx.execute(`INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
-          VALUES ('ann', 'purchase', '${referenceId}', '', '${referenceId}', now())`);
+          VALUES ('ann', 'purchase', '${causeId}', '', '${causeId}', now())`);
       }
     });
   }

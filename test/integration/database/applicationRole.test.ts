@@ -230,7 +230,7 @@ describe('the running platform', () => {
   it('holds the rules on the real tables, also where a temporary one has the name of another', async () => {
     const posting = handle.sql.unsafe(`
       CREATE TEMPORARY TABLE accounts ON COMMIT DROP AS TABLE public.accounts;
-      INSERT INTO transfers (id, project_id, kind, reference_id, debit_account_id, debit_version, debit_balance,
+      INSERT INTO transfers (id, project_id, kind, cause_id, debit_account_id, debit_version, debit_balance,
         credit_account_id, credit_version, credit_balance, amount, created_at) SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id,
         debit_version + 1, debit_balance - amount, credit_account_id, credit_version + 1, credit_balance + amount, amount, now()
         FROM transfers WHERE kind = 'issue' LIMIT 1`);

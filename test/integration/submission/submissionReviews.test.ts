@@ -11,7 +11,10 @@ import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/netwo
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
-import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import {
+  resolveSubmissionReview,
+  type SubmissionReviewDecision,
+} from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
@@ -79,8 +82,8 @@ async function submissionOf(targetId: string) {
   return submission;
 }
 
-const decide = async (retirementId: string, decision: ReviewDecision) =>
-  resolveReview(platform.dependencies, 'operator', {
+const decide = async (retirementId: string, decision: SubmissionReviewDecision) =>
+  resolveSubmissionReview(platform.dependencies, 'operator', {
     submissionId: (await submissionOf(retirementId)).id,
     decision,
     reason: 'looked at it',
@@ -140,7 +143,7 @@ describe('a decision that is refused', () => {
     const deps = { ...platform.dependencies, log };
     const decision = { submissionId, decision: 'GIVE_UP', reason: 'looked at it' } as const;
     const conflict = { code: 'CONFLICT' };
-    await expect(resolveReview(deps, 'operator', decision)).rejects.toMatchObject(conflict);
+    await expect(resolveSubmissionReview(deps, 'operator', decision)).rejects.toMatchObject(conflict);
     await expect(resumeSigning(deps, 'operator', { reason: 'looked' })).rejects.toMatchObject(conflict);
     expect(lines).toEqual([]);
     expect(

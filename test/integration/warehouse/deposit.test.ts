@@ -15,7 +15,7 @@ import { toBaseUnits, ZERO_HASH } from '../../../src/ledger/units.ts';
 import { createDeposit, STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
 import { findReceiptByToken } from '../../../src/resolvers/warehouse/findReceipt.ts';
 import { listReceipts } from '../../../src/resolvers/warehouse/listReceipts.ts';
-import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { startFaultyPlatform } from '../../support/faults/faultyPlatform.ts';
@@ -73,6 +73,7 @@ describe('createDeposit', () => {
       .where(eq(submissions.txHash, receipt.deployTxHash ?? ''));
     expect(stored?.call).toMatchObject({
       kind: 'deployCommodityReceipt',
+      assetId: receipt.assetId,
       metadata: {
         valuationUSD: { $integer: toBaseUnits(400n).toString() },
         quantityKg: { $integer: '2500' },
@@ -168,7 +169,7 @@ describe('createDeposit', () => {
       .orderBy(submissions.createdAt)
       .offset(1);
     const decision = { submissionId: mint?.id ?? '', decision: 'RESUME', reason: 'unpaused' } as const;
-    await resolveReview(platform.dependencies, 'operator', decision);
+    await resolveSubmissionReview(platform.dependencies, 'operator', decision);
     expect(await deposit(input)).toMatchObject({ id: stuck.id, state: 'ACTIVE' });
     expect(await network.totalSupply(stuck.tokenAddress ?? '')).toBe(toBaseUnits(1000n));
   });

@@ -20,7 +20,7 @@ import { createNightlyExpiry, EXPIRY_CRON, latestNight } from '../../../src/jobs
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { STORAGE_SECONDS } from '../../../src/resolvers/warehouse/createDeposit.ts';
-import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { withFaults, type FaultPlan } from '../../support/faults/faultyNetwork.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
@@ -232,7 +232,7 @@ describe('a run', () => {
       .from(submissions)
       .where(eq(submissions.state, 'NEEDS_REVIEW'));
     const decision = { submissionId: undecided?.id ?? '', decision: 'RESUME', reason: 'looked' } as const;
-    await resolveReview(platform.dependencies, 'operator', decision);
+    await resolveSubmissionReview(platform.dependencies, 'operator', decision);
     await expect.poll(async () => (await stateOf(receipt?.id ?? ''))?.state).toBe('EXPIRED');
   });
 
@@ -317,7 +317,7 @@ describe('several instances', () => {
   });
 
   it('make one run of one night, however often they wake up', async () => {
-    const night = { trigger: 'NIGHTLY', night: '2031-05-06', requestedBy: 'schedule' } as const;
+    const night = { trigger: 'NIGHTLY', night: '2031-05-06', requestedBy: null } as const;
     const runs = await Promise.all(
       [platform, second, platform, second].map(({ dependencies }) => requestRun(dependencies, night)),
     );

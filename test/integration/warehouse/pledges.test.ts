@@ -122,7 +122,7 @@ describe('a pledge', () => {
     expect(await pledgeReceipt(platform.dependencies, farmer, earlier)).toMatchObject({ id });
   });
 
-  it('is released by its lender and operators alone, and under its reference alone', async () => {
+  it('is released by its lender and operators alone, and under its loan reference alone', async () => {
     const receipt = await activeReceipt(platform);
     await expect(release(receipt, operator)).rejects.toMatchObject({ code: 'CONFLICT' });
     await pledge(receipt, { loanReference: 'loan 9' });

@@ -9,7 +9,7 @@ import { submissions } from '../../../src/db/tables/index.ts';
 import { settle, type Submission } from '../../../src/ledger/submission/settle.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
-import { resolveReview } from '../../../src/resolvers/operations/resolveReview.ts';
+import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { stepOffRampSession } from '../../../src/resolvers/warehouse/offRamp/stepOffRampSession.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
@@ -62,7 +62,11 @@ it(`are decided ${ROUNDS} times at once, each by one of them`, { timeout: 120_00
     expect(await findOffRampSession(dependencies, offRampSessionId)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const retry = { offRampSessionId, decision: 'RETRY', note: reason } as const;
     const results = await Promise.allSettled([
-      resolveReview(dependencies, 'operator-1', { submissionId: deposit.id, decision: 'RESUME', reason }),
+      resolveSubmissionReview(dependencies, 'operator-1', {
+        submissionId: deposit.id,
+        decision: 'RESUME',
+        reason,
+      }),
       decideSession(dependencies, 'operator-2', retry),
       decideSession(dependencies, 'operator-3', retry),
       settle(dependencies.submission, deposit, {

@@ -138,7 +138,7 @@ describe('deposits of one receipt', () => {
     );
   });
 
-  it('contradict nothing while they are approved, or wait for their turn', async () => {
+  it('contradict nothing while the allowance is set, or they wait for their turn', async () => {
     const receipt = await activeReceipt(platform);
     const [first, second] = await withOneWaiting(receipt);
     expect(await findContradictions(database.handle.db)).toEqual([]);

@@ -118,7 +118,7 @@ describe('a holder’s own act', () => {
     expect(await sendAndSee(prepared)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('approves and deposits without custody, which can give it back', async () => {
+  it('sets the allowance and deposits without custody, which can give it back', async () => {
     const receipt = await deploy(network, deployReceipt(4_000_000_000n));
     const { address } = testbed.stranger;
     await land(network, { kind: 'mint', tokenAddress: receipt, to: address, amount: 500n });

@@ -88,8 +88,10 @@ describe('calls', () => {
   });
 
   it('deploys receipts with their own metadata', () => {
-    const { name, args, raw } = sent(deployReceipt(1_800_000_000n));
+    const call = deployReceipt(1_800_000_000n);
+    const { name, args, raw } = sent(call);
     expect(name).toBe('deploy_commodity_receipt_token');
+    expect(Buffer.from(args[5] as Uint8Array).toString('hex')).toBe(hashText(call.assetId).slice(2));
     expect(args[9]).toMatchObject({ quantity_kg: 5000n, expiry_date: 1_800_000_000n, warehouse_id: 'WH-7' });
     const keys = raw[9]?.map()?.map((entry) => String(entry.key().sym())) ?? [];
     expect(keys).toEqual([...keys].sort());

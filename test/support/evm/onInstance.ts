@@ -9,7 +9,10 @@ import { openDatabase, type DatabaseHandle } from '../../../src/db/connection.ts
 import { submissions } from '../../../src/db/tables/index.ts';
 import type { EvmLedger } from '../../../src/ledger/network/evm/settings.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
-import { resolveReview, type ReviewDecision } from '../../../src/resolvers/operations/resolveReview.ts';
+import {
+  resolveSubmissionReview,
+  type SubmissionReviewDecision,
+} from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import { createTestDatabase } from '../database/database.ts';
 import { holding } from '../holding.ts';
@@ -79,7 +82,7 @@ export async function copyWhileHolding(onInstance: ReturnType<typeof instancesOn
 /** An operator decides the one submission that is under review. */
 export async function decideReview(
   { dependencies, handle }: Instance,
-  decision: ReviewDecision,
+  decision: SubmissionReviewDecision,
   recordIndex?: number,
 ) {
   const [submission] = await handle.db
@@ -87,5 +90,5 @@ export async function decideReview(
     .from(submissions)
     .where(eq(submissions.state, 'NEEDS_REVIEW'));
   const input = { submissionId: submission?.id ?? '', decision, recordIndex, reason: 'looked at it' };
-  return resolveReview(dependencies, 'operator', input);
+  return resolveSubmissionReview(dependencies, 'operator', input);
 }

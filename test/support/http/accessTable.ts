@@ -122,9 +122,9 @@ export const QUERIES: Readonly<Record<string, AccessRule>> = {
     query: 'query ($token: Address!) { publicReceipt(tokenAddress: $token) { pledged } }',
     variables: ({ receiptTokenAddress: token }) => ({ token }),
   },
-  retirementBySerial: {
+  retirementRecordBySerial: {
     who: null,
-    query: '{ retirementBySerial(serial: "VCS-1-2024-000001") { index } }',
+    query: '{ retirementRecordBySerial(serial: "VCS-1-2024-000001") { index } }',
   },
   retirements: {
     who: ['buyer', 'operator'],
@@ -242,9 +242,9 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
       input: { receiptTokenAddress, loanReference: 'loan', idempotencyKey: randomUUID() },
     }),
   },
-  resolveReview: {
+  resolveSubmissionReview: {
     who: ['operator'],
-    query: mutation('resolveReview', 'ResolveReviewInput'),
+    query: mutation('resolveSubmissionReview', 'ResolveSubmissionReviewInput'),
     variables: () => ({
       input: { submissionId: unknownId('Submission'), decision: 'RESUME', reason: 'try' },
     }),

@@ -322,7 +322,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   token_revocations: { notFound: [[ACCESS, '*']] },
   transfers: {
     I1: 'debit_version debit_balance credit_version credit_balance amount',
-    I15: `id project_id kind reference_id debit_account_id credit_account_id unit_price price_currency created_at DELETED FORGED`,
+    I15: `id project_id kind cause_id debit_account_id credit_account_id unit_price price_currency created_at DELETED FORGED`,
     notFound: [[BOOKKEEPING, 'written_by']],
   },
   transparency_audit_writers: { notFound: [[BOOKKEEPING, '*']] },

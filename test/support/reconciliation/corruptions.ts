@@ -70,7 +70,7 @@ export const BOOKS_CORRUPTIONS: readonly Corruption[] = [
     name: 'a hold is charged to another buyer',
     invariant: 'I11',
     sql: `UPDATE transfers t SET debit_account_id = a.id, debit_version = 1000 FROM accounts a
-      WHERE t.kind = 'retirement_hold' AND t.reference_id = ${A_RETIRED}
+      WHERE t.kind = 'retirement_hold' AND t.cause_id = ${A_RETIRED}
         AND a.project_id = t.project_id AND a.kind = 'buyer' AND a.id <> t.debit_account_id`,
   },
   {
@@ -96,7 +96,7 @@ export const CREDIT_CORRUPTIONS: readonly Corruption[] = [
   {
     name: 'a purchase is forged, and the balances follow',
     invariant: 'I14',
-    sql: `INSERT INTO transfers (id, kind, project_id, reference_id, amount, created_at,
+    sql: `INSERT INTO transfers (id, kind, project_id, cause_id, amount, created_at,
           debit_account_id, debit_version, debit_balance, credit_account_id, credit_version, credit_balance)
         SELECT forged, 'purchase', d.project_id, forged, 1, now(), d.id, d.version + 1, d.balance - 1, c.id, c.version + 1, c.balance + 1
         FROM gen_random_uuid() AS forged, accounts d, accounts c

@@ -127,11 +127,6 @@ export function asFields(value: unknown, what: string): Record<string, unknown> 
   throw unexpected(value, what, 'a struct');
 }
 
-export function asList(value: unknown, what: string): unknown[] {
-  if (Array.isArray(value)) return value as unknown[];
-  throw unexpected(value, what, 'a list');
-}
-
 /** A contract value as plain JavaScript: bigint, string, bytes, array, object. */
 export function plain(value: xdr.ScVal): unknown {
   return scValToNative(value) as unknown;

@@ -78,8 +78,8 @@ fragment ConsoleSession on OffRampSession {
 /** In the place of what was asked for, when another person has to approve it. */
 const APPROVAL = 'approvalRequest { expiresAt }';
 
-export const RESOLVE_REVIEW = `mutation ConsoleResolveReview($input: ResolveReviewInput!) {
-  resolveReview(input: $input) { submission { state } ${APPROVAL} }
+export const RESOLVE_REVIEW = `mutation ConsoleResolveSubmissionReview($input: ResolveSubmissionReviewInput!) {
+  resolveSubmissionReview(input: $input) { submission { state } ${APPROVAL} }
 }`;
 
 export const RESOLVE_SESSION_REVIEW = `mutation ConsoleResolveSessionReview($input: ResolveSessionReviewInput!) {

@@ -69,10 +69,10 @@ export function createSubmissions({ part, api, decide, refresh }) {
       async act(reason) {
         const adopted = decision === 'ADOPT' && recordIndex !== null ? { recordIndex } : {};
         const input = { submissionId: id, decision, reason, ...adopted };
-        const { resolveReview } = await api.act(RESOLVE_REVIEW, { input });
+        const { resolveSubmissionReview } = await api.act(RESOLVE_REVIEW, { input });
         return outcomeText(
-          resolveReview,
-          `Decided: the submission is ${resolveReview.submission.state} now.`,
+          resolveSubmissionReview,
+          `Decided: the submission is ${resolveSubmissionReview.submission.state} now.`,
         );
       },
       done: refresh,
