@@ -69,7 +69,7 @@ CREATE TABLE "transfers" (
 	"unit_price" numeric,
 	"price_currency" text,
 	"created_at" timestamp with time zone NOT NULL,
-	"written_by" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
+	"written_in" bigint DEFAULT (pg_current_xact_id()::text)::bigint NOT NULL,
 	CONSTRAINT "transfers_debit" UNIQUE("debit_account_id","debit_version"),
 	CONSTRAINT "transfers_credit" UNIQUE("credit_account_id","credit_version"),
 	CONSTRAINT "transfers_positive" CHECK (amount > 0),
@@ -646,7 +646,7 @@ CREATE TABLE "transparency_heads" (
 	"root" "bytea" NOT NULL,
 	"checkpoint" text NOT NULL,
 	"made_at" timestamp with time zone NOT NULL,
-	"written_by" bigint,
+	"written_in" bigint,
 	"row_id" uuid,
 	"cluster" text,
 	CONSTRAINT "transparency_heads_log" CHECK (log IN ('retirements', 'transfers', 'audit')),
@@ -697,7 +697,7 @@ ALTER TABLE "transparency_open_entries" ADD CONSTRAINT "transparency_open_entrie
 CREATE INDEX "approval_requests_requested" ON "approval_requests" USING btree ("requested_at","id");--> statement-breakpoint
 CREATE INDEX "approval_requests_awaiting" ON "approval_requests" USING btree ("operation","target_id") WHERE state = 'AWAITING';--> statement-breakpoint
 CREATE INDEX "accounts_owner" ON "accounts" USING btree ("owner_id") WHERE kind = 'buyer';--> statement-breakpoint
-CREATE INDEX "transfers_written_by" ON "transfers" USING brin ("written_by") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
+CREATE INDEX "transfers_written_in" ON "transfers" USING brin ("written_in") WITH (pages_per_range=64,autosummarize=true);--> statement-breakpoint
 CREATE UNIQUE INDEX "transfers_once" ON "transfers" USING btree ("cause_id",(CASE WHEN kind = 'retirement_return' THEN 'retirement_settle'::transfer_kind ELSE kind END)) WHERE kind <> 'purchase';--> statement-breakpoint
 CREATE INDEX "transfers_buyer_debited" ON "transfers" USING btree ("debit_account_id","created_at","debit_version") WHERE kind IN ('retirement_hold', 'credit_transfer');--> statement-breakpoint
 CREATE INDEX "transfers_buyer_credited" ON "transfers" USING btree ("credit_account_id","created_at","credit_version") WHERE kind IN ('purchase', 'retirement_return', 'credit_transfer');--> statement-breakpoint

@@ -12,7 +12,8 @@ import { grantApplicationRole } from './applicationRole.ts';
 import { findPrimaryUrl } from './primary.ts';
 
 /** Each set has its own history, so that the embedded network's tables and the platform's change independently. */
-export type MigrationSet = 'platform' | 'embedded-network';
+export const MIGRATION_SETS = ['platform', 'embedded-network'] as const;
+export type MigrationSet = (typeof MIGRATION_SETS)[number];
 
 /** A database that can't be reached in this time is reported, instead of blocking the start. */
 const CONNECT_TIMEOUT_SECONDS = 10;

@@ -1,10 +1,10 @@
 /**
- * Until the first release each database has two migrations: its tables, generated from the Drizzle schema, and its rules,
- * written by hand. `npm run db:generate` writes the first anew and keeps the second. After the first release, when
- * installations exist, it has to become `drizzle-kit generate`, which appends.
+ * Until the first release (`npm run db:release`) each database has two migrations: its tables, generated from the Drizzle schema, and
+ * its rules, written by hand. `npm run db:generate` writes the first anew and keeps the second. From then on, when
+ * installations exist, it appends a migration with what has changed.
  */
 import { execFileSync } from 'node:child_process';
-import { readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 
 const DATABASES = [
   { folder: 'drizzle/platform', config: 'drizzle.config.ts' },
@@ -13,7 +13,11 @@ const DATABASES = [
 /** Fixed, so that a rewrite changes what has changed and nothing else. */
 const WRITTEN_AT = { '0000_tables': 1_795_000_000_000, '0001_rules': 1_795_000_000_001 };
 
-for (const { folder, config } of DATABASES) {
+if (existsSync('drizzle/released.json')) {
+  for (const { config } of DATABASES) generate(config, ...process.argv.slice(2));
+} else DATABASES.forEach(rewrite);
+
+function rewrite({ folder, config }) {
   const rules = readFileSync(`${folder}/0001_rules.sql`, 'utf8');
   rmSync(folder, { recursive: true });
   generate(config, '--name', 'tables');

@@ -1,0 +1,57 @@
+/**
+ * `npm run db:check` compares the migrations with the released ones, which installations have applied and never apply again.
+ * `npm run db:release` makes the present ones the released ones, with each release.
+ */
+import { readFile, writeFile } from 'node:fs/promises';
+import { createHash } from 'node:crypto';
+import { Command } from 'commander';
+import { z } from 'zod';
+import { StartupError } from '../lib/startupErrors.ts';
+import { MIGRATION_SETS } from '../db/migrate.ts';
+import { findRefusedMigrations, type Migration } from './migrationChanges.ts';
+import { runCommand } from './runCommand.ts';
+
+const FOLDER = new URL('../../drizzle/', import.meta.url);
+const RELEASED = 'released.json';
+
+const Journal = z.object({ entries: z.array(z.object({ tag: z.string(), when: z.number() })) });
+const Released = z.array(z.object({ file: z.string(), when: z.number(), sha256: z.string() }));
+
+const read = (path: string) => readFile(new URL(path, FOLDER), 'utf8');
+
+const command = new Command('checkReleasedMigrations')
+  .description(`Compares the migrations with the released ones, drizzle/${RELEASED}.`)
+  .option('--release', 'make the present migrations the released ones, if no released one differs')
+  .action(async (options: { release?: boolean }) => {
+    const current = (await Promise.all(MIGRATION_SETS.map(readMigrations))).flat();
+    const released = await read(RELEASED).then(
+      (text) => Released.parse(JSON.parse(text)),
+      (error: NodeJS.ErrnoException) => {
+        if (error.code === 'ENOENT') return [];
+        throw error;
+      },
+    );
+    const refused = findRefusedMigrations(released, current);
+    if (refused.length > 0) throw new StartupError(refused.join('\n'));
+    if (options.release === true) {
+      await writeFile(new URL(RELEASED, FOLDER), `${JSON.stringify(current, null, 2)}\n`);
+    }
+  });
+
+async function readMigrations(set: string): Promise<Migration[]> {
+  const { entries } = Journal.parse(JSON.parse(await read(`${set}/meta/_journal.json`)));
+  return Promise.all(
+    entries.map(async ({ tag, when }) => {
+      const file = `${set}/${tag}.sql`;
+      return {
+        file,
+        when,
+        sha256: createHash('sha256')
+          .update(await read(file))
+          .digest('hex'),
+      };
+    }),
+  );
+}
+
+await runCommand(command);
