@@ -84,7 +84,7 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
     SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
       (SELECT EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(IS_NEXT_TRANSFER)})
         OR h.cluster <> ${sql.raw(CURRENT_CLUSTER)}
-        FROM transparency_heads h WHERE log = 'transfers' AND h.written_by IS NOT NULL) AS transfers,
+        FROM transparency_heads h WHERE log = 'transfers' AND h.written_in IS NOT NULL) AS transfers,
       (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
           WHERE w.entries > coalesce(l.number, 0))
         OR EXISTS (SELECT 1 FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id

@@ -63,7 +63,7 @@ async function nextRecords(tx: Tx, { size }: Head): Promise<NextLeaves> {
  * found later.
  */
 async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
-  let from = head.writtenBy ?? 0n;
+  let from = head.writtenIn ?? 0n;
   let look = TRANSACTIONS_PER_LOOK;
   for (;;) {
     const [batch] = await tx.execute<
@@ -73,18 +73,18 @@ async function nextTransfers(tx: Tx, head: Head): Promise<NextLeaves> {
         SELECT until, least(until, ${String(from + look)}::bigint) AS end
         FROM (SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS until) AS snapshot
       ), fresh AS MATERIALIZED (
-        SELECT t.id, t.written_by, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash FROM range
+        SELECT t.id, t.written_in, ${sql.raw(hashOfLeaf(TRANSFER_LEAF))} AS hash FROM range
         CROSS JOIN LATERAL (SELECT t.* FROM transfers t JOIN transparency_heads h ON h.log = 'transfers'
-          WHERE t.written_by >= ${String(from)}::bigint AND t.written_by < range.end AND ${sql.raw(IS_NEXT_TRANSFER)}
-          ORDER BY t.written_by, t.id LIMIT ${LEAVES_PER_STEP}) AS t
+          WHERE t.written_in >= ${String(from)}::bigint AND t.written_in < range.end AND ${sql.raw(IS_NEXT_TRANSFER)}
+          ORDER BY t.written_in, t.id LIMIT ${LEAVES_PER_STEP}) AS t
         ${sql.raw(RELATED_TO_TRANSFER)}
       )
-      SELECT ${sql.raw(aggregated('written_by, id'))}, max(written_by)::text AS last,
-        (array_agg(id ORDER BY written_by DESC, id DESC))[1] AS last_id,
+      SELECT ${sql.raw(aggregated('written_in, id'))}, max(written_in)::text AS last,
+        (array_agg(id ORDER BY written_in DESC, id DESC))[1] AS last_id,
         (SELECT until FROM range)::text AS until, (SELECT "end" FROM range)::text AS end FROM fresh`);
     if (!batch) throw new Error('an aggregate has one row');
     if (batch.hashes !== null) {
-      const next = leaves(batch, { writtenBy: BigInt(batch.last ?? 0), rowId: batch.last_id });
+      const next = leaves(batch, { writtenIn: BigInt(batch.last ?? 0), rowId: batch.last_id });
       return { ...next, hasMore: next.hasMore || BigInt(batch.end) < BigInt(batch.until) };
     }
     // Ends: each look is twice as wide, up to the oldest transaction under way.
@@ -137,7 +137,7 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   }
   const until = BigInt(batch.until);
   const compared = leaves(batch, {
-    writtenBy: until,
+    writtenIn: until,
     rowId: NO_ID,
     cluster: await readCluster(tx),
   });

@@ -21,5 +21,5 @@ export function isWrittenFrom(transaction: string): string {
  * The transfer t is beyond the head h, and of this PostgreSQL cluster. One that was restored names a transaction of the cluster that
  * it comes from; beyond the head, which is beyond all that was restored, this is one that begins after the row was written here.
  */
-export const IS_NEXT_TRANSFER = `t.written_by >= h.written_by AND (t.written_by, t.id) > (h.written_by, h.row_id)
-  AND t.written_by < ${NEXT_TRANSACTION} AND ${isWrittenFrom('t.written_by')}`;
+export const IS_NEXT_TRANSFER = `t.written_in >= h.written_in AND (t.written_in, t.id) > (h.written_in, h.row_id)
+  AND t.written_in < ${NEXT_TRANSACTION} AND ${isWrittenFrom('t.written_in')}`;

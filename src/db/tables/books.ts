@@ -91,14 +91,14 @@ export const transfers = pgTable(
     priceCurrency: text('price_currency'),
     createdAt: moment('created_at').notNull(),
     /** The transaction that inserted it: the order in which the transparency log takes transfers. */
-    writtenBy: bigint('written_by', { mode: 'bigint' })
+    writtenIn: bigint('written_in', { mode: 'bigint' })
       .notNull()
       .default(sql`(pg_current_xact_id()::text)::bigint`),
   },
   (t) => [
     // A row a megabyte: transactions follow the order of the pages, and the log asks for the newest.
-    index('transfers_written_by')
-      .using('brin', t.writtenBy)
+    index('transfers_written_in')
+      .using('brin', t.writtenIn)
       .with({ pages_per_range: 64, autosummarize: true }),
     // The same step of the same reference is posted once, and a hold is either settled or returned. A purchase is its transfer,
     // so its primary key says so.

@@ -25,7 +25,7 @@ export const transparencyHeads = pgTable(
     checkpoint: text('checkpoint').notNull(),
     madeAt: moment('made_at').notNull(),
     /** Of transfers: up to which transaction, and which id of it, they are in the log; null before the first one. */
-    writtenBy: bigint('written_by', { mode: 'bigint' }),
+    writtenIn: bigint('written_in', { mode: 'bigint' }),
     rowId: uuid('row_id'),
     /** The PostgreSQL cluster that counts those transactions. */
     cluster: text('cluster'),

@@ -226,7 +226,7 @@ describe('a copy of the database in another cluster', () => {
     const before = await noteOf('transfers');
     await buyOnce();
     // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
-    await restorable.corrupt(`UPDATE transfers SET written_by = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
+    await restorable.corrupt(`UPDATE transfers SET written_in = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
       UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
     await logAll(logs);
     expect((await noteOf('transfers')).size).toBe(before.size + 1);
@@ -247,7 +247,7 @@ describe('a copy of the database in another cluster', () => {
     const { db } = database.handle;
     const notProved = await db.transaction(async (tx) => {
       await tx.execute(sql`SELECT pg_current_xact_id()`);
-      await restorable.corrupt(`UPDATE transfers SET written_by = written_by;
+      await restorable.corrupt(`UPDATE transfers SET written_in = written_in;
         UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
       return (await reconcileAll(platform.dependencies)).notProved;
     });

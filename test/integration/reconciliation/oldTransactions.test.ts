@@ -25,8 +25,8 @@ describe('the log of transfers', () => {
       SELECT ${sql.raw(IS_NEXT_TRANSFER)} AS is_next
       FROM (SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next) AS n
       CROSS JOIN LATERAL (SELECT ((next - ${ago.written}::bigint) & 4294967295)::text::xid AS xmin,
-        next - ${ago.named}::bigint AS written_by, gen_random_uuid() AS id) AS t
-      CROSS JOIN LATERAL (SELECT t.written_by, '00000000-0000-0000-0000-000000000000'::uuid AS row_id) AS h`);
+        next - ${ago.named}::bigint AS written_in, gen_random_uuid() AS id) AS t
+      CROSS JOIN LATERAL (SELECT t.written_in, '00000000-0000-0000-0000-000000000000'::uuid AS row_id) AS h`);
     return row?.is_next;
   }
 

@@ -323,7 +323,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transfers: {
     I1: 'debit_version debit_balance credit_version credit_balance amount',
     I15: `id project_id kind cause_id debit_account_id credit_account_id unit_price price_currency created_at DELETED FORGED`,
-    notFound: [[BOOKKEEPING, 'written_by']],
+    notFound: [[BOOKKEEPING, 'written_in']],
   },
   transparency_audit_writers: { notFound: [[BOOKKEEPING, '*']] },
   transparency_checkpoints: {
@@ -334,7 +334,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   transparency_heads: {
     I15: 'size root checkpoint DELETED',
     I16: 'log FORGED',
-    notFound: [[BOOKKEEPING, 'made_at written_by row_id cluster']],
+    notFound: [[BOOKKEEPING, 'made_at written_in row_id cluster']],
   },
   transparency_open_entries: { notFound: [[BOOKKEEPING, '*']] },
   transparency_tiles: {

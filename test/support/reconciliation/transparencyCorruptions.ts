@@ -25,15 +25,15 @@ export const TRANSPARENCY_CORRUPTIONS: readonly Corruption[] = [
     invariant: 'I15',
     name: 'a transfer is forged among earlier ones',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
-      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, unit_price, price_currency, created_at, written_by
-      FROM transfers ORDER BY written_by LIMIT 1`,
+      debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, unit_price, price_currency, created_at, written_in
+      FROM transfers ORDER BY written_in LIMIT 1`,
   },
   {
     invariant: 'I15',
     name: 'a transfer is forged for a transaction that is still to come',
     sql: `INSERT INTO transfers SELECT gen_random_uuid(), project_id, kind, gen_random_uuid(), debit_account_id, debit_version + 1000,
       debit_balance, credit_account_id, credit_version + 1000, credit_balance, amount, unit_price, price_currency, created_at,
-      written_by + 1000000 FROM transfers LIMIT 1`,
+      written_in + 1000000 FROM transfers LIMIT 1`,
   },
   {
     invariant: 'I15',
