@@ -23,6 +23,8 @@ export interface ReconciliationJob {
 const LOOK_MS = 60_000;
 /** Between two runs that compare what has changed. */
 const EVERY_SECONDS = 300;
+/** A long one rests longer: it reads every row once for the few that changed, and the log of transfers waits for it. */
+const REST_SHARE = 10;
 /** A night's run that was not finished, or whose instance died, is due again after this long. */
 const FULL_RETRY_SECONDS = 900;
 /** How often the instance that runs it puts that off. */
@@ -34,7 +36,7 @@ const FULL_HOUR = 3;
 
 export function createReconciliationJob(
   deps: JobNeeds,
-  { timeZone }: { timeZone: string },
+  { timeZone, nowMs = () => performance.now() }: { timeZone: string; nowMs?: () => number },
 ): ReconciliationJob {
   let timer: NodeJS.Timeout | undefined;
   let underWay: Promise<void> | null = null;
@@ -43,7 +45,11 @@ export function createReconciliationJob(
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
         await putOff(deps.db, (await keepTaken(deps, () => run(deps, true))) ? nextNight(timeZone) : SOON);
-      } else if (await take(deps, 'due_at', EVERY_SECONDS)) await run(deps, false);
+      } else if (await take(deps, 'due_at', EVERY_SECONDS)) {
+        const began = nowMs();
+        await run(deps, false);
+        await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
+      }
     } catch (error) {
       deps.log.warn({ error: messageOf(error) }, 'reconciliation not finished');
     }
@@ -77,6 +83,11 @@ function nextNight(timeZone: string): SQL {
 
 async function putOff(db: Db, until: SQL): Promise<void> {
   await db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at = ${until}`);
+}
+
+async function rest(db: Db, seconds: number): Promise<void> {
+  await db.execute(sql`UPDATE ${reconciliationSchedule}
+    SET due_at = greatest(due_at, now() + make_interval(secs => ${seconds}))`);
 }
 
 /** @returns whether this instance is the one that runs it */

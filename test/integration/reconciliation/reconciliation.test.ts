@@ -156,6 +156,24 @@ describe('an incremental run', () => {
   });
 });
 
+it('is not run again at once when it takes long', async () => {
+  const { db } = database.handle;
+  const dueSecondsAfter = async (ms: number) => {
+    const times = [0, ms];
+    const nowMs = () => times.shift() ?? NaN;
+    const job = createReconciliationJob(platform.dependencies, { timeZone: 'UTC', nowMs });
+    await db.update(reconciliationSchedule).set({ dueAt: sql`now()`, fullDueAt: sql`'infinity'` });
+    await job.look();
+    await job.stop();
+    const [due] = await db
+      .select({ seconds: sql<number>`extract(epoch FROM due_at - now())::float8` })
+      .from(reconciliationSchedule);
+    return Math.round((due?.seconds ?? NaN) / 100) * 100;
+  };
+  expect(await dueSecondsAfter(1_000)).toBe(300);
+  expect(await dueSecondsAfter(120_000)).toBe(1_200);
+});
+
 describe('a network that does not answer', () => {
   it('is asked about everything again within the hour, not the next night', async () => {
     const { db } = database.handle;
