@@ -8,8 +8,8 @@ import { pollUntil } from './pollUntil.ts';
 /** Where only blocks final on Ethereum count, a deploy and a mint take a quarter of an hour each. */
 export const OUTCOME_TIMEOUT_MS = 3_600_000;
 
-/** Final states, unless an operator acts. */
-const ENDS = ['REFUSED', 'NEEDS_REVIEW'];
+/** No other state follows by itself. */
+const ENDS = ['REFUSED', 'CLOSED', 'NEEDS_REVIEW'];
 
 interface Subject {
   type: 'Project' | 'Receipt' | 'Retirement' | 'OffRampSession';
@@ -19,7 +19,7 @@ interface Subject {
 
 /**
  * Asks for a subject's `fields` until its state is `goal`.
- * @throws when it is refused or under review instead, or when the network takes longer than an hour.
+ * @throws when it is refused, closed or under review instead, or when the network takes longer than an hour.
  */
 export async function awaitState<T>(
   api: ApiClient,

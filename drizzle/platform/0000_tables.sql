@@ -11,7 +11,7 @@ CREATE TYPE "public"."project_state" AS ENUM('DEPLOYING', 'MINTING', 'OPEN', 'RE
 CREATE TYPE "public"."off_ramp_decision" AS ENUM('RETRY', 'CONFIRM', 'REFUND', 'ACCEPT');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_depositor" AS ENUM('CUSTODY', 'HOLDER');--> statement-breakpoint
 CREATE TYPE "public"."off_ramp_resolution" AS ENUM('SETTLE', 'REFUND');--> statement-breakpoint
-CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'NEEDS_REVIEW', 'SETTLED', 'REFUNDED', 'REFUSED');--> statement-breakpoint
+CREATE TYPE "public"."off_ramp_state" AS ENUM('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING', 'CLOSING', 'NEEDS_REVIEW', 'SETTLED', 'REFUNDED', 'CLOSED');--> statement-breakpoint
 CREATE TYPE "public"."payout_account_type" AS ENUM('MOBILE_MONEY', 'BANK');--> statement-breakpoint
 CREATE TYPE "public"."ramp_status" AS ENUM('pending', 'processing', 'settled', 'failed', 'refunded');--> statement-breakpoint
 CREATE TYPE "public"."settlement_deployment_state" AS ENUM('DEPLOYING', 'DEPLOYED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
@@ -494,21 +494,21 @@ CREATE TABLE "off_ramp_sessions" (
 	CONSTRAINT "off_ramp_provider_session" UNIQUE("provider_name","provider_session_id"),
 	CONSTRAINT "off_ramp_amount_positive" CHECK (token_amount_kg > 0),
 	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000),
-	CONSTRAINT "off_ramp_known_at_provider" CHECK (provider_session_id IS NOT NULL OR state IN ('OPENING', 'REFUSED', 'NEEDS_REVIEW')),
+	CONSTRAINT "off_ramp_known_at_provider" CHECK (provider_session_id IS NOT NULL OR state IN ('OPENING', 'CLOSED', 'NEEDS_REVIEW')),
 	CONSTRAINT "off_ramp_asked_first" CHECK (provider_session_id IS NULL OR provider_asked_at IS NOT NULL),
 	CONSTRAINT "off_ramp_resolved_by_decision" CHECK ((state <> 'CONFIRMING' OR coalesce(resolution = 'SETTLE', false))
         AND (state <> 'REFUNDING' OR coalesce(resolution = 'REFUND', false))),
 	CONSTRAINT "off_ramp_custody" CHECK (released_at IS NULL OR deposited_at IS NOT NULL),
 	CONSTRAINT "off_ramp_state_of_custody" CHECK (CASE
-        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
+        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'CLOSED') THEN deposited_at IS NULL
         WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END),
 	CONSTRAINT "off_ramp_holder_has_time" CHECK ((depositor = 'HOLDER') = (signature_due_at IS NOT NULL)),
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
-	CONSTRAINT "off_ramp_refused_says_why" CHECK (state <> 'REFUSED' OR refusal_message IS NOT NULL),
-	CONSTRAINT "off_ramp_closed_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED') OR closed_at IS NOT NULL)
+	CONSTRAINT "off_ramp_closed_says_why" CHECK (state <> 'CLOSED' OR refusal_message IS NOT NULL),
+	CONSTRAINT "off_ramp_closed_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR closed_at IS NOT NULL)
 );
 --> statement-breakpoint
 CREATE TABLE "settlement_deployments" (

@@ -92,7 +92,7 @@ function together(moves: readonly Transition[], wayOf: (row: Transition) => stri
 
 function labelOf({ event, when }: Transition): string {
   const conditions = [
-    when.isRefused === true && 'after a refusal',
+    when.isStopped === true && 'stopped before',
     when.isPaid === true && 'paid',
     when.isPaid === false && 'not paid',
     when.isFailed === true && 'not paid',

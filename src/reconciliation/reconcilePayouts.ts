@@ -106,7 +106,7 @@ function comparePayout(session: Session, found: RampSession | null): Comparison 
   // The provider's status may be newer than the last poll; one that contradicts a final state is a finding.
   const isSettled = found.status === 'settled';
   const isContradiction =
-    ((session.state === 'REFUNDED' || session.state === 'REFUSED') && isSettled) ||
+    ((session.state === 'REFUNDED' || session.state === 'CLOSED') && isSettled) ||
     (session.state === 'SETTLED' && !isSettled);
   const message = `${at} is ${session.state}, and its provider says "${found.status}"`;
   if (isContradiction) compared.findings.push({ invariant: 'I8', message });

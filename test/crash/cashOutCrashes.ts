@@ -121,7 +121,7 @@ export function describeCancelCrashes(ledger: () => TestLedger): void {
       await instances.crash({ killAt, occurrence: 1, request: cancel(begun?.id ?? '') });
 
       const platform = await instances.start(2);
-      const session = await reaches(platform, begun?.id ?? '', 'REFUSED');
+      const session = await reaches(platform, begun?.id ?? '', 'CLOSED');
       expect(session).toMatchObject({ providerAskedAt: null, depositedAt: null });
       expect(await providerSessions(database())).toBe(sessionsBefore);
       expect(await reconcileAll(platform.dependencies)).toMatchObject(CLEAN);

@@ -89,7 +89,7 @@ switch (request.kind) {
   case 'cancelCashOut': {
     const { offRampSessionId: id, idempotencyKey } = request;
     await cancelCashOut(dependencies, farmer, { offRampSessionId: id, idempotencyKey });
-    if (killAt !== 'request-committed') await reaches(platform, id, 'REFUNDED', 'REFUSED');
+    if (killAt !== 'request-committed') await reaches(platform, id, 'REFUNDED', 'CLOSED');
     break;
   }
 }

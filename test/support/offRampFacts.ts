@@ -9,14 +9,14 @@ const NEVER_DEPOSITED: readonly OffRampState[] = [
   'AWAITING_SIGNATURE',
   'DEPOSITING',
   'CLOSING',
-  'REFUSED',
+  'CLOSED',
 ];
 const RESOLUTIONS: Record<OffRampState, readonly Facts['resolution'][]> = {
   OPENING: [null],
   AWAITING_SIGNATURE: [null],
   DEPOSITING: [null],
   CLOSING: [null],
-  REFUSED: [null],
+  CLOSED: [null],
   AWAITING_PAYOUT: [null],
   CONFIRMING: ['SETTLE'],
   SETTLED: ['SETTLE'],
@@ -27,7 +27,7 @@ const RESOLUTIONS: Record<OffRampState, readonly Facts['resolution'][]> = {
 const BOTH = [true, false];
 
 export function possibleFacts(depositor: Depositor, state: OffRampState): Facts[] {
-  const combinations = BOTH.flatMap((isRefused) =>
+  const combinations = BOTH.flatMap((isStopped) =>
     [{ isPaid: true }, { isFailed: true }, {}].flatMap((status) =>
       BOTH.flatMap((isDeposited) =>
         RESOLUTIONS[state].flatMap((resolution) =>
@@ -36,7 +36,7 @@ export function possibleFacts(depositor: Depositor, state: OffRampState): Facts[
               isPaid: false,
               isFailed: false,
               ...status,
-              isRefused,
+              isStopped,
               isDeposited,
               resolution,
               isUnderWay,
@@ -48,12 +48,12 @@ export function possibleFacts(depositor: Depositor, state: OffRampState): Facts[
     ),
   );
   return combinations.filter(
-    ({ isDeposited, resolution, isRefused, isUnderWay, isCancelled }) =>
+    ({ isDeposited, resolution, isStopped, isUnderWay, isCancelled }) =>
       (isDeposited || resolution === null) &&
       (state === 'NEEDS_REVIEW' || isDeposited !== NEVER_DEPOSITED.includes(state)) &&
-      (state !== 'REFUSED' || isRefused) &&
+      (state !== 'CLOSED' || isStopped) &&
       (depositor === 'HOLDER' || state === 'DEPOSITING' || !isUnderWay) &&
-      // A cancellation of what is being opened is its refusal.
-      (state !== 'OPENING' || isRefused || !isCancelled),
+      // A cancellation of what is being opened stops it.
+      (state !== 'OPENING' || isStopped || !isCancelled),
   );
 }

@@ -36,7 +36,7 @@ export const OPEN_OFF_RAMP_STATES = [
   'CLOSING',
   'NEEDS_REVIEW',
 ] as const;
-export const ENDED_OFF_RAMP_STATES = ['SETTLED', 'REFUNDED', 'REFUSED'] as const;
+export const ENDED_OFF_RAMP_STATES = ['SETTLED', 'REFUNDED', 'CLOSED'] as const;
 /** Which event leads from which state to which: resolvers/warehouse/offRamp/transitions.ts, printed as diagrams in docs/. */
 export const offRampState = pgEnum('off_ramp_state', [...OPEN_OFF_RAMP_STATES, ...ENDED_OFF_RAMP_STATES]);
 /** Where the deposited tokens go: to the treasury, or back to the depositor. Decided once. */
@@ -118,7 +118,7 @@ export const offRampSessions = pgTable(
     ),
     check(
       'off_ramp_known_at_provider',
-      sql`provider_session_id IS NOT NULL OR state IN ('OPENING', 'REFUSED', 'NEEDS_REVIEW')`,
+      sql`provider_session_id IS NOT NULL OR state IN ('OPENING', 'CLOSED', 'NEEDS_REVIEW')`,
     ),
     check('off_ramp_asked_first', sql`provider_session_id IS NULL OR provider_asked_at IS NOT NULL`),
     check(
@@ -131,7 +131,7 @@ export const offRampSessions = pgTable(
     check(
       'off_ramp_state_of_custody',
       sql`CASE
-        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'REFUSED') THEN deposited_at IS NULL
+        WHEN state::text IN ('OPENING', 'AWAITING_SIGNATURE', 'DEPOSITING', 'CLOSING', 'CLOSED') THEN deposited_at IS NULL
         WHEN state::text IN ('AWAITING_PAYOUT', 'CONFIRMING', 'REFUNDING') THEN deposited_at IS NOT NULL AND released_at IS NULL
         WHEN state::text IN ('SETTLED', 'REFUNDED') THEN released_at IS NOT NULL
         ELSE true END`,
@@ -139,11 +139,8 @@ export const offRampSessions = pgTable(
     check('off_ramp_holder_has_time', sql`(depositor = 'HOLDER') = (signature_due_at IS NOT NULL)`),
     check('off_ramp_signature_of_a_holder', sql`state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'`),
     check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
-    check('off_ramp_refused_says_why', sql`state <> 'REFUSED' OR refusal_message IS NOT NULL`),
-    check(
-      'off_ramp_closed_at',
-      sql`state NOT IN ('SETTLED', 'REFUNDED', 'REFUSED') OR closed_at IS NOT NULL`,
-    ),
+    check('off_ramp_closed_says_why', sql`state <> 'CLOSED' OR refusal_message IS NOT NULL`),
+    check('off_ramp_closed_at', sql`state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR closed_at IS NOT NULL`),
   ],
 );
 

@@ -14,7 +14,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     invariant: 'I8',
     query: `SELECT format('off-ramp session %s is %s while its provider says %s, and it was never under review', c.id, c.state, c.provider_status) AS message
       FROM off_ramp_sessions c
-      WHERE ((c.state IN ('REFUNDED', 'REFUSED') AND c.provider_status = 'settled')
+      WHERE ((c.state IN ('REFUNDED', 'CLOSED') AND c.provider_status = 'settled')
           OR (c.state = 'SETTLED' AND c.provider_status IN ('failed', 'refunded')))
         AND NOT EXISTS (SELECT 1 FROM off_ramp_reviews r WHERE r.off_ramp_session_id = c.id)`,
   },

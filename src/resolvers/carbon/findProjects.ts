@@ -10,7 +10,7 @@ import type { Project } from './findProject.ts';
 /** Projects, as they are followed. */
 export const FOLLOWED_PROJECTS: FollowedKind<Project> = {
   readMany: (db, ids) => findByIds(db, projects, ids),
-  isFinal: ({ state }) => state === 'OPEN' || state === 'REFUSED',
+  hasEnded: ({ state }) => state === 'OPEN' || state === 'REFUSED',
   hidden: [],
 };
 

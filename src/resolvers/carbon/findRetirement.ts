@@ -35,7 +35,7 @@ async function readRetirements(db: Db, ids: readonly string[]): Promise<(Retirem
 /** Retirements, as they are followed. */
 export const FOLLOWED_RETIREMENTS: FollowedKind<Retirement> = {
   readMany: (db, ids) => findByIds(db, retirements, ids),
-  isFinal: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
+  hasEnded: ({ state }) => state === 'RETIRED' || state === 'REFUSED',
   hidden: [],
 };
 

@@ -1,6 +1,6 @@
 /**
  * Follows rows (a retirement, a project, …) as they change: the row as it is, then again after each change, until
- * it is in a final state.
+ * it has ended.
  *
  * All subscribers of an instance share its reads: those whose ids were notified are read together, and the change signal
  * comes from every instance. Each subscriber pulls and is given the newest, so one that does not read holds nothing but
@@ -14,7 +14,7 @@ import type { Logger } from '../../lib/logger.ts';
 /** What is followed alike. */
 export interface FollowedKind<Row extends { id: string }> {
   readMany(db: Db, ids: readonly string[]): Promise<ReadonlyMap<string, Row>>;
-  isFinal(row: Row): boolean;
+  hasEnded(row: Row): boolean;
   /** Columns of the platform's own work, whose changes are not shown. */
   hidden: readonly (keyof Row)[];
 }
@@ -153,7 +153,7 @@ async function* follow(
   signal: AbortSignal,
 ): AsyncGenerator<{ id: string }, void, void> {
   yield first;
-  if (kind.isFinal(first)) return;
+  if (kind.hasEnded(first)) return;
   const entry = followed.get(first.id) ?? { id: first.id, kind, newest: null, wakes: new Set() };
   followed.set(first.id, entry);
   let wake = () => {};
@@ -170,7 +170,7 @@ async function* follow(
       if (newest !== null && newest.round > tooOld && newest.shown !== given) {
         given = newest.shown;
         yield newest.row;
-        if (kind.isFinal(newest.row)) return;
+        if (kind.hasEnded(newest.row)) return;
       } else {
         await new Promise<void>((resolve) => (wake = resolve));
       }

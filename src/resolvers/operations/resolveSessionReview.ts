@@ -147,7 +147,7 @@ async function retry(
       await applyEvent(tx, deps.submission, session, 'deposited', { values: { depositedAt: sql`now()` } });
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
     else {
-      // Without a refusal, the review's reason explains the session's end.
+      // Without a reason of its own, the review's explains the session's end.
       const refusalMessage = session.refusalMessage ?? review.reason;
       await applyEvent(tx, deps.submission, session, 'retried', {
         values: { closedAt: null, refusalMessage },

@@ -11,7 +11,7 @@ export type FollowedReceipt = Receipt & { lien: ReceiptPledge | null };
 
 export const FOLLOWED_RECEIPTS: FollowedKind<FollowedReceipt> = {
   readMany,
-  isFinal: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
+  hasEnded: ({ state }) => state === 'EXPIRED' || state === 'REFUSED',
   hidden: [],
 };
 

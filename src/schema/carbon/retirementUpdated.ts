@@ -9,7 +9,7 @@ import {
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { maySeeBuyer } from '../core/caller.ts';
-import { UPDATES, updatesOf } from '../core/updates.ts';
+import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { RetirementRef } from './retirement.ts';
 
 const followed = {
@@ -24,7 +24,7 @@ builder.subscriptionField('retirementUpdated', (t) =>
   t.field({
     ...forRoles(
       ['buyer', 'operator'],
-      `A retirement. ${UPDATES}RETIRED or REFUSED. NOT_FOUND for another buyer's retirement.`,
+      `A retirement. ${UPDATES_UNTIL_FINAL}RETIRED or REFUSED. NOT_FOUND for another buyer's retirement.`,
     ),
     type: RetirementRef,
     args: {

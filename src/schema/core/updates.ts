@@ -19,7 +19,9 @@ interface FollowedField<Row extends { id: string }> {
 /** How such a subscription behaves, for its description. */
 export const UPDATES =
   'First as it is, then again after each change; a client that connects again continues with what is then. A change that ' +
-  'lasted for a moment may be left out. The subscription ends in a state that is final: ';
+  'lasted for a moment may be left out. ';
+/** Of what can't be reopened. */
+export const UPDATES_UNTIL_FINAL = `${UPDATES}The subscription ends in a state that is final: `;
 
 /** @throws DomainError NOT_FOUND, also for an object that the caller may not see */
 export async function updatesOf<Row extends { id: string }>(

@@ -29,7 +29,7 @@ const CancelCashOutPayload = builder.objectRef<OffRampSession>('CancelCashOutPay
     offRampSession: t.field({
       type: OffRampSessionRef,
       description:
-        'The off-ramp session. Cancelled when it is REFUSED (nothing was deposited) or REFUNDED; CONFIRMING or SETTLED when ' +
+        'The off-ramp session. Cancelled when it is CLOSED (nothing was deposited) or REFUNDED; CONFIRMING or SETTLED when ' +
         'the payout was faster.',
       resolve: (session) => session,
     }),

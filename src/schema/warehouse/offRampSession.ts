@@ -39,8 +39,8 @@ export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
     },
     SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
     REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
-    REFUSED: {
-      description: 'Refused by the provider or the network, or cancelled; no tokens were taken.',
+    CLOSED: {
+      description: 'Ended before tokens were taken; `stateReason` says why. A late deposit reopens it.',
     },
     NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
   },
@@ -240,7 +240,8 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   }),
   stateReason: t.exposeString('refusalMessage', {
     nullable: true,
-    description: 'Why it was refused, or the last deposit that a holder signed, as text; null otherwise.',
+    description:
+      'Why it was closed or is to be, or why the last deposit that a holder signed was refused, as text; null otherwise.',
   }),
   cancelRequestedAt: t.field({
     type: 'UnixTime',
@@ -273,7 +274,7 @@ builder.objectFields(OffRampSessionRef, (t) => ({
   closedAt: t.field({
     type: 'UnixTime',
     nullable: true,
-    description: 'When it became SETTLED, REFUNDED or REFUSED, in Unix seconds; null before.',
+    description: 'When it became SETTLED, REFUNDED or CLOSED, in Unix seconds; null before.',
     resolve: ({ closedAt }) => unixSeconds(closedAt),
   }),
 }));

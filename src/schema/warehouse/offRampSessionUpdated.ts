@@ -22,7 +22,8 @@ builder.subscriptionField('offRampSessionUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'operator'],
-      `An off-ramp session. ${UPDATES}SETTLED, REFUNDED or REFUSED. NOT_FOUND when the caller may see none by that id.`,
+      `An off-ramp session. ${UPDATES}The subscription ends when the session is SETTLED, REFUNDED or CLOSED; a late deposit or a late ` +
+        'word of the provider can still reopen it, so read it again. NOT_FOUND when the caller may see none by that id.',
     ),
     type: OffRampSessionRef,
     args: {

@@ -8,7 +8,7 @@ import {
 } from '../../resolvers/warehouse/followReceipt.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { UPDATES, updatesOf } from '../core/updates.ts';
+import { UPDATES_UNTIL_FINAL, updatesOf } from '../core/updates.ts';
 import { maySeePledged, ReceiptRef } from './receipt.ts';
 
 const followed = {
@@ -22,7 +22,7 @@ builder.subscriptionField('receiptUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      `A warehouse receipt, with its \`lien\`. ${UPDATES}EXPIRED or REFUSED; for a lender, also when the pledge is released. ` +
+      `A warehouse receipt, with its \`lien\`. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; for a lender, also when the pledge is released. ` +
         'NOT_FOUND when the caller may see none by that id.',
     ),
     type: ReceiptRef,

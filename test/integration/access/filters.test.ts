@@ -87,7 +87,7 @@ const LISTS: Record<string, [input: string, Members]> = {
     {
       receiptTokenAddresses: () => [[elsewhere(), own.receiptTokenAddress], [elsewhere()]],
       farmerIds: () => [[OWNER], ['nil']],
-      states: () => [['AWAITING_PAYOUT', 'AWAITING_SIGNATURE'], ['REFUSED']],
+      states: () => [['AWAITING_PAYOUT', 'AWAITING_SIGNATURE'], ['CLOSED']],
       stranded: () => [false, true],
       overdue: () => [false, true],
       minTokenAmount: () => [1, 2],

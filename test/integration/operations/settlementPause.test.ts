@@ -162,7 +162,7 @@ it('refuses a cash-out whose deposit meets the pause, and closes it at the provi
   const receipt = await activeReceipt(platform);
   const row = await refusedCashOut(receipt);
   expect(await network.balanceOf(receipt.tokenAddress, network.custodyAddress)).toBe(toBaseUnits(1000n));
-  expect(row).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+  expect(row).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
 });
 
 it('deposits what was refused and is paid after all only when its receipt is still free', async () => {
@@ -174,5 +174,5 @@ it('deposits what was refused and is paid after all only when its receipt is sti
   await reaches(platform, row?.id ?? '', 'NEEDS_REVIEW');
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, row?.id ?? '', decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
-  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
 });

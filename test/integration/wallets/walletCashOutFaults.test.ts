@@ -79,7 +79,7 @@ async function looksAt(sessionId: string): Promise<number> {
 it('is given back when it lands late, also when another provider is configured by then', async () => {
   const { session, act } = await prepareToDeposit();
   await providerSays(platform, session.providerSessionId ?? '', 'failed');
-  await reaches(platform, session.id, 'REFUSED');
+  await reaches(platform, session.id, 'CLOSED');
   const name = (provider: string) =>
     changePastRules(
       world.database,
@@ -155,7 +155,7 @@ describe('a signed deposit', () => {
   it('that the wallet has sent after the end is given back as soon as it is shown', async () => {
     const { session, act } = await prepareToDeposit();
     await providerSays(platform, session.providerSessionId ?? '', 'failed');
-    await reaches(platform, session.id, 'REFUSED');
+    await reaches(platform, session.id, 'CLOSED');
     const signed = await holder.sign(act.unsigned);
     await expect(submitSigned(platform.dependencies, act, signed)).rejects.toMatchObject({
       code: 'CONFLICT',
@@ -205,7 +205,7 @@ describe('a signed deposit', () => {
     await world.database.handle.sql`ALTER TABLE holder_acts ENABLE TRIGGER holder_acts_rules`;
     await letSigningTimePass(world);
     await lookNow(session.id);
-    await reaches(platform, session.id, 'REFUSED');
+    await reaches(platform, session.id, 'CLOSED');
     expect(pending.state).toBe('SUBMITTED');
     faults = () => null;
     const refunded = await reaches(platform, session.id, 'REFUNDED');
@@ -255,13 +255,13 @@ it('is not asked for again when its receipt was pledged, though it was paid', as
   const own = await activeReceipt(platform, { farmerAddress: holder.address });
   const { session } = await prepareDeposit(world, holder, depositInputOf(own, holder));
   await providerSays(platform, session.providerSessionId ?? '', 'failed');
-  await reaches(platform, session.id, 'REFUSED');
+  await reaches(platform, session.id, 'CLOSED');
   await pledgeReceipt(platform.dependencies, farmer, pledgeInput(own));
   await providerSays(platform, session.providerSessionId ?? '', 'settled');
   await reaches(platform, session.id, 'NEEDS_REVIEW');
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, session.id, decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
-  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
 });
 
 describe('a session that waits for a signature', () => {
@@ -302,7 +302,7 @@ describe('a session that waits for a signature', () => {
     const { session, act } = await prepareToDeposit();
     const sessionId = session.providerSessionId ?? '';
     await providerSays(platform, sessionId, 'failed');
-    await reaches(platform, session.id, 'REFUSED');
+    await reaches(platform, session.id, 'CLOSED');
     await providerSays(platform, sessionId, 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const accept = { offRampSessionId: session.id, decision: 'ACCEPT', note: 'their mistake' } as const;
@@ -336,7 +336,7 @@ describe('a session that waits for a signature', () => {
     });
     const decision = { offRampSessionId: session.id, decision: 'RETRY', note: 'pointed back' } as const;
     await decideSession(platform.dependencies, 'operator', decision);
-    await reaches(platform, session.id, 'REFUSED');
+    await reaches(platform, session.id, 'CLOSED');
   });
 
   it('is one of twenty of its holder at most', async () => {

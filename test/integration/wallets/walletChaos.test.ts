@@ -32,7 +32,7 @@ const KILOGRAMS = 10n;
 const ON_NETWORK: Partial<Record<OffRampState, string | null>> = {
   SETTLED: 'SETTLED',
   REFUNDED: 'REFUNDED',
-  REFUSED: null,
+  CLOSED: null,
 };
 /** Busy machines take their time, and lost calls are tried again. */
 const RUN_TIMEOUT_MS = 180_000;

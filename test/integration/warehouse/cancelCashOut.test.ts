@@ -186,7 +186,7 @@ describe('a session without a deposit', () => {
     const cancelled = cancel(session.id);
     rampFaults = () => null;
     await cancelled;
-    expect(await reaches(platform, session.id, 'REFUSED')).toMatchObject({
+    expect(await reaches(platform, session.id, 'CLOSED')).toMatchObject({
       providerStatus: 'failed',
       depositedAt: null,
     });
@@ -219,7 +219,7 @@ describe('a session without a deposit', () => {
     if (act === null) throw new Error('nothing is to be signed');
     expect(session.state).toBe('AWAITING_SIGNATURE');
     await cancel(session.id);
-    expect(await reaches(platform, session.id, 'REFUSED')).toMatchObject({ providerStatus: 'failed' });
+    expect(await reaches(platform, session.id, 'CLOSED')).toMatchObject({ providerStatus: 'failed' });
     const signed = await network.openSigned(act.call, act.unsigned, await holder.sign(act.unsigned));
     await network.broadcast(signed.signedBytes);
     await expect

@@ -293,7 +293,7 @@ describe('the provider’s faults', () => {
     const impatient = { ...platform.dependencies, mutationWaitMs: 200 };
     const { id } = await cashOut(impatient, farmer, cashOutInput(receipt));
     await letQuoteRunOut(id);
-    const refused = await reaches(platform, id, 'REFUSED');
+    const refused = await reaches(platform, id, 'CLOSED');
     expect(refused.refusalMessage).toContain('quote ran out');
     expect(await manualSessionsOf(id)).toEqual([]);
   });
@@ -319,7 +319,7 @@ describe('the deposit’s faults', () => {
     await expect(sent).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     const session = await sessionOf(platform, receipt.id);
     await expect(sent).rejects.toMatchObject({ details: { offRampSessionId: session.id } });
-    expect(session).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+    expect(session).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
     expect(await manualSessionsOf(session.id)).toMatchObject([{ status: 'failed' }]);
   });
 
@@ -391,7 +391,7 @@ describe('the deposit’s faults', () => {
     depositsFirst(stranger, receipt.tokenAddress, 1n);
     await expect(send(receipt)).rejects.toMatchObject({ code: 'LEDGER_REJECTED' });
     const { state, providerSessionId } = await sessionOf(platform, receipt.id);
-    expect(state).toBe('REFUSED');
+    expect(state).toBe('CLOSED');
     await land(network, { kind: 'refundOffRamp', sessionId: providerSessionId ?? '' });
   });
 

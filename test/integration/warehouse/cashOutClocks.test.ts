@@ -159,7 +159,7 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
       .set({ signatureDueAt: sql`now() - interval '1 second'` })
       .where(eq(offRampSessions.id, prepared.id));
     await stepOffRampSession(skewed().dependencies, await session(prepared.id));
-    await reaches(right, prepared.id, 'REFUSED');
+    await reaches(right, prepared.id, 'CLOSED');
   });
 
   it('looks at what is over for three days, no more and no less', async () => {

@@ -197,7 +197,7 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     await step(id);
     expect((await session(id)).providerSessionId).not.toBeNull();
     if (isQuoteOver) return;
-    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+    expect(await step(id)).toMatchObject({ state: 'CLOSED' });
     expect(await atProvider(id)).toBe('failed');
   });
 
@@ -205,12 +205,12 @@ describe.each(failures)('%s, after the provider was asked by an instance that di
     const { id } = await askedFor();
     await step(id);
     await letQuoteRunOut(id, '6 minutes');
-    expect(await step(id)).toMatchObject({ state: 'REFUSED', providerSessionId: null });
+    expect(await step(id)).toMatchObject({ state: 'CLOSED', providerSessionId: null });
     expect(await atProvider(id)).toBe('pending');
     await step(id);
     isShown = true;
     saying = {};
-    expect(await step(id)).toMatchObject({ state: 'REFUSED', providerStatus: 'failed' });
+    expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
     expect(await atProvider(id)).toBe('failed');
   });
 });
@@ -235,7 +235,7 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
   saying = { settlementContract: async () => null };
   await step(id);
   await letQuoteRunOut(id, '6 minutes');
-  expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+  expect(await step(id)).toMatchObject({ state: 'CLOSED' });
   await payAtProvider(id);
   isShown = true;
   saying = {};
@@ -257,7 +257,7 @@ it('is not deposited while another cash-out has its kilograms, though that has d
   saying = { settlementContract: async () => null };
   await step(refused.id);
   await letQuoteRunOut(refused.id, '6 minutes');
-  expect(await step(refused.id)).toMatchObject({ state: 'REFUSED' });
+  expect(await step(refused.id)).toMatchObject({ state: 'CLOSED' });
   saying = {};
   const { id } = await cashOut(platform.dependencies, farmer, input());
   expect(await step(id)).toMatchObject({ state: 'DEPOSITING', depositedAt: null });
@@ -266,7 +266,7 @@ it('is not deposited while another cash-out has its kilograms, though that has d
   expect(await step(refused.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused.id, decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
-  expect(await decide('ACCEPT')).toMatchObject({ state: 'REFUSED' });
+  expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
 });
 
 describe('a session that is to be closed', () => {
@@ -299,7 +299,7 @@ describe('a session that is to be closed', () => {
     expect(review?.reason).toContain('NOT_FOUND');
     expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
     platform.dependencies.ramp = ramp;
-    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+    expect(await step(id)).toMatchObject({ state: 'CLOSED' });
   });
 
   it('is not closed by what another settlement contract shows', async () => {
@@ -312,7 +312,7 @@ describe('a session that is to be closed', () => {
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     saying = {};
     expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
-    expect(await step(id)).toMatchObject({ state: 'REFUSED' });
+    expect(await step(id)).toMatchObject({ state: 'CLOSED' });
   });
 });
 
@@ -326,6 +326,6 @@ it('is closed for a holder, too', async () => {
   isShown = true;
   saying = {};
   await step(begun.id);
-  expect(await step(begun.id)).toMatchObject({ state: 'REFUSED' });
+  expect(await step(begun.id)).toMatchObject({ state: 'CLOSED' });
   expect(await atProvider(begun.id)).toBe('failed');
 });

@@ -94,10 +94,10 @@ async function insertSession(
       depositedAt: facts.isDeposited ? at : null,
       releasedAt: isEnd ? at : null,
       resolution: facts.resolution,
-      refusalMessage: facts.isRefused ? 'refused' : null,
+      refusalMessage: facts.isStopped ? 'refused' : null,
       cancelRequestedAt: facts.isCancelled ? at : null,
       cancelRequestedBy: facts.isCancelled ? 'farmer-1' : null,
-      closedAt: isEnd || state === 'REFUSED' ? at : null,
+      closedAt: isEnd || state === 'CLOSED' ? at : null,
       createdAt: at,
       ...values,
     })
@@ -124,8 +124,8 @@ function valuesFor({ from, next, event }: Transition, session: OffRampSession) {
     ...(from === 'OPENING' && event !== 'stranded' ? { providerSessionId: randomUUID() } : {}),
     ...(isInCustody && session.depositedAt === null ? { depositedAt: now } : {}),
     ...(isReleased && session.releasedAt === null ? { releasedAt: now } : {}),
-    ...(isReleased || next === 'REFUSED' ? { closedAt: now } : {}),
-    ...(next === 'REFUSED' ? { refusalMessage: 'refused' } : {}),
+    ...(isReleased || next === 'CLOSED' ? { closedAt: now } : {}),
+    ...(next === 'CLOSED' ? { refusalMessage: 'refused' } : {}),
   };
 }
 
@@ -189,7 +189,7 @@ describe('the database', () => {
 });
 
 const facts: Facts = {
-  isRefused: false,
+  isStopped: false,
   isPaid: false,
   isFailed: false,
   isDeposited: false,

@@ -113,7 +113,7 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
     await reaches(platform, refunded, 'REFUNDED');
     await reaches(platform, accepted, 'SETTLED');
     await decide(opening, 'ACCEPT');
-    expect(await findOffRampSession(dependencies, opening)).toMatchObject({ state: 'REFUSED' });
+    expect(await findOffRampSession(dependencies, opening)).toMatchObject({ state: 'CLOSED' });
     expect(await findOffRampSession(dependencies, waiting)).toMatchObject({
       state: 'AWAITING_PAYOUT',
       hints: 0,

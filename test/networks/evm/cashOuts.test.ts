@@ -169,7 +169,7 @@ describe('deposits of one receipt', () => {
     await expect.poll(async () => (await reread(second))?.state, EVENTUALLY).toBe('DEPOSITING');
     expect(await submissionsOf(second, 'setAllowance')).toEqual([]);
     fault = 'refused';
-    await reaches(platform, first.id, 'REFUSED');
+    await reaches(platform, first.id, 'CLOSED');
     await reaches(platform, second.id, 'AWAITING_PAYOUT');
   });
 
@@ -223,7 +223,7 @@ describe('what is decided while a deposit is under way', () => {
     const session = await withDepositUnderWay(receipt);
     await happens(session, 'depositRefused', { values: { refusalMessage: 'for the test' } });
     await receivePayoutHint(platform.dependencies, (await reread(session))?.providerSessionId ?? '');
-    await reaches(platform, session.id, 'REFUSED');
+    await reaches(platform, session.id, 'CLOSED');
     await mining(true);
     expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({
       depositTxHash: expect.stringMatching(/^0x/) as string,

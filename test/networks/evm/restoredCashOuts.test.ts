@@ -148,7 +148,7 @@ it('is brought to agreement with the network and the provider, and pays nothing 
     expect(again.id).not.toBe(lost.settled.id);
     await expect.poll(() => state(again.id), EVENTUALLY).toBe('NEEDS_REVIEW');
     await decideReview(instance, 'GIVE_UP');
-    await reaches(instance, again.id, 'REFUSED');
+    await reaches(instance, again.id, 'CLOSED');
     const { providerSessionId } = (await findOffRampSession(dependencies, again.id)) ?? {};
     expect(provider.payouts.get(providerSessionId ?? '')).toMatchObject({ status: 'failed' });
 
@@ -194,7 +194,7 @@ it('does not deposit again what was lost and is asked for again, although books 
     expect(await submission()).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'SIGNING_RESUMED' });
     expect(await readHalt(handle.db)).toBeNull();
     await decideReview(instance, 'GIVE_UP');
-    await reaches(instance, again.id, 'REFUSED');
+    await reaches(instance, again.id, 'CLOSED');
   });
   await before.drop();
   await restored.drop();

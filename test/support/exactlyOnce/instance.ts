@@ -189,7 +189,7 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
     await io.database(() => ({ ...session }));
   const storeOpened = (status: RampStatus) =>
     io.database(() => {
-      const isLate = session.state === 'REFUSED' && session.providerSessionId === null;
+      const isLate = session.state === 'CLOSED' && session.providerSessionId === null;
       if (!isLate && session.state !== 'OPENING') return;
       session.providerSessionId = id;
       if (isLate) return platform.apply(id, 'opened');
@@ -235,7 +235,7 @@ async function stepSession({ platform, network, provider }: World, io: Io, id: s
       else if (status === 'refunded') platform.apply(id, 'takenBack');
     });
   }
-  const isToBeClosed = state === 'REFUSED' || (state === 'AWAITING_PAYOUT' && cancelRequestedAt !== null);
+  const isToBeClosed = state === 'CLOSED' || (state === 'AWAITING_PAYOUT' && cancelRequestedAt !== null);
   const status = await io.outside(() =>
     isToBeClosed && !isEnd(providerStatus) ? provider.close(id) : found(provider.payouts.get(id), id),
   );

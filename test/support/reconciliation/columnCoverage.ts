@@ -45,7 +45,7 @@ const FILES = "of the operator's file of old audit entries: the file is compared
 const INDEXER = 'hints, and limits of use: losing them costs time alone';
 
 /** Cash-outs that ended before the provider knew of them. */
-const NOT_AT_PROVIDER = /REFUSED CUSTODY MOBILE_MONEY \w+$/;
+const NOT_AT_PROVIDER = /CLOSED CUSTODY MOBILE_MONEY \w+$/;
 
 export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   accounts: { I1: 'id kind balance version DELETED FORGED', I11: 'project_id', I15: 'owner_id' },
@@ -146,7 +146,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       {
         by: ['I8'],
         places: 'status',
-        except: /of (AWAITING_PAYOUT|REFUNDED|REFUSED|\w+ reviewed) /,
+        except: /of (AWAITING_PAYOUT|REFUNDED|CLOSED|\w+ reviewed) /,
         because: PAYOUT,
       },
     ],
@@ -155,7 +155,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   off_ramp_provider_statuses: {
     I13: 'off_ramp_session_id number DELETED FORGED',
     partly: [
-      { by: ['I13'], places: 'status', except: /of (REFUNDED|REFUSED|SETTLED) pending/, because: PAYOUT },
+      { by: ['I13'], places: 'status', except: /of (REFUNDED|CLOSED|SETTLED) pending/, because: PAYOUT },
     ],
     notFound: [[TIME, 'observed_at']],
   },
@@ -185,7 +185,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
       {
         by: ['I16'],
         places: 'provider_asked_at',
-        except: /changed$|REFUSED CUSTODY MOBILE_MONEY emptied$/,
+        except: /changed$|CLOSED CUSTODY MOBILE_MONEY emptied$/,
         because: TIME,
       },
       { by: ['I16'], places: 'refusal_message', except: /changed|filled/, because: WORDS },
@@ -195,7 +195,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         except: /filled$|of REFUNDED .* emptied$/,
         because: REFUSED,
       },
-      { by: ['I16', 'I5', 'I13'], places: 'state', except: /of REFUSED/, because: REFUSED },
+      { by: ['I16', 'I5', 'I13'], places: 'state', except: /of CLOSED/, because: REFUSED },
       {
         by: ['I13', 'I16', 'I12'],
         places: 'provider_name fiat_currency settlement_address',

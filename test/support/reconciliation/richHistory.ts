@@ -148,7 +148,7 @@ async function retireUntil(platform: Platform, project: TokenizedProject, note: 
   return (await burn(platform, project, 'acme', 6n, note)).state;
 }
 
-/** SETTLED, REFUNDED, two REFUSED (by the network, and run out before the provider was reached), and one that waits. */
+/** SETTLED, REFUNDED, two CLOSED (by the network, and run out before the provider was reached), and one that waits. */
 async function createCashOuts(
   platform: Platform,
   onRamp: (plan: RampFaultPlan) => void,
@@ -186,7 +186,7 @@ async function createCashOuts(
       sql`UPDATE off_ramp_sessions SET quote_expires_at = now() - interval '1 hour' WHERE id = ${id}`,
     );
   });
-  await reaches(platform, id, 'REFUSED');
+  await reaches(platform, id, 'CLOSED');
   onRamp(() => null);
 }
 

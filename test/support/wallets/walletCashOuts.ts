@@ -153,7 +153,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const [promised] = both.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : []));
       await letSigningTimePass(inWorld());
       await inWorld().advanceClock(3600);
-      await reaches(platform, promised?.session.id ?? '', 'REFUSED');
+      await reaches(platform, promised?.session.id ?? '', 'CLOSED');
     });
 
     it('are closed at the provider when the signature does not come', async () => {
@@ -161,7 +161,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const { session, act } = await prepare();
       await letSigningTimePass(inWorld());
       await inWorld().advanceClock(3600);
-      const refused = await reaches(platform, session.id, 'REFUSED');
+      const refused = await reaches(platform, session.id, 'CLOSED');
       expect(refused.refusalMessage).toContain('did not come in time');
       expect(await providerStatus(session.providerSessionId)).toBe('failed');
       const late = submitSigned(platform.dependencies, act, await holder.sign(act.unsigned));
@@ -187,7 +187,7 @@ export function describeWalletCashOuts(inWorld: InWorld): void {
       const { session, act } = await prepare();
       // Kept back by the wallet while the provider fails the payout and the session is closed.
       await providerSays(platform, session.providerSessionId ?? '', 'failed');
-      await reaches(platform, session.id, 'REFUSED');
+      await reaches(platform, session.id, 'CLOSED');
       await sendPastUs(inWorld(), holder, act);
       expect(await balance()).toBe(before - toBaseUnits(100n));
       // Its own next look, a minute later.

@@ -96,7 +96,7 @@ async function enqueueRelease(
   });
 }
 
-/** What was deposited after its session was refused: to its depositor, or to an operator unless the provider says "failed". */
+/** What was deposited after its session was closed: to its depositor, or to an operator unless the provider says "failed". */
 export async function giveBack(
   tx: Tx,
   deps: MoveDependencies,

@@ -80,16 +80,16 @@ export async function beginCashOut(
     deps,
     sessionId,
     () => requireOffRampSession(deps, sessionId),
-    (current) => !order.waitWhile.has(current.state) || isRefused(current),
+    (current) => !order.waitWhile.has(current.state) || isStopped(current),
   );
-  if (!isRefused(session)) return session;
+  if (!isStopped(session)) return session;
   await lookSoon(deps, session);
-  throw refused(session);
+  throw stopped(session);
 }
 
 /** Also while it is still looked for at the provider, which may have got it. */
-function isRefused({ state, refusalMessage }: OffRampSession): boolean {
-  return state === 'REFUSED' || (state === 'OPENING' && refusalMessage !== null);
+function isStopped({ state, refusalMessage }: OffRampSession): boolean {
+  return state === 'CLOSED' || (state === 'OPENING' && refusalMessage !== null);
 }
 
 async function begin(
@@ -226,12 +226,12 @@ function idempotentRequest(
   };
 }
 
-function refused(session: OffRampSession): DomainError {
+function stopped(session: OffRampSession): DomainError {
   const code = session.refusalCode ?? '';
   const known: ErrorCode = Object.hasOwn(ERROR_CODES, code) ? (code as ErrorCode) : 'LEDGER_REJECTED';
   return new DomainError(
     known,
-    `The off-ramp session was refused, and no tokens were taken: ${session.refusalMessage}`,
+    `The off-ramp session does not go on, and no tokens were taken: ${session.refusalMessage}`,
     {
       offRampSessionId: session.id,
     },

@@ -26,11 +26,11 @@ interface CancelCashOutInput {
   idempotencyKey: string;
 }
 
-/** Why a session that was cancelled before its deposit ends as REFUSED. */
+/** Why a session that was cancelled before its deposit ends as CLOSED. */
 const CANCELLED = { refusalCode: 'CONFLICT', refusalMessage: 'it was cancelled' };
 
 /**
- * @returns the session in the state reached when the wait ended: REFUSED or REFUNDED when it is cancelled, CONFIRMING or
+ * @returns the session in the state reached when the wait ended: CLOSED or REFUNDED when it is cancelled, CONFIRMING or
  * SETTLED when the payout was faster, and else on its way to one of them.
  * @throws DomainError NOT_FOUND, CONFLICT (paid, ended, under review, or of another provider), IDEMPOTENCY_CONFLICT
  */

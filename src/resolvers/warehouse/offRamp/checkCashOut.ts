@@ -80,7 +80,7 @@ export async function readPromisedKg(
         eq(offRampSessions.receiptId, receiptId),
         eq(offRampSessions.depositorAddress, depositorAddress),
         isNull(offRampSessions.depositedAt),
-        ne(offRampSessions.state, 'REFUSED'),
+        ne(offRampSessions.state, 'CLOSED'),
         // Ids follow time.
         beforeId === undefined ? undefined : lt(offRampSessions.id, beforeId),
       ),
@@ -90,7 +90,7 @@ export async function readPromisedKg(
 
 /** Sessions whose kilograms are paid out, or promised. What was paid and not taken back stays paid, whatever became of its tokens. */
 export const isTaken = or(
-  notInArray(offRampSessions.state, ['REFUSED', 'REFUNDED']),
+  notInArray(offRampSessions.state, ['CLOSED', 'REFUNDED']),
   eq(offRampSessions.providerStatus, 'settled'),
 );
 
@@ -138,7 +138,7 @@ export async function requireUnpaid(
 }
 
 /**
- * Of a session that is to be deposited after all, because it was paid: while it was REFUSED, its receipt was free to be pledged, and
+ * Of a session that is to be deposited after all, because it was paid: while it was CLOSED, its receipt was free to be pledged, and
  * its kilograms to be cashed out by another one, which has passed this check and may deposit at any time. Holds the receipt.
  * @throws DomainError RECEIPT_PLEDGED, INSUFFICIENT_BALANCE
  */

@@ -34,7 +34,7 @@ export function hasEnded({ state }: Pick<OffRampSession, 'state'>): boolean {
 /** Sessions, as they are followed. A late callback may reopen one that has ended, for an operator. */
 export const FOLLOWED_SESSIONS: FollowedKind<OffRampSession> = {
   readMany: (db, ids) => findByIds(db, offRampSessions, ids),
-  isFinal: hasEnded,
+  hasEnded,
   hidden: ['dueAt', 'fruitlessSteps', 'hints'],
 };
 
@@ -121,5 +121,5 @@ export function isUndepositedReview(session: OffRampSession): boolean {
 
 /** Whether something may still be deposited that no process waits for: every account that knows the reference can. */
 export function mayBeDepositedLate(session: OffRampSession): boolean {
-  return session.state === 'REFUSED' && session.depositor === 'HOLDER' && session.providerSessionId !== null;
+  return session.state === 'CLOSED' && session.depositor === 'HOLDER' && session.providerSessionId !== null;
 }

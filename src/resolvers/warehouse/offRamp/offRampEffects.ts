@@ -95,7 +95,7 @@ export async function depositLanded(
   if (session.depositedAt !== null) {
     // Found before in the settlement contract; now its transaction is known.
     await tx.update(offRampSessions).set({ depositTxHash }).where(eq(offRampSessions.id, session.id));
-  } else if (session.state === 'REFUSED') await giveBack(tx, deps, session, { depositTxHash });
+  } else if (session.state === 'CLOSED') await giveBack(tx, deps, session, { depositTxHash });
   else {
     const values = { depositTxHash, refusalCode: null, refusalMessage: null, depositedAt: sql`now()` };
     await applyEvent(tx, deps, session, 'deposited', { values });

@@ -146,7 +146,7 @@ export function contradiction(
   if (state === 'REFUNDED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens ${were} given back to the depositor`;
   }
-  if (state === 'REFUSED' && (status === 'settled' || status === 'refunded')) {
+  if (state === 'CLOSED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens were never deposited`;
   }
   return null;

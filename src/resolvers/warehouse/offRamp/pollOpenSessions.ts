@@ -47,7 +47,7 @@ const waitsForNetwork = and(
   isNotNull(offRampSessions.providerSessionId),
   or(
     eq(offRampSessions.state, 'NEEDS_REVIEW'),
-    and(eq(offRampSessions.state, 'REFUSED'), eq(offRampSessions.depositor, 'HOLDER')),
+    and(eq(offRampSessions.state, 'CLOSED'), eq(offRampSessions.depositor, 'HOLDER')),
   ),
 );
 

@@ -101,8 +101,8 @@ const SCHEDULES: Record<OffRampState, Schedule> = {
   },
   SETTLED: ofEnd,
   REFUNDED: ofEnd,
-  REFUSED: {
-    // Refused, and not known to be without consequences?
+  CLOSED: {
+    // Closed, and not known to be without consequences?
     firstSeconds: ({ depositor, providerSessionId }) =>
       depositor === 'HOLDER' || providerSessionId === null ? LATE_LOOK_SECONDS : AFTERMATH_INTERVAL_SECONDS,
     nextMs: nextAfterEndMs,

@@ -135,7 +135,7 @@ async function stepLateDeposit(deps: HolderDepositNeeds, session: OpenedOffRampS
   if (!isToBeGivenBack(session, found)) return;
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
-    if (current.state === 'REFUSED') await giveBack(tx, deps.submission, current);
+    if (current.state === 'CLOSED') await giveBack(tx, deps.submission, current);
   });
 }
 

@@ -1,10 +1,10 @@
 /**
  * One step of one off-ramp session: what the provider is asked. What follows from its answer is in transitions.ts.
  *
- *   OPENING          find or open the session at the provider; refused meanwhile, it is only looked for
+ *   OPENING          find or open the session at the provider; stopped meanwhile, it is only looked for
  *   CLOSING          make sure that the deposit is not there, then have the session closed
  *   DEPOSITING       one that waits for its turn to deposit takes it when it has come
- *   REFUSED          a session that the provider may have got all the same is looked for by our reference, and closed
+ *   CLOSED           a session that the provider may have got all the same is looked for by our reference, and closed
  *   NEEDS_REVIEW     a release that only a pause has held up is tried again when the pause is over
  *   elsewhere        the provider's status is recorded; at the end it must not contradict what was done
  *
@@ -39,13 +39,13 @@ type LookNeeds = Needs<'db' | 'network' | 'ramp' | 'submission'>;
 type OpenNeeds = Needs<keyof LookNeeds | 'payoutAccounts'>;
 export type StepNeeds = Needs<keyof OpenNeeds | 'stateSignal'>;
 
-type OpeningRefusal = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
+type StopReason = Pick<OffRampSession, 'refusalCode' | 'refusalMessage'>;
 
-const QUOTE_RAN_OUT: OpeningRefusal = {
+const QUOTE_RAN_OUT: StopReason = {
   refusalCode: 'RAMP_UNAVAILABLE',
   refusalMessage: 'the quote ran out before the provider could be reached',
 };
-const FAILED_AT_ONCE: OpeningRefusal = {
+const FAILED_AT_ONCE: StopReason = {
   refusalCode: 'RAMP_REJECTED',
   refusalMessage: 'the provider failed the payout as soon as it was opened',
 };
@@ -56,7 +56,7 @@ const LATE_SESSION_GRACE_MS = 5 * 60_000;
 /** @throws DomainError RAMP_UNAVAILABLE, RAMP_REJECTED; NetworkUnavailable: look again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
-  else if (session.providerSessionId === null) await findRefused(deps, session);
+  else if (session.providerSessionId === null) await findClosed(deps, session);
   else if (session.state === 'CLOSING') await closeAtProvider(deps, requireOpenAtProvider(session));
   else if (
     session.depositor === 'CUSTODY' ||
@@ -77,9 +77,10 @@ async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
   // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
-  if (!wasAsked && session.refusalMessage !== null) await refuse(deps, session.id, 'openingRefused', null);
+  if (!wasAsked && session.refusalMessage !== null)
+    await endOpening(deps, session.id, 'openingRefused', null);
   else if (isOver) {
-    await refuse(deps, session.id, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
+    await endOpening(deps, session.id, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
   } else if (session.refusalMessage === null && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
@@ -103,11 +104,11 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
     const refusal = { refusalCode: error.code, refusalMessage: error.message };
     // A no to the only request that there was is the last word; after another one, the session may still show up.
     if (wasAsked) await stopOpening(deps, session.id, refusal);
-    else await refuse(deps, session.id, 'openingRefused', refusal);
+    else await endOpening(deps, session.id, 'openingRefused', refusal);
   }
 }
 
-/** @returns false when it was refused or cancelled meanwhile: the next look ends it. */
+/** @returns false when it was stopped meanwhile: the next look ends it. */
 async function intendToAsk(deps: Needs<'db'>, id: string): Promise<boolean> {
   const { state, refusalMessage, providerAskedAt } = offRampSessions;
   const intended = await deps.db
@@ -119,11 +120,7 @@ async function intendToAsk(deps: Needs<'db'>, id: string): Promise<boolean> {
 }
 
 /** It is not asked for again, but looked for by our reference, and closed when it is found. */
-async function stopOpening(
-  deps: Needs<'db' | 'submission'>,
-  id: string,
-  refusal: OpeningRefusal,
-): Promise<void> {
+async function stopOpening(deps: Needs<'db' | 'submission'>, id: string, refusal: StopReason): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state === 'OPENING' && session.refusalMessage === null) {
@@ -132,17 +129,17 @@ async function stopOpening(
   });
 }
 
-/** @param refusal null when the session has one. */
-async function refuse(
+/** @param reason null when the session has one. */
+async function endOpening(
   deps: Needs<'db' | 'submission'>,
   id: string,
   event: 'openingRefused' | 'openingOver',
-  refusal: OpeningRefusal | null,
+  reason: StopReason | null,
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state !== 'OPENING') return;
-    await applyEvent(tx, deps.submission, session, event, { values: { ...refusal, closedAt: sql`now()` } });
+    await applyEvent(tx, deps.submission, session, event, { values: { ...reason, closedAt: sql`now()` } });
   });
 }
 
@@ -154,8 +151,8 @@ async function storeOpened(
   const { sessionId: providerSessionId, status } = rampSession;
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    if (session.state === 'REFUSED' && session.providerSessionId === null) {
-      // Refused while its answer was under way: the look that this makes due closes it.
+    if (session.state === 'CLOSED' && session.providerSessionId === null) {
+      // Closed while its answer was under way: the look that this makes due closes it there, too.
       await applyEvent(tx, deps.submission, session, 'opened', {
         values: { providerSessionId, dueAt: sql`now()` },
       });
@@ -171,9 +168,9 @@ async function storeOpened(
   });
 }
 
-/** Refused by this platform after the provider was asked: if the provider has the session, it is closed there. */
-async function findRefused(deps: LookNeeds, session: OffRampSession): Promise<void> {
-  if (session.state !== 'REFUSED' || session.providerAskedAt === null) return;
+/** Closed by this platform after the provider was asked: if the provider has the session, it is closed there, too. */
+async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<void> {
+  if (session.state !== 'CLOSED' || session.providerAskedAt === null) return;
   const found = await deps.ramp.findSessionByReference(session.id);
   if (found === null) return;
   await storeOpened(deps, session.id, found);
@@ -258,9 +255,9 @@ async function orReview(
 
 async function observe(deps: LookNeeds, session: OpenedOffRampSession): Promise<void> {
   const { state, providerStatus, providerSessionId } = session;
-  // What was refused or cancelled must not be paid: it is closed until the provider says that it is.
+  // What was closed or cancelled must not be paid: the provider is asked to close it until it says that it has.
   const isToBeClosed =
-    state === 'REFUSED' || (state === 'AWAITING_PAYOUT' && session.cancelRequestedAt !== null);
+    state === 'CLOSED' || (state === 'AWAITING_PAYOUT' && session.cancelRequestedAt !== null);
   const asked =
     isToBeClosed && !isEnd(providerStatus)
       ? deps.ramp.closeSession(providerSessionId)

@@ -46,7 +46,8 @@ export type OffRampEvent = keyof typeof EVENTS;
 
 /** What decides between the rows of one event, read from the locked row; `isUnderWay` is the caller's to say. */
 export interface Facts {
-  isRefused: boolean;
+  /** A reason to end it is stored: it was refused, cancelled or ran out. Decides while it is OPENING. */
+  isStopped: boolean;
   isPaid: boolean;
   isFailed: boolean;
   isDeposited: boolean;
@@ -83,13 +84,13 @@ type Row = readonly [
 
 // prettier-ignore
 const ROWS: readonly Row[] = [
-  ['ANY',     'OPENING',            'opened',              { isRefused: true },            'CLOSING'],
-  ['CUSTODY', 'OPENING',            'opened',              { isRefused: false },           'DEPOSITING', 'deposit'],
-  ['HOLDER',  'OPENING',            'opened',              { isRefused: false },           'AWAITING_SIGNATURE'],
+  ['ANY',     'OPENING',            'opened',              { isStopped: true },            'CLOSING'],
+  ['CUSTODY', 'OPENING',            'opened',              { isStopped: false },           'DEPOSITING', 'deposit'],
+  ['HOLDER',  'OPENING',            'opened',              { isStopped: false },           'AWAITING_SIGNATURE'],
   ['ANY',     'OPENING',            'providerFailed',      {},                             'CLOSING'],
-  ['ANY',     'OPENING',            'openingRefused',      {},                             'REFUSED'],
+  ['ANY',     'OPENING',            'openingRefused',      {},                             'CLOSED'],
   ['ANY',     'OPENING',            'openingStopped',      {},                             'OPENING'],
-  ['ANY',     'OPENING',            'openingOver',         {},                             'REFUSED'],
+  ['ANY',     'OPENING',            'openingOver',         {},                             'CLOSED'],
 
   ['HOLDER',  'AWAITING_SIGNATURE', 'signed',              {},                             'DEPOSITING'],
   ['HOLDER',  'AWAITING_SIGNATURE', 'deposited',           {},                             'AWAITING_PAYOUT'],
@@ -110,7 +111,7 @@ const ROWS: readonly Row[] = [
   ['HOLDER',  'DEPOSITING',         'paid',                {},                             'NEEDS_REVIEW'],
   ['HOLDER',  'DEPOSITING',         'takenBack',           {},                             'NEEDS_REVIEW'],
 
-  ['ANY',     'CLOSING',            'closed',              {},                             'REFUSED'],
+  ['ANY',     'CLOSING',            'closed',              {},                             'CLOSED'],
   ['ANY',     'CLOSING',            'deposited',           {},                             'AWAITING_PAYOUT'],
   // Not what was agreed, but the depositor's own tokens.
   ['HOLDER',  'CLOSING',            'closedDeposited',     {},                             'REFUNDING',  'release'],
@@ -141,12 +142,12 @@ const ROWS: readonly Row[] = [
   ['ANY',     'REFUNDING',          'releaseContradicted', {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDING',          'releaseRefused',      {},                             'NEEDS_REVIEW'],
 
-  // Shown by the provider after it was refused: the next look closes it.
-  ['ANY',     'REFUSED',            'opened',              {},                             'REFUSED'],
+  // Shown by the provider after its end here: the next look closes it there.
+  ['ANY',     'CLOSED',             'opened',              {},                             'CLOSED'],
   // Deposited after its session was closed.
-  ['ANY',     'REFUSED',            'deposited',           { isFailed: true },             'REFUNDING',  'release'],
-  ['ANY',     'REFUSED',            'deposited',           { isFailed: false },            'NEEDS_REVIEW'],
-  ['ANY',     'REFUSED',            'contradicted',        {},                             'NEEDS_REVIEW'],
+  ['ANY',     'CLOSED',             'deposited',           { isFailed: true },             'REFUNDING',  'release'],
+  ['ANY',     'CLOSED',             'deposited',           { isFailed: false },            'NEEDS_REVIEW'],
+  ['ANY',     'CLOSED',             'contradicted',        {},                             'NEEDS_REVIEW'],
   ['ANY',     'SETTLED',            'contradicted',        {},                             'NEEDS_REVIEW'],
   ['ANY',     'REFUNDED',           'contradicted',        {},                             'NEEDS_REVIEW'],
 
@@ -173,7 +174,7 @@ const ROWS: readonly Row[] = [
   ['ANY',     'NEEDS_REVIEW',       'retried',             { isDeposited: true, resolution: 'REFUND' },           'REFUNDING',  'release'],
   ['ANY',     'NEEDS_REVIEW',       'decidedToConfirm',    {},                             'CONFIRMING', 'release'],
   ['ANY',     'NEEDS_REVIEW',       'decidedToRefund',     {},                             'REFUNDING',  'release'],
-  ['ANY',     'NEEDS_REVIEW',       'acceptedUndeposited', { isDeposited: false },         'REFUSED'],
+  ['ANY',     'NEEDS_REVIEW',       'acceptedUndeposited', { isDeposited: false },         'CLOSED'],
   ['ANY',     'NEEDS_REVIEW',       'acceptedSettled',     {},                             'SETTLED'],
   ['ANY',     'NEEDS_REVIEW',       'acceptedRefunded',    {},                             'REFUNDED'],
 ];
@@ -213,7 +214,7 @@ type FactFields = 'refusalMessage' | 'providerStatus' | 'depositedAt' | 'cancelR
 export function factsOf(session: Pick<OffRampSession, FactFields>, isUnderWay = false): Facts {
   const { providerStatus, resolution } = session;
   return {
-    isRefused: session.refusalMessage !== null,
+    isStopped: session.refusalMessage !== null,
     isPaid: providerStatus === 'settled',
     isFailed: providerStatus === 'failed',
     isDeposited: session.depositedAt !== null,

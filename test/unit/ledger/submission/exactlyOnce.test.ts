@@ -133,7 +133,7 @@ function neverTwice(world: World): void {
   for (const [id, session] of platform.sessions) {
     const isPaid = provider.payouts.get(id) === 'settled';
     if (isPaid && network.deposits.get(id) === 'REFUNDED') expect(session.state).toBe('NEEDS_REVIEW');
-    if (session.state === 'REFUSED') expectNothingToCome(world, id);
+    if (session.state === 'CLOSED') expectNothingToCome(world, id);
   }
 }
 
@@ -166,9 +166,9 @@ async function comesToRest({ world, instances }: System): Promise<void> {
     expect(credits, retirement).toBe(network.burns.get(retirement) === 1 ? 'BURNED' : 'RETURNED');
   }
   for (const [id, { state }] of platform.sessions) {
-    const ends = { SETTLED: 'SETTLED', REFUNDED: 'REFUNDED', REFUSED: undefined };
+    const ends = { SETTLED: 'SETTLED', REFUNDED: 'REFUNDED', CLOSED: undefined };
     if (state in ends) expect(network.deposits.get(id), id).toBe(ends[state as keyof typeof ends]);
-    if (state === 'REFUSED') expect(provider.payouts.get(id) ?? 'failed', id).toBe('failed');
+    if (state === 'CLOSED') expect(provider.payouts.get(id) ?? 'failed', id).toBe('failed');
   }
 }
 
@@ -185,7 +185,7 @@ function isAtRest({ platform, provider }: World): boolean {
     [...platform.sessions].every(([id, { state, providerStatus }]) =>
       state === 'NEEDS_REVIEW' || state === 'SETTLED' || state === 'REFUNDED'
         ? true
-        : state === 'REFUSED' && (provider.payouts.get(id) ?? 'failed') === (providerStatus ?? 'failed'),
+        : state === 'CLOSED' && (provider.payouts.get(id) ?? 'failed') === (providerStatus ?? 'failed'),
     )
   );
 }

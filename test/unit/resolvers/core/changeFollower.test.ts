@@ -25,7 +25,7 @@ const kind: FollowedKind<Thing> = {
     if (failing) throw new Error('the database is away');
     return new Map(ids.flatMap((id) => table.get(id) ?? []).map((thing) => [thing.id, { ...thing }]));
   },
-  isFinal: ({ state }) => state === 'END',
+  hasEnded: ({ state }) => state === 'END',
   hidden: ['dueAt'],
 };
 

@@ -66,7 +66,7 @@ describe.each(DEPOSITORS)('a session whose depositor is %s', (depositor) => {
     const unused = depositor === 'CUSTODY' ? ['AWAITING_SIGNATURE'] : [];
     expect(STATES.filter((state) => !reachable.has(state))).toEqual(unused);
     for (const state of reachable) {
-      for (const end of ['SETTLED', 'REFUNDED', 'REFUSED'] as const) expect(reach(state)).toContain(end);
+      for (const end of ['SETTLED', 'REFUNDED', 'CLOSED'] as const) expect(reach(state)).toContain(end);
     }
   });
 });
@@ -95,11 +95,11 @@ describe('the table', () => {
 
   it('takes nothing out of an end but by a review, or to give back what came late', () => {
     const out = TRANSITIONS.filter(
-      ({ from, next }) => ['SETTLED', 'REFUNDED', 'REFUSED'].includes(from) && next !== from,
+      ({ from, next }) => ['SETTLED', 'REFUNDED', 'CLOSED'].includes(from) && next !== from,
     );
     const others = out.filter(({ next }) => next !== 'NEEDS_REVIEW');
     expect(others.map(({ from, event, next }) => [from, event, next])).toEqual([
-      ['REFUSED', 'deposited', 'REFUNDING'],
+      ['CLOSED', 'deposited', 'REFUNDING'],
     ]);
   });
 });
