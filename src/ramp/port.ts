@@ -62,7 +62,7 @@ export interface Callback {
 }
 
 export interface RampProvider {
-  /** Stored with each session, whose ids are valid at this provider only: "manual", or "http" and its address. */
+  /** Stored with each session, whose ids are valid at this provider only (providerName.ts). */
   readonly name: string;
   quote(request: QuoteRequest): Promise<Quote>;
   /** Opens a session, or answers with the one already opened under this reference. */

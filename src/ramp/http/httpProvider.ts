@@ -25,6 +25,7 @@ import {
   type RampProvider,
   type RampSession,
 } from '../port.ts';
+import { nameOfHttpProvider } from '../providerName.ts';
 import { createTransport, Refused, rejected, unavailable, type TransportOptions } from './transport.ts';
 
 interface HttpProviderOptions extends TransportOptions {
@@ -69,8 +70,7 @@ export function createHttpProvider(options: HttpProviderOptions): RampProvider {
   }
 
   return {
-    // Another address is another provider: session ids are valid at one provider only.
-    name: `http ${nameOf(base)}`,
+    name: nameOfHttpProvider(base),
 
     async quote(request) {
       const { tokenAmount, tokenSymbol, fiatCurrency } = request;
@@ -146,11 +146,6 @@ function statusOf(id: string, payout: Payout): Payout['status'] {
 
 function fiatOf({ fiatCurrency: currency, fiatAmount: amount }: Payout): Pick<RampSession, 'fiat'> {
   return currency === undefined || amount === undefined ? {} : { fiat: { currency, amount } };
-}
-
-function nameOf(base: string): string {
-  const { host, pathname } = new URL(base);
-  return `${host}${pathname}`.replace(/\/$/, '');
 }
 
 function readSignedCallback({ rawBody, headers }: Callback, secrets: readonly string[]): string | null {

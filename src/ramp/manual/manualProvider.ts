@@ -11,6 +11,7 @@ import { manualRampSessions } from '../../db/tables/index.ts';
 import { DomainError, messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SESSION_ID_PATTERN, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
+import { MANUAL_PROVIDER } from '../providerName.ts';
 import { quoteManually, type ManualPrices } from './quotes.ts';
 
 interface ManualProviderOptions extends ManualPrices {
@@ -58,7 +59,7 @@ export function createManualProvider(options: ManualProviderOptions): ManualProv
   }
 
   return {
-    name: 'manual',
+    name: MANUAL_PROVIDER,
     quote: async (request) => quoteManually(options, request, await readDatabaseTime(db)),
     findSessionByReference,
     getStatus: statusOf,

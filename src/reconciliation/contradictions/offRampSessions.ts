@@ -1,6 +1,7 @@
 /**
  * Contradictions between off-ramp sessions or receipts, their submissions, and the recorded provider statuses.
  */
+import { MANUAL_PROVIDER } from '../../ramp/providerName.ts';
 import type { Contradiction } from './contradiction.ts';
 
 /** Where a deposit needs an allowance: that is under way, or it is the turn of another session of the receipt (custodyDeposits.ts). */
@@ -102,7 +103,7 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('off-ramp session %s of %s kg at %s pays %s after a fee of %s (%s bps), which is not what its rate gives',
         id, token_amount_kg, exchange_rate, fiat_amount, fee_fiat, fee_bps) AS message
       FROM (SELECT *, div(token_amount_kg * 10::numeric ^ scale(fiat_amount), exchange_rate) AS gross
-        FROM off_ramp_sessions WHERE provider_name = 'manual') AS q
+        FROM off_ramp_sessions WHERE provider_name = '${MANUAL_PROVIDER}') AS q
       CROSS JOIN LATERAL (SELECT div(gross * fee_bps + 9999, 10000) AS fee) AS f
       WHERE fee_fiat * 10::numeric ^ scale(fiat_amount) <> fee
         OR fiat_amount * 10::numeric ^ scale(fiat_amount) <> gross - fee`,
@@ -113,6 +114,6 @@ export const OFF_RAMP_CONTRADICTIONS: readonly Contradiction[] = [
 function strangeManualSessions(from: string): string {
   return `SELECT format('session %s of the manual provider is for off-ramp session %s, which does not name it', m.id, m.reference) AS message
       FROM ${from} m
-      WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = 'manual'
+      WHERE NOT EXISTS (SELECT 1 FROM off_ramp_sessions c WHERE c.id::text = m.reference AND c.provider_name = '${MANUAL_PROVIDER}'
         AND coalesce(c.provider_session_id, m.id) = m.id)`;
 }

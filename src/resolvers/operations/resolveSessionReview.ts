@@ -34,7 +34,7 @@ import {
 } from '../warehouse/offRamp/findOffRampSession.ts';
 import { isToBeGivenBack } from '../warehouse/offRamp/stepHolderDeposit.ts';
 import { observeReviewed } from '../warehouse/offRamp/stepOffRampSession.ts';
-import { isStranded, strandedReason } from './strandedSessions.ts';
+import { isStranded, STRANDED } from './strandedSessions.ts';
 import { findUndecided, undecidedFirst, underWay } from './undecidedSubmission.ts';
 
 type ResolveSessionReviewNeeds = Needs<'db' | 'network' | 'ramp' | 'submission' | 'stateSignal' | 'log'>;
@@ -107,7 +107,7 @@ export async function resolveSessionReview(
 async function lockForDecision(tx: Tx, deps: MoveNeeds, id: string): Promise<OffRampSession> {
   const session = await lockOffRampSession(tx, id);
   if (!isStranded(deps, session)) return session;
-  await applyEvent(tx, deps.submission, session, 'stranded', { reason: strandedReason(deps, session) });
+  await applyEvent(tx, deps.submission, session, 'stranded', { reason: STRANDED });
   return lockOffRampSession(tx, id);
 }
 
@@ -138,7 +138,8 @@ async function retry(
   if (session.resolution === null && session.providerName !== deps.ramp.name) {
     throw new DomainError(
       'CONFLICT',
-      `Nothing can be retried: ${strandedReason(deps, session)}. Configure that provider again, or decide otherwise.`,
+      `Nothing can be retried: the session waits for the ramp provider "${session.providerName}", but "${deps.ramp.name}" is configured. ` +
+        'Configure that provider again, or decide otherwise.',
     );
   }
   if (session.depositedAt === null) {

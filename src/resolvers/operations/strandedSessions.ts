@@ -39,10 +39,8 @@ async function readStranded(deps: Needs<'db' | 'ramp'>): Promise<Stranded[]> {
     .groupBy(providerName);
 }
 
-/** Why an operator must decide it. */
-export function strandedReason({ ramp }: Needs<'ramp'>, session: OffRampSession): string {
-  return `it waits for the ramp provider "${session.providerName}", but "${ramp.name}" is configured`;
-}
+/** Why an operator must decide it. Its farmer may read that as the session's reason, so it has no address. */
+export const STRANDED = 'it waits for a ramp provider that is not configured';
 
 /** Logs stranded sessions at start and regularly. */
 export function createStrandedWatch(deps: Needs<'db' | 'ramp' | 'log'>): {

@@ -11,7 +11,8 @@ import { resolveSessionReview } from '../../resolvers/operations/resolveSessionR
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { OffRampSessionRef, RampStatusEnum, SessionReviewDecisionEnum } from '../warehouse/offRampSession.ts';
+import { RampStatusEnum, SessionReviewDecisionEnum } from '../warehouse/offRampEnums.ts';
+import { OffRampSessionRef } from '../warehouse/offRampSession.ts';
 import { builder } from '../core/builder.ts';
 import { reason } from '../core/text.ts';
 

@@ -12,7 +12,7 @@ import {
 import { APPROVAL } from '../approvals/approvalRequest.ts';
 import { forRoles } from '../core/access.ts';
 import { requireCaller, subjectOf } from '../core/caller.ts';
-import { RampStatusEnum } from '../warehouse/offRampSession.ts';
+import { RampStatusEnum } from '../warehouse/offRampEnums.ts';
 import { builder } from '../core/builder.ts';
 import { sessionId } from '../core/text.ts';
 

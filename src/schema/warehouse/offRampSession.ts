@@ -12,6 +12,7 @@ import {
 import type { OffRampSession, OffRampReview } from '../../resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { readTransactions } from '../../resolvers/carbon/findRetirement.ts';
 import type { RampStatus } from '../../ramp/port.ts';
+import { readProviderName } from '../../ramp/providerName.ts';
 import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, maySeeFarmer } from '../core/caller.ts';
@@ -20,62 +21,14 @@ import type { Context } from '../core/context.ts';
 import { ownedBy } from '../core/ownedBy.ts';
 import { builder } from '../core/builder.ts';
 import { MoneyRef } from '../core/money.ts';
+import {
+  OffRampStateEnum,
+  PayoutAccountTypeEnum,
+  RampProviderKindEnum,
+  RampStatusEnum,
+  SessionReviewDecisionEnum,
+} from './offRampEnums.ts';
 import { receiptOf, ReceiptRef } from './receipt.ts';
-
-export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
-  description: 'State of an off-ramp session.',
-  values: {
-    OPENING: { description: 'Being opened at the ramp provider; no tokens have moved.' },
-    AWAITING_SIGNATURE: {
-      description: "Open at the provider; the holder's wallet must sign the deposit by `signatureDueAt`.",
-    },
-    DEPOSITING: { description: 'Open at the provider; the tokens are being deposited.' },
-    AWAITING_PAYOUT: { description: 'The settlement contract holds the tokens; the provider pays.' },
-    CONFIRMING: { description: 'Paid; the tokens are being released to the treasury.' },
-    REFUNDING: { description: 'Not paid; the tokens are being refunded.' },
-    CLOSING: {
-      description:
-        'Cancelled, or the deposit was refused or not signed in time; the session is being closed at the provider.',
-    },
-    SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
-    REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
-    CLOSED: {
-      description: 'Ended before tokens were taken; `stateReason` says why. A late deposit reopens it.',
-    },
-    NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
-  },
-});
-
-export const RampStatusEnum = builder.enumType('RampSessionStatus', {
-  description: 'Status of a payout at the ramp provider.',
-  values: {
-    PENDING: { value: 'pending', description: 'Not started.' },
-    PROCESSING: { value: 'processing', description: 'In progress.' },
-    SETTLED: { value: 'settled', description: 'Paid.' },
-    FAILED: { value: 'failed', description: 'Not paid, and it will not be.' },
-    REFUNDED: { value: 'refunded', description: 'Paid, then taken back.' },
-  },
-});
-
-export const PayoutAccountTypeEnum = builder.enumType('PayoutAccountType', {
-  description: 'Type of a payout account.',
-  values: {
-    MOBILE_MONEY: {
-      description: 'An account with a mobile operator; `mobile-money` at the provider.',
-    },
-    BANK: { description: 'A bank account; `bank` at the provider.' },
-  },
-});
-
-export const SessionReviewDecisionEnum = builder.enumType('SessionReviewDecision', {
-  description: 'What an operator decides about an off-ramp session under review.',
-  values: {
-    RETRY: { description: 'Continue from where it stood: sign again, or ask the provider again.' },
-    CONFIRM: { description: 'Release the deposited tokens to the treasury.' },
-    REFUND: { description: 'Refund the deposited tokens to the depositor.' },
-    ACCEPT: { description: 'Accept what the network shows: released, refunded, or never deposited.' },
-  },
-});
 
 const PayoutAccountRef = builder.objectRef<OffRampSession>('PayoutAccount').implement({
   description: 'The payout account, as far as it is shown.',
@@ -159,8 +112,17 @@ builder.node(OffRampSessionRef, {
   loadOne: (id: string, context) => findVisibleSession(context, id),
   fields: (t) => ({
     state: t.expose('state', { type: OffRampStateEnum, description: 'Its state.' }),
-    provider: t.exposeString('providerName', {
-      description: 'The ramp provider at which it was opened: "manual", or "http" and its address.',
+    rampProvider: t.field({
+      type: RampProviderKindEnum,
+      description: 'The kind of ramp provider at which it was opened.',
+      resolve: ({ providerName }) => readProviderName(providerName).kind,
+    }),
+    rampProviderAddress: t.string({
+      nullable: true,
+      description:
+        "The host and path of the provider's interface. Null for MANUAL, and for callers who are not operators.",
+      resolve: ({ providerName }, _args, { caller }) =>
+        isOperator(caller) ? readProviderName(providerName).address : null,
     }),
     sessionId: t.exposeString('providerSessionId', {
       nullable: true,

@@ -10,7 +10,8 @@ import { OVERDUE_RULE } from '../../resolvers/operations/overdueWork.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator, subjectOf } from '../core/caller.ts';
 import { FILTER_RULE, filterList, fromTime, oneOf, subjectList, untilTime } from '../core/filters.ts';
-import { OffRampSessionRef, OffRampStateEnum } from './offRampSession.ts';
+import { OffRampStateEnum } from './offRampEnums.ts';
+import { OffRampSessionRef } from './offRampSession.ts';
 import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.ts';
 import { builder } from '../core/builder.ts';
 

@@ -3,7 +3,7 @@
  */
 import { DomainError } from '../../lib/errors.ts';
 import type { PayoutAccount } from '../../ramp/port.ts';
-import { PayoutAccountTypeEnum } from './offRampSession.ts';
+import { PayoutAccountTypeEnum } from './offRampEnums.ts';
 import { builder } from '../core/builder.ts';
 
 export const PayoutAccountInput = builder.inputType('PayoutAccountInput', {

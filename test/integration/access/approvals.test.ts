@@ -457,7 +457,7 @@ describe('a payout', () => {
 
   it('whose provider is not configured any more is decided by two people', async () => {
     const session = await depositedCashOut(market.app);
-    const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http https://old.example' WHERE id = ${session.id}`;
+    const stranded = sql`UPDATE ${offRampSessions} SET provider_name = 'http old.example' WHERE id = ${session.id}`;
     await changePastRules(market.database, stranded);
     const { approval, session: unchanged } = payloadOf(await askToRefund(session, 'PENDING'));
     expect(unchanged.state).toBe('AWAITING_PAYOUT');

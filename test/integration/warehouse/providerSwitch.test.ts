@@ -7,6 +7,7 @@ import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import type { ComposeOptions, Platform } from '../../../src/startup/compose.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
+import { STRANDED } from '../../../src/resolvers/operations/strandedSessions.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import { findOffRampSession } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { listOffRampSessions } from '../../../src/resolvers/warehouse/offRamp/listOffRampSessions.ts';
@@ -113,7 +114,10 @@ it('warns operators, asks the new one nothing, and lets them decide or wait', as
     await reaches(platform, refunded, 'REFUNDED');
     await reaches(platform, accepted, 'SETTLED');
     await decide(opening, 'ACCEPT');
-    expect(await findOffRampSession(dependencies, opening)).toMatchObject({ state: 'CLOSED' });
+    expect(await findOffRampSession(dependencies, opening)).toMatchObject({
+      state: 'CLOSED',
+      refusalMessage: STRANDED,
+    });
     expect(await findOffRampSession(dependencies, waiting)).toMatchObject({
       state: 'AWAITING_PAYOUT',
       hints: 0,

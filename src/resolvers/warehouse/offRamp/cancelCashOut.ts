@@ -89,8 +89,7 @@ function requireCancellable({ ramp }: Needs<'ramp'>, session: OffRampSession): v
   let reason: string | null = null;
   if (isPaid) reason = `the provider says "${providerStatus}"`;
   else if (!WAITING_FOR_PROVIDER.includes(state)) reason = `it is ${state}`;
-  else if (providerName !== ramp.name)
-    reason = `it belongs to the provider "${providerName}", which is not configured`;
+  else if (providerName !== ramp.name) reason = 'it belongs to a ramp provider that is not configured';
   if (reason === null) return;
   throw new DomainError('CONFLICT', `The off-ramp session can't be cancelled: ${reason}.`, {
     field: 'input.offRampSessionId',

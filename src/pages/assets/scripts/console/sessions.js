@@ -107,7 +107,9 @@ export function createSessions({ part, api, decide, refresh }) {
 }
 
 function sessionItem(session, buttons) {
-  const { id, title, state, stateReason, provider, sessionId, providerStatus, exposed, createdAt } = session;
+  const { id, title, state, stateReason, rampProvider, sessionId, providerStatus, exposed, createdAt } =
+    session;
+  const address = session.rampProviderAddress;
   const review = session.reviews.findLast(({ closedAt }) => closedAt === null);
   return element(
     'li',
@@ -121,7 +123,14 @@ function sessionItem(session, buttons) {
       ['Why', review ? foreign(review.cause) : null],
       ['Before the review', review?.stateBefore ?? null],
       ['Reason', stateReason === null ? null : foreign(stateReason)],
-      ['Provider', [foreign(provider), `, ${providerStatus ?? 'status not known'}`]],
+      [
+        'Provider',
+        [
+          rampProvider,
+          ...(address === null ? [] : [' ', foreign(address)]),
+          `, ${providerStatus ?? 'status not known'}`,
+        ],
+      ],
       ['Its id there', sessionId === null ? null : foreign(sessionId)],
       [
         'Tokens',

@@ -1,0 +1,41 @@
+/**
+ * What callers are told about the ramp provider of an off-ramp session: its kind; its address is for operators alone.
+ */
+import { sql } from 'drizzle-orm';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { encodeGlobalId } from '../../../src/schema/core/globalIds.ts';
+import { changePastRules } from '../../support/database/database.ts';
+import { startMarketplace, type Marketplace, type TestCaller } from '../../support/http/marketplace.ts';
+import { depositedCashOut, farmer } from '../../support/warehouse.ts';
+
+const owner: TestCaller = { role: 'farmer', subject: farmer.subject };
+const operator: TestCaller = { role: 'operator', subject: 'olga' };
+const SESSION = 'query ($id: ID!) { offRampSession(id: $id) { rampProvider rampProviderAddress } }';
+const CANCEL = `mutation ($id: ID!) {
+  cancelCashOut(input: { offRampSessionId: $id, idempotencyKey: "k" }) { offRampSession { id } } }`;
+
+let market: Marketplace;
+beforeAll(async () => {
+  market = await startMarketplace({ withIndexer: false });
+});
+afterAll(() => market.stop());
+
+it('shows farmers its kind, and operators its address, too', async () => {
+  const session = await depositedCashOut(market.app);
+  const id = encodeGlobalId('OffRampSession', session.id);
+  const shownTo = async (caller: TestCaller) =>
+    (await market.send<{ offRampSession: object }>(SESSION, { id }, caller)).data?.offRampSession;
+  for (const caller of [owner, operator]) {
+    expect(await shownTo(caller)).toEqual({ rampProvider: 'MANUAL', rampProviderAddress: null });
+  }
+  const name = 'http ramp.internal/v1';
+  await changePastRules(
+    market.database,
+    sql`UPDATE off_ramp_sessions SET provider_name = ${name} WHERE id = ${session.id}`,
+  );
+  expect(await shownTo(owner)).toEqual({ rampProvider: 'HTTP', rampProviderAddress: null });
+  expect(await shownTo(operator)).toEqual({ rampProvider: 'HTTP', rampProviderAddress: 'ramp.internal/v1' });
+  const cancelled = await market.send(CANCEL, { id }, owner);
+  expect(cancelled.errors[0]?.extensions.code).toBe('CONFLICT');
+  expect(JSON.stringify(cancelled)).not.toContain('ramp.internal');
+});
