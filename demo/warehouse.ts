@@ -20,7 +20,7 @@ interface Money {
   currency: string;
 }
 interface Quote {
-  offRampQuote: { payout: Money; fee: Money; feeBps: number };
+  offRampQuote: { payout: Money; fee: Money; feeBps: number | null };
 }
 interface OpenSession {
   id: string;
@@ -117,7 +117,8 @@ async function quote({ api, tell, tokenFor }: Demo): Promise<void> {
     ),
   );
   const { payout, fee, feeBps } = offRampQuote;
-  tell.fact('quote', `${payout.amount} ${payout.currency} after a fee of ${fee.amount} (${feeBps / 100} %)`);
+  const rate = feeBps === null ? '' : ` (${feeBps / 100} %)`;
+  tell.fact('quote', `${payout.amount} ${payout.currency} after a fee of ${fee.amount}${rate}`);
 }
 
 async function cashOut(demo: Demo, receiptTokenAddress: string, tokenAmount: number): Promise<OpenSession> {

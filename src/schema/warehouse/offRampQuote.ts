@@ -27,7 +27,11 @@ export const OffRampQuoteRef = builder.objectRef<Quote>('OffRampQuote').implemen
       description: 'What the provider keeps.',
       resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
-    feeBps: t.exposeInt('feeBps', { description: 'The fee in basis points of the amount before it.' }),
+    feeBps: t.exposeInt('feeBps', {
+      nullable: true,
+      description:
+        'The fee in basis points of the amount before it; null where the provider has no such rate.',
+    }),
     exchangeRate: t.expose('exchangeRate', {
       type: 'Decimal',
       description: 'Tokens (kilograms) per one unit of the currency.',

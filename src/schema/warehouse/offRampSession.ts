@@ -166,7 +166,10 @@ builder.node(OffRampSessionRef, {
       description: 'What the provider keeps, by the frozen quote.',
       resolve: ({ feeFiat: amount, fiatCurrency: currency }) => ({ amount, currency }),
     }),
-    feeBps: t.exposeInt('feeBps', { description: 'The fee in basis points, by the frozen quote.' }),
+    feeBps: t.exposeInt('feeBps', {
+      nullable: true,
+      description: 'The fee in basis points, by the frozen quote; null where the provider has no such rate.',
+    }),
     exchangeRate: t.expose('exchangeRate', {
       type: 'Decimal',
       description: 'Tokens (kilograms) per one unit of the currency, by the frozen quote.',
