@@ -292,12 +292,12 @@ CREATE TABLE "expiry_items" (
 	"run_id" uuid NOT NULL,
 	"receipt_id" uuid NOT NULL,
 	"state" "expiry_item_state" NOT NULL,
-	"reason" text,
+	"message" text,
 	"tx_hash" text,
 	"examined_at" timestamp with time zone NOT NULL,
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "expiry_items_run_id_receipt_id_pk" PRIMARY KEY("run_id","receipt_id"),
-	CONSTRAINT "expiry_items_failed_says_why" CHECK (state <> 'FAILED' OR reason IS NOT NULL),
+	CONSTRAINT "expiry_items_failed_says_why" CHECK (state <> 'FAILED' OR message IS NOT NULL),
 	CONSTRAINT "expiry_items_decided" CHECK ((state = 'PENDING') = (decided_at IS NULL))
 );
 --> statement-breakpoint
@@ -439,7 +439,7 @@ CREATE TABLE "off_ramp_provider_statuses" (
 CREATE TABLE "off_ramp_reviews" (
 	"id" uuid PRIMARY KEY NOT NULL,
 	"off_ramp_session_id" uuid NOT NULL,
-	"reason" text NOT NULL,
+	"flagged_because" text NOT NULL,
 	"state_before" "off_ramp_state" NOT NULL,
 	"opened_at" timestamp with time zone NOT NULL,
 	"decision" "off_ramp_decision",

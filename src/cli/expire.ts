@@ -73,8 +73,8 @@ async function followRun(platform: Platform, runId: string, bar: SingleBar): Pro
 }
 
 async function print({ dependencies }: Platform, runId: string, counts: ExpiryCounts): Promise<void> {
-  for (const { receiptId, reason } of await listFailures(dependencies, runId)) {
-    process.stdout.write(`${pc.red('failed')}  receipt ${receiptId}: ${reason}\n`);
+  for (const { receiptId, message } of await listFailures(dependencies, runId)) {
+    process.stdout.write(`${pc.red('failed')}  receipt ${receiptId}: ${message}\n`);
   }
   const { examined, expired, failed, notDue, pending } = counts;
   process.stdout.write(

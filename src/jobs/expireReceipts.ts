@@ -123,7 +123,7 @@ async function* duePages(deps: Needs<'db'>, closedAt: bigint, condition?: SQL): 
 
 /** What is to become of a due receipt; null when its markExpired is under way, whose item records the result. */
 type NextState =
-  { state: 'PENDING' | 'EXPIRED' | 'NOT_DUE'; reason: null } | { state: 'FAILED'; reason: string } | null;
+  { state: 'PENDING' | 'EXPIRED' | 'NOT_DUE'; message: null } | { state: 'FAILED'; message: string } | null;
 
 type Answers = ReadonlyMap<string, ExpiryAnswer>;
 
@@ -142,9 +142,9 @@ async function examine(
       for (const one of page) await examine(deps, runId, [one], answers);
       return;
     }
-    const reason = messageOf(error);
-    deps.log.warn({ receiptId: receipt.id, error: reason }, 'receipt not expired');
-    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, reason }]));
+    const message = messageOf(error);
+    deps.log.warn({ receiptId: receipt.id, error: message }, 'receipt not expired');
+    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, message }]));
   }
 }
 
@@ -163,7 +163,7 @@ async function decide(
     }));
     const of = (state: ItemState) =>
       decided.flatMap(({ receipt, next }) =>
-        next?.state === state ? [{ receipt, reason: next.reason }] : [],
+        next?.state === state ? [{ receipt, message: next.message }] : [],
       );
     await askToMark(tx, deps, runId, of('PENDING'));
     for (const state of ['NOT_DUE', 'FAILED'] as const) {
@@ -190,13 +190,13 @@ async function lockActive(tx: Tx, page: readonly DueReceipt[]): Promise<DueRecei
 
 function nextOf(underWay: UnderWay | undefined, answer: ExpiryAnswer | undefined): NextState {
   if (underWay === 'NEEDS_REVIEW') {
-    return { state: 'FAILED', reason: 'its earlier markExpired waits for an operator' };
+    return { state: 'FAILED', message: 'its earlier markExpired waits for an operator' };
   }
   if (underWay === 'PENDING') return null;
-  if (!answer) return { state: 'FAILED', reason: 'the network gave no answer' };
-  if ('error' in answer) return { state: 'FAILED', reason: answer.error.message };
-  if (answer.status === 'EXPIRED') return { state: 'EXPIRED', reason: null };
-  return { state: answer.isExpired ? 'PENDING' : 'NOT_DUE', reason: null };
+  if (!answer) return { state: 'FAILED', message: 'the network gave no answer' };
+  if ('error' in answer) return { state: 'FAILED', message: answer.error.message };
+  if (answer.status === 'EXPIRED') return { state: 'EXPIRED', message: null };
+  return { state: answer.isExpired ? 'PENDING' : 'NOT_DUE', message: null };
 }
 
 type UnderWay = 'PENDING' | 'NEEDS_REVIEW';
@@ -222,7 +222,7 @@ async function findUnderWay(tx: Tx, page: readonly DueReceipt[]): Promise<Readon
 
 interface Noted {
   receipt: DueReceipt;
-  reason: string | null;
+  message: string | null;
 }
 
 async function askToMark(tx: Tx, deps: SweepNeeds, runId: string, due: readonly Noted[]): Promise<void> {
@@ -266,11 +266,11 @@ async function adoptExpired(
 function itemsOf(deps: Needs<'clock'>, runId: string, state: ItemState, noted: readonly Noted[]) {
   const examinedAt = deps.clock.now();
   const decidedAt = state === 'PENDING' ? null : examinedAt;
-  return noted.map(({ receipt, reason }) => ({
+  return noted.map(({ receipt, message }) => ({
     runId,
     receiptId: receipt.id,
     state,
-    reason,
+    message,
     examinedAt,
     decidedAt,
   }));

@@ -18,13 +18,13 @@ export function expiryEffects(deps: { clock: Clock; log: Pick<Logger, 'info'> })
     }),
     async refused(tx, { targetId: receiptId }, refusal, at) {
       // The receipt stays active and due: the next run tries it again.
-      await decideItem(tx, receiptId, { state: 'FAILED', reason: refusal.message, decidedAt: at });
+      await decideItem(tx, receiptId, { state: 'FAILED', message: refusal.message, decidedAt: at });
       return 'REFUSED';
     },
     async needsReview(tx, { targetId: receiptId }, reason) {
       await decideItem(tx, receiptId, {
         state: 'FAILED',
-        reason: `waits for an operator: ${reason}`,
+        message: `waits for an operator: ${reason}`,
         decidedAt: deps.clock.now(),
       });
     },

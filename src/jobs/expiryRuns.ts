@@ -31,7 +31,7 @@ export interface ExpiryCounts {
 
 export interface ExpiryFailure {
   receiptId: string;
-  reason: string;
+  message: string;
 }
 
 /** Key in the state signal for "an expiry run is due". */
@@ -164,10 +164,10 @@ type ExpiryItemState = (typeof expiryItems.state.enumValues)[number];
 /** Receipts that a run could not expire, and why; latest first, at most MAX_FAILURES_SHOWN. */
 export async function listFailures(deps: Needs<'db'>, runId: string): Promise<ExpiryFailure[]> {
   const rows = await deps.db
-    .select({ receiptId: expiryItems.receiptId, reason: expiryItems.reason })
+    .select({ receiptId: expiryItems.receiptId, message: expiryItems.message })
     .from(expiryItems)
     .where(and(eq(expiryItems.runId, runId), eq(expiryItems.state, 'FAILED')))
     .orderBy(desc(expiryItems.decidedAt))
     .limit(MAX_FAILURES_SHOWN);
-  return rows.map(({ receiptId, reason }) => ({ receiptId, reason: reason ?? '' }));
+  return rows.map(({ receiptId, message }) => ({ receiptId, message: message ?? '' }));
 }

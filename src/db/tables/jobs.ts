@@ -71,7 +71,7 @@ export const expiryItems = pgTable(
       .notNull()
       .references(() => receipts.id),
     state: expiryItemState('state').notNull(),
-    reason: text('reason'),
+    message: text('message'),
     txHash: text('tx_hash'),
     examinedAt: moment('examined_at').notNull(),
     decidedAt: moment('decided_at'),
@@ -87,7 +87,7 @@ export const expiryItems = pgTable(
     index('expiry_items_pending')
       .on(t.runId)
       .where(sql`state = 'PENDING'`),
-    check('expiry_items_failed_says_why', sql`state <> 'FAILED' OR reason IS NOT NULL`),
+    check('expiry_items_failed_says_why', sql`state <> 'FAILED' OR message IS NOT NULL`),
     check('expiry_items_decided', sql`(state = 'PENDING') = (decided_at IS NULL)`),
   ],
 );

@@ -174,7 +174,7 @@ export const offRampReviews = pgTable(
     offRampSessionId: uuid('off_ramp_session_id')
       .notNull()
       .references(() => offRampSessions.id),
-    reason: text('reason').notNull(),
+    flaggedBecause: text('flagged_because').notNull(),
     /** The session's state when it was flagged. */
     stateBefore: offRampState('state_before').notNull(),
     openedAt: moment('opened_at').notNull(),

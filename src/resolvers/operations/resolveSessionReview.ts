@@ -149,7 +149,7 @@ async function retry(
     } else if (session.providerStatus === 'settled') await owe(tx, deps, session);
     else {
       // Without a reason of its own, the review's explains the session's end.
-      const refusalMessage = session.refusalMessage ?? review.reason;
+      const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
       await applyEvent(tx, deps.submission, session, 'retried', {
         values: { closedAt: null, refusalMessage },
       });
@@ -237,7 +237,7 @@ async function accept(
         { settlementAddress: session.settlementAddress },
       );
     }
-    const refusalMessage = session.refusalMessage ?? review.reason;
+    const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
     await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
       values: { closedAt, refusalMessage },
     });

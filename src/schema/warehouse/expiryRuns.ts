@@ -41,7 +41,7 @@ const ExpiryFailureRef = builder.objectRef<ExpiryFailure>('ExpiryFailure').imple
       description: 'The receipt.',
       resolve: ({ receiptId }, _args, context) => receiptOf(context, receiptId),
     }),
-    reason: t.exposeString('reason', { description: 'The reason, as text.' }),
+    message: t.exposeString('message', { description: 'Why it could not be expired, as text.' }),
   }),
 });
 

@@ -57,7 +57,7 @@ const ProviderStatusRef = builder
 const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview').implement({
   description: 'A review of the cash-out by an operator.',
   fields: (t) => ({
-    cause: t.exposeString('reason', { description: 'Why it was flagged, as text.' }),
+    flaggedBecause: t.exposeString('flaggedBecause', { description: 'Why it was flagged, as text.' }),
     stateBefore: t.expose('stateBefore', {
       type: OffRampStateEnum,
       description: 'Where the off-ramp session stood when it was flagged.',

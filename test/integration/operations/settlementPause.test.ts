@@ -81,7 +81,7 @@ describe.each([
     await providerSays(platform, session.providerSessionId, status);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const [review] = await readReviews(platform.dependencies, session.id);
-    expect(review?.reason).toMatch(/is paused\. It goes on by itself when the pause is over$/);
+    expect(review?.flaggedBecause).toMatch(/is paused\. It goes on by itself when the pause is over$/);
     expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
 
     const before = await looks(session.id);
@@ -113,8 +113,8 @@ it.each([
     await providerSays(platform, session.providerSessionId, since);
     await unpause();
     await makeDueByHint(session.id);
-    const newestReason = async () => (await readReviews(platform.dependencies, session.id)).at(-1)?.reason;
-    await expect.poll(newestReason).toContain(`the provider says "${since}", but the tokens are to be`);
+    const newest = async () => (await readReviews(platform.dependencies, session.id)).at(-1)?.flaggedBecause;
+    await expect.poll(newest).toContain(`the provider says "${since}", but the tokens are to be`);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     expect((await network.offRampDeposit(session.providerSessionId))?.status).toBe('PENDING');
 

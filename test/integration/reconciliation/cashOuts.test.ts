@@ -91,7 +91,7 @@ it('finds a cash-out that ended otherwise than its provider says, unless an oper
     `UPDATE off_ramp_sessions SET state = 'REFUNDED', closed_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
   );
   expect((await compare()).findings).toMatchObject([{ invariant: 'I8' }]);
-  await restorable.corrupt(`INSERT INTO off_ramp_reviews (id, off_ramp_session_id, reason, state_before, opened_at)
+  await restorable.corrupt(`INSERT INTO off_ramp_reviews (id, off_ramp_session_id, flagged_because, state_before, opened_at)
     VALUES (gen_random_uuid(), '${id}', 'tested', 'AWAITING_PAYOUT', now())`);
   expect((await compare()).findings).toEqual([]);
   await restorable.restore();

@@ -311,7 +311,7 @@ describe('a session that waits for a signature', () => {
     await lookNow(session.id);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const reviews = await readReviews(platform.dependencies, session.id);
-    expect(reviews.at(-1)?.reason).toContain('deposited after it was closed');
+    expect(reviews.at(-1)?.flaggedBecause).toContain('deposited after it was closed');
     const confirm = {
       offRampSessionId: session.id,
       decision: 'CONFIRM',

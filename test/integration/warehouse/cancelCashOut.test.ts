@@ -167,7 +167,7 @@ describe('a session with a deposit', () => {
       if (state === 'SETTLED') expect(status).toBe('SETTLED');
       else {
         const [review] = await readReviews(platform.dependencies, id);
-        expect(review?.reason).toContain('settled');
+        expect(review?.flaggedBecause).toContain('settled');
       }
       if (state === 'SETTLED') continue;
       await reaches(platform, id, 'NEEDS_REVIEW');
@@ -205,7 +205,7 @@ describe('a session without a deposit', () => {
     await Promise.all([cancelled, begun]);
     await reaches(platform, session.id, 'NEEDS_REVIEW');
     const [review] = await readReviews(platform.dependencies, session.id);
-    expect(review?.reason).toContain('the session was cancelled');
+    expect(review?.flaggedBecause).toContain('the session was cancelled');
     const retried = { offRampSessionId: session.id, decision: 'RETRY', note: 'the farmer keeps it' } as const;
     await decideSession(platform.dependencies, 'operator-1', retried);
     await reaches(platform, session.id, 'SETTLED');

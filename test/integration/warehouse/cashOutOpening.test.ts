@@ -296,7 +296,7 @@ describe('a session that is to be closed', () => {
     );
     expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW' });
     const [review] = await readReviews(platform.dependencies, id);
-    expect(review?.reason).toContain('NOT_FOUND');
+    expect(review?.flaggedBecause).toContain('NOT_FOUND');
     expect(await decideReviewOf(platform, id, 'RETRY')).toMatchObject({ state: 'CLOSING' });
     platform.dependencies.ramp = ramp;
     expect(await step(id)).toMatchObject({ state: 'CLOSED' });

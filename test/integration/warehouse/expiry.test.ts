@@ -138,7 +138,7 @@ describe('a run', () => {
     const run = await runOnce();
     expect(await countRun(platform.dependencies, run.id)).toMatchObject({ expired: 3, failed: 1 });
     const failures = await listFailures(platform.dependencies, run.id);
-    expect(failures).toEqual([{ receiptId: bad?.id, reason: 'draft refused by the test' }]);
+    expect(failures).toEqual([{ receiptId: bad?.id, message: 'draft refused by the test' }]);
     for (const { id } of good) expect(await stateOf(id)).toMatchObject({ state: 'EXPIRED' });
     expect(await stateOf(bad?.id ?? '')).toMatchObject({ state: 'ACTIVE' });
 
@@ -220,7 +220,7 @@ describe('a run', () => {
     faults = (method) => (method === 'outcome' ? 'history-gone' : null);
     const run = await runOnce();
     expect(await listFailures(platform.dependencies, run.id)).toMatchObject([
-      { receiptId: receipt?.id, reason: expect.stringContaining('waits for an operator') as string },
+      { receiptId: receipt?.id, message: expect.stringContaining('waits for an operator') as string },
     ]);
     faults = () => null;
     // Its mark may have landed: it is not signed a second time, but shown until an operator decides.

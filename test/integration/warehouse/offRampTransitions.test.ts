@@ -107,7 +107,7 @@ async function insertSession(
     await tx.insert(offRampReviews).values({
       id: randomUUID(),
       offRampSessionId: session.id,
-      reason: 'a test',
+      flaggedBecause: 'a test',
       stateBefore: state,
       openedAt: at,
     });

@@ -169,7 +169,7 @@ describe('a receipt over the API', () => {
     };
     await expect.poll(receipt).toBe('EXPIRED');
     const runs = await marketplace.send<{ expiryRuns: { edges: { node: object }[] } }>(
-      '{ expiryRuns(first: 1) { edges { node { examinedCount expiredCount failedCount finishedAt failures { reason } } } } }',
+      '{ expiryRuns(first: 1) { edges { node { examinedCount expiredCount failedCount finishedAt failures { message } } } } }',
       {},
       operator,
     );

@@ -95,7 +95,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   expiry_items: {
     I16: 'state',
     partly: [{ by: ['I16'], places: 'decided_at', except: /changed/, because: RUNS }],
-    notFound: [[RUNS, 'run_id receipt_id reason tx_hash examined_at DELETED FORGED']],
+    notFound: [[RUNS, 'run_id receipt_id message tx_hash examined_at DELETED FORGED']],
   },
   expiry_runs: {
     I16: 'due_at',
@@ -168,7 +168,9 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
         because: DECIDED,
       },
     ],
-    notFound: [[DECIDED, 'id off_ramp_session_id reason state_before opened_at note DELETED FORGED']],
+    notFound: [
+      [DECIDED, 'id off_ramp_session_id flagged_because state_before opened_at note DELETED FORGED'],
+    ],
   },
   operator_decisions: {
     notFound: [[DECIDED, 'id submission_id decision decided_by reason decided_at DELETED FORGED']],

@@ -74,7 +74,13 @@ async function openReview(
 ): Promise<void> {
   await tx
     .insert(offRampReviews)
-    .values({ id: deps.ids.next(), offRampSessionId: session.id, reason, stateBefore, openedAt: sql`now()` })
+    .values({
+      id: deps.ids.next(),
+      offRampSessionId: session.id,
+      flaggedBecause: reason,
+      stateBefore,
+      openedAt: sql`now()`,
+    })
     .onConflictDoNothing();
 }
 

@@ -72,7 +72,7 @@ export const SESSIONS = `query ConsoleSessions {
 fragment ConsoleSession on OffRampSession {
   id state stateReason rampProvider rampProviderAddress sessionId providerStatus exposed tokenAmount farmerId createdAt
   payout { amount currency }
-  reviews { cause stateBefore openedAt closedAt }
+  reviews { flaggedBecause stateBefore openedAt closedAt }
 }`;
 
 /** In the place of what was asked for, when another person has to approve it. */

@@ -120,7 +120,7 @@ function sessionItem(session, buttons) {
       : null,
     facts(
       ['State', state],
-      ['Why', review ? foreign(review.cause) : null],
+      ['Why', review ? foreign(review.flaggedBecause) : null],
       ['Before the review', review?.stateBefore ?? null],
       ['Reason', stateReason === null ? null : foreign(stateReason)],
       [
