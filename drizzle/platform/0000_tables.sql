@@ -1,5 +1,5 @@
 CREATE TYPE "public"."approval_operation" AS ENUM('createProject', 'createDeposit', 'resolveSubmissionReview', 'resolveSessionReview', 'resumeSigning', 'setManualSessionStatus');--> statement-breakpoint
-CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'WITHDRAWN');--> statement-breakpoint
+CREATE TYPE "public"."approval_state" AS ENUM('AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN');--> statement-breakpoint
 CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'retiring', 'retired');--> statement-breakpoint
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
@@ -38,7 +38,8 @@ CREATE TABLE "approval_requests" (
 	"decided_at" timestamp with time zone,
 	CONSTRAINT "approval_requests_expiry" CHECK (expires_at > requested_at),
 	CONSTRAINT "approval_requests_decided" CHECK ((state = 'AWAITING') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)),
-	CONSTRAINT "approval_requests_second_person" CHECK (state <> 'APPROVED' OR decided_by <> requested_by),
+	CONSTRAINT "approval_requests_second_person" CHECK (state NOT IN ('APPROVED', 'REFUSED') OR decided_by <> requested_by),
+	CONSTRAINT "approval_requests_withdrawn" CHECK (state <> 'WITHDRAWN' OR decided_by = requested_by),
 	CONSTRAINT "approval_requests_in_time" CHECK (state <> 'APPROVED' OR decided_at < expires_at)
 );
 --> statement-breakpoint

@@ -17,7 +17,7 @@ export const approvalOperation = pgEnum('approval_operation', [
 ]);
 
 /** AWAITING ends once. That a request has expired follows from `expires_at` and is not written. */
-export const approvalState = pgEnum('approval_state', ['AWAITING', 'APPROVED', 'WITHDRAWN']);
+export const approvalState = pgEnum('approval_state', ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN']);
 
 export const approvalRequests = pgTable(
   'approval_requests',
@@ -50,7 +50,11 @@ export const approvalRequests = pgTable(
       'approval_requests_decided',
       sql`(state = 'AWAITING') = (decided_at IS NULL) AND (decided_at IS NULL) = (decided_by IS NULL)`,
     ),
-    check('approval_requests_second_person', sql`state <> 'APPROVED' OR decided_by <> requested_by`),
+    check(
+      'approval_requests_second_person',
+      sql`state NOT IN ('APPROVED', 'REFUSED') OR decided_by <> requested_by`,
+    ),
+    check('approval_requests_withdrawn', sql`state <> 'WITHDRAWN' OR decided_by = requested_by`),
     check('approval_requests_in_time', sql`state <> 'APPROVED' OR decided_at < expires_at`),
   ],
 );

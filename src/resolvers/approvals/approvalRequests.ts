@@ -2,7 +2,8 @@
  * Requests for approval, as they are stored, and their list.
  *
  *   AWAITING ──another person approves──▶ APPROVED, with the operation's effect in one transaction
- *       ├──withdrawn, by the requester or an operator──▶ WITHDRAWN
+ *       ├──another person refuses──▶ REFUSED
+ *       ├──its requester withdraws it──▶ WITHDRAWN
  *       └──its time is up, by the database's clock──▶ EXPIRED
  */
 import { and, eq, gt, lte, or, sql, type SQL } from 'drizzle-orm';
@@ -36,7 +37,7 @@ export type AskedOperation = {
   [Operation in ApprovalOperation]: { operation: Operation; input: ApprovalInputs[Operation] };
 }[ApprovalOperation];
 
-export const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'WITHDRAWN', 'EXPIRED'] as const;
+export const APPROVAL_STATES = ['AWAITING', 'APPROVED', 'REFUSED', 'WITHDRAWN', 'EXPIRED'] as const;
 export type ApprovalState = (typeof APPROVAL_STATES)[number];
 
 type StoredRequest = typeof approvalRequests.$inferSelect;

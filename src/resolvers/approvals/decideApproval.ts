@@ -1,5 +1,5 @@
 /**
- * grantApproval and withdrawApproval: a second person's decision about a request for approval.
+ * grantApproval and refuseApproval: decisions about a request for approval.
  */
 import { and, eq, inArray } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
@@ -51,11 +51,11 @@ async function requireSameBasis(tx: Tx, deps: DecideNeeds, request: ApprovalRequ
 }
 
 /**
- * By its requester, or by any operator: a refusal.
- * @param maySee whether the caller may see the request: what is hidden is not withdrawn, nor shown as the answer
+ * By any operator, or by its requester, who withdraws it.
+ * @param maySee whether the caller may see the request: what is hidden is not refused, nor shown as the answer
  * @throws DomainError NOT_FOUND, CONFLICT when it does not await approval any more
  */
-export async function withdrawApproval(
+export async function refuseApproval(
   deps: Needs<'db'>,
   caller: Caller,
   id: string,
@@ -63,13 +63,19 @@ export async function withdrawApproval(
 ): Promise<ApprovalRequest> {
   const request = await requireRequest(deps, id);
   if (!maySee(request)) throw notFound(id);
-  if (request.state === 'WITHDRAWN' && request.decidedBy === caller.subject) return request;
-  await deps.db.transaction((tx) => decide(tx, caller, id, 'WITHDRAWN'));
+  const state = request.requestedBy === caller.subject ? 'WITHDRAWN' : 'REFUSED';
+  if (request.state === state && request.decidedBy === caller.subject) return request;
+  await deps.db.transaction((tx) => decide(tx, caller, id, state));
   return requireRequest(deps, id);
 }
 
 /** The row lock orders decisions: the first one holds. */
-async function decide(tx: Tx, caller: Caller, id: string, state: 'APPROVED' | 'WITHDRAWN'): Promise<void> {
+async function decide(
+  tx: Tx,
+  caller: Caller,
+  id: string,
+  state: 'APPROVED' | 'REFUSED' | 'WITHDRAWN',
+): Promise<void> {
   const [decided] = await tx
     .update(approvalRequests)
     .set({ state, decidedBy: caller.subject, decidedWithKey: caller.apiKeyId, decidedAt: DATABASE_NOW })
@@ -127,7 +133,7 @@ function notAwaiting({ state, decidedBy }: ApprovalRequest): DomainError {
 function changedMeanwhile(): DomainError {
   return new DomainError(
     'CONFLICT',
-    'What the request is about has changed since it was made: withdraw it, look again, and ask for approval of a new decision.',
+    'What the request is about has changed since it was made: refuse it, look again, and ask for approval of a new decision.',
     { field: 'input.approvalRequestId' },
   );
 }

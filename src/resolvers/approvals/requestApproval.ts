@@ -91,7 +91,7 @@ async function insertOnce(
     if (open.requestedBy === caller.subject && isDeepStrictEqual(open.input, input)) return open;
     throw new DomainError(
       'CONFLICT',
-      `${operation} awaits approval already, as asked for by ${open.requestedBy}: approve or withdraw that request first.`,
+      `${operation} awaits approval already, as asked for by ${open.requestedBy}: that request has to be approved, refused or withdrawn first.`,
     );
   }
   const lifetime = sql`make_interval(secs => ${deps.approvalPolicy.lifetimeSeconds})`;

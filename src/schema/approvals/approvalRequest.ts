@@ -51,7 +51,8 @@ const ApprovalStateEnum = builder.enumType('ApprovalRequestState', {
   values: {
     AWAITING: { description: 'Nothing is done yet: a second person decides.' },
     APPROVED: { description: 'A second person approved it, and it was done, once.' },
-    WITHDRAWN: { description: 'Withdrawn by its requester, or refused by an operator; nothing was done.' },
+    REFUSED: { description: 'Refused by another person; nothing was done.' },
+    WITHDRAWN: { description: 'Withdrawn by its requester; nothing was done.' },
     EXPIRED: { description: 'It expired before a decision; nothing was done.' },
   },
 });
@@ -129,7 +130,7 @@ builder.node(ApprovalRequestRef, {
     }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,
-      description: 'The subject who approved or withdrew it; null before.',
+      description: 'The subject who approved, refused or withdrew it; null before.',
     }),
     decidedAt: t.field({
       type: 'UnixTime',

@@ -235,6 +235,11 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
       input: { buyerId: OWNER, tokenAddress, amountCO2e: 1, idempotencyKey: randomUUID() },
     }),
   },
+  refuseApproval: {
+    who: ['developer', 'warehouse', 'operator'],
+    query: mutation('refuseApproval', 'RefuseApprovalInput'),
+    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
+  },
   releasePledge: {
     who: ['lender', 'operator'],
     query: mutation('releasePledge', 'ReleasePledgeInput'),
@@ -312,11 +317,6 @@ export const MUTATIONS: Readonly<Record<string, AccessRule>> = {
         idempotencyKey: randomUUID(),
       },
     }),
-  },
-  withdrawApproval: {
-    who: ['developer', 'warehouse', 'operator'],
-    query: mutation('withdrawApproval', 'WithdrawApprovalInput'),
-    variables: () => ({ input: { approvalRequestId: unknownId('ApprovalRequest') } }),
   },
   watchRetirements: { who: ['operator'], query: 'mutation { watchRetirements { webhookId } }' },
 };

@@ -1,7 +1,7 @@
 /**
  * Operations that wait for a second person.
  */
-import { GRANT_APPROVAL, WITHDRAW_APPROVAL } from './documents.js';
+import { GRANT_APPROVAL, REFUSE_APPROVAL } from './documents.js';
 import { age, code, element, facts, foreign, showItems } from './dom.js';
 
 const OPERATIONS = {
@@ -15,7 +15,7 @@ const OPERATIONS = {
 
 const GRANT =
   'It is done at once, as it stands here, and once only; the audit log names both of you. It can’t be taken back here.';
-const WITHDRAW = 'The request ends, and nothing is done. The operation can be asked for anew.';
+const REFUSE = 'The request ends, and nothing is done. The operation can be asked for anew.';
 
 export function createApprovals({ part, api, decide, refresh, subject }) {
   function item(request) {
@@ -50,12 +50,12 @@ export function createApprovals({ part, api, decide, refresh, subject }) {
     const title = OPERATIONS[operation] ?? operation;
     decide({
       title: `${isGrant ? 'Approve' : 'End the request'}: ${title}`,
-      consequence: isGrant ? GRANT : WITHDRAW,
+      consequence: isGrant ? GRANT : REFUSE,
       confirm: isGrant ? 'Approve' : 'End the request',
       needsReason: false,
       evidence: async () => facts(...input.map(({ name, value }) => [shownName(name), foreign(value)])),
       async act() {
-        await api.act(isGrant ? GRANT_APPROVAL : WITHDRAW_APPROVAL, { input: { approvalRequestId: id } });
+        await api.act(isGrant ? GRANT_APPROVAL : REFUSE_APPROVAL, { input: { approvalRequestId: id } });
         return isGrant ? 'Approved and done.' : 'The request has ended; nothing was done.';
       },
       done: refresh,

@@ -94,8 +94,8 @@ export const GRANT_APPROVAL = `mutation ConsoleGrantApproval($input: GrantApprov
   grantApproval(input: $input) { approvalRequest { state } }
 }`;
 
-export const WITHDRAW_APPROVAL = `mutation ConsoleWithdrawApproval($input: WithdrawApprovalInput!) {
-  withdrawApproval(input: $input) { approvalRequest { state } }
+export const REFUSE_APPROVAL = `mutation ConsoleRefuseApproval($input: RefuseApprovalInput!) {
+  refuseApproval(input: $input) { approvalRequest { state } }
 }`;
 
 export const WATCH_RETIREMENTS = 'mutation ConsoleWatchRetirements { watchRetirements { webhookId } }';

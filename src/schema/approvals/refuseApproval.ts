@@ -1,15 +1,15 @@
 /**
- * withdrawApproval: ends a request for approval without doing what it asks for.
+ * refuseApproval: ends a request for approval without doing what it asks for.
  */
 import type { ApprovalRequest } from '../../resolvers/approvals/approvalRequests.ts';
-import { withdrawApproval } from '../../resolvers/approvals/decideApproval.ts';
+import { refuseApproval } from '../../resolvers/approvals/decideApproval.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
 import { requireCaller } from '../core/caller.ts';
 import { APPROVAL, ApprovalRequestRef, maySeeApproval } from './approvalRequest.ts';
 
-const WithdrawApprovalInput = builder.inputType('WithdrawApprovalInput', {
-  description: 'What to withdraw.',
+const RefuseApprovalInput = builder.inputType('RefuseApprovalInput', {
+  description: 'What to refuse.',
   fields: (t) => ({
     approvalRequestId: t.globalID({
       for: ApprovalRequestRef,
@@ -19,10 +19,10 @@ const WithdrawApprovalInput = builder.inputType('WithdrawApprovalInput', {
   }),
 });
 
-const WithdrawApprovalPayload = builder
-  .objectRef<{ approval: ApprovalRequest }>('WithdrawApprovalPayload')
+const RefuseApprovalPayload = builder
+  .objectRef<{ approval: ApprovalRequest }>('RefuseApprovalPayload')
   .implement({
-    description: 'The request, withdrawn.',
+    description: 'The request, refused or withdrawn.',
     fields: (t) => ({
       approvalRequest: t.expose('approval', {
         ...APPROVAL,
@@ -32,20 +32,20 @@ const WithdrawApprovalPayload = builder
     }),
   });
 
-builder.mutationField('withdrawApproval', (t) =>
+builder.mutationField('refuseApproval', (t) =>
   t.field({
     ...forRoles(
       ['developer', 'warehouse', 'operator'],
-      'Withdraws a request for approval: its requester changes their mind, or an operator refuses it. Repeated by the same ' +
-        'person, it changes nothing. Errors: NOT_FOUND, CONFLICT when it is decided or expired.',
+      'Refuses a request for approval of another person, or withdraws one’s own. Repeated by the same person, it changes ' +
+        'nothing. Errors: NOT_FOUND, CONFLICT when it is decided or expired.',
     ),
-    type: WithdrawApprovalPayload,
+    type: RefuseApprovalPayload,
     nullable: true,
-    args: { input: t.arg({ type: WithdrawApprovalInput, required: true, description: 'The request.' }) },
+    args: { input: t.arg({ type: RefuseApprovalInput, required: true, description: 'The request.' }) },
     recordedInput: { targets: ['approvalRequestId'] },
     safeWithoutKey: 'a request for approval is decided once',
     resolve: async (_root, { input }, { caller, dependencies }) => ({
-      approval: await withdrawApproval(
+      approval: await refuseApproval(
         dependencies,
         requireCaller(caller),
         input.approvalRequestId.id,
