@@ -322,8 +322,8 @@ CREATE TABLE "expiry_runs" (
 CREATE TABLE "reconciled_invariants" (
 	"invariant" text PRIMARY KEY NOT NULL,
 	"verdict" text NOT NULL,
-	"findings" text[] NOT NULL,
-	"obstacles" text[] NOT NULL,
+	"findings" jsonb NOT NULL,
+	"not_proved" jsonb NOT NULL,
 	"cluster" text,
 	"transaction" text,
 	"agreed_at" timestamp with time zone,

@@ -2,6 +2,7 @@
  * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
  * what is known; a full one compares everything, and what it could compare it no longer finds is dropped.
  */
+import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
@@ -13,9 +14,9 @@ import {
   type ReconcileAllDependencies,
   type ReconciliationReport,
 } from './reconcileAll.ts';
-import { INVARIANTS, verdictsOf, type NotProved, type Verdict } from './verdicts.ts';
+import { INVARIANTS, verdictsOf, type Comparison, type NotProved, type Verdict } from './verdicts.ts';
 
-export type LastVerdict = typeof reconciledInvariants.$inferSelect;
+export type LastVerdict = Omit<typeof reconciledInvariants.$inferSelect, keyof Comparison> & Comparison;
 
 export interface KeptReconciliation extends ReconciliationReport {
   /** From when on changes were compared; null when everything was. */
@@ -23,14 +24,14 @@ export interface KeptReconciliation extends ReconciliationReport {
 }
 
 const MAX_FINDINGS = 50;
+/** PostgreSQL's JSON has neither halves of characters nor NUL; a network's text may. */
+const HALF = /\p{Surrogate}/gu;
 
 /**
  * The next incremental run need not begin before these: what is under way or under review is compared each time, and what has
  * nothing to be compared with is kept until a full run. What had no answer is asked for again.
  */
 const IS_PASSED_BY: ReadonlySet<NotProved['obstacle']> = new Set(['UNDER_WAY', 'UNDER_REVIEW', 'NO_DATA']);
-/** As it is stored. */
-const NO_DATA = 'NO_DATA: ';
 
 /**
  * An incremental run is a full one where no earlier run says from where on.
@@ -68,7 +69,7 @@ export async function reconcileAndKeep(
 }
 
 export async function readLastVerdicts(db: Pick<Db, 'select'>): Promise<ReadonlyMap<string, LastVerdict>> {
-  const rows = await db.select().from(reconciledInvariants);
+  const rows = (await db.select().from(reconciledInvariants)) as LastVerdict[];
   return new Map(rows.map((row) => [row.invariant, row]));
 }
 
@@ -111,8 +112,8 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
   return {
     invariant,
     verdict,
-    findings: [...new Set(findings.map(({ message }) => message))].slice(0, MAX_FINDINGS),
-    obstacles: notProved.map(({ obstacle, message }) => `${obstacle}: ${message}`).slice(0, MAX_FINDINGS),
+    findings: storable(findings),
+    notProved: storable(notProved),
     cluster: agrees ? snapshot.cluster : (last?.cluster ?? null),
     transaction: agrees ? snapshot.transaction : (last?.transaction ?? null),
     agreedAt: agrees ? at : (last?.agreedAt ?? null),
@@ -121,27 +122,33 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
   };
 }
 
+function storable<T extends { message: string }>(list: readonly T[]): T[] {
+  const byMessage = new Map<string, T>();
+  for (const item of list) {
+    const message = item.message.replaceAll(HALF, '\ufffd').replaceAll('\u0000', '\ufffd');
+    byMessage.set(message, { ...item, message });
+  }
+  return [...byMessage.values()].slice(0, MAX_FINDINGS);
+}
+
 function isCompared({ notProved }: Pick<Verdict, 'notProved'>): boolean {
   return notProved.every(({ obstacle }) => IS_PASSED_BY.has(obstacle));
 }
 
-type Known = Pick<LastVerdict, 'findings' | 'obstacles'>;
-
-function addedSince(before: Known | undefined, now: Known | undefined): Known {
-  const added = (list: keyof Known) => now?.[list].filter((text) => !before?.[list].includes(text)) ?? [];
-  return { findings: added('findings'), obstacles: added('obstacles') };
+function addedSince(before: Comparison | undefined, now: Comparison | undefined): Comparison {
+  const added = <T>(were: readonly T[] = [], are: readonly T[] = []) =>
+    are.filter((item) => !were.some((known) => isDeepStrictEqual(known, item)));
+  return {
+    findings: added(before?.findings, now?.findings),
+    notProved: added(before?.notProved, now?.notProved),
+  };
 }
 
 /** With what stays until a full run: what was found, and what there was nothing to compare with. */
-function withKnown(verdict: Verdict, known: Known | undefined): Verdict {
+function withKnown(verdict: Verdict, known: Comparison | undefined): Verdict {
   const { invariant } = verdict;
-  const found = (known?.findings ?? []).map((message) => ({ invariant, message }));
-  const endless = (known?.obstacles ?? []).flatMap((text) =>
-    text.startsWith(NO_DATA)
-      ? [{ invariant, obstacle: 'NO_DATA' as const, message: text.slice(NO_DATA.length) }]
-      : [],
-  );
-  const findings = joined(found, verdict.findings);
+  const endless = (known?.notProved ?? []).filter(({ obstacle }) => obstacle === 'NO_DATA');
+  const findings = joined(known?.findings ?? [], verdict.findings);
   const notProved = joined(endless, verdict.notProved);
   return verdictsOf({ findings, notProved }, [invariant])[0] ?? verdict;
 }
@@ -155,7 +162,7 @@ async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {
   const columns = [
     'verdict',
     'findings',
-    'obstacles',
+    'not_proved',
     'cluster',
     'transaction',
     'agreed_at',

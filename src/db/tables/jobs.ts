@@ -8,6 +8,7 @@ import {
   date,
   index,
   integer,
+  jsonb,
   pgEnum,
   pgTable,
   primaryKey,
@@ -98,10 +99,10 @@ export const reconciledInvariants = pgTable(
   {
     invariant: text('invariant').primaryKey(),
     verdict: text('verdict', { enum: ['HOLDS', 'BROKEN', 'NOT_PROVED'] }).notNull(),
-    /** Sentences. What an incremental run found stays until a full one no longer finds it. */
-    findings: text('findings').array().notNull(),
-    /** What could not be compared, and why. */
-    obstacles: text('obstacles').array().notNull(),
+    /** A list. What an incremental run found stays until a full one no longer finds it. */
+    findings: jsonb('findings').notNull(),
+    /** A list: what could not be compared, and why. */
+    notProved: jsonb('not_proved').notNull(),
     /** The snapshot in which everything agreed (reconciliation/excerpt.ts); null when that was never so. */
     cluster: text('cluster'),
     transaction: text('transaction'),

@@ -7,7 +7,7 @@ import type { Needs } from '../core/dependencies.ts';
 
 export interface InvariantStatus extends Pick<
   LastVerdict,
-  'verdict' | 'findings' | 'obstacles' | 'agreedAt' | 'fullyComparedAt'
+  'verdict' | 'findings' | 'notProved' | 'agreedAt' | 'fullyComparedAt'
 > {
   invariant: Invariant;
   promise: string;
@@ -15,20 +15,22 @@ export interface InvariantStatus extends Pick<
   comparedAt: Date | null;
 }
 
-const NEVER_COMPARED: Omit<InvariantStatus, 'invariant' | 'promise'> = {
-  verdict: 'NOT_PROVED',
-  findings: [],
-  obstacles: ['No reconciliation has compared it yet.'],
-  agreedAt: null,
-  comparedAt: null,
-  fullyComparedAt: null,
-};
+function neverCompared(invariant: Invariant): Omit<InvariantStatus, 'invariant' | 'promise'> {
+  return {
+    verdict: 'NOT_PROVED',
+    findings: [],
+    notProved: [{ invariant, obstacle: 'LEFT_OUT', message: 'No reconciliation has compared it yet.' }],
+    agreedAt: null,
+    comparedAt: null,
+    fullyComparedAt: null,
+  };
+}
 
 /** One for each invariant: what has no verdict yet is not proved. */
 export async function listInvariants({ db }: Needs<'db'>): Promise<InvariantStatus[]> {
   const last = await readLastVerdicts(db);
   return (Object.keys(INVARIANTS) as Invariant[]).map((invariant) => ({
-    ...(last.get(invariant) ?? NEVER_COMPARED),
+    ...(last.get(invariant) ?? neverCompared(invariant)),
     invariant,
     promise: INVARIANTS[invariant],
   }));

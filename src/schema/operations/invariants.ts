@@ -5,7 +5,7 @@ import { unixSeconds } from '../../lib/clock.ts';
 import { listInvariants, type InvariantStatus } from '../../resolvers/operations/listInvariants.ts';
 import { forRoles } from '../core/access.ts';
 import { builder } from '../core/builder.ts';
-import { InvariantEnum, VerdictEnum } from './reconciliation.ts';
+import { FindingRef, InvariantEnum, NotProvedRef, VerdictEnum } from './reconciliation.ts';
 
 const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus').implement({
   description: 'An invariant, and what the last reconciliations of all books say of it.',
@@ -16,12 +16,15 @@ const InvariantStatusRef = builder.objectRef<InvariantStatus>('InvariantStatus')
       type: VerdictEnum,
       description: 'Whether it holds; NOT_PROVED until it was compared for the first time.',
     }),
-    findings: t.exposeStringList('findings', {
+    findings: t.expose('findings', {
+      type: [FindingRef],
       description:
-        'What disagrees, as texts: 50 at most. What an incremental reconciliation found stays until a full one no longer finds it.',
+        'What disagrees: 50 at most. What an incremental reconciliation found stays until a full one no longer finds it.',
     }),
-    obstacles: t.exposeStringList('obstacles', {
-      description: 'What the last reconciliation could not compare, and why, as texts: 50 at most.',
+    notProved: t.expose('notProved', {
+      type: [NotProvedRef],
+      description:
+        'What the last reconciliation could not compare, and why: 50 at most. NO_DATA stays until a full one.',
     }),
     agreedAt: t.field({
       type: 'UnixTime',

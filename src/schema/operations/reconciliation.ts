@@ -42,7 +42,7 @@ export const InvariantEnum = builder.enumType('Invariant', {
   ) as Record<Invariant, { description: string }>,
 });
 
-const FindingRef = builder.objectRef<Finding>('Finding').implement({
+export const FindingRef = builder.objectRef<Finding>('Finding').implement({
   description: 'A violation of an invariant, with its evidence.',
   fields: (t) => ({
     invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),
@@ -64,7 +64,7 @@ const ObstacleEnum = builder.enumType('ReconciliationObstacle', {
   } as const satisfies Record<NotProved['obstacle'], { description: string }>,
 });
 
-const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
+export const NotProvedRef = builder.objectRef<NotProved>('NotProved').implement({
   description: 'A comparison that could not be made, and why.',
   fields: (t) => ({
     invariant: t.expose('invariant', { type: InvariantEnum, description: 'The invariant.' }),

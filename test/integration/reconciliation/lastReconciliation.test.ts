@@ -39,7 +39,7 @@ afterAll(async () => {
 const own = (from: string, to: string) => `UPDATE accounts SET owner_id = '${to}' WHERE owner_id = '${from}'`;
 
 const keptOf = async (invariant: string) =>
-  (await readLastVerdicts(database.handle.db)).get(invariant)?.findings ?? [];
+  ((await readLastVerdicts(database.handle.db)).get(invariant)?.findings ?? []).map(({ message }) => message);
 
 async function run(isFull: boolean, meanwhile: () => Promise<unknown> = async () => {}): Promise<string[]> {
   const status = async () => {
@@ -76,8 +76,13 @@ it('a finding about the network stays when the network gives a full run no answe
   expect(found).toEqual([expect.stringContaining('custody holds 0 base units')]);
   await withNetwork({
     balanceOf: async () => {
-      throw new NetworkUnavailable('connection refused');
+      throw new NetworkUnavailable('refused \ud800\u0000');
     },
+  });
+  expect((await readLastVerdicts(database.handle.db)).get('I2')?.notProved).toContainEqual({
+    invariant: 'I2',
+    obstacle: 'NO_ANSWER',
+    message: expect.stringContaining('refused \ufffd\ufffd') as unknown,
   });
   expect(await keptOf('I2')).toEqual(found);
   await withNetwork({});

@@ -283,12 +283,18 @@ describe('a provider', () => {
     const run = async (isFull: boolean, over: Partial<RampProvider> = {}) => {
       const ramp = { ...dependencies.ramp, ...over };
       const { verdicts } = await reconcileAndKeep({ ...dependencies, ramp }, { isFull });
-      const { obstacles } = (await readLastVerdicts(dependencies.db)).get('I13') ?? {};
-      return [those(verdicts, 'NOT_PROVED'), obstacles];
+      const { notProved } = (await readLastVerdicts(dependencies.db)).get('I13') ?? {};
+      return [those(verdicts, 'NOT_PROVED'), notProved];
     };
     const unproved = [
       ['I13'],
-      ['NO_DATA: 1 payouts are of other providers than "other", which is configured'],
+      [
+        {
+          invariant: 'I13',
+          obstacle: 'NO_DATA',
+          message: '1 payouts are of other providers than "other", which is configured',
+        },
+      ],
     ];
     expect(await run(true, { name: 'other' })).toEqual(unproved);
     expect(await run(false)).toEqual(unproved);

@@ -38,7 +38,9 @@ ${SUBMISSION}`;
 export const STATE = `query ConsoleState($isOperator: Boolean!, $seesCaps: Boolean!) {
   transparencyLogs { name leafCount rootHash madeAt }
   invariants @include(if: $isOperator) {
-    invariant promise verdict findings obstacles agreedAt comparedAt fullyComparedAt
+    invariant promise verdict agreedAt comparedAt fullyComparedAt
+    findings { message }
+    notProved { obstacle message }
   }
   indexerRegistration @include(if: $isOperator) { webhookId url current createdAt }
   issuanceCaps(first: 100) @include(if: $seesCaps) {

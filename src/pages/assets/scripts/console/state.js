@@ -71,13 +71,16 @@ function invariantItem({
   promise,
   verdict,
   findings,
-  obstacles,
+  notProved,
   agreedAt,
   comparedAt,
   fullyComparedAt,
 }) {
   const when = (text, at) => [text, at === null ? 'never' : age(at)];
-  const texts = [...findings, ...obstacles];
+  const texts = [
+    ...findings.map(({ message }) => message),
+    ...notProved.map(({ obstacle, message }) => `${obstacle}: ${message}`),
+  ];
   return element(
     'li',
     { class: verdict === 'BROKEN' ? 'alarm' : verdict === 'HOLDS' ? '' : 'unsure' },
