@@ -22,6 +22,8 @@ import { NEW_SUBMISSION, type SubmissionDependencies } from './submission.ts';
 
 /** SQLSTATE. */
 const UNIQUE_VIOLATION = '23505';
+/** Owners read it. Who ended it, and why, is the operators' (`operator_decisions`). */
+const GIVEN_UP = 'an operator ended it after a review';
 
 /** @throws DomainError NOT_FOUND, CONFLICT when it is not under review, or would be signed though it must not; NetworkUnavailable */
 export async function resumeSubmission(
@@ -88,7 +90,6 @@ export async function resumeWithin(
 export async function giveUpSubmission(
   deps: SubmissionDependencies,
   submissionId: string,
-  reason: string,
   confirm?: Confirm,
 ): Promise<void> {
   const submission = await requireUnderReview(deps, submissionId);
@@ -98,7 +99,7 @@ export async function giveUpSubmission(
   if (submission.signer === 'CUSTODY') await requireKnownHistory(deps);
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found) throw doneAlready(submissionId, found);
-  const refusal = { reason: 'OTHER', message: `given up by an operator: ${reason}` } as const;
+  const refusal = { reason: 'OTHER', message: GIVEN_UP } as const;
   const dead = open.map(({ hash }) => hash);
   await settleByOperator(deps, submission, last ?? { kind: 'givenUp', dead, refusal }, confirm);
 }

@@ -30,7 +30,7 @@ export async function resolveSubmissionReview(
   if (decision === 'RESUME') await resumeSubmission(deps.submission, submissionId, confirm);
   else if (decision === 'ADOPT')
     await adoptOutcome(deps.submission, submissionId, input.recordIndex ?? undefined, confirm);
-  else await giveUpSubmission(deps.submission, submissionId, `${reason} (${operatorId})`, confirm);
+  else await giveUpSubmission(deps.submission, submissionId, confirm);
   deps.log.info({ submissionId, decision, operatorId, reason }, 'review resolved');
   return requireSubmission(deps, submissionId);
 }

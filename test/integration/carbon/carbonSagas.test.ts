@@ -17,6 +17,7 @@ import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject
 import { findRetirement } from '../../../src/resolvers/carbon/findRetirement.ts';
 import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { readAllRecords, readRegistry } from '../../../src/resolvers/carbon/readRegistry.ts';
+import { readDecisions } from '../../../src/resolvers/operations/operatorDecisions.ts';
 import { resolveSubmissionReview } from '../../../src/resolvers/operations/resolveSubmissionReview.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import type { TestDatabase } from '../../support/database/database.ts';
@@ -281,10 +282,15 @@ describe('review', () => {
 
   it('gives nothing up that can still land, and returns the credits when it can not', async () => {
     const project = await boughtProject(10n);
-    const { submissionId } = await undecided(project, false);
+    const { retirementId, submissionId } = await undecided(project, false);
     await expect(review(submissionId, 'GIVE_UP')).rejects.toMatchObject({ code: 'CONFLICT' });
     await network.advanceClock(120);
     expect(await review(submissionId, 'GIVE_UP')).toMatchObject({ state: 'REFUSED' });
+    // Who decided, and why, is not the buyer's to read.
+    const { refusalMessage } = (await findRetirement(platform.dependencies, retirementId)) ?? {};
+    expect(refusalMessage).toBe('an operator ended it after a review');
+    const [decision] = (await readDecisions(platform.dependencies, [submissionId])).get(submissionId) ?? [];
+    expect(decision).toMatchObject({ decision: 'GIVE_UP', decidedBy: 'operator', reason: 'looked at it' });
     expect(await balancesOf(project)).toMatchObject({ heldByBuyers: 10n, retiring: 0n, retired: 0n });
   });
 

@@ -72,7 +72,6 @@ describe('the end of a halt', () => {
         },
       },
       first ?? '',
-      'the client took it back',
     );
     await operator;
     await decided;
@@ -92,7 +91,6 @@ describe('the end of a halt', () => {
         },
       },
       submissionId,
-      'the client took it back',
     );
     await expect(operator).rejects.toThrow('the connection broke');
     expect(await stateOf(submissionId)).toBe('NEEDS_REVIEW');

@@ -55,7 +55,7 @@ describe('two retirements that are exactly alike, and one record', () => {
     const states = await Promise.all(alike.map(({ submissionId }) => stateOf(submissionId)));
     expect(new Set(states)).toEqual(new Set(['NEEDS_REVIEW', 'SUCCEEDED']));
     const other = alike[states.indexOf('NEEDS_REVIEW')]?.submissionId ?? '';
-    await giveUpSubmission(deps(), other, 'it was never burned');
+    await giveUpSubmission(deps(), other);
     expect(await stateOf(other)).toBe('REFUSED');
     expect(await balance()).toBe(996n);
   });
@@ -73,7 +73,7 @@ describe('two retirements that are exactly alike, and one record', () => {
       'An equal burn is under way, or under review',
     );
     await adoptOutcome(deps(), signed.submissionId);
-    await giveUpSubmission(deps(), unsigned.submissionId, 'it was never burned');
+    await giveUpSubmission(deps(), unsigned.submissionId);
     expect(await balance()).toBe(996n);
   });
 
@@ -84,7 +84,7 @@ describe('two retirements that are exactly alike, and one record', () => {
     await sign(signed.submissionId, burned);
     const taken = { code: 'CONFLICT', message: expect.stringContaining('the outcome of another submission') };
     await expect(adoptOutcome(deps(), signed.submissionId)).rejects.toMatchObject(taken);
-    await expect(giveUpSubmission(deps(), signed.submissionId, 'it is lost')).rejects.toMatchObject(taken);
+    await expect(giveUpSubmission(deps(), signed.submissionId)).rejects.toMatchObject(taken);
     expect(await stateOf(signed.submissionId)).toBe('NEEDS_REVIEW');
   });
 });

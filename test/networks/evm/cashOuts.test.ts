@@ -198,7 +198,7 @@ describe('what is decided while a deposit is under way', () => {
     faults = () => null;
     await mining(false);
     const [allowance] = await submissionsOf(session, 'setAllowance');
-    await giveUpSubmission(platform.dependencies.submission, allowance?.id ?? '', 'not to be told');
+    await giveUpSubmission(platform.dependencies.submission, allowance?.id ?? '');
     await expect(decide(session, 'ACCEPT')).rejects.toMatchObject({ code: 'CONFLICT' });
     expect(await reread(session)).toMatchObject({ state: 'DEPOSITING' });
     await mining(true);
