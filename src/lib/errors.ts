@@ -18,7 +18,8 @@ export const ERROR_CODES = {
   ISSUANCE_CAP_EXCEEDED:
     'The deposit would exceed what the warehouse may have outstanding in receipts for the commodity.',
   PRICE_CHANGED: 'The price of a tonne is no longer the one that was expected; nothing was booked.',
-  LEDGER_REJECTED: 'The ledger network refused the transaction for good; what was reserved was returned.',
+  LEDGER_REJECTED:
+    'The ledger network refused the transaction for good, or an operator ended it; what was reserved was returned.',
   LEDGER_UNAVAILABLE: 'The ledger network cannot be reached or read at the moment; try again.',
   INDEXER_UNAVAILABLE: 'The indexer cannot be reached or answered wrongly; try again.',
   RAMP_REJECTED: 'The ramp provider refused the quote or the payout.',

@@ -130,7 +130,7 @@ const STATES: Readonly<Record<string, string>> = {
   DEPLOYING: 'Its token is being deployed',
   MINTING: 'Its credits are being issued',
   OPEN: 'Issued in full',
-  REFUSED: 'The network refused its token; nothing was issued',
+  REFUSED: 'Its token was refused; nothing was issued',
   NEEDS_REVIEW: 'An operator has to decide before it goes on',
 };
 

@@ -5,7 +5,7 @@
  *   purchase           inventory → buyer        books only
  *   retirement_hold    buyer → retiring         before the burn is signed
  *   retirement_settle  retiring → retired       the burn landed
- *   retirement_return  retiring → buyer         the network refused the burn, or it is proved dead
+ *   retirement_return  retiring → buyer         the network refused the burn, or an operator ended it
  *   credit_transfer    buyer → another buyer    books only
  */
 import type { transfers } from '../../db/tables/index.ts';

@@ -86,7 +86,7 @@ interface OtherEffects {
    * @throws NetworkUnavailable
    */
   reasonForReview?(intent: Intent): Promise<string | null>;
-  /** The network refused, finally. @returns whether that ends the submission or needs an operator */
+  /** The network refused, finally, or an operator ended it. @returns whether that ends the submission or needs an operator */
   refused(tx: Tx, intent: Intent, refusal: Refusal, at: Date): Promise<'REFUSED' | 'NEEDS_REVIEW'>;
   /** No rule decides: whatever is reserved stays reserved. */
   needsReview(tx: Tx, intent: Intent, reason: string): Promise<void>;

@@ -64,14 +64,10 @@ export async function createProject(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (project.state === 'REFUSED') {
-    throw new DomainError(
-      'LEDGER_REJECTED',
-      `The network refused the project's token: ${project.refusalMessage}`,
-      {
-        projectId,
-        assetId: project.assetId,
-      },
-    );
+    throw new DomainError('LEDGER_REJECTED', `The project's token was refused: ${project.refusalMessage}`, {
+      projectId,
+      assetId: project.assetId,
+    });
   }
   return project;
 }

@@ -74,7 +74,7 @@ export async function retire(
   if (retirement.state === 'REFUSED') {
     throw new DomainError(
       'LEDGER_REJECTED',
-      `The network refused the retirement, and the credits were returned: ${retirement.refusalMessage}`,
+      `The retirement was refused, and the credits were returned: ${retirement.refusalMessage}`,
       { retirementId, amountReturned: retirement.amountTonnes.toString() },
     );
   }

@@ -47,7 +47,7 @@ export async function deployRampSettlement(
   if (deployment.state === 'REFUSED') {
     throw new DomainError(
       'LEDGER_REJECTED',
-      `The network refused the settlement contract: ${deployment.refusalMessage}`,
+      `The settlement contract was refused: ${deployment.refusalMessage}`,
     );
   }
   return deployment;

@@ -4,7 +4,9 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
+import { DATABASE_NOW } from '../../db/databaseTime.ts';
 import {
+  approvalRequests,
   feedHead,
   OPEN_OFF_RAMP_STATES,
   offRampProviderStatuses,
@@ -60,6 +62,8 @@ export interface OpenWork {
   overdueSessions: number;
   /** When the oldest that is overdue was requested. */
   overdueSince: Date | null;
+  /** Requests for approval that are neither decided nor expired. */
+  awaitingApprovals: number;
   /** Null while signing works. */
   haltedBecause: string | null;
   /** The last position of the feed. */
@@ -76,6 +80,7 @@ type Row = {
   sessions: Readonly<Record<string, number>> | null;
   overdue: number;
   overdue_since: string | null;
+  awaiting_approvals: number;
   halted_because: string | null;
   feed_position: string | null;
   feed_delay_seconds: number | null;
@@ -102,6 +107,8 @@ export async function readOpenWork(db: Pick<Db, 'execute'>): Promise<OpenWork> {
       (SELECT json_object_agg(state, sessions) FROM open_sessions) AS sessions,
       (SELECT coalesce(sum(overdue), 0)::integer FROM open_sessions) AS overdue,
       (SELECT min(overdue_since) FROM open_sessions) AS overdue_since,
+      (SELECT count(*)::integer FROM ${approvalRequests} WHERE ${approvalRequests.state} = 'AWAITING'
+        AND ${approvalRequests.expiresAt} > ${DATABASE_NOW}) AS awaiting_approvals,
       (SELECT ${signingAccounts.haltedBecause} FROM ${signingAccounts} WHERE ${signingAccounts.haltedBecause} IS NOT NULL
         ORDER BY ${signingAccounts.address} LIMIT 1) AS halted_because,
       (SELECT ${feedHead.position} FROM ${feedHead}) AS feed_position,
@@ -122,6 +129,7 @@ function openWorkOf(row: Row): OpenWork {
     offRampSessions: Object.fromEntries(sessions) as OpenWork['offRampSessions'],
     overdueSessions: row.overdue,
     overdueSince: momentOf(row.overdue_since),
+    awaitingApprovals: row.awaiting_approvals,
     haltedBecause: row.halted_because,
     feedPosition: Number(row.feed_position ?? 0),
     feedDelaySeconds: row.feed_delay_seconds,

@@ -72,11 +72,10 @@ export async function createDeposit(
     ({ state }) => state !== 'DEPLOYING' && state !== 'MINTING',
   );
   if (receipt.state === 'REFUSED') {
-    throw new DomainError(
-      'LEDGER_REJECTED',
-      `The network refused the receipt's token: ${receipt.refusalMessage}`,
-      { receiptId, assetId: receipt.assetId },
-    );
+    throw new DomainError('LEDGER_REJECTED', `The receipt's token was refused: ${receipt.refusalMessage}`, {
+      receiptId,
+      assetId: receipt.assetId,
+    });
   }
   return receipt;
 }

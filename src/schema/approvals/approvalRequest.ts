@@ -35,7 +35,7 @@ const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, des
   resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
   setManualSessionStatus: [
     'SET_MANUAL_SESSION_STATUS',
-    '`setManualSessionStatus` to SETTLED, FAILED or REFUNDED.',
+    '`setManualSessionStatus` to any status but PROCESSING.',
   ],
 };
 

@@ -53,7 +53,8 @@ export const ProjectStateEnum = builder.enumType('ProjectState', {
     MINTING: { description: 'Its token is deployed; the verified quantity is being minted into custody.' },
     OPEN: { description: 'Minted in full and for sale.' },
     REFUSED: {
-      description: 'The network refused the token; nothing was issued, and the reference can be used again.',
+      description:
+        'The network refused the token, or an operator ended it; nothing was issued, and the reference can be used again.',
     },
     NEEDS_REVIEW: { description: 'An operator has to decide; nothing is for sale.' },
   },

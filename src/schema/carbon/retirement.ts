@@ -16,7 +16,10 @@ export const RetirementStateEnum = builder.enumType('RetirementState', {
   values: {
     PENDING: { description: 'The credits are held; the burn is in progress in the background.' },
     RETIRED: { description: 'Burned permanently.' },
-    REFUSED: { description: 'The network refused the burn, and the credits were returned to the buyer.' },
+    REFUSED: {
+      description:
+        'The network refused the burn, or an operator ended it; nothing was burned, and the credits were returned to the buyer.',
+    },
     NEEDS_REVIEW: {
       description:
         'No rule can decide whether the burn landed; the credits are held, and an operator decides.',

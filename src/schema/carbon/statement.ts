@@ -30,7 +30,7 @@ const StatementEntryKind = builder.enumType('StatementEntryKind', {
     RETIREMENT_HOLD: { value: 'retirement_hold', description: 'Credits were held for a retirement.' },
     RETIREMENT_RETURN: {
       value: 'retirement_return',
-      description: 'The network refused the burn, and the credits were returned.',
+      description: 'The network refused the burn, or an operator ended it, and the credits were returned.',
     },
     CREDIT_TRANSFER: {
       value: 'credit_transfer',

@@ -26,7 +26,7 @@ const SettlementDeploymentStateEnum = builder.enumType('SettlementDeploymentStat
   values: {
     DEPLOYING: { description: 'Being deployed.' },
     DEPLOYED: { description: 'Deployed. The server uses it once RAMP_SETTLEMENT_ADDRESS names it.' },
-    REFUSED: { description: 'The network refused it.' },
+    REFUSED: { description: 'The network refused it, or an operator ended it.' },
     NEEDS_REVIEW: { description: 'An operator must decide.' },
   },
 });

@@ -49,6 +49,9 @@ const OpenWorkRef = builder.objectRef<OpenWork>('OpenWork').implement({
       description: 'When the oldest one that is overdue was requested, in Unix seconds; null when none is.',
       resolve: ({ overdueSince }) => unixSeconds(overdueSince),
     }),
+    awaitingApprovalRequestCount: t.exposeInt('awaitingApprovals', {
+      description: 'The number of requests for approval in state AWAITING.',
+    }),
     signingHaltedBecause: t.exposeString('haltedBecause', {
       nullable: true,
       description:

@@ -27,7 +27,7 @@ const SubmissionStateEnum = builder.enumType('SubmissionState', {
     PENDING: { description: 'In progress; it survives a restart.' },
     SUCCEEDED: { description: 'Landed, and effective.' },
     REFUSED: {
-      description: 'Refused by the network, or given up by an operator; what was reserved is returned.',
+      description: 'Refused by the network, or ended by an operator; what was reserved is returned.',
     },
     NEEDS_REVIEW: {
       description: 'An operator decides: see `resolveSubmissionReview`. What was reserved stays reserved.',

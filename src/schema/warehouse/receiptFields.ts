@@ -15,7 +15,7 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
     MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
     ACTIVE: { description: 'Minted in full; it can be cashed out.' },
     EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
-    REFUSED: { description: 'The network refused the token; nothing was issued.' },
+    REFUSED: { description: 'The network refused the token, or an operator ended it; nothing was issued.' },
     NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
   },
 });

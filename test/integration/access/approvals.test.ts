@@ -522,11 +522,22 @@ function inputOfDeposit(): Record<string, unknown> {
 
 describe('reconciliation', () => {
   it('takes a key of a request that awaits approval, was withdrawn or refused', async () => {
+    const awaiting = async () =>
+      (
+        await market.send<{ openWork: { awaitingApprovalRequestCount: number } }>(
+          '{ openWork { awaitingApprovalRequestCount } }',
+          {},
+          second,
+        )
+      ).data?.openWork.awaitingApprovalRequestCount ?? NaN;
+    const before = await awaiting();
     await largeProject();
     const { approval: withdrawn } = await largeProject();
     const { approval: refused } = await largeProject();
+    expect(await awaiting()).toBe(before + 3);
     await refuse(withdrawn, dev);
     await refuse(refused, second);
+    expect(await awaiting()).toBe(before + 1);
     const { findings } = await reconcileAll(market.app.dependencies);
     expect(findings.filter(({ invariant }) => invariant === 'I14')).toEqual([]);
   });

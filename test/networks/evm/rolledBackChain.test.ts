@@ -212,7 +212,7 @@ it('does not send again what was refused: its credits are returned, and what ref
   // Paused after the burn was signed, and before it lands.
   await node.rpc('evm_setAutomine', [false]);
   const refused = expect(retire(dependencies, 'acme', retirement(tokenAddress, 10n))).rejects.toThrow(
-    'The network refused the retirement, and the credits were returned',
+    'The retirement was refused, and the credits were returned',
   );
   await expect.poll(() => node.rpc('txpool_status', [])).toMatchObject({ pending: '0x1' });
   await node.rpc('anvil_setCode', [tokenAddress, PAUSED_CODE]);

@@ -22,7 +22,7 @@ export type ProjectState =
   | 'NEEDS_REVIEW'
   /** Minted in full and for sale. */
   | 'OPEN'
-  /** The network refused the token; nothing was issued, and the reference can be used again. */
+  /** The network refused the token, or an operator ended it; nothing was issued, and the reference can be used again. */
   | 'REFUSED';
 
 /** What a buyer buys. */
@@ -94,7 +94,7 @@ export type RetirementState =
   | 'NEEDS_REVIEW'
   /** The credits are held; the burn is in progress in the background. */
   | 'PENDING'
-  /** The network refused the burn, and the credits were returned to the buyer. */
+  /** The network refused the burn, or an operator ended it; nothing was burned, and the credits were returned to the buyer. */
   | 'REFUSED'
   /** Burned permanently. */
   | 'RETIRED';

@@ -17,7 +17,7 @@ import { PAUSE_LOOKS } from './schedules.ts';
 /** A day of tries without success, each of which leaves a refused submission: after that an operator decides. */
 const MAX_PAUSED_REFUSALS = 100;
 
-/** The network refused the release; called where that is settled. */
+/** The network refused the release, or an operator ended it; called where that is settled. */
 export async function releaseRefused(
   tx: Tx,
   deps: MoveDependencies,
@@ -25,7 +25,7 @@ export async function releaseRefused(
   what: 'confirm' | 'refund',
   refusal: Refusal,
 ): Promise<void> {
-  const reason = `the network refused to ${what}: ${refusal.message}`;
+  const reason = `the ${what} was refused: ${refusal.message}`;
   const refusals = await readRefusals(tx, session.id);
   if (refusal.reason !== 'PAUSED' || refusals.length >= MAX_PAUSED_REFUSALS) {
     await applyEvent(tx, deps, session, 'releaseRefused', { reason });
