@@ -113,7 +113,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     RAMP_CALLBACK_SECRETS: callbackSecret,
     // Faults are long beside these, so that what a mutation has not seen by then is asked for by id.
     MUTATION_WAIT_MS: '3000',
-    HEAL_INTERVAL_MS: '2000',
+    FEED_COMPARE_INTERVAL_MS: '2000',
     RATE_LIMIT_ADDRESS_PER_MINUTE: BEYOND_ONE_MACHINE,
     RATE_LIMIT_CALLER_PER_MINUTE: BEYOND_ONE_MACHINE,
     RATE_LIMIT_MUTATIONS_PER_MINUTE: BEYOND_ONE_MACHINE,
@@ -138,7 +138,7 @@ export async function openLab({ network, servers, random, isOver }: LabOptions):
     ...settings,
     DATA_DIR: join(folder, name),
     // The logs of a restored copy go on from another place than those that were published.
-    LOG_ORIGIN: `laboratory-${epoch}`,
+    TRANSPARENCY_LOG_ORIGIN: `laboratory-${epoch}`,
   });
   const slots: ServerSlot[] = [];
   for (let i = 0; i < servers; i++) {

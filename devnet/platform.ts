@@ -22,7 +22,7 @@ export const warehouseOptions = {
     quoteSeconds: 900,
   },
   receiptCountryCode: 'KE',
-  expiryTimeZone: 'UTC',
+  nightlyTimeZone: 'UTC',
 } as const satisfies Partial<ComposeOptions>;
 
 /** An open project with `quantityTonnes` in its inventory. */

@@ -132,7 +132,7 @@ async function withPlatform<T>(
     publicUrl: 'http://127.0.0.1:9',
     appSecret: randomBytes(32).toString('base64'),
     mutationWaitMs: PATIENCE_MS,
-    healIntervalMs: 60_000,
+    feedCompareIntervalMs: 60_000,
     ...warehouseOptions,
     log: silentLog,
   });

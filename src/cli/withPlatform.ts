@@ -23,12 +23,12 @@ export async function withPlatform(work: (platform: Platform) => Promise<void>):
       indexerToken: config.INDEXER_TOKEN,
       publicUrl: config.PUBLIC_URL,
       appSecret: config.APP_SECRET,
-      logOrigin: config.LOG_ORIGIN,
+      transparencyLogOrigin: config.TRANSPARENCY_LOG_ORIGIN,
       sealingSecrets: config.sealingSecrets,
       ...warehouseOptionsOf(config),
       // Tools do not wait for mutations.
       mutationWaitMs: 0,
-      healIntervalMs: config.HEAL_INTERVAL_MS,
+      feedCompareIntervalMs: config.FEED_COMPARE_INTERVAL_MS,
       log,
     });
     try {

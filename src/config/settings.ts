@@ -149,7 +149,7 @@ export const SETTINGS = {
     '259200',
     'How long a request awaits approval before it expires.',
   ),
-  EXPIRY_TIME_ZONE: setting(
+  NIGHTLY_TIME_ZONE: setting(
     timeZone,
     'UTC',
     'Time zone of the nightly jobs: the expiry at 02:00, the full reconciliation at 03:00.',
@@ -158,7 +158,7 @@ export const SETTINGS = {
     httpUrl.optional(),
     null,
     'Base address of the indexer. Default on the embedded network: the embedded one; elsewhere none, and the feed ' +
-      'finds what others retire at HEAL_INTERVAL_MS.',
+      'finds what others retire within FEED_COMPARE_INTERVAL_MS.',
   ),
   INDEXER_TOKEN: setting(
     secretText.optional(),
@@ -185,7 +185,7 @@ export const SETTINGS = {
       'open, and APP_SECRET does. See docs/operations.md. Default: APP_SECRET.',
     { secret: true },
   ),
-  LOG_ORIGIN: setting(
+  TRANSPARENCY_LOG_ORIGIN: setting(
     text
       .regex(
         /^[a-z0-9.:/_-]{1,200}[a-z0-9]$/,
@@ -269,7 +269,7 @@ export const SETTINGS = {
     '25000',
     'How long a mutation waits for the network before it answers with the state reached.',
   ),
-  HEAL_INTERVAL_MS: setting(
+  FEED_COMPARE_INTERVAL_MS: setting(
     wholeNumber(1000, 60_000),
     '30000',
     'How often the feed is compared with every token, for deliveries that never came.',

@@ -32,12 +32,12 @@ export async function* checkIndexer(config: Config, db: Db | null): AsyncGenerat
   }
 }
 
-function withoutIndexer({ ledger, HEAL_INTERVAL_MS }: Config): Check {
+function withoutIndexer({ ledger, FEED_COMPARE_INTERVAL_MS }: Config): Check {
   return familyOf(ledger).hasEmbeddedIndexer
     ? right('indexer', 'the embedded one: it runs inside the server, which registers with it by itself')
     : worse(
         'indexer',
-        `none: the feed looks for what others retire every ${HEAL_INTERVAL_MS / 1000} s`,
+        `none: the feed looks for what others retire every ${FEED_COMPARE_INTERVAL_MS / 1000} s`,
         'Set INDEXER_URL to an indexer that follows this network, for a feed without that delay.',
       );
 }

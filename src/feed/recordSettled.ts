@@ -1,6 +1,6 @@
 /**
  * Adds the records of landed burns to the feed in the transaction that settles them. The records are read from the token
- * before, once for all burns of it; what can't be read or stored now is left to the healer, so that it delays no
+ * before, once for all burns of it; what can't be read or stored now is left to the feed filler, so that it delays no
  * settlement.
  */
 import { sql } from 'drizzle-orm';
@@ -27,13 +27,13 @@ export interface Recorded {
 /** By token address. */
 export type UnstoredRecords = ReadonlyMap<string, readonly RetirementRecord[]>;
 
-/** Tokens read for one settling transaction; the healer reads the others. */
+/** Tokens read for one settling transaction; the feed filler reads the others. */
 const MAX_TOKENS = 8;
 /** A node that answers slower must not delay what is settled. */
 const READ_TIMEOUT_MS = 1_000;
 const NONE: ReadonlyMap<number, string> = new Map();
 
-/** Reads what the feed lacks of these tokens. Never rejects: what is missing is left to the healer. */
+/** Reads what the feed lacks of these tokens. Never rejects: what is missing is left to the feed filler. */
 export async function readUnstored(
   { db, network }: Pick<FeedDependencies, 'db' | 'network'>,
   tokenAddresses: readonly string[],

@@ -12,7 +12,7 @@ import { readPrimary, type PublicReads } from '../db/publicReads.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
 import { createFeedFollower } from '../feed/followFeed.ts';
 import { redateRecords } from '../feed/redateRecords.ts';
-import { createHealer } from '../feed/healer.ts';
+import { createFeedFiller } from '../feed/feedFiller.ts';
 import { openTokenRevocations } from '../identity/tokenRevocations.ts';
 import { MAX_TOKEN_SECONDS } from '../lib/tokenLifetime.ts';
 import { hookUrlOf } from '../lib/hookUrls.ts';
@@ -57,18 +57,18 @@ export interface ComposeOptions {
   publicUrl: string;
   appSecret: string;
   /** The first part of the names of the transparency logs; else it follows `publicUrl` when they begin, and stays. */
-  logOrigin?: string | undefined;
+  transparencyLogOrigin?: string | undefined;
   /** The first seals stored secrets, all of them open them; the appSecret alone unless given. */
   sealingSecrets?: SealingSecrets;
   mutationWaitMs: number;
-  healIntervalMs: number;
+  feedCompareIntervalMs: number;
   ramp: RampSettings;
   /** Which operations a second person approves; none unless given. */
   approvalPolicy?: ApprovalPolicy;
   /** Of receipts whose warehouse names no country. */
   receiptCountryCode: string;
   /** Where it is 02:00 when the expiry job runs. */
-  expiryTimeZone: string;
+  nightlyTimeZone: string;
   /** How long a token lives at most; as long as the setting permits unless given. */
   maxTokenSeconds?: number | undefined;
   /** How often the registration at the indexer is checked; every minute unless given. */
@@ -107,16 +107,16 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
     random: dependencies.submission.random,
     lookEveryMs: options.registrationLookMs,
   });
-  const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.expiryTimeZone });
+  const nightlyExpiry = createNightlyExpiry(dependencies, { timeZone: options.nightlyTimeZone });
   const logBuilder = createLogBuilder(dependencies);
-  const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.expiryTimeZone });
+  const reconciliationJob = createReconciliationJob(dependencies, { timeZone: options.nightlyTimeZone });
   return {
     dependencies,
     submissionWorker,
     async start() {
       await dependencies.follower.start();
       dependencies.changeFollower.start();
-      dependencies.healer.start();
+      dependencies.feedFiller.start();
       submissionWorker.start();
       continuityWatch.start();
       sessionPoller.start();
@@ -144,7 +144,7 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
         sessionPoller.stop(),
         submissionWorker.stop(),
       ]);
-      await dependencies.healer.stop();
+      await dependencies.feedFiller.stop();
       await dependencies.feed.feedSignal.close();
       await dependencies.stateSignal.close();
       dependencies.tokenRevocations.stop();
@@ -153,11 +153,11 @@ export async function composePlatform(options: ComposeOptions): Promise<Platform
   };
 }
 
-function openLogs({ handle, appSecret, publicUrl, logOrigin }: ComposeOptions): TransparencyLogs {
+function openLogs({ handle, appSecret, publicUrl, transparencyLogOrigin }: ComposeOptions): TransparencyLogs {
   return createTransparencyLogs({
     db: handle.db,
     seed: deriveKey(appSecret, 'transparency logs'),
-    origin: { first: originOfUrl(publicUrl), given: logOrigin },
+    origin: { first: originOfUrl(publicUrl), given: transparencyLogOrigin },
   });
 }
 
@@ -176,7 +176,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     maxTokenSeconds: options.maxTokenSeconds ?? MAX_TOKEN_SECONDS,
   });
   const feed = { db, network, clock, feedSignal };
-  const healer = createHealer({ ...feed, log, healIntervalMs: options.healIntervalMs });
+  const feedFiller = createFeedFiller({ ...feed, log, feedCompareIntervalMs: options.feedCompareIntervalMs });
   const ramp = createRamp(options.ramp, {
     db,
     clock,
@@ -187,7 +187,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
   const submission: SubmissionDependencies = {
     db,
     network,
-    effects: createEffects({ db, network, clock, ids, stateSignal, feed, healer, log }),
+    effects: createEffects({ db, network, clock, ids, stateSignal, feed, feedFiller, log }),
     reconcile: () => findOwnContradictions({ db, network, feed }),
     stateSignal,
     clock,
@@ -209,7 +209,7 @@ async function composeDependencies(options: ComposeOptions): Promise<Dependencie
     credentialSignal,
     tokenRevocations,
     feed,
-    healer,
+    feedFiller,
     follower: createFeedFollower({ db, publicReads, feedSignal, log }),
     changeFollower: createChangeFollower({ db, stateSignal, log }),
     indexer: openIndexer(options),

@@ -3,7 +3,7 @@
  */
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { FeedDependencies } from '../feed/fillToken.ts';
-import type { Healer } from '../feed/healer.ts';
+import type { FeedFiller } from '../feed/feedFiller.ts';
 import { expiryEffects } from '../jobs/expiryEffects.ts';
 import type { EffectsTable } from '../ledger/submission/effects.ts';
 import type { IdSource } from '../lib/clock.ts';
@@ -28,7 +28,7 @@ type EffectsDependencies = Omit<FeedDependencies, 'feedSignal'> & {
   ids: IdSource;
   stateSignal: ChangeSignal;
   feed: FeedDependencies;
-  healer: Healer;
+  feedFiller: FeedFiller;
   log: Logger;
 };
 
@@ -39,10 +39,10 @@ export function createEffects({
   ids,
   stateSignal,
   feed,
-  healer,
+  feedFiller,
   log,
 }: EffectsDependencies): EffectsTable {
-  const ofRetirements = { ids, feed, healer, log };
+  const ofRetirements = { ids, feed, feedFiller, log };
   const ofTokens = { network, clock, ids };
   const projects = projectToken({ network, ids });
   const receipts = receiptToken({ network });

@@ -86,7 +86,7 @@ async function configuredOptions(config: Config, log: Logger) {
     publicUrl: config.PUBLIC_URL,
     signatureHeaders: config.INDEXER_SIGNATURE_HEADERS,
     appSecret: config.APP_SECRET,
-    logOrigin: config.LOG_ORIGIN,
+    transparencyLogOrigin: config.TRANSPARENCY_LOG_ORIGIN,
     sealingSecrets: config.sealingSecrets,
     auth: {
       ...tokenKey(config),
@@ -110,7 +110,7 @@ async function configuredOptions(config: Config, log: Logger) {
     },
     ...warehouseOptionsOf(config),
     mutationWaitMs: config.MUTATION_WAIT_MS,
-    healIntervalMs: config.HEAL_INTERVAL_MS,
+    feedCompareIntervalMs: config.FEED_COMPARE_INTERVAL_MS,
   } satisfies Partial<AppOptions>;
 }
 
@@ -138,12 +138,12 @@ async function watchIndexer({ dependencies }: App, log: Logger): Promise<void> {
 async function warnOfMissingDeliveries(
   { dependencies }: App,
   indexerUrl: string | null,
-  { HEAL_INTERVAL_MS: healIntervalMs }: Config,
+  { FEED_COMPARE_INTERVAL_MS: feedCompareIntervalMs }: Config,
   log: Logger,
 ): Promise<void> {
   if (indexerUrl === null) {
     log.warn(
-      { healIntervalMs },
+      { feedCompareIntervalMs },
       'INDEXER_URL is not set: the feed looks for retirements by others by itself',
     );
   } else if (!(await findRegistration(dependencies))?.isCurrent) {

@@ -8,11 +8,11 @@ import type { RampSettings } from '../ramp/createRamp.ts';
 
 export function warehouseOptionsOf(
   config: Config,
-): Pick<ComposeOptions, 'ramp' | 'receiptCountryCode' | 'expiryTimeZone'> {
+): Pick<ComposeOptions, 'ramp' | 'receiptCountryCode' | 'nightlyTimeZone'> {
   return {
     ramp: rampOf(config),
     receiptCountryCode: config.RECEIPT_COUNTRY_CODE,
-    expiryTimeZone: config.EXPIRY_TIME_ZONE,
+    nightlyTimeZone: config.NIGHTLY_TIME_ZONE,
   };
 }
 

@@ -37,8 +37,12 @@ export async function welcome(facts: {
   return `${lines.join('\n')}\n`;
 }
 
-function describeIndexer({ INDEXER_URL, HEAL_INTERVAL_MS }: Config, indexerUrl: string | null): string {
-  if (indexerUrl === null) return `none; the feed looks at the tokens every ${HEAL_INTERVAL_MS / 1000} s`;
+function describeIndexer(
+  { INDEXER_URL, FEED_COMPARE_INTERVAL_MS }: Config,
+  indexerUrl: string | null,
+): string {
+  if (indexerUrl === null)
+    return `none; the feed looks at the tokens every ${FEED_COMPARE_INTERVAL_MS / 1000} s`;
   return INDEXER_URL === undefined ? `embedded, ${indexerUrl}` : indexerUrl;
 }
 

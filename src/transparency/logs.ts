@@ -67,7 +67,7 @@ export function createTransparencyLogs(deps: {
 export interface OriginSettings {
   /** Of logs that have no name yet. */
   first: string;
-  /** LOG_ORIGIN: of all logs, from now on. */
+  /** TRANSPARENCY_LOG_ORIGIN: of all logs, from now on. */
   given?: string | undefined;
 }
 

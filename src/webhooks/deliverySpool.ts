@@ -10,13 +10,13 @@ import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 
-/** Unverified clients can send deliveries too, which must not fill the disk. The healer finds what is not kept. */
+/** Unverified clients can send deliveries too, which must not fill the disk. The feed filler finds what is not kept. */
 const MAX_SPOOLED = 1000;
 const REPLAY_INTERVAL_MS = 5_000;
 const SUFFIX = '.json';
 /** This many failures in one replay mean that no delivery can be handled now; fewer are due to the deliveries. */
 const MAX_FAILURES_PER_REPLAY = 10;
-/** A delivery that fails for this long is dropped; the healer has found its retirement by then. */
+/** A delivery that fails for this long is dropped; the feed filler has found its retirement by then. */
 const MAX_KEPT_MS = 3_600_000;
 
 interface SpooledDelivery {

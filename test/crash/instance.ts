@@ -34,7 +34,7 @@ const platform = await composePlatform({
   publicUrl: 'http://127.0.0.1:9',
   appSecret: 'an application secret for tests alone',
   mutationWaitMs: killAt === 'request-committed' ? 0 : 30_000,
-  healIntervalMs: 600_000,
+  feedCompareIntervalMs: 600_000,
   ...warehouseOptions,
   log: createLogger({ level: 'silent', pretty: false }),
   crashPoint: async (point) => pass(point),

@@ -35,7 +35,7 @@ export function platformOn(
     appSecret: 'an application secret for tests alone',
     mutationWaitMs: 20_000,
     // Longer than any test: feeds are filled by what is tested, not by luck.
-    healIntervalMs: 600_000,
+    feedCompareIntervalMs: 600_000,
     ...warehouseOptions,
     log: silentLog,
     ...overrides,

@@ -68,7 +68,7 @@ export interface RouteOptions {
 
 /** More frequent requests get the last result: each check costs a transaction and a request to the network. */
 const READINESS_KEPT_MS = 1_000;
-/** Concurrent deliveries; as many again wait. Further ones are dropped; the healer and polling find their events. */
+/** Concurrent deliveries; as many again wait. Further ones are dropped; the feed filler and polling find their events. */
 const MAX_DELIVERIES = 100;
 const DELIVERY_WAIT_MS = 5_000;
 

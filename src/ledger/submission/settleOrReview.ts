@@ -44,7 +44,7 @@ async function countFailure({ db }: SubmissionDependencies, { id }: Submission):
   const [row] = await db
     .update(submissions)
     .set({ failedSettlements: sql`${submissions.failedSettlements} + 1` })
-    // After the commit there is nothing to count: the healer fills the feed.
+    // After the commit there is nothing to count: the feed filler fills the feed.
     .where(and(eq(submissions.id, id), inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW'])))
     .returning({ failures: submissions.failedSettlements });
   return row?.failures ?? 0;

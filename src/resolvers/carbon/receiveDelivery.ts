@@ -13,9 +13,9 @@ import { sealedPlace } from '../../db/sealedColumns.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findProjectByToken } from './findProject.ts';
 
-export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'ids' | 'sealer' | 'healer'>;
+export type ReceiveDeliveryNeeds = Needs<'db' | 'network' | 'ids' | 'sealer' | 'feedFiller'>;
 
-type FollowNeeds = Needs<'db' | 'network' | 'healer'>;
+type FollowNeeds = Needs<'db' | 'network' | 'feedFiller'>;
 
 export interface Delivery {
   rawBody: Uint8Array;
@@ -31,7 +31,7 @@ const REPLACED_SECRET_GRACE_SECONDS = 5 * 60;
 const MAX_LIVE_SECRETS = 10;
 /** A registration that takes longer has failed, and no deliveries are kept for it. */
 const REGISTRATION_LIMIT_SECONDS = 2 * 60;
-/** Limit on early deliveries, which any client can send unverified. The healer finds what is not kept. */
+/** Limit on early deliveries, which any client can send unverified. The feed filler finds what is not kept. */
 const MAX_EARLY_DELIVERIES = 100;
 
 export async function receiveDelivery(
@@ -127,7 +127,7 @@ async function keepIfEarly(deps: Needs<'db' | 'ids'>, delivery: Delivery): Promi
 
 async function follow(deps: FollowNeeds, hints: readonly RetirementHint[]): Promise<void> {
   // A delivery that names no token: compare every token.
-  if (hints.some(({ tokenAddress }) => tokenAddress === null)) deps.healer.requestRound();
+  if (hints.some(({ tokenAddress }) => tokenAddress === null)) deps.feedFiller.requestRound();
   const byToken = groupBy(await withoutOwn(deps, hints), ({ tokenAddress }) => tokenAddress);
   for (const [address, ofToken] of byToken) {
     const project = address === null ? null : await findProjectByToken(deps, address);
@@ -139,13 +139,13 @@ async function follow(deps: FollowNeeds, hints: readonly RetirementHint[]): Prom
       return [{ id, tokenAddress, recordIndex, txHash, ledger, receivedAt: sql`now()` }];
     });
     if (rows.length > 0) await deps.db.insert(indexerEvents).values(rows).onConflictDoNothing();
-    deps.healer.requestFill({ projectId, tokenAddress });
+    deps.feedFiller.requestFill({ projectId, tokenAddress });
   }
 }
 
 /**
  * Without those that name a transaction of this platform that has landed, or may: what settles it adds its record, with
- * its hash, and what that leaves out the healer finds.
+ * its hash, and what that leaves out the feed filler finds.
  */
 async function withoutOwn(
   { db }: Needs<'db'>,

@@ -51,16 +51,16 @@ export function retireEffects(deps: SettleDependencies): Effects {
 }
 
 /**
- * Adds the record of a holder's own burn to the feed without waiting for the indexer. If this fails, the healer's next
+ * Adds the record of a holder's own burn to the feed without waiting for the indexer. If this fails, the feed filler's next
  * round adds it.
  */
-export function showInFeed({ feed, healer }: SettleDependencies): NonNullable<Effects['afterSucceeded']> {
+export function showInFeed({ feed, feedFiller }: SettleDependencies): NonNullable<Effects['afterSucceeded']> {
   return async ({ call }, { result, txHash }) => {
     if (call.kind !== 'retire' || result.kind !== 'retired') return;
     const project = await findProjectByToken(feed, call.tokenAddress);
     if (!project) return;
     const { id: projectId, tokenAddress } = project;
-    healer.requestFill({ projectId, tokenAddress });
+    feedFiller.requestFill({ projectId, tokenAddress });
     if (txHash === null) return;
     await completeHashes(feed.db, [{ tokenAddress, recordIndex: result.retirementIndex, txHash }]);
   };

@@ -8,7 +8,7 @@ import type { Tx } from '../../db/connection.ts';
 import { isPassing } from '../../db/passingFailures.ts';
 import { retirements } from '../../db/tables/index.ts';
 import { FEED_GREW, type FeedDependencies } from '../../feed/fillToken.ts';
-import type { Healer } from '../../feed/healer.ts';
+import type { FeedFiller } from '../../feed/feedFiller.ts';
 import {
   readUnstored,
   recordSettled,
@@ -25,7 +25,7 @@ import type { Logger } from '../../lib/logger.ts';
 export interface SettleDependencies {
   ids: IdSource;
   feed: FeedDependencies;
-  healer: Pick<Healer, 'requestFill'>;
+  feedFiller: Pick<FeedFiller, 'requestFill'>;
   log: Logger;
 }
 
@@ -54,7 +54,7 @@ export function retirementsTogether(deps: SettleDependencies): LandedTogether {
       },
       afterSucceeded() {
         if (recorded.appended > 0) deps.feed.feedSignal.notify(FEED_GREW);
-        for (const token of recorded.behind) deps.healer.requestFill(token);
+        for (const token of recorded.behind) deps.feedFiller.requestFill(token);
       },
     };
   };
@@ -126,7 +126,7 @@ export async function moveOutOfRetiring(tx: Tx, postings: readonly Posting[], at
   throw new Error(`retirement ${causeId} has no hold of ${amount} tonnes`);
 }
 
-/** A stranger's record that can't be stored must not block the platform's own burns: the healer reports it. */
+/** A stranger's record that can't be stored must not block the platform's own burns: the feed filler reports it. */
 async function recordIfPossible(
   tx: Tx,
   deps: SettleDependencies,

@@ -8,7 +8,7 @@ import type { PublicReads } from '../../db/publicReads.ts';
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { FeedDependencies } from '../../feed/fillToken.ts';
 import type { FeedFollower } from '../../feed/followFeed.ts';
-import type { Healer } from '../../feed/healer.ts';
+import type { FeedFiller } from '../../feed/feedFiller.ts';
 import type { IndexerClient } from '../../indexer/client.ts';
 import type { Books } from '../../ledger/books/books.ts';
 import type { ClockControl } from '../../ledger/network/clockControl.ts';
@@ -44,7 +44,7 @@ export interface Dependencies {
   credentialSignal: ChangeSignal;
   tokenRevocations: TokenRevocations;
   feed: FeedDependencies;
-  healer: Healer;
+  feedFiller: FeedFiller;
   follower: FeedFollower;
   changeFollower: ChangeFollower;
   indexer: IndexerClient;

@@ -16,7 +16,7 @@ interface RegistrationKeeper {
   look(): Promise<void>;
 }
 
-/** One small request by each instance; the healer finds what is not delivered in the meantime. */
+/** One small request by each instance; the feed filler finds what is not delivered in the meantime. */
 const LOOK_EVERY_MS = 60_000;
 /** Backoff after failures: each attempt to register inserts a row. */
 const LONGEST_WAIT_FACTOR = 60;
@@ -50,7 +50,7 @@ export function createRegistrationKeeper(
     if (webhookId === null) return;
     log.info({ webhookId }, 'registered with the indexer again');
     // Finds what was not delivered in the meantime.
-    deps.healer.requestRound();
+    deps.feedFiller.requestRound();
   }
 
   async function lookAndGoOn(): Promise<void> {

@@ -14,7 +14,7 @@ import { retryEarlyDeliveries } from '../carbon/receiveDelivery.ts';
 
 type RegisterNeeds = Needs<'db' | 'ids' | 'sealer' | 'indexer' | 'retirementsHookUrl'>;
 /** Registers, and handles deliveries that arrived before the secret was stored. */
-export type WatchNeeds = Needs<keyof RegisterNeeds | 'network' | 'healer'>;
+export type WatchNeeds = Needs<keyof RegisterNeeds | 'network' | 'feedFiller'>;
 
 /** Every event type: indexers name retirements differently, so the hook recognises them by their shape. */
 const ALL_EVENTS = ['*'];

@@ -82,10 +82,10 @@ describe('retirementFeed', () => {
     await new Promise((resolve) => setTimeout(resolve, 50));
     await Promise.all([burn(one, 20), burn(two, 20)]);
     for (let i = 0; i < 3; i++) {
-      first.dependencies.healer.requestFill(tokenOf(one));
-      second.dependencies.healer.requestFill(tokenOf(one));
-      second.dependencies.healer.requestFill(tokenOf(two));
-      first.dependencies.healer.requestFill(tokenOf(two));
+      first.dependencies.feedFiller.requestFill(tokenOf(one));
+      second.dependencies.feedFiller.requestFill(tokenOf(one));
+      second.dependencies.feedFiller.requestFill(tokenOf(two));
+      first.dependencies.feedFiller.requestFill(tokenOf(two));
     }
     const [seenByFirst = [], seenBySecond = []] = await Promise.all(live);
     expect(seenByFirst.map((r) => r.position)).toEqual(seenBySecond.map((r) => r.position));
@@ -103,14 +103,14 @@ describe('retirementFeed', () => {
     const project = await openProject(first, 500n);
     const { tokenAddress } = project;
     await burn(project, 120);
-    await first.dependencies.healer.round();
+    await first.dependencies.feedFiller.round();
     const all = await take(second, { tokenAddress, after: '0' }, 120);
     expect(all.map((r) => r.index)).toEqual(Array.from({ length: 120 }, (_, i) => i));
 
     const after = String(all[59]?.position);
     const resumed = take(second, { tokenAddress, after }, 70);
     await burn(project, 10);
-    first.dependencies.healer.requestFill(tokenOf(project));
+    first.dependencies.feedFiller.requestFill(tokenOf(project));
     expect((await resumed).map((r) => r.index)).toEqual(Array.from({ length: 70 }, (_, i) => 60 + i));
   });
 
@@ -169,13 +169,13 @@ describe('retirementFeed', () => {
     const filter = { countryCodes: [project.countryCode], beneficiaries: ['wanted'] };
     const wanted = (i: number) => i % 5 === 4;
     for (let i = 0; i < 10; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
-    await first.dependencies.healer.round();
+    await first.dependencies.feedFiller.round();
     const replayed = await take(second, { ...filter, after: start }, 2);
     expect(replayed.map((r) => r.index)).toEqual([4, 9]);
     // A client that resumes misses nothing and gets nothing twice.
     const resumed = take(second, { ...filter, after: String(replayed[0]?.position) }, 2);
     for (let i = 10; i < 15; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
-    first.dependencies.healer.requestFill(tokenOf(project));
+    first.dependencies.feedFiller.requestFill(tokenOf(project));
     expect((await resumed).map((r) => r.index)).toEqual([9, 14]);
     const others = await take(first, { beneficiaries: ['other'], vintageYears: [2024], after: start }, 12);
     expect(others.map((r) => r.index)).toEqual(
@@ -192,7 +192,7 @@ describe('retirementFeed', () => {
     for (const one of [other, other, project]) {
       const before = await readHead(first.dependencies.db);
       await burn(one, 1);
-      first.dependencies.healer.requestFill(tokenOf(one));
+      first.dependencies.feedFiller.requestFill(tokenOf(one));
       await expect.poll(() => readHead(first.dependencies.db)).toBeGreaterThan(before);
     }
     expect(await next).toMatchObject({ value: { tokenAddress, index: 0 } });

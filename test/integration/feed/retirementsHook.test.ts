@@ -145,12 +145,12 @@ describe('deliveries', () => {
       ],
     });
     const filled: string[] = [];
-    const healer = {
-      ...dependencies.healer,
+    const feedFiller = {
+      ...dependencies.feedFiller,
       requestFill: (token: { tokenAddress: string }) => void filled.push(token.tokenAddress),
     };
     const delivery = { rawBody: Buffer.from(body), signature: sign(body) };
-    expect(await receiveDelivery({ ...dependencies, healer }, delivery)).toBe('accepted');
+    expect(await receiveDelivery({ ...dependencies, feedFiller }, delivery)).toBe('accepted');
     expect(filled).toEqual([byStranger.tokenAddress, other.tokenAddress]);
     const kept = await dependencies.db.select().from(indexerEvents);
     expect(kept.map((event) => event.tokenAddress).toSorted()).toEqual(filled.toSorted());
@@ -254,7 +254,7 @@ describe('without an indexer', () => {
       await deliverHash(0, typeof other === 'string' ? other : 'ab'.repeat(32));
       await expect.poll(hashes).toEqual([first]);
 
-      // Delivered after it was stored by healing, which knows no hash at first.
+      // Delivered after it was stored by the feed filler, which knows no hash at first.
       const second = await retire('Stranger');
       await fillToken(dependencies.feed, { projectId, tokenAddress });
       expect(await hashes()).toEqual([first, null]);
@@ -263,24 +263,24 @@ describe('without an indexer', () => {
 
       // Not delivered: a round finds it.
       const third = await retire('Stranger');
-      await dependencies.healer.round();
-      await dependencies.healer.round();
+      await dependencies.feedFiller.round();
+      await dependencies.feedFiller.round();
       expect(await hashes()).toEqual([first, second, third]);
       expect(await db.select().from(indexerEvents)).toEqual([]);
     });
   });
 
-  it('heals the feed of what was never delivered', async () => {
+  it('fills the feed with what was never delivered', async () => {
     await besideStranger(300n, async ({ own, retire }) => {
       const beneficiaries = Array.from({ length: 250 }, (_, i) => `b${i}`);
       await Promise.all(beneficiaries.map(retire));
-      await own.app.dependencies.healer.round();
-      const healed = await own.database.handle.db
+      await own.app.dependencies.feedFiller.round();
+      const stored = await own.database.handle.db
         .select()
         .from(retirementRecords)
         .orderBy(retirementRecords.index);
-      expect(healed.map((record) => record.index)).toEqual(beneficiaries.map((_, i) => i));
-      expect(healed.map((record) => record.beneficiary).sort()).toEqual(beneficiaries.sort());
+      expect(stored.map((record) => record.index)).toEqual(beneficiaries.map((_, i) => i));
+      expect(stored.map((record) => record.beneficiary).sort()).toEqual(beneficiaries.sort());
     });
   });
 });

@@ -65,7 +65,9 @@ describe('a deployment fee above the cap', () => {
     const before = await balance();
     const project = await createProject(platform.dependencies, 'developer', projectInput());
     expect(project.state).toBe('NEEDS_REVIEW');
-    expect(project.refusalMessage).toMatch(/asks 9000 .* the cap is 0\.1\. Raise LEDGER_MAX_DEPLOYMENT_FEE/);
+    expect(project.refusalMessage).toMatch(
+      /asks 9000 .* the cap is 0\.1\. Raise LEDGER_MAX_DEPLOYMENT_FEE_COINS/,
+    );
     const submission = await submissionOf(project.id);
     expect(submission).toMatchObject({ state: 'NEEDS_REVIEW', refusalReason: 'FEE_ABOVE_CAP' });
     expect(await database.handle.db.$count(attempts, eq(attempts.submissionId, submission.id))).toBe(0);

@@ -125,10 +125,10 @@ describe('ledger:check on an EVM chain', () => {
       expect(about(checks, 'deployment fee')).toMatchObject({
         result: 'wrong',
         found: expect.stringContaining('9000 now, above the cap of 0.1'),
-        remedy: expect.stringContaining('LEDGER_MAX_DEPLOYMENT_FEE'),
+        remedy: expect.stringContaining('LEDGER_MAX_DEPLOYMENT_FEE_COINS'),
       });
       expect(about(checks, 'token factory')?.result).toBe('right');
-      expect(about(await look({ LEDGER_MAX_DEPLOYMENT_FEE: '9000' }), 'deployment fee')?.result).toBe(
+      expect(about(await look({ LEDGER_MAX_DEPLOYMENT_FEE_COINS: '9000' }), 'deployment fee')?.result).toBe(
         'right',
       );
 

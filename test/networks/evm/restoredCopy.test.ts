@@ -193,7 +193,7 @@ describe('the way out of a halt', () => {
     const lost = await onInstance(original.url, heads, { starts: false });
 
     // As docs/operations.md says: the name first, then one instance.
-    const logOrigin = 'api.example/logs-2';
+    const transparencyLogOrigin = 'api.example/logs-2';
     await onInstance(
       copy.url,
       async (instance) => {
@@ -206,13 +206,13 @@ describe('the way out of a halt', () => {
         await decideReview(instance, 'ADOPT', 0);
         const now = await heads(instance);
         expect(now.map(({ origin }) => origin).toSorted()).toEqual(
-          ['audit', 'retirements', 'transfers'].map((log) => `${logOrigin}/${log}`),
+          ['audit', 'retirements', 'transfers'].map((log) => `${transparencyLogOrigin}/${log}`),
         );
         // The past up to the backup is the same, under either name, and everything agrees.
         expect(await contradictions(instance, [...before, ...now])).toEqual([]);
         expect((await reconcileAll({ ...instance.dependencies, isStill: true })).findings).toEqual([]);
       },
-      { logOrigin },
+      { transparencyLogOrigin },
     );
   });
 });

@@ -30,7 +30,7 @@ export interface InstanceOptions {
   /** What the platform is given in place of the network. */
   adapt?: (network: LedgerNetwork) => LedgerNetwork;
   /** Of its transparency logs. */
-  logOrigin?: string;
+  transparencyLogOrigin?: string;
   /** By default the provider that people set the statuses of. */
   ramp?: ComposeOptions['ramp'];
 }
@@ -48,7 +48,7 @@ export function instancesOn(worldOf: () => EvmWorld) {
       mutationWaitMs = starts ? PATIENCE_MS : 0,
       ledger,
       adapt = (network) => network,
-      logOrigin,
+      transparencyLogOrigin,
       ramp,
     }: InstanceOptions = {},
   ): Promise<T> {
@@ -56,7 +56,7 @@ export function instancesOn(worldOf: () => EvmWorld) {
     const network = await connectLedger({ ...worldOf().ledger, ...ledger }, handle);
     const platform = await platformOn(handle, adapt(network), {
       mutationWaitMs,
-      logOrigin,
+      transparencyLogOrigin,
       ...(ramp && { ramp }),
     });
     if (starts) await platform.start();

@@ -103,7 +103,7 @@ export async function startMarketplace(options: MarketplaceOptions = {}): Promis
     graphiql: null,
     spoolFolder,
     mutationWaitMs: 20_000,
-    healIntervalMs: 600_000,
+    feedCompareIntervalMs: 600_000,
     ...warehouseOptions,
     limits: testLimits(),
     log: silentLog,

@@ -123,7 +123,7 @@ describe('the configured network', () => {
       requestTimeoutMs: 10_000,
     });
     expect((await loadConfig(evm())).ledger).toMatchObject({ finality: 'finalized' });
-    const dearer = await loadConfig(evm({ LEDGER_MAX_DEPLOYMENT_FEE: '12.5' }));
+    const dearer = await loadConfig(evm({ LEDGER_MAX_DEPLOYMENT_FEE_COINS: '12.5' }));
     expect(dearer.ledger).toMatchObject({ maxDeploymentFee: 125n * 10n ** 17n });
   });
 

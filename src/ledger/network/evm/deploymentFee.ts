@@ -53,6 +53,6 @@ function aboveCap(factory: Address, fee: bigint, cap: bigint): Refusal {
     reason: 'FEE_ABOVE_CAP',
     message:
       `The factory ${factory} asks ${formatEther(fee)} of the chain's own coin for a deployment; the cap is ` +
-      `${formatEther(cap)}. Raise LEDGER_MAX_DEPLOYMENT_FEE or have the fee lowered, then resume the submission.`,
+      `${formatEther(cap)}. Raise LEDGER_MAX_DEPLOYMENT_FEE_COINS or have the fee lowered, then resume the submission.`,
   };
 }

@@ -53,7 +53,7 @@ export const evm = defineFamily({
   remedies: {
     finality: 'Use a node that knows the final block, or set LEDGER_FINALITY to a number of confirmations.',
     fees: 'Raise LEDGER_MAX_FEE_GWEI, or wait.',
-    'deployment fee': 'Raise LEDGER_MAX_DEPLOYMENT_FEE, or have the factory’s owner lower the fee.',
+    'deployment fee': 'Raise LEDGER_MAX_DEPLOYMENT_FEE_COINS, or have the factory’s owner lower the fee.',
   },
   // Final blocks are a quarter of an hour old where the chain itself decides, and older where nothing happens.
   stale: {

@@ -55,7 +55,7 @@ export const EVM_SETTINGS = {
     'The most that a unit of gas may cost on EVM, in gwei. Dearer writes wait.',
     { after: 'LEDGER_SECRET_KEY' },
   ),
-  LEDGER_MAX_DEPLOYMENT_FEE: setting(
+  LEDGER_MAX_DEPLOYMENT_FEE_COINS: setting(
     coins,
     '0.1',
     "The most that a factory on EVM may ask for one deployment, in the chain's own coin. Dearer ones are held for review.",
@@ -96,7 +96,7 @@ export function configureEvm(network: string, values: EvmValues): EvmLedger {
     firstBlock: BigInt(values.LEDGER_FIRST_BLOCK),
     finality: values.LEDGER_FINALITY,
     maxFeePerGasCap: values.LEDGER_MAX_FEE_GWEI,
-    maxDeploymentFee: values.LEDGER_MAX_DEPLOYMENT_FEE,
+    maxDeploymentFee: values.LEDGER_MAX_DEPLOYMENT_FEE_COINS,
     errorAbiFile: values.LEDGER_ERROR_ABI_FILE,
     maxOpenPerAccount: values.LEDGER_MAX_OPEN_TRANSACTIONS,
   };

@@ -1,11 +1,11 @@
 /**
- * The healer under tokens that misbehave: none keeps another's retirements out of the feed.
+ * The feed filler under tokens that misbehave: none keeps another's retirements out of the feed.
  */
 import { afterEach, beforeEach, expect, it, vi } from 'vitest';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { retirementRecords } from '../../../src/db/tables/index.ts';
 import { countStored } from '../../../src/feed/appendRecords.ts';
-import { createHealer, type Healer } from '../../../src/feed/healer.ts';
+import { createFeedFiller, type FeedFiller } from '../../../src/feed/feedFiller.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
@@ -18,7 +18,7 @@ import { prepare } from '../../../devnet/calls.ts';
 let database: TestDatabase;
 let network: EmbeddedNetwork;
 let platform: Platform;
-let healer: Healer;
+let feedFiller: FeedFiller;
 
 beforeEach(async () => {
   database = await createTestDatabase({ poolSize: 20 });
@@ -27,16 +27,16 @@ beforeEach(async () => {
   await platform.start();
 });
 afterEach(async () => {
-  await healer.stop();
+  await feedFiller.stop();
   await platform.stop();
   await database.drop();
 });
 
 const tokenOf = ({ id: projectId, tokenAddress }: TokenizedProject) => ({ projectId, tokenAddress });
 
-function healerOn(overrides: Partial<EmbeddedNetwork>): Healer {
+function fillerOn(overrides: Partial<EmbeddedNetwork>): FeedFiller {
   const feed = { ...platform.dependencies.feed, network: { ...network, ...overrides } };
-  return createHealer({ ...feed, log: silentLog, healIntervalMs: 600_000 });
+  return createFeedFiller({ ...feed, log: silentLog, feedCompareIntervalMs: 600_000 });
 }
 
 async function burn({ tokenAddress }: TokenizedProject): Promise<void> {
@@ -49,16 +49,16 @@ it('fills a quiet token while others are requested without a pause', async () =>
   const [quiet, ...busy] = projects as [TokenizedProject, ...TokenizedProject[]];
   await burn(quiet);
   const busyTokens = new Map(busy.map((project) => [project.tokenAddress, tokenOf(project)]));
-  healer = healerOn({
+  feedFiller = fillerOn({
     async retirementRecords(address, from, limit) {
       const page = await network.retirementRecords(address, from, limit);
       const token = busyTokens.get(address);
-      if (token) healer.requestFill(token);
+      if (token) feedFiller.requestFill(token);
       return page;
     },
   });
-  for (const token of busyTokens.values()) healer.requestFill(token);
-  healer.requestFill(tokenOf(quiet));
+  for (const token of busyTokens.values()) feedFiller.requestFill(token);
+  feedFiller.requestFill(tokenOf(quiet));
   await vi.waitFor(async () => expect(await countStored(database.handle.db, quiet.tokenAddress)).toBe(1), {
     timeout: 20_000,
   });
@@ -69,7 +69,7 @@ it('goes on with its round behind tokens that can not be compared', async () => 
   const [first, last] = projects.sort((a, b) => (a.tokenAddress < b.tokenAddress ? -1 : 1));
   if (!first || !last) throw new Error('there are two projects');
   await burn(last);
-  healer = createHealer({
+  feedFiller = createFeedFiller({
     ...platform.dependencies.feed,
     network: {
       ...network,
@@ -79,10 +79,10 @@ it('goes on with its round behind tokens that can not be compared', async () => 
       },
     },
     log: silentLog,
-    healIntervalMs: 600_000,
+    feedCompareIntervalMs: 600_000,
     tokensPerRead: 1,
   });
-  await healer.round();
+  await feedFiller.round();
   expect(await countStored(database.handle.db, last.tokenAddress)).toBe(1);
 });
 
@@ -90,14 +90,14 @@ it('looks up the transactions of records behind a token whose transactions can n
   const projects = await Promise.all([openProject(platform, 5n), openProject(platform, 5n)]);
   for (const project of projects) await burn(project);
   let bad: string | null = null;
-  healer = healerOn({
+  feedFiller = fillerOn({
     async retirementTransactions(address, wanted) {
       bad ??= address;
       if (address === bad) throw new NetworkUnavailable('the node chokes on it');
       return network.retirementTransactions(address, wanted);
     },
   });
-  await healer.round();
+  await feedFiller.round();
   const records = await database.handle.db.select().from(retirementRecords);
   expect(records).toHaveLength(2);
   for (const { tokenAddress, txHash } of records) expect(txHash !== null).toBe(tokenAddress !== bad);

@@ -11,7 +11,7 @@ import { createFillQueue } from './fillQueue.ts';
 import type { FeedDependencies } from './fillToken.ts';
 import { createTransactionSearch } from './transactionSearch.ts';
 
-export interface Healer {
+export interface FeedFiller {
   /** Fills this token soon; requests for one token during its fill become one more fill. */
   requestFill(token: FeedToken): void;
   /** Compares every token soon; requests become one round. */
@@ -22,14 +22,14 @@ export interface Healer {
   stop(): Promise<void>;
 }
 
-interface HealerDependencies extends FeedDependencies {
+interface FeedFillerDependencies extends FeedDependencies {
   log: Logger;
-  healIntervalMs: number;
+  feedCompareIntervalMs: number;
   /** Tokens compared per read; by default as many as the network takes. */
   tokensPerRead?: number;
 }
 
-export function createHealer(deps: HealerDependencies): Healer {
+export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
   const { log, tokensPerRead = MAX_TOKENS_PER_READ } = deps;
   const fills = createFillQueue(deps);
   const searchSome = createTransactionSearch(deps);
@@ -65,7 +65,7 @@ export function createHealer(deps: HealerDependencies): Healer {
     round: runRound,
     start() {
       void runRound();
-      timer = setInterval(() => void runRound(), deps.healIntervalMs);
+      timer = setInterval(() => void runRound(), deps.feedCompareIntervalMs);
     },
     async stop() {
       stopped = true;
