@@ -21,8 +21,8 @@ const PAGE = `# Settings
 Settings come from the environment, or from a \`.env\` file in the working directory
 ([.env.example](../.env.example) lists them all). Every wrong or missing setting is reported at once, at the start. None is
 needed to try the server; with \`NODE_ENV=production\` the server refuses to start on unsafe defaults and names what is
-missing. A setting that belongs to another kind of network than the configured one is refused too, so that a forgotten
-\`LEDGER_NETWORK\` is noticed.
+missing. A setting that belongs to another choice than the configured one, such as to another network or ramp provider, is refused
+too, so that a forgotten \`LEDGER_NETWORK\` or \`RAMP_PROVIDER\` is noticed.
 
 This page is printed from \`src/config/\` and the networks' \`settings.ts\` by \`npm run docs:settings\`.
 `;

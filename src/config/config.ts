@@ -5,6 +5,7 @@ import { randomBytes } from 'node:crypto';
 import dotenv from 'dotenv';
 import type { z } from 'zod';
 import { familyNamed, type LedgerConfig } from '../ledger/network/families.ts';
+import { findContradictions } from './contradictions.ts';
 import { findLedgerProblems } from './ledgerContradictions.ts';
 import { findUnsafeSettings } from './productionRules.ts';
 import type { ReadSettings, Values } from './readSettings.ts';
@@ -129,53 +130,4 @@ function describeProblem(
   const harmless = given?.replace(/\/\/[^/]*@/, '//…@').slice(0, MAX_SHOWN_CHARACTERS);
   const shown = setting.secret ? 'a secret value' : JSON.stringify(harmless ?? '');
   return `${name} ${rule}, but is ${shown}. ${setting.description}`;
-}
-
-/** Settings that are right by themselves and wrong together; the ledger's are in ledgerContradictions.ts. */
-function findContradictions({ values, isGiven }: ReadSettings): string[] {
-  const problems: string[] = [];
-  const forHttpRamp: SettingName[] = ['RAMP_URL', 'RAMP_API_KEY', 'RAMP_CALLBACK_SECRETS'];
-  if (values.RAMP_PROVIDER === 'http') {
-    const missing = forHttpRamp.filter((name) => !isGiven(name));
-    problems.push(...missing.map((name) => `${name} must be set with RAMP_PROVIDER=http.`));
-  } else if (values.RAMP_PROVIDER !== undefined) {
-    problems.push(
-      ...forHttpRamp
-        .filter(isGiven)
-        .map(
-          (name) =>
-            `${name} is set, but means nothing with RAMP_PROVIDER=${values.RAMP_PROVIDER}: no payout would reach the provider. ` +
-            'Set RAMP_PROVIDER=http, or remove it.',
-        ),
-    );
-  }
-  if (isGiven('INDEXER_TOKEN') && !isGiven('INDEXER_URL')) {
-    problems.push(
-      'INDEXER_TOKEN is set without INDEXER_URL: it would be sent to no indexer. Set both or none.',
-    );
-  }
-  if (isGiven('DATABASE_DIRECT_URL') && !isGiven('DATABASE_URL')) {
-    problems.push(
-      'DATABASE_DIRECT_URL is set without DATABASE_URL: the embedded PostgreSQL would be used. Set both or none.',
-    );
-  }
-  if (isGiven('DATABASE_MIGRATION_URL') && !isGiven('DATABASE_URL')) {
-    problems.push(
-      'DATABASE_MIGRATION_URL is set without DATABASE_URL: the embedded PostgreSQL has roles of its own. Set both or none.',
-    );
-  }
-  if (isGiven('DATABASE_READ_URL') && !isGiven('DATABASE_URL')) {
-    problems.push('DATABASE_READ_URL is set without DATABASE_URL: the embedded PostgreSQL has no replicas.');
-  }
-  if (isGiven('AUTH_SECRET') && isGiven('AUTH_JWKS_URL')) {
-    problems.push(
-      'AUTH_SECRET and AUTH_JWKS_URL are both set: tokens are verified one way only. Remove one.',
-    );
-  }
-  if (values.DOCUMENTS === 'trusted' && !isGiven('TRUSTED_DOCUMENTS')) {
-    problems.push(
-      `TRUSTED_DOCUMENTS must be set with DOCUMENTS=trusted. ${SETTINGS.TRUSTED_DOCUMENTS.description}`,
-    );
-  }
-  return problems;
 }

@@ -21,8 +21,8 @@ export const secretTexts = list.refine(
   `must have at least ${MIN_SECRET_BYTES} bytes each`,
 );
 export const origins = list.refine(
-  (entries) => entries.every((entry) => entry === '*' || URL.canParse(entry)),
-  'must be origins like https://app.example, separated by commas, or *',
+  (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),
+  'must be origins like https://app.example, without a path or a slash at the end, separated by commas, or *',
 );
 
 export const hostNames = list.refine(
@@ -32,6 +32,10 @@ export const hostNames = list.refine(
 
 export const currencyRates = list
   .refine((entries) => entries.every((entry) => /^[A-Z]{3}=/.test(entry)), 'must be like KES=0.02,UGX=0.0007')
+  .refine(
+    (entries) => new Set(entries.map((entry) => entry.slice(0, 3))).size === entries.length,
+    'must name each currency once',
+  )
   .transform((entries) => Object.fromEntries(entries.map((entry) => [entry.slice(0, 3), entry.slice(4)])))
   .refine(
     (rates) => Object.values(rates).every((rate) => (parseDecimal(rate)?.units ?? 0n) > 0n),
@@ -41,6 +45,12 @@ export const timeZone = text.refine(
   (name) => Intl.supportedValuesOf('timeZone').concat('UTC').includes(name),
   'must be a time zone like UTC or Africa/Nairobi',
 );
+
+/** As browsers write it: another text would match no page. Apps have schemes of their own, such as capacitor://localhost. */
+function isOrigin(entry: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@]+$/.test(entry) || !URL.canParse(entry)) return false;
+  return !/^https?:/.test(entry) || new URL(entry).origin === entry;
+}
 
 function hasReadableCredentials(url: string): boolean {
   const [first] = serverUrlsOf(url);

@@ -13,6 +13,13 @@ import { SETTINGS } from '../../../src/config/settings.ts';
 
 let DATA_DIR: string;
 
+const HTTP_RAMP = {
+  RAMP_PROVIDER: 'http',
+  RAMP_URL: 'https://ramp.example',
+  RAMP_API_KEY: 'a key',
+  RAMP_CALLBACK_SECRETS: 'c'.repeat(32),
+};
+
 beforeAll(async () => {
   DATA_DIR = await mkdtemp(join(tmpdir(), 'settings-'));
 });
@@ -194,6 +201,7 @@ describe('loadConfig', () => {
       RAMP_API_KEY: strong(),
       RAMP_CALLBACK_SECRETS: strong(),
       ...settings,
+      RAMP_EXCHANGE_RATES: '',
     });
     await expect(refusal).rejects.toThrow(new RegExp(`^  ${name} .*${reason}`, 'm'));
   });
@@ -223,7 +231,7 @@ describe('loadConfig', () => {
         ? `postgres://user:${encodeURIComponent(secret)}@db.example/app?sslmode=require`
         : secret;
     const refusal = loadConfig({
-      ...production(),
+      ...production({ RAMP_EXCHANGE_RATES: '' }),
       RAMP_PROVIDER: 'http',
       RAMP_URL: 'https://ramp.example',
       RAMP_API_KEY: strong(),
@@ -242,6 +250,7 @@ describe('loadConfig', () => {
       RAMP_URL: 'https://ramp.example',
       RAMP_API_KEY: strong(),
       RAMP_CALLBACK_SECRETS: `${secret},${secret}`,
+      RAMP_EXCHANGE_RATES: '',
     });
     await expect(loadConfig(settings)).rejects.toThrow('RAMP_CALLBACK_SECRETS holds the same secret twice');
   });
@@ -293,11 +302,51 @@ describe('loadConfig', () => {
     ['RAMP_URL', 'https://ramp.example', 'with RAMP_PROVIDER=manual'],
     ['RAMP_API_KEY', 'a key', 'with RAMP_PROVIDER=manual'],
     ['RAMP_CALLBACK_SECRETS', 'c'.repeat(32), 'with RAMP_PROVIDER=manual'],
-  ])('refuses %s=%s, which would be ignored', async (name, value, reason) => {
-    await expect(loadConfig({ DATA_DIR, [name]: value })).rejects.toThrow(
-      new RegExp(`^  ${name} is set.* ${reason}`, 'm'),
-    );
+    ['RAMP_REQUESTS_PER_SECOND', '5', 'with RAMP_PROVIDER=manual'],
+    ['RAMP_EXCHANGE_RATES', 'KES=0.02', 'with RAMP_PROVIDER=http', HTTP_RAMP],
+    ['RAMP_FEE_BPS', '100', 'with RAMP_PROVIDER=http', HTTP_RAMP],
+    ['RAMP_QUOTE_SECONDS', '600', 'with RAMP_PROVIDER=http', HTTP_RAMP],
+    ['APPROVAL_ABOVE_TONNES', '500', 'with APPROVALS=off'],
+    ['APPROVAL_ABOVE_KILOGRAMS', '500', 'with APPROVALS=off'],
+    ['APPROVAL_SECONDS', '600', 'with APPROVALS=off'],
+    ['DATABASE_READ_MAX_LAG_SECONDS', '10', 'without DATABASE_READ_URL'],
+  ])(
+    'refuses %s=%s, which would be ignored',
+    async (name, value, reason, beside: Partial<typeof HTTP_RAMP> = {}) => {
+      await expect(loadConfig({ DATA_DIR, ...beside, [name]: value })).rejects.toThrow(
+        new RegExp(`^  ${name} is set.* ${reason}`, 'm'),
+      );
+    },
+  );
+
+  it('takes the settings that belong to what is chosen', async () => {
+    const manual = { RAMP_PROVIDER: 'manual', RAMP_EXCHANGE_RATES: 'KES=0.02', RAMP_FEE_BPS: '100' };
+    await expect(loadConfig({ DATA_DIR, ...manual })).resolves.toMatchObject({ RAMP_FEE_BPS: 100 });
+    const http = { ...HTTP_RAMP, RAMP_REQUESTS_PER_SECOND: '5' };
+    await expect(loadConfig({ DATA_DIR, ...http })).resolves.toMatchObject({ RAMP_REQUESTS_PER_SECOND: 5 });
+    const approvals = { APPROVALS: 'required', APPROVAL_ABOVE_TONNES: '500' };
+    await expect(loadConfig({ DATA_DIR, ...approvals })).resolves.toMatchObject({
+      APPROVAL_ABOVE_TONNES: 500,
+    });
   });
+
+  it.each(['KES=0.02,KES=0.2', 'KES=0.02,USD=2.5,KES=0.02'])(
+    'refuses the rates %s, of which one would be overwritten',
+    async (rates) => {
+      await expect(loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: rates })).rejects.toThrow(
+        /RAMP_EXCHANGE_RATES must name each currency once/,
+      );
+    },
+  );
+
+  it.each(['https://app.example/', 'https://app.example:443', 'https://me@app.example', 'app.example:443'])(
+    'refuses %s in ALLOWED_ORIGINS, which is the origin of no page',
+    async (entry) => {
+      await expect(loadConfig({ DATA_DIR, ALLOWED_ORIGINS: entry })).rejects.toThrow(
+        /ALLOWED_ORIGINS must be/,
+      );
+    },
+  );
 
   it('refuses a ramp provider without its address, key and secret, and example rates in production', async () => {
     const http = loadConfig({ DATA_DIR, RAMP_PROVIDER: 'http' });
@@ -311,6 +360,13 @@ describe('loadConfig', () => {
     }
     const { RAMP_EXCHANGE_RATES } = await loadConfig({ DATA_DIR, RAMP_EXCHANGE_RATES: 'KES=0.02, USD=2.5' });
     expect(RAMP_EXCHANGE_RATES).toEqual({ KES: '0.02', USD: '2.5' });
+  });
+
+  it('takes origins as browsers and apps write them', async () => {
+    const ALLOWED_ORIGINS = 'https://app.example, http://localhost:3000, capacitor://localhost';
+    await expect(loadConfig({ DATA_DIR, ALLOWED_ORIGINS })).resolves.toMatchObject({
+      ALLOWED_ORIGINS: ['https://app.example', 'http://localhost:3000', 'capacitor://localhost'],
+    });
   });
 
   it('refuses two ways of verifying tokens', async () => {
