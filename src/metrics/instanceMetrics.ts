@@ -108,11 +108,11 @@ export function registerInstance(
       ),
     'replica',
   );
-  total('marketplace_books_batches_total', 'Batches of bookings that were sent to the database.', () => [
+  total('marketplace_books_batches_total', 'Batches of postings that were sent to the database.', () => [
     ['', books.load().batches],
   ]);
-  total('marketplace_books_bookings_total', 'Bookings in these batches.', () => [
-    ['', books.load().bookings],
+  total('marketplace_books_postings_total', 'Postings in these batches.', () => [
+    ['', books.load().postings],
   ]);
   total(
     'marketplace_rate_limit_refusals_total',

@@ -65,7 +65,7 @@ const purchase = (input: Record<string, unknown>) =>
 
 it('a mutation whose commit was not answered: its effect is not known, and the same again finds it', async () => {
   let lost = 0;
-  // Once more than the platform sends a booking by itself.
+  // Once more than the platform sends a posting by itself.
   proxy.loseCommitsWhen((sent) => sent.some((text) => text.includes('post_transfers')) && lost++ < 2);
   const input = { idempotencyKey: randomUUID() };
   const { data, errors } = await purchase(input);

@@ -1,9 +1,9 @@
 /**
- * Batches bookings across requests: what arrives while one batch commits goes into the next, so that many share one round
+ * Batches postings across requests: what arrives while one batch commits goes into the next, so that many share one round
  * trip and one fsync, and an account that all of them need is locked once.
  *
- *   waiting ──the batch before has ended──▶ committed together ──▶ each booking's own answer
- *     │                                        ├─ no answer, or another transaction: sent again, once; the bookings' keys make that safe
+ *   waiting ──the batch before has ended──▶ committed together ──▶ each posting's own answer
+ *     │                                        ├─ no answer, or another transaction: sent again, once; the postings' keys make that safe
  *     │                                        └─ refused as a whole: halved, until the one that breaks it stands alone
  *     └─ too many, or too long: OVERLOADED, and nothing was done
  */
@@ -16,7 +16,7 @@ import { overloaded } from '../../lib/concurrencyLimit.ts';
  * Accounts stay locked while a batch is written, some 20 ms with this many; a larger one spreads the fsync no further and
  * makes the next one wait.
  */
-export const MAX_BOOKINGS_PER_BATCH = 256;
+export const MAX_POSTINGS_PER_BATCH = 256;
 /** Some seconds of work: what comes later would be answered after its client has given up. */
 const MAX_WAITING = 10_000;
 /** As long as for a connection (db/pool.ts). */
@@ -26,12 +26,12 @@ const MAX_WAIT_MS = 12_000;
  * @param commit commits all of the items in one transaction, or nothing; answers in their order.
  * @returns `submit` throws DomainError OVERLOADED, and what `commit` throws for the item alone.
  */
-export function createBookingBatcher<Item, Answer>(
+export function createPostingBatcher<Item, Answer>(
   commit: (items: readonly Item[]) => Promise<Answer[]>,
   keyOf: (item: Item) => string,
 ): Batcher<Item, Answer> {
   return createBatcher<Item, Answer>({
-    maxItems: MAX_BOOKINGS_PER_BATCH,
+    maxItems: MAX_POSTINGS_PER_BATCH,
     maxWaiting: MAX_WAITING,
     maxWaitMs: MAX_WAIT_MS,
     overloaded,

@@ -1,6 +1,6 @@
 /**
  * Books what requests ask for, in batches across requests: one transaction for all that arrived while the one before
- * committed (batcher.ts). Each booking has its own outcome, and is committed with its idempotency key, its entry of the
+ * committed (batcher.ts). Each posting has its own outcome, and is committed with its idempotency key, its entry of the
  * audit log, and what else belongs to it.
  */
 import { sql } from 'drizzle-orm';
@@ -8,18 +8,18 @@ import type { AuditRow } from '../../db/auditRows.ts';
 import type { DatabaseHandle, Tx } from '../../db/connection.ts';
 import type { Batcher } from '../../lib/batches.ts';
 import type { Clock, IdSource } from '../../lib/clock.ts';
-import { createBookingBatcher } from './batcher.ts';
-import { encodeBookings, type BookingKey, type BookingRow, type EncodableBooking } from './bookingCodec.ts';
+import { createPostingBatcher } from './batcher.ts';
+import { encodePostings, type EncodablePosting, type PostingKey, type PostingRow } from './postingCodec.ts';
 import type { Posting } from './postings.ts';
 
-export type { BookingKey } from './bookingCodec.ts';
+export type { PostingKey } from './postingCodec.ts';
 
-interface Booking {
+interface KeyedPosting {
   posting: Posting;
   /** Stands for the posting's `causeId`. Reserved if it is posted; a refusal leaves it free. */
-  key: BookingKey;
+  key: PostingKey;
   /** Of a purchase: it is posted at this price alone. */
-  expectedPrice?: EncodableBooking['expectedPrice'];
+  expectedPrice?: EncodablePosting['expectedPrice'];
   /** Written to the audit log if it is posted. */
   entry?: AuditRow | undefined;
 }
@@ -30,10 +30,10 @@ interface PriceOfTonne {
   priceCurrency: string | null;
 }
 
-type BookingOutcome =
+type PostingOutcome =
   | ({ outcome: 'POSTED'; projectId: string; at: Date } & PriceOfTonne)
   /**
-   * The key was used before with the same input, for this target: the booking's own when it was posted by a commit whose
+   * The key was used before with the same input, for this target: the posting's own when it was posted by a commit whose
    * answer was lost, with its entry of the audit log.
    */
   | { outcome: 'REPLAYED'; targetId: string }
@@ -46,7 +46,7 @@ type BookingOutcome =
   /** No project has the token. */
   | { outcome: 'NO_PROJECT' };
 
-/** What is written in the transaction of the bookings that it belongs to, for all that are posted at once. */
+/** What is written in the transaction of the postings that it belongs to, for all that are posted at once. */
 export interface Rider<Row> {
   write(
     tx: Tx,
@@ -58,14 +58,14 @@ export interface Rider<Row> {
 export interface Books {
   /**
    * @returns after the commit.
-   * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same booking may be
+   * @throws DomainError OVERLOADED (nothing was done), or the database's error. After an error the same posting may be
    * posted again under its key: what took effect is answered REPLAYED.
    */
-  post(booking: Booking): Promise<BookingOutcome>;
-  /** A batch of its own for each rider: it takes longer, and bookings without one don't wait for it. */
-  postWith<Row>(rider: Rider<Row>, booking: Booking, row: Row): Promise<BookingOutcome>;
-  /** Since the start: batches sent to the database, and the bookings in them. One that is sent again counts again. */
-  load(): { batches: number; bookings: number };
+  post(posting: KeyedPosting): Promise<PostingOutcome>;
+  /** A batch of its own for each rider: it takes longer, and postings without one don't wait for it. */
+  postWith<Row>(rider: Rider<Row>, posting: KeyedPosting, row: Row): Promise<PostingOutcome>;
+  /** Since the start: batches sent to the database, and the postings in them. One that is sent again counts again. */
+  load(): { batches: number; postings: number };
 }
 
 const POST = 'SELECT * FROM post_transfers($1::text::json, $2, $3)';
@@ -77,37 +77,37 @@ export function createBooks(deps: {
 }): Books {
   const { handle, ids } = deps;
   let batches = 0;
-  let bookings = 0;
-  const lane = <Item extends Booking>(
-    commit: (items: readonly Item[], at: Date, writerId: string) => Promise<BookingOutcome[]>,
+  let postings = 0;
+  const lane = <Item extends KeyedPosting>(
+    commit: (items: readonly Item[], at: Date, writerId: string) => Promise<PostingOutcome[]>,
   ) => {
     // Each lane counts its own entries of the audit log, so that lanes don't wait for each other.
     const writerId = ids.next();
-    return createBookingBatcher<Item, BookingOutcome>(
+    return createPostingBatcher<Item, PostingOutcome>(
       (items) => {
         batches += 1;
-        bookings += items.length;
+        postings += items.length;
         return commit(items, deps.clock.now(), writerId);
       },
       ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
     );
   };
 
-  const plain = lane<Booking>(async (items, at, writerId) => {
-    const parameters = [encodeBookings(items), at.toISOString(), writerId];
-    const rows = await handle.prepared<BookingRow>(POST, parameters);
-    return items.map((booking, i) => outcomeOf(booking, rows[i], at));
+  const plain = lane<KeyedPosting>(async (items, at, writerId) => {
+    const parameters = [encodePostings(items), at.toISOString(), writerId];
+    const rows = await handle.prepared<PostingRow>(POST, parameters);
+    return items.map((item, i) => outcomeOf(item, rows[i], at));
   });
 
-  type Riding = Booking & { row: object };
-  const riding = new Map<Rider<never>, Batcher<Riding, BookingOutcome>>();
+  type Riding = KeyedPosting & { row: object };
+  const riding = new Map<Rider<never>, Batcher<Riding, PostingOutcome>>();
   const laneWith = (rider: Rider<never>) => {
     const known = riding.get(rider);
     if (known) return known;
     const opened = lane<Riding>((items, at, writerId) =>
       handle.db.transaction(async (tx) => {
-        const rows = await tx.execute<BookingRow>(
-          sql`SELECT * FROM post_transfers(${encodeBookings(items)}::text::json, ${at.toISOString()}, ${writerId})`,
+        const rows = await tx.execute<PostingRow>(
+          sql`SELECT * FROM post_transfers(${encodePostings(items)}::text::json, ${at.toISOString()}, ${writerId})`,
         );
         const posted = items.flatMap(({ row }, i) => {
           const { outcome, project_id: projectId } = rows[i] ?? {};
@@ -115,7 +115,7 @@ export function createBooks(deps: {
         });
         // One time for all that is written.
         if (posted.length > 0) await rider.write(tx, posted as never[], { clock: { now: () => at }, ids });
-        return items.map((booking, i) => outcomeOf(booking, rows[i], at));
+        return items.map((item, i) => outcomeOf(item, rows[i], at));
       }),
     );
     riding.set(rider, opened);
@@ -123,13 +123,13 @@ export function createBooks(deps: {
   };
 
   return {
-    load: () => ({ batches, bookings }),
-    post: (booking) => plain.submit(booking),
-    postWith: (rider, booking, row) => laneWith(rider).submit({ ...booking, row: row as object }),
+    load: () => ({ batches, postings }),
+    post: (posting) => plain.submit(posting),
+    postWith: (rider, posting, row) => laneWith(rider).submit({ ...posting, row: row as object }),
   };
 }
 
-function outcomeOf({ posting }: Booking, row: BookingRow | undefined, at: Date): BookingOutcome {
+function outcomeOf({ posting }: KeyedPosting, row: PostingRow | undefined, at: Date): PostingOutcome {
   if (!row) throw new Error(`the database gave no answer for posting ${posting.id}`);
   const price = { unitPrice: row.unit_price, priceCurrency: row.price_currency };
   switch (row.outcome) {

@@ -7,7 +7,7 @@
  */
 import { sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
-import { encodeBookings, type BookingRow } from './bookingCodec.ts';
+import { encodePostings, type PostingRow } from './postingCodec.ts';
 import type { Posting } from './postings.ts';
 
 type PostingResult =
@@ -28,8 +28,8 @@ export async function postTransfers(
   if (postings.length > MAX_POSTINGS_PER_BATCH) {
     throw new RangeError(`${postings.length} postings in one batch, at most ${MAX_POSTINGS_PER_BATCH}`);
   }
-  const batch = encodeBookings(postings.map((posting) => ({ posting })));
-  const rows = await tx.execute<BookingRow>(
+  const batch = encodePostings(postings.map((posting) => ({ posting })));
+  const rows = await tx.execute<PostingRow>(
     sql`SELECT * FROM post_transfers(${batch}::text::json, ${at.toISOString()}, NULL)`,
   );
   return rows.map((row) => {

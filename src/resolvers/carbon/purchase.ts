@@ -7,7 +7,7 @@ import { DomainError } from '../../lib/errors.ts';
 import { purchasePosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { findPurchase } from './findPurchase.ts';
@@ -47,7 +47,7 @@ export async function purchase(
   const id = deps.ids.next();
   const booked = await deps.books.post({
     posting: purchasePosting({ id, tokenAddress, amount, buyerId }),
-    key: bookingKeyOf(request),
+    key: postingKeyOf(request),
     expectedPrice,
     entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
   });

@@ -22,7 +22,7 @@ import { awaitState } from '../core/awaitState.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken, requireTokenAddress, unknownToken } from './findProject.ts';
 import { findRetirement, type Retirement } from './findRetirement.ts';
-import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { insufficientBalance } from './insufficientBalance.ts';
@@ -151,7 +151,7 @@ async function hold(
     HOLDS,
     {
       posting: holdPosting({ id: ids.next(), tokenAddress, amount, retirementId: id, buyerId }),
-      key: bookingKeyOf(request),
+      key: postingKeyOf(request),
       entry: entry?.row(),
     },
     rowOf(id, tokenAddress, input),

@@ -8,7 +8,7 @@ import { creditTransferPosting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
-import { bookingKeyOf, idempotencyConflict } from '../core/idempotency.ts';
+import { idempotencyConflict, postingKeyOf } from '../core/idempotency.ts';
 import { rehearse } from '../core/rehearse.ts';
 import { readDryRun, type DryRun } from './dryRun.ts';
 import { findCreditTransfer, type CreditTransfer } from './findCreditTransfer.ts';
@@ -66,7 +66,7 @@ export async function transferCredits(
         creditTransferId: id,
         amount,
       }),
-      key: bookingKeyOf(request),
+      key: postingKeyOf(request),
       entry: entry?.row({ outcome: 'OK', targetIds: [id] }),
     },
     { ...sides, id, amountTonnes: amount, memo },

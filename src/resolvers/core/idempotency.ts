@@ -7,7 +7,7 @@ import { createHash } from 'node:crypto';
 import { and, eq } from 'drizzle-orm';
 import type { Db, Tx } from '../../db/connection.ts';
 import { idempotencyKeys } from '../../db/tables/index.ts';
-import type { BookingKey } from '../../ledger/books/books.ts';
+import type { PostingKey } from '../../ledger/books/books.ts';
 import { DomainError } from '../../lib/errors.ts';
 
 export interface IdempotentRequest {
@@ -75,7 +75,7 @@ export function idempotencyConflict({ key, operation }: IdempotentRequest): Doma
 }
 
 /** As the books reserve it, with what is posted. */
-export function bookingKeyOf({ callerId, operation, key, input }: IdempotentRequest): BookingKey {
+export function postingKeyOf({ callerId, operation, key, input }: IdempotentRequest): PostingKey {
   return { callerId, operation, key, inputHash: hashInput(input) };
 }
 

@@ -4,13 +4,13 @@
 import postgres from 'postgres';
 import { describe, expect, it } from 'vitest';
 import { NoFreeConnection } from '../../../../src/db/connectionLost.ts';
-import { createBookingBatcher, MAX_BOOKINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
+import { createPostingBatcher, MAX_POSTINGS_PER_BATCH } from '../../../../src/ledger/books/batcher.ts';
 
 /** Commits what `fail` does not refuse; the batches that were tried are in `tried`. */
 function batcherWith(fail: (items: readonly string[], attempt: number) => Error | null = () => null) {
   const tried: string[][] = [];
   const committed: string[] = [];
-  const batcher = createBookingBatcher<string, string>(
+  const batcher = createPostingBatcher<string, string>(
     async (items) => {
       tried.push([...items]);
       await Promise.resolve();
@@ -59,7 +59,7 @@ describe('a batch', () => {
     const done = await outcomes(answers);
     expect(done.filter((outcome) => outcome === 'rejected')).toHaveLength(50);
     await expect(answers.at(-1)).rejects.toMatchObject({ code: 'OVERLOADED' });
-    expect(Math.max(...tried.map((batch) => batch.length))).toBe(MAX_BOOKINGS_PER_BATCH);
+    expect(Math.max(...tried.map((batch) => batch.length))).toBe(MAX_POSTINGS_PER_BATCH);
   });
 });
 

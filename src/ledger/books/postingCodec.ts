@@ -5,7 +5,7 @@
 import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
 import type { AccountRef, Posting } from './postings.ts';
 
-export interface BookingKey {
+export interface PostingKey {
   callerId: string;
   operation: string;
   key: string;
@@ -13,17 +13,17 @@ export interface BookingKey {
   inputHash: string;
 }
 
-export interface EncodableBooking {
+export interface EncodablePosting {
   posting: Posting;
-  key?: BookingKey;
+  key?: PostingKey;
   /** Of a purchase: it is posted at this price alone. */
   expectedPrice?: { amount: string; currency: string } | null | undefined;
-  /** Written to the audit log if the booking is posted, in the same transaction. */
+  /** Written to the audit log if the posting is posted, in the same transaction. */
   entry?: AuditRow | undefined;
 }
 
-/** What post_transfers answers for a booking; 64-bit integers as text. */
-export type BookingRow = {
+/** What post_transfers answers for a posting; 64-bit integers as text. */
+export type PostingRow = {
   outcome: 'POSTED' | 'SHORT' | 'PRICE_CHANGED' | 'REPLAYED' | 'CONFLICT' | 'NO_PROJECT';
   project_id: string | null;
   available: string | null;
@@ -33,7 +33,7 @@ export type BookingRow = {
   price_currency: string | null;
 };
 
-export function encodeBookings(bookings: readonly EncodableBooking[]): string {
+export function encodePostings(items: readonly EncodablePosting[]): string {
   const accounts: object[] = [];
   const places = new Map<string, number>();
   const placeOf = (posting: Posting, account: AccountRef) => {
@@ -51,7 +51,7 @@ export function encodeBookings(bookings: readonly EncodableBooking[]): string {
     return place;
   };
   const entries: object[] = [];
-  const postings = bookings.map(({ posting, key, expectedPrice, entry }, i) => {
+  const postings = items.map(({ posting, key, expectedPrice, entry }, i) => {
     if (entry) entries.push({ posting: i + 1, ...encodeAuditRow(entry) });
     return {
       id: posting.id,
