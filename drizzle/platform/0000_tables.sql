@@ -491,7 +491,7 @@ CREATE TABLE "off_ramp_sessions" (
 	"fruitless_steps" integer DEFAULT 0 NOT NULL,
 	"hints" integer DEFAULT 0 NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	"closed_at" timestamp with time zone,
+	"ended_at" timestamp with time zone,
 	CONSTRAINT "off_ramp_provider_session" UNIQUE("provider_name","provider_session_id"),
 	CONSTRAINT "off_ramp_amount_positive" CHECK (token_amount_kg > 0),
 	CONSTRAINT "off_ramp_fiat" CHECK (fiat_amount > 0 AND fee_fiat >= 0 AND exchange_rate > 0 AND fee_bps BETWEEN 0 AND 10000),
@@ -509,7 +509,7 @@ CREATE TABLE "off_ramp_sessions" (
 	CONSTRAINT "off_ramp_signature_of_a_holder" CHECK (state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'),
 	CONSTRAINT "off_ramp_cancelled_by" CHECK ((cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)),
 	CONSTRAINT "off_ramp_closed_says_why" CHECK (state <> 'CLOSED' OR refusal_message IS NOT NULL),
-	CONSTRAINT "off_ramp_closed_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR closed_at IS NOT NULL)
+	CONSTRAINT "off_ramp_ended_at" CHECK (state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL)
 );
 --> statement-breakpoint
 CREATE TABLE "settlement_deployments" (

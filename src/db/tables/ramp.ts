@@ -100,7 +100,7 @@ export const offRampSessions = pgTable(
     /** Counts callbacks, so that one that arrives during a check leads to another check. */
     hints: integer('hints').notNull().default(0),
     createdAt: moment('created_at').notNull(),
-    closedAt: moment('closed_at'),
+    endedAt: moment('ended_at'),
   },
   (t) => [
     unique('off_ramp_provider_session').on(t.providerName, t.providerSessionId),
@@ -140,7 +140,7 @@ export const offRampSessions = pgTable(
     check('off_ramp_signature_of_a_holder', sql`state::text <> 'AWAITING_SIGNATURE' OR depositor = 'HOLDER'`),
     check('off_ramp_cancelled_by', sql`(cancel_requested_at IS NULL) = (cancel_requested_by IS NULL)`),
     check('off_ramp_closed_says_why', sql`state <> 'CLOSED' OR refusal_message IS NOT NULL`),
-    check('off_ramp_closed_at', sql`state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR closed_at IS NOT NULL`),
+    check('off_ramp_ended_at', sql`state NOT IN ('SETTLED', 'REFUNDED', 'CLOSED') OR ended_at IS NOT NULL`),
   ],
 );
 

@@ -151,7 +151,7 @@ async function retry(
       // Without a reason of its own, the review's explains the session's end.
       const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
       await applyEvent(tx, deps.submission, session, 'retried', {
-        values: { closedAt: null, refusalMessage },
+        values: { endedAt: null, refusalMessage },
       });
     }
   } else if (session.releasedAt !== null) {
@@ -168,7 +168,7 @@ async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<vo
   if (!isUnderWay) await requireStillFree(tx, deps.network, session);
   const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
-  const values = isToBeSigned ? { closedAt: null, signatureDueAt } : { closedAt: null };
+  const values = isToBeSigned ? { endedAt: null, signatureDueAt } : { endedAt: null };
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
 }
 
@@ -227,7 +227,7 @@ async function accept(
   held: OffRampDeposit | null,
   review: OffRampReview,
 ): Promise<void> {
-  const closedAt = orNow(offRampSessions.closedAt);
+  const endedAt = orNow(offRampSessions.endedAt);
   if (held === null) {
     if (session.depositedAt !== null) {
       throw new DomainError(
@@ -239,7 +239,7 @@ async function accept(
     }
     const refusalMessage = session.refusalMessage ?? review.flaggedBecause;
     await applyEvent(tx, deps.submission, session, 'acceptedUndeposited', {
-      values: { closedAt, refusalMessage },
+      values: { endedAt, refusalMessage },
     });
     return;
   }
@@ -259,7 +259,7 @@ async function accept(
       values: {
         depositedAt: orNow(offRampSessions.depositedAt),
         releasedAt: orNow(offRampSessions.releasedAt),
-        closedAt,
+        endedAt,
       },
     },
   );

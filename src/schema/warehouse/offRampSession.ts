@@ -236,11 +236,11 @@ builder.objectFields(OffRampSessionRef, (t) => ({
     description: 'When it was requested, in Unix seconds.',
     resolve: ({ createdAt }) => unixSeconds(createdAt),
   }),
-  closedAt: t.field({
+  endedAt: t.field({
     type: 'UnixTime',
     nullable: true,
     description: 'When it became SETTLED, REFUNDED or CLOSED, in Unix seconds; null before.',
-    resolve: ({ closedAt }) => unixSeconds(closedAt),
+    resolve: ({ endedAt }) => unixSeconds(endedAt),
   }),
 }));
 

@@ -88,7 +88,7 @@ it('finds a cash-out that ended otherwise than its provider says, unless an oper
   await logAll(logs);
   const restorable = await makeRestorable(database);
   await restorable.corrupt(
-    `UPDATE off_ramp_sessions SET state = 'REFUNDED', closed_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
+    `UPDATE off_ramp_sessions SET state = 'REFUNDED', ended_at = now(), released_at = now(), due_at = NULL WHERE id = '${id}'`,
   );
   expect((await compare()).findings).toMatchObject([{ invariant: 'I8' }]);
   await restorable.corrupt(`INSERT INTO off_ramp_reviews (id, off_ramp_session_id, flagged_because, state_before, opened_at)

@@ -166,11 +166,11 @@ describe.each(both)('an instance whose clock is %s', (_name, skewed) => {
     const deposited = await depositedCashOut(right);
     await providerSays(right, deposited.providerSessionId, 'failed');
     await reaches(right, deposited.id, 'REFUNDED');
-    const lookBySkewed = async (closedAgo: string) => {
+    const lookBySkewed = async (endedAgo: string) => {
       await right.dependencies.db
         .update(offRampSessions)
         .set({
-          closedAt: sql`now() - ${closedAgo}::interval`,
+          endedAt: sql`now() - ${endedAgo}::interval`,
           dueAt: sql`now()`,
           hints: sql`${offRampSessions.hints} + 1`,
         })

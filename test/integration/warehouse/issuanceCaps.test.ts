@@ -95,7 +95,7 @@ it('gives back what expired, was refused or was settled, and keeps what a lowere
   await activeReceipt(market.app, { warehouseId });
   expect(await outstanding(warehouseId)).toMatchObject([{ outstandingKg: '3000' }]);
   const settled = sql`UPDATE ${offRampSessions} SET state = 'SETTLED', resolution = 'SETTLE', resolution_tx_hash = 'h',
-    released_at = now(), closed_at = now(), due_at = NULL WHERE id = ${session.id}`;
+    released_at = now(), ended_at = now(), due_at = NULL WHERE id = ${session.id}`;
   await changePastRules(market.database, settled);
   await market.app.dependencies.db
     .update(receipts)

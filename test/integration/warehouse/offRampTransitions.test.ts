@@ -97,7 +97,7 @@ async function insertSession(
       refusalMessage: facts.isStopped ? 'refused' : null,
       cancelRequestedAt: facts.isCancelled ? at : null,
       cancelRequestedBy: facts.isCancelled ? 'farmer-1' : null,
-      closedAt: isEnd || state === 'CLOSED' ? at : null,
+      endedAt: isEnd || state === 'CLOSED' ? at : null,
       createdAt: at,
       ...values,
     })
@@ -124,7 +124,7 @@ function valuesFor({ from, next, event }: Transition, session: OffRampSession) {
     ...(from === 'OPENING' && event !== 'stranded' ? { providerSessionId: randomUUID() } : {}),
     ...(isInCustody && session.depositedAt === null ? { depositedAt: now } : {}),
     ...(isReleased && session.releasedAt === null ? { releasedAt: now } : {}),
-    ...(isReleased || next === 'CLOSED' ? { closedAt: now } : {}),
+    ...(isReleased || next === 'CLOSED' ? { endedAt: now } : {}),
     ...(next === 'CLOSED' ? { refusalMessage: 'refused' } : {}),
   };
 }

@@ -182,7 +182,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'signature_due_at cancel_requested_by',
     partly: [
       { by: ['I13', 'I16', 'I12'], places: 'provider_session_id' },
-      { by: ['I16'], places: 'closed_at', except: /changed|filled/, because: TIME },
+      { by: ['I16'], places: 'ended_at', except: /changed|filled/, because: TIME },
       { by: ['I16'], places: 'deposited_at released_at', except: /changed/, because: TIME },
       {
         by: ['I16'],

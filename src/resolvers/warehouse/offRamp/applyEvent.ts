@@ -112,7 +112,7 @@ export async function giveBack(
   const { providerStatus } = session;
   const deposited = { ...values, depositedAt: sql`now()` };
   await applyEvent(tx, deps, session, 'deposited', {
-    values: providerStatus === 'failed' ? { ...deposited, closedAt: null } : deposited,
+    values: providerStatus === 'failed' ? { ...deposited, endedAt: null } : deposited,
     reason: `deposited after it was closed, while the provider says "${providerStatus}"`,
   });
 }

@@ -148,7 +148,7 @@ export function releaseEffects(
     reasonForReview: (intent) => reasonNotToRelease(deps, intent, state),
     async succeeded(tx, { targetId }, { txHash }) {
       const session = await lockOffRampSession(tx, targetId);
-      const released = { resolutionTxHash: txHash, releasedAt: sql`now()`, closedAt: sql`now()` };
+      const released = { resolutionTxHash: txHash, releasedAt: sql`now()`, endedAt: sql`now()` };
       const conflict = contradiction(state, session.providerStatus);
       if (conflict !== null && !(await isAcknowledged(tx, targetId))) {
         const details = { reason: conflict, values: released, stateBefore: state };

@@ -84,7 +84,7 @@ async function lookAgain(deps: PollerNeeds, claimed: OffRampSession, openPayouts
       .select({
         current: offRampSessions,
         sinceDepositedMs: msSince(offRampSessions.depositedAt),
-        sinceClosedMs: msSince(offRampSessions.closedAt),
+        sinceEndedMs: msSince(offRampSessions.endedAt),
       })
       .from(offRampSessions)
       .where(eq(offRampSessions.id, claimed.id))

@@ -46,7 +46,7 @@ interface Circumstances {
   /** Looks that found nothing new, one after the other. */
   fruitlessSteps: number;
   sinceDepositedMs: number;
-  sinceClosedMs: number;
+  sinceEndedMs: number;
   openPayouts: number;
   depositsNeedAllowance: boolean;
   random: () => number;
@@ -119,14 +119,14 @@ export function nextLookMs(session: OffRampSession, now: Circumstances): number 
   return SCHEDULES[session.state].nextMs(session, now);
 }
 
-function nextAfterEndMs(session: OffRampSession, { sinceClosedMs }: Circumstances): number | null {
+function nextAfterEndMs(session: OffRampSession, { sinceEndedMs }: Circumstances): number | null {
   // The provider may show what it was asked for late.
   if (session.providerSessionId === null) {
-    const mayBeOpened = session.providerAskedAt !== null && sinceClosedMs < AFTERMATH_MS;
-    return mayBeOpened ? lateDepositLookMs(sinceClosedMs) : null;
+    const mayBeOpened = session.providerAskedAt !== null && sinceEndedMs < AFTERMATH_MS;
+    return mayBeOpened ? lateDepositLookMs(sinceEndedMs) : null;
   }
-  if (mayBeDepositedLate(session)) return lateDepositLookMs(sinceClosedMs);
-  return sinceClosedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
+  if (mayBeDepositedLate(session)) return lateDepositLookMs(sinceEndedMs);
+  return sinceEndedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
 }
 
 /** @returns when to ask about a payout that is awaited for `ageMs`, in case its webhook is lost. */
@@ -143,8 +143,8 @@ export function payoutLookMs(
 }
 
 /** @returns when to look for a late deposit next; null when it has been long enough. */
-export function lateDepositLookMs(sinceClosedMs: number): number | null {
-  if (sinceClosedMs > LATE_LOOKS_MS) return null;
-  const delayMs = Math.max(sinceClosedMs / LATE_LOOK_AGE_DIVISOR, LATE_LOOK_SECONDS * 1000);
+export function lateDepositLookMs(sinceEndedMs: number): number | null {
+  if (sinceEndedMs > LATE_LOOKS_MS) return null;
+  const delayMs = Math.max(sinceEndedMs / LATE_LOOK_AGE_DIVISOR, LATE_LOOK_SECONDS * 1000);
   return Math.min(delayMs, LONGEST_LATE_LOOK_MS);
 }

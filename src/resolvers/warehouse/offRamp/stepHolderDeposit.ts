@@ -122,7 +122,7 @@ async function stepUndepositedReview(deps: HolderDepositNeeds, session: OpenedOf
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
     if (current.state !== 'NEEDS_REVIEW' || current.depositedAt !== null) return;
-    const noRefusal = { refusalCode: null, refusalMessage: null, closedAt: null };
+    const noRefusal = { refusalCode: null, refusalMessage: null, endedAt: null };
     await applyEvent(tx, deps.submission, current, 'deposited', {
       values: { ...noRefusal, depositedAt: sql`now()` },
     });

@@ -139,7 +139,7 @@ async function endOpening(
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
     if (session.state !== 'OPENING') return;
-    await applyEvent(tx, deps.submission, session, event, { values: { ...reason, closedAt: sql`now()` } });
+    await applyEvent(tx, deps.submission, session, event, { values: { ...reason, endedAt: sql`now()` } });
   });
 }
 
@@ -200,9 +200,9 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
     if (status === 'failed') {
       // Not what was agreed, but the holder's own tokens.
       if (isToBeGivenBack(current, found)) {
-        const values = { depositedAt: sql`now()`, closedAt: null };
+        const values = { depositedAt: sql`now()`, endedAt: null };
         await applyEvent(tx, deps.submission, current, 'closedDeposited', { values });
-      } else await applyEvent(tx, deps.submission, current, 'closed', { values: { closedAt: sql`now()` } });
+      } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
     } else if (status === 'settled') {
       // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
       await reviewPaid(tx, deps, current, status);
