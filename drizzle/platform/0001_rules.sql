@@ -321,7 +321,7 @@ INSERT INTO feed_head (position) VALUES (0);
 --> statement-breakpoint
 INSERT INTO reconciliation_schedule DEFAULT VALUES;
 --> statement-breakpoint
--- State changes of receipts, off-ramp sessions and expiry runs.
+-- State changes of projects, receipts, off-ramp sessions and expiry runs.
 
 -- One rule for rows with states: `fixed` columns never change, `once` columns are set once, and
 -- `state` moves along the arrows named, no others. The arguments are lists separated by spaces.
@@ -350,6 +350,13 @@ BEGIN
   END IF;
   RETURN NEW;
 END $$;
+--> statement-breakpoint
+CREATE TRIGGER projects_rules BEFORE UPDATE ON projects FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
+  'id asset_id asset_key credit_type verification_body_ref vintage_year quantity_tonnes project_location project_type country_code token_name token_symbol deploy_salt developer_id created_at',
+  'token_address opened_at',
+  'DEPLOYING>MINTING DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW MINTING>OPEN MINTING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>MINTING NEEDS_REVIEW>OPEN NEEDS_REVIEW>REFUSED');
+--> statement-breakpoint
+CREATE TRIGGER projects_no_delete BEFORE DELETE ON projects FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER receipts_rules BEFORE UPDATE ON receipts FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'id warehouse_id asset_millis asset_id commodity_type quantity_kg grade_classification warehouse_location harvest_season inspection_report_hash valuation_usd country_code token_name token_symbol farmer_address farmer_id confirmed_by deposit_date expiry_date deploy_salt created_at',

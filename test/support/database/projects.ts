@@ -5,7 +5,10 @@ import { randomUUID } from 'node:crypto';
 import type { Db } from '../../../src/db/connection.ts';
 import { projects } from '../../../src/db/tables/index.ts';
 
-export async function insertProject(db: Db, facts: { quantityTonnes: bigint }): Promise<string> {
+type Facts = Pick<typeof projects.$inferInsert, 'quantityTonnes'> &
+  Partial<Pick<typeof projects.$inferInsert, 'state' | 'tokenAddress'>>;
+
+export async function insertProject(db: Db, facts: Facts): Promise<string> {
   const id = randomUUID();
   await db.insert(projects).values({
     id,
@@ -15,7 +18,6 @@ export async function insertProject(db: Db, facts: { quantityTonnes: bigint }): 
     creditType: 'VCU',
     verificationBodyRef: `TEST-${id}`,
     vintageYear: 2024,
-    quantityTonnes: facts.quantityTonnes,
     projectLocation: 'Test valley',
     projectType: 'reforestation',
     countryCode: 'KE',
@@ -25,6 +27,7 @@ export async function insertProject(db: Db, facts: { quantityTonnes: bigint }): 
     tokenAddress: `C-${id}`,
     developerId: 'developer',
     createdAt: new Date('2026-01-01T00:00:00Z'),
+    ...facts,
   });
   return id;
 }
