@@ -237,6 +237,38 @@ describe('the running platform', () => {
     await expect(posting).rejects.toThrow(/do not continue its history/);
   });
 
+  const ownFunction = (change: string) => `
+    CREATE FUNCTION pg_temp.forge() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN ${change}; RETURN NULL; END $$;
+    CREATE TRIGGER forge AFTER INSERT ON forged FOR EACH ROW EXECUTE FUNCTION pg_temp.forge()`;
+
+  it.each([
+    ['changes a balance', ownFunction(`UPDATE accounts SET balance = balance + 1 WHERE kind = 'buyer'`)],
+    ['changes a version', ownFunction(`UPDATE accounts SET version = version + 1 WHERE kind = 'buyer'`)],
+    ['changes an owner', ownFunction(`UPDATE accounts SET owner_id = 'thief' WHERE kind = 'buyer'`)],
+    [
+      'opens an account that is there',
+      ownFunction(`INSERT INTO accounts AS a (project_id, kind, owner_id) SELECT project_id, kind, owner_id FROM accounts
+        ON CONFLICT (project_id, kind, owner_id) DO UPDATE SET balance = a.balance + 1`),
+    ],
+    [
+      'calls the function of the rules',
+      `CREATE TRIGGER forge AFTER INSERT ON forged REFERENCING NEW TABLE AS posted FOR EACH STATEMENT
+        EXECUTE FUNCTION move_accounts()`,
+    ],
+  ])('moves no account by a trigger on a temporary table that %s', async (_what, trigger) => {
+    const forging = handle.sql.unsafe(`
+      CREATE TEMPORARY TABLE forged ON COMMIT DROP AS TABLE transfers WITH NO DATA;
+      ${trigger};
+      INSERT INTO forged (id, project_id, kind, debit_account_id, debit_version, debit_balance, credit_account_id,
+          credit_version, credit_balance, amount)
+        SELECT gen_random_uuid(), t.project_id, t.kind, d.id, d.version + 1, d.balance - 1, c.id, c.version + 1,
+          c.balance + 1, 1
+        FROM transfers t JOIN accounts d ON d.id = t.debit_account_id JOIN accounts c ON c.id = t.credit_account_id
+        WHERE t.kind = 'issue' LIMIT 1;
+      DROP FUNCTION IF EXISTS pg_temp.forge() CASCADE`);
+    await expect(forging).rejects.toMatchObject({ code: '23000' });
+  });
+
   it('is granted no change that the rules of a table refuse in any case', async () => {
     const granted = await handle.sql<{ table: string; privilege: string }[]>`
       SELECT DISTINCT t.tgrelid::regclass::text AS table, p.privilege FROM pg_trigger t
