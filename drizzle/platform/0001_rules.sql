@@ -10,8 +10,6 @@ CREATE TRIGGER transfers_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON tran
 --> statement-breakpoint
 CREATE TRIGGER credit_transfers_append_only BEFORE UPDATE OR DELETE ON credit_transfers FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER credit_transfers_no_truncate BEFORE TRUNCATE ON credit_transfers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE TRIGGER idempotency_keys_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON idempotency_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER installation_append_only BEFORE UPDATE OR DELETE ON installation FOR EACH ROW EXECUTE FUNCTION refuse_change();
@@ -442,12 +440,18 @@ CREATE TRIGGER off_ramp_reviews_no_delete BEFORE DELETE ON off_ramp_reviews FOR 
 CREATE TRIGGER manual_ramp_sessions_rules BEFORE UPDATE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'id reference fiat_currency fiat_amount created_at', '', '');
 --> statement-breakpoint
+CREATE TRIGGER manual_ramp_sessions_no_delete BEFORE DELETE ON manual_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 CREATE TRIGGER settlement_deployments_rules BEFORE UPDATE ON settlement_deployments FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'id treasury_address deploy_salt requested_by created_at', 'settlement_address tx_hash',
   'DEPLOYING>DEPLOYED DEPLOYING>REFUSED DEPLOYING>NEEDS_REVIEW NEEDS_REVIEW>DEPLOYING NEEDS_REVIEW>DEPLOYED NEEDS_REVIEW>REFUSED');
 --> statement-breakpoint
+CREATE TRIGGER settlement_deployments_no_delete BEFORE DELETE ON settlement_deployments FOR EACH ROW EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
 CREATE TRIGGER expiry_runs_rules BEFORE UPDATE ON expiry_runs FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'id trigger night requested_by started_at', 'swept_at finished_at', '');
+--> statement-breakpoint
+CREATE TRIGGER expiry_runs_no_delete BEFORE DELETE ON expiry_runs FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER expiry_items_rules BEFORE UPDATE ON expiry_items FOR EACH ROW EXECUTE FUNCTION hold_row_rules(
   'run_id receipt_id examined_at', 'tx_hash decided_at', 'PENDING>EXPIRED PENDING>FAILED');
@@ -481,8 +485,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH ROW EXECUTE FUNCTION check_audit_entry_removal();
---> statement-breakpoint
-CREATE TRIGGER audit_entries_no_truncate BEFORE TRUNCATE ON audit_entries FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Inserts entries, and numbers them in the order in which they stand. `outcomes` are those of the postings that they are for:
 -- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
@@ -535,8 +537,6 @@ END $$;
 CREATE TRIGGER audit_writers_only_grow BEFORE UPDATE ON audit_writers FOR EACH ROW EXECUTE FUNCTION check_audit_writer_change();
 --> statement-breakpoint
 CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH ROW EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
-CREATE TRIGGER audit_writers_no_truncate BEFORE TRUNCATE ON audit_writers FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
@@ -596,8 +596,6 @@ CREATE TRIGGER api_keys_fixed BEFORE UPDATE ON api_keys FOR EACH ROW EXECUTE FUN
 --> statement-breakpoint
 CREATE TRIGGER api_keys_no_delete BEFORE DELETE ON api_keys FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER api_keys_no_truncate BEFORE TRUNCATE ON api_keys FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 -- A revocation is never taken back: it only comes to mean more tokens, and is removed when they have expired.
 CREATE FUNCTION check_token_revocation_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
@@ -612,8 +610,6 @@ BEGIN
 END $$;
 --> statement-breakpoint
 CREATE TRIGGER token_revocations_stay BEFORE UPDATE OR DELETE ON token_revocations FOR EACH ROW EXECUTE FUNCTION check_token_revocation_change();
---> statement-breakpoint
-CREATE TRIGGER token_revocations_no_truncate BEFORE TRUNCATE ON token_revocations FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
 -- Counters of one minute: a crash of the database may reset them.
 ALTER TABLE rate_limits SET UNLOGGED;
@@ -725,8 +721,6 @@ CREATE CONSTRAINT TRIGGER transfers_credit_transfer AFTER INSERT ON transfers DE
 
 CREATE TRIGGER project_prices_append_only BEFORE UPDATE OR DELETE ON project_prices FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
-CREATE TRIGGER project_prices_no_truncate BEFORE TRUNCATE ON project_prices FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
---> statement-breakpoint
 CREATE FUNCTION check_price_number() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF NEW.number <> 1 + (SELECT coalesce(max(p.number), 0) FROM project_prices p WHERE p.project_id = NEW.project_id) THEN
@@ -807,6 +801,20 @@ CREATE TRIGGER transparency_audit_writers_grow BEFORE UPDATE ON transparency_aud
 --> statement-breakpoint
 CREATE TRIGGER transparency_audit_writers_no_delete BEFORE DELETE OR TRUNCATE ON transparency_audit_writers
   FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+--> statement-breakpoint
+-- TRUNCATE asks no trigger of rows: a table whose rows stay refuses it as well.
+DO $$
+DECLARE
+  kept name;
+BEGIN
+  FOR kept IN SELECT c.relname FROM pg_class c JOIN pg_trigger t ON t.tgrelid = c.oid
+    WHERE c.relnamespace = 'public'::regnamespace AND t.tgtype & 2 <> 0 -- before
+    GROUP BY c.relname HAVING bit_or(t.tgtype) & (8 | 32) = 8 -- DELETE, and not TRUNCATE
+  LOOP
+    EXECUTE format('CREATE TRIGGER %I BEFORE TRUNCATE ON %I FOR EACH STATEMENT EXECUTE FUNCTION refuse_change()',
+      kept || '_no_truncate', kept);
+  END LOOP;
+END $$;
 --> statement-breakpoint
 -- Triggers look at the tables of this schema. By the search path of who writes, a temporary table of the same name would come
 -- first, and a rule be held on that one.

@@ -1,0 +1,47 @@
+/**
+ * Which rules every table and function of the database has, so that a migration that forgets one fails here.
+ */
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+
+/** Rows that end, that follow from others, or that say where a job goes on. */
+const REMOVABLE = [
+  'early_deliveries',
+  'feed_head',
+  'final_ledger',
+  'indexer_events',
+  'indexer_registrations',
+  'issuance_caps',
+  'rate_limits',
+  'reconciled_invariants',
+  'reconciliation_schedule',
+  'retirement_totals',
+  'transparency_open_entries',
+];
+
+let database: TestDatabase;
+
+beforeAll(async () => {
+  database = await createTestDatabase();
+});
+afterAll(async () => {
+  await database.drop();
+});
+
+/** @param bit of pg_trigger.tgtype: 8 is DELETE, 32 is TRUNCATE */
+const tablesWithoutRuleOn = async (bit: number) => {
+  const rows = await database.handle.sql<{ name: string }[]>`
+    SELECT relname AS name FROM pg_class c WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+      AND NOT EXISTS (SELECT FROM pg_trigger t WHERE t.tgrelid = c.oid AND t.tgtype & 2 <> 0 AND t.tgtype & ${bit} <> 0)
+    ORDER BY 1`;
+  return rows.map(({ name }) => name);
+};
+
+it('rows of a table stay, but for those that are named', async () => {
+  expect(await tablesWithoutRuleOn(8)).toEqual(REMOVABLE);
+});
+
+it('a table whose rows stay is not emptied', async () => {
+  expect(await tablesWithoutRuleOn(32)).toEqual(REMOVABLE);
+  await expect(database.handle.sql`TRUNCATE expiry_runs CASCADE`).rejects.toThrow('append-only');
+});
