@@ -35,7 +35,8 @@ INSERT INTO embedded_network.indexer_cursor (sequence) VALUES (0);
 --> statement-breakpoint
 
 -- The network's time and its ledger numbers never go backwards, and a network keeps its identity.
-CREATE FUNCTION embedded_network.keep_clock_forward() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION embedded_network.keep_clock_forward() RETURNS trigger LANGUAGE plpgsql
+SET search_path = embedded_network, pg_temp AS $$
 BEGIN
   IF NEW.sequence < OLD.sequence OR NEW.closed_at < OLD.closed_at OR NEW.network_id <> OLD.network_id THEN
     RAISE EXCEPTION 'the ledger clock only moves forward: % at % after % at %',
@@ -49,7 +50,8 @@ CREATE TRIGGER ledger_clock_forward BEFORE UPDATE ON embedded_network.ledger_clo
 --> statement-breakpoint
 
 -- A resolved deposit stays resolved, and its terms never change.
-CREATE FUNCTION embedded_network.keep_off_ramp() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION embedded_network.keep_off_ramp() RETURNS trigger LANGUAGE plpgsql
+SET search_path = embedded_network, pg_temp AS $$
 BEGIN
   IF OLD.status <> 'PENDING' OR NEW.depositor <> OLD.depositor OR NEW.token_address <> OLD.token_address
      OR NEW.amount <> OLD.amount OR NEW.initiated_at <> OLD.initiated_at THEN
@@ -64,7 +66,8 @@ CREATE TRIGGER off_ramps_keep BEFORE UPDATE ON embedded_network.off_ramps
 --> statement-breakpoint
 
 -- History is append-only: retirement records, landed transactions, events.
-CREATE FUNCTION embedded_network.refuse_change() RETURNS trigger LANGUAGE plpgsql AS $$
+CREATE FUNCTION embedded_network.refuse_change() RETURNS trigger LANGUAGE plpgsql
+SET search_path = embedded_network, pg_temp AS $$
 BEGIN
   RAISE EXCEPTION '% is append-only: % refused', TG_TABLE_NAME, TG_OP USING ERRCODE = 'integrity_constraint_violation';
 END $$;

@@ -108,7 +108,7 @@ CREATE TRIGGER accounts_open_empty BEFORE INSERT ON accounts
 -- wait for each other and don't deadlock. A refused posting leaves nothing behind, its key included.
 CREATE FUNCTION post_transfers(batch json, posted_at timestamptz, writer uuid)
 RETURNS TABLE (outcome text, project_id uuid, available bigint, target_id uuid, unit_price numeric, price_currency text)
-LANGUAGE plpgsql
+LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 #variable_conflict use_column
 DECLARE
@@ -489,7 +489,7 @@ CREATE TRIGGER audit_entries_no_delete BEFORE DELETE ON audit_entries FOR EACH R
 -- Inserts entries, and numbers them in the order in which they stand. `outcomes` are those of the postings that they are for:
 -- an entry of a posting that was not posted is left out. Without outcomes all are inserted, except those that are there
 -- already, after a lost answer.
-CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql
+CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEFAULT NULL) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
   WITH listed AS MATERIALIZED (
@@ -513,7 +513,7 @@ BEGIN
 END $$;
 --> statement-breakpoint
 -- Adds outcomes to entries that have none.
-CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql
+CREATE FUNCTION end_audit_entries(rows json) RETURNS void LANGUAGE sql SET search_path = public, pg_temp
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
   UPDATE audit_entries AS entry
     SET outcome = ended.outcome, ended_at = ended.ended_at, target_ids = entry.target_ids || ended.target_ids
@@ -542,7 +542,8 @@ CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON
 --> statement-breakpoint
 -- Removes the next entries of a writer, whose lines in the operator's file have this digest. An entry without an outcome is of
 -- a process that was killed: the export takes it when no mutation can be under way any more.
-CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql AS $$
+CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql
+SET search_path = public, pg_temp AS $$
 DECLARE
   pruned_before bigint;
   here bigint;

@@ -45,3 +45,12 @@ it('a table whose rows stay is not emptied', async () => {
   expect(await tablesWithoutRuleOn(32)).toEqual(REMOVABLE);
   await expect(database.handle.sql`TRUNCATE expiry_runs CASCADE`).rejects.toThrow('append-only');
 });
+
+it('a function looks at the tables of its own schema, whatever temporary ones hide them', async () => {
+  // A body that isn't text was bound to its tables when it was made.
+  const forgotten = await database.handle.sql<{ name: string }[]>`
+    SELECT p.oid::regprocedure::text AS name FROM pg_proc p JOIN pg_namespace n ON n.oid = pronamespace
+    WHERE nspname IN ('public', 'embedded_network') AND prosqlbody IS NULL
+      AND (format('search_path=%s, pg_temp', nspname) = ANY (proconfig)) IS NOT TRUE ORDER BY 1`;
+  expect(forgotten.map(({ name }) => name)).toEqual([]);
+});
