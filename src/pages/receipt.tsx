@@ -17,6 +17,8 @@ interface Receipt {
   state: string;
   commodityType: string;
   quantityKg: string;
+  leftKg: string;
+  beingCashedOut: boolean;
   gradeClassification: string;
   warehouseId: string;
   warehouseLocation: string | null;
@@ -30,8 +32,8 @@ interface Receipt {
 
 const QUERY = `query ReceiptPage($tokenAddress: Address!) {
   publicReceipt(tokenAddress: $tokenAddress) {
-    tokenAddress state commodityType quantityKg gradeClassification warehouseId warehouseLocation countryCode
-    harvestSeason inspectionReportHash depositDate expiryDate pledged
+    tokenAddress state commodityType quantityKg leftKg beingCashedOut gradeClassification warehouseId
+    warehouseLocation countryCode harvestSeason inspectionReportHash depositDate expiryDate pledged
   }
 }`;
 
@@ -43,6 +45,28 @@ const STATES: Readonly<Record<string, string>> = {
   REFUSED: 'Never issued',
   NEEDS_REVIEW: 'Under review',
 };
+
+type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'leftKg' | 'beingCashedOut' | 'pledged'>;
+
+/** What a lender may rely on: nobody else has a claim to what is left. */
+export function isFree({ state, leftKg, beingCashedOut, pledged }: Standing): boolean {
+  return state === 'ACTIVE' && leftKg !== '0' && !beingCashedOut && !pledged;
+}
+
+export function standingText({ state, quantityKg, leftKg, beingCashedOut, pledged }: Standing): string {
+  const isCashedOut = leftKg === '0' && !beingCashedOut;
+  const isPartLeft = leftKg !== quantityKg && !isCashedOut;
+  const text = [
+    state === 'ACTIVE' && isCashedOut ? [] : (STATES[state] ?? state),
+    isCashedOut ? 'cashed out' : [],
+    beingCashedOut ? 'being cashed out' : [],
+    isPartLeft ? `${grouped(leftKg)} kg of ${grouped(quantityKg)} kg left` : [],
+    pledged ? 'pledged to a lender' : 'not pledged',
+  ]
+    .flat()
+    .join(', ');
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
 
 export async function receiptPage(
   site: Site,
@@ -63,11 +87,8 @@ export async function receiptPage(
       <h1>
         {grouped(receipt.quantityKg)} kg <Foreign text={receipt.commodityType} />
       </h1>
-      <div class={`result ${receipt.state === 'ACTIVE' && !receipt.pledged ? 'good' : 'open'}`}>
-        <h2>
-          {STATES[receipt.state] ?? receipt.state}
-          {receipt.pledged ? ', pledged to a lender' : ', not pledged'}
-        </h2>
+      <div class={`result ${isFree(receipt) ? 'good' : 'open'}`}>
+        <h2>{standingText(receipt)}</h2>
         <p>As this platform knows it now. A pledge is kept by the platform, not by the network.</p>
       </div>
       <div class="columns">

@@ -5,14 +5,14 @@
  * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
  * spite of it, but not cashed out here.
  */
-import { and, eq, inArray, sum } from 'drizzle-orm';
+import { eq } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
-import { OPEN_OFF_RAMP_STATES, offRampSessions, receiptPledges, receipts } from '../../db/tables/index.ts';
+import { receiptPledges, receipts } from '../../db/tables/index.ts';
 import { DomainError } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { findFirstUse, reserveKey } from '../core/idempotency.ts';
-import { isTaken, requireUnexpired } from './offRamp/checkCashOut.ts';
+import { requireUnexpired } from './offRamp/checkCashOut.ts';
 import { requirePledge, requireUnpledged, type ReceiptPledge } from './findPledge.ts';
 import {
   requireActive,
@@ -20,6 +20,7 @@ import {
   type ReceiptCaller,
   type TokenizedReceipt,
 } from './findReceipt.ts';
+import { leftOf, readTaken } from './readTaken.ts';
 
 export interface PledgeReceiptInput {
   receiptTokenAddress: string;
@@ -82,16 +83,12 @@ async function lockReceipt(tx: Tx, { id, tokenAddress }: TokenizedReceipt): Prom
 }
 
 async function requireNotCashedOut(tx: Tx, receipt: TokenizedReceipt): Promise<void> {
-  const { receiptId, state, tokenAmountKg } = offRampSessions;
-  const ofReceipt = eq(receiptId, receipt.id);
-  const open = await tx.$count(offRampSessions, and(ofReceipt, inArray(state, OPEN_OFF_RAMP_STATES)));
+  const taken = (await readTaken({ db: tx }, [receipt.id])).get(receipt.id);
+  if (taken === undefined) return;
+  const { takenKg, openSessionCount: open } = taken;
   if (open > 0)
     throw conflict(receipt, `${open} off-ramp session(s) of it are open: await or cancel them first`);
-  const [taken] = await tx
-    .select({ kg: sum(tokenAmountKg) })
-    .from(offRampSessions)
-    .where(and(ofReceipt, isTaken));
-  if (BigInt(taken?.kg ?? 0) >= receipt.quantityKg) throw conflict(receipt, 'all of it has been cashed out');
+  if (leftOf(receipt.quantityKg, takenKg) === 0n) throw conflict(receipt, 'all of it has been cashed out');
 }
 
 function conflict({ tokenAddress }: TokenizedReceipt, reason: string): DomainError {

@@ -26,7 +26,7 @@ interface ReleasePledgeInput {
 /**
  * @param caller an operator, or the lender whom the pledge names.
  * @returns the pledge, released.
- * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (free, or pledged under
+ * @throws DomainError NOT_FOUND (no such receipt, or none that is pledged to the lender), CONFLICT (not pledged, or pledged under
  * another loanReference), IDEMPOTENCY_CONFLICT
  */
 export async function releasePledge(

@@ -97,7 +97,7 @@ builder.mutationField('releasePledge', (t) =>
     ...forRoles(
       ['lender', 'operator'],
       'Releases the pledge of a receipt: its lender does, by the lenderId that equals its subject, or an operator on the ' +
-        "lender's word; never the farmer, whom it binds. Errors: NOT_FOUND, CONFLICT (free, or pledged under another " +
+        "lender's word; never the farmer, whom it binds. Errors: NOT_FOUND, CONFLICT (not pledged, or pledged under another " +
         'loanReference), IDEMPOTENCY_CONFLICT.',
     ),
     type: ReleasePledgePayload,

@@ -10,8 +10,8 @@ import { receiptFields } from './receiptFields.ts';
 
 const PublicReceipt = builder.objectRef<Receipt>('PublicReceipt').implement({
   description:
-    'What a warehouse receipt stands for, and whether it is free: for those who were given its address. It has nothing of the ' +
-    'farmer, the lender or the payout.',
+    'What a warehouse receipt stands for, what of it is left, and whether it is pledged: for those who were given its address. ' +
+    'It has nothing of the farmer, the lender or the payout.',
   fields: (t) => ({
     ...receiptFields(t),
     pledged: t.boolean({

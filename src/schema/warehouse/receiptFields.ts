@@ -2,9 +2,13 @@
  * What a receipt stands for, and its state: the fields of Receipt and of PublicReceipt.
  */
 import type { ObjectFieldBuilder } from '@pothos/core';
+import type { Dependencies } from '../../resolvers/core/dependencies.ts';
 import type { Receipt } from '../../resolvers/warehouse/findReceipt.ts';
+import { leftOf, readTaken } from '../../resolvers/warehouse/readTaken.ts';
 import { ZERO_HASH } from '../../ledger/units.ts';
+import { createBatch } from '../core/batch.ts';
 import { builder } from '../core/builder.ts';
+import type { Context } from '../core/context.ts';
 
 type Types = typeof builder extends PothosSchemaTypes.SchemaBuilder<infer T> ? T : never;
 
@@ -13,12 +17,16 @@ export const ReceiptStateEnum = builder.enumType('ReceiptState', {
   values: {
     DEPLOYING: { description: 'Its token is being deployed.' },
     MINTING: { description: 'Its token is deployed; its kilograms are being minted to the farmer.' },
-    ACTIVE: { description: 'Minted in full; it can be cashed out.' },
+    ACTIVE: { description: 'Minted in full, and not marked expired; `leftKg` says what of it is left.' },
     EXPIRED: { description: 'Past its expiry date, and marked so on the network.' },
     REFUSED: { description: 'The network refused the token, or an operator ended it; nothing was issued.' },
     NEEDS_REVIEW: { description: 'An operator has to decide before it goes on.' },
   },
 });
+
+const takenByReceipt = createBatch(({ dependencies }: Context<Dependencies>, ids: readonly string[]) =>
+  readTaken(dependencies, ids),
+);
 
 export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
   return {
@@ -31,7 +39,20 @@ export function receiptFields(t: ObjectFieldBuilder<Types, Receipt>) {
     commodityType: t.exposeString('commodityType', { description: 'What is stored, such as Maize.' }),
     quantityKg: t.expose('quantityKg', {
       type: 'Kilograms',
-      description: 'The minted amount, in whole kilograms.',
+      description: 'The minted amount, in whole kilograms; cash-outs do not lower it.',
+    }),
+    leftKg: t.field({
+      type: 'Kilograms',
+      description:
+        'What is left of it, in whole kilograms: `quantityKg` less those of cash-outs that are open, settled, or paid out and ' +
+        'not taken back.',
+      resolve: async ({ id, quantityKg }, _args, context) =>
+        leftOf(quantityKg, (await takenByReceipt(context, id))?.takenKg ?? 0n),
+    }),
+    beingCashedOut: t.boolean({
+      description: 'Whether a cash-out of it, or of a part of it, is open now.',
+      resolve: async ({ id }, _args, context) =>
+        ((await takenByReceipt(context, id))?.openSessionCount ?? 0) > 0,
     }),
     gradeClassification: t.exposeString('gradeClassification', { description: 'Its grade.' }),
     warehouseId: t.exposeString('warehouseId', { description: 'The warehouse that stores it.' }),

@@ -71,7 +71,7 @@ builder.objectField(ReceiptRef, 'lien', (t) =>
     type: ReceiptPledgeRef,
     nullable: true,
     description:
-      'The open pledge; null when the receipt is free. It outlives the expiry of the receipt, until it is released.',
+      'The open pledge; null when the receipt is not pledged. It outlives the expiry of the receipt, until it is released.',
     resolve: async ({ id }, _args, context) => (await lienByReceipt(context, id)) ?? null,
   }),
 );

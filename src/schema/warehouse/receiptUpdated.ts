@@ -22,14 +22,14 @@ builder.subscriptionField('receiptUpdated', (t) =>
   t.field({
     ...forRoles(
       ['farmer', 'warehouse', 'lender', 'operator'],
-      `A warehouse receipt, with its \`lien\`. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; for a lender, also when the pledge is released. ` +
-        'NOT_FOUND when the caller may see none by that id.',
+      `A warehouse receipt, with its \`lien\` and what of it is left. ${UPDATES_UNTIL_FINAL}EXPIRED or REFUSED; for a lender, also when the pledge is ` +
+        'released. NOT_FOUND when the caller may see none by that id.',
     ),
     type: ReceiptRef,
     args: {
       id: t.arg.globalID({ for: ReceiptRef, required: true, description: 'The `id` of the receipt.' }),
     },
-    subscribe: (_root, args, context) => updatesOf(followed, args, context),
+    subscribe: (_root, args, context) => updatesOf<FollowedReceipt>(followed, args, context),
     resolve: (receipt: FollowedReceipt) => receipt,
   }),
 );

@@ -45,7 +45,7 @@ const ReceiptFilterInput = builder.inputType('ReceiptFilter', {
       validate: { schema: subjectList },
       description: oneOf('Pledged now to one of the lenders with these subjects'),
     }),
-    pledged: t.boolean({ description: 'true: only those that are pledged now; false: only the free ones.' }),
+    pledged: t.boolean({ description: 'true: only those that are pledged now; false: only the others.' }),
     commodityTypes: t.stringList({
       validate: { schema: labelList },
       description: oneOf('Of one of these commodities, in exactly this spelling'),

@@ -10,6 +10,7 @@ import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
+import { isFree, standingText } from '../../../src/pages/receipt.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
@@ -167,4 +168,30 @@ it('gives the commands of the network’s own tools', () => {
     `--network-passphrase 'Some Network ; it'\\''s public' -- get_retirement --index 3`,
   );
   expect(stellar[1]).toContain('"hash":"def"');
+});
+
+it('calls a receipt free only while it is valid, and something of it is left that nobody has a claim to', () => {
+  const whole = {
+    state: 'ACTIVE',
+    quantityKg: '1000',
+    leftKg: '1000',
+    beingCashedOut: false,
+    pledged: false,
+  };
+  const part = { ...whole, leftKg: '600' };
+  const cases: [typeof whole, string, boolean][] = [
+    [whole, 'Valid, not pledged', true],
+    [part, 'Valid, 600 kg of 1\u{202f}000 kg left, not pledged', true],
+    [{ ...part, pledged: true }, 'Valid, 600 kg of 1\u{202f}000 kg left, pledged to a lender', false],
+    [
+      { ...part, beingCashedOut: true },
+      'Valid, being cashed out, 600 kg of 1\u{202f}000 kg left, not pledged',
+      false,
+    ],
+    [{ ...whole, leftKg: '0' }, 'Cashed out, not pledged', false],
+    [{ ...whole, leftKg: '0', state: 'EXPIRED' }, 'Expired, cashed out, not pledged', false],
+    [{ ...whole, state: 'REFUSED' }, 'Never issued, not pledged', false],
+  ];
+  for (const [receipt, text, free] of cases)
+    expect([standingText(receipt), isFree(receipt)]).toEqual([text, free]);
 });

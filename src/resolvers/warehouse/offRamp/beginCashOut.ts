@@ -74,7 +74,7 @@ export async function beginCashOut(
   // Before the checks: what the first use has deposited is not there for a second one.
   const sessionId =
     (await findFirstUse(deps.db, request)) ?? (await begin(deps, caller, receipt, request, order));
-  deps.stateSignal.notify(OFF_RAMP_SESSIONS);
+  for (const key of [receipt.id, OFF_RAMP_SESSIONS]) deps.stateSignal.notify(key);
 
   const session = await awaitState(
     deps,

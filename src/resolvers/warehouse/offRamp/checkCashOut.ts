@@ -2,13 +2,14 @@
  * Everything about an off-ramp session that can fail is checked before the provider is asked for anything, because what
  * the provider has begun to pay can't be taken back.
  */
-import { and, eq, isNotNull, isNull, lt, ne, notInArray, or, sum } from 'drizzle-orm';
+import { and, eq, isNotNull, isNull, lt, ne, or, sum } from 'drizzle-orm';
 import type { Db, Tx } from '../../../db/connection.ts';
 import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
 import { requireUnpledged } from '../findPledge.ts';
+import { isTaken, leftOf } from '../readTaken.ts';
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../../ledger/units.ts';
 
 export interface CashOutPlan {
@@ -88,12 +89,6 @@ export async function readPromisedKg(
   return BigInt(row?.promised ?? 0);
 }
 
-/** Sessions whose kilograms are paid out, or promised. What was paid and not taken back stays paid, whatever became of its tokens. */
-export const isTaken = or(
-  notInArray(offRampSessions.state, ['CLOSED', 'REFUNDED']),
-  eq(offRampSessions.providerStatus, 'settled'),
-);
-
 /**
  * Custody may be the treasury too, and then holds what was paid out before: no kilogram of a receipt is paid twice by it. What a
  * holder has in a wallet is the holder's, however it got there.
@@ -122,9 +117,8 @@ export async function requireUnpaid(
     .groupBy(receipts.id);
   const quantityKg = row?.quantityKg ?? 0n;
   const takenKg = BigInt(row?.takenKg ?? 0);
-  const left = quantityKg - takenKg;
-  if (left >= tokenAmountKg) return;
-  const available = left > 0n ? left : 0n;
+  const available = leftOf(quantityKg, takenKg);
+  if (available >= tokenAmountKg) return;
   throw new DomainError(
     'INSUFFICIENT_BALANCE',
     `${tokenAmountKg} kg were to be cashed out, but of the ${quantityKg} kg of the receipt ${takenKg} kg were paid out before, or are ` +

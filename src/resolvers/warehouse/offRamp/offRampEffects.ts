@@ -157,6 +157,11 @@ export function releaseEffects(
       }
       await applyEvent(tx, deps, session, 'released', { values: released });
     },
+    // Who follows the receipt is told what is left of it.
+    async afterSucceeded({ targetId }) {
+      const session = await findOffRampSession(deps, targetId);
+      if (session) deps.stateSignal.notify(session.receiptId);
+    },
     async refused(tx, { targetId }, refusal) {
       const what = state === 'SETTLED' ? 'confirm' : 'refund';
       await releaseRefused(tx, deps, await lockOffRampSession(tx, targetId), what, refusal);

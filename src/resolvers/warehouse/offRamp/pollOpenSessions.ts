@@ -114,9 +114,10 @@ function msSince(moment: PgColumn) {
   return sql`coalesce(extract(epoch FROM now() - ${moment}) * 1000, 0)`.mapWith(Number);
 }
 
-/** Those who wait for the session, and the workers that may have something to do for it. */
+/** Those who wait for the session or its receipt, and the workers that may have something to do for it. */
 function ringAll(deps: Needs<'stateSignal' | 'log'>, session: OffRampSession): void {
   if (session.state === 'NEEDS_REVIEW')
     deps.log.error({ offRampSessionId: session.id }, 'an off-ramp session needs an operator');
-  for (const key of [session.id, OFF_RAMP_SESSIONS, NEW_SUBMISSION]) deps.stateSignal.notify(key);
+  for (const key of [session.id, session.receiptId, OFF_RAMP_SESSIONS, NEW_SUBMISSION])
+    deps.stateSignal.notify(key);
 }

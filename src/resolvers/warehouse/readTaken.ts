@@ -1,0 +1,44 @@
+/**
+ * What cash-outs have taken of receipts: one rule for pledges, for further cash-outs, and for those who ask what is left.
+ */
+import { and, count, eq, inArray, notInArray, or, sql, sum } from 'drizzle-orm';
+import type { Db } from '../../db/connection.ts';
+import { OPEN_OFF_RAMP_STATES, offRampSessions } from '../../db/tables/index.ts';
+
+/** Sessions whose kilograms are paid out, or promised. What was paid and not taken back stays paid, whatever became of its tokens. */
+export const isTaken = or(
+  notInArray(offRampSessions.state, ['CLOSED', 'REFUNDED']),
+  eq(offRampSessions.providerStatus, 'settled'),
+);
+
+export interface Taken {
+  takenKg: bigint;
+  /** Sessions that may still give theirs back. */
+  openSessionCount: number;
+}
+
+/** By receipt; without those of which nothing is taken. */
+export async function readTaken(
+  { db }: { db: Pick<Db, 'select'> },
+  receiptIds: readonly string[],
+): Promise<ReadonlyMap<string, Taken>> {
+  const { receiptId, state, tokenAmountKg } = offRampSessions;
+  const isOpen = inArray(state, OPEN_OFF_RAMP_STATES);
+  const rows = await db
+    .select({
+      receiptId,
+      takenKg: sum(tokenAmountKg),
+      openSessionCount: sql`${count()} FILTER (WHERE ${isOpen})`.mapWith(Number),
+    })
+    .from(offRampSessions)
+    .where(and(inArray(receiptId, [...receiptIds]), isTaken))
+    .groupBy(receiptId);
+  return new Map(
+    rows.map(({ receiptId: id, takenKg, ...rest }) => [id, { takenKg: BigInt(takenKg ?? 0), ...rest }]),
+  );
+}
+
+/** A holder who was paid and refunded may cash out the same tokens again: then more is taken than there was. */
+export function leftOf(quantityKg: bigint, takenKg: bigint): bigint {
+  return takenKg < quantityKg ? quantityKg - takenKg : 0n;
+}
