@@ -399,7 +399,8 @@ CREATE TRIGGER indexer_registrations_sealed BEFORE UPDATE ON indexer_registratio
 --> statement-breakpoint
 CREATE TRIGGER off_ramp_sessions_no_delete BEFORE DELETE ON off_ramp_sessions FOR EACH ROW EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- A receipt is pledged or being cashed out, not both. Both rules lock the receipt: of two at once, the second sees the first.
+-- No session begins while its receipt is pledged, and no pledge while a session of the receipt is open. Both rules lock the
+-- receipt: of two at once, the second sees the first. What a session that ended before the pledge still does, they don't see.
 CREATE FUNCTION check_receipt_is_free() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   PERFORM 1 FROM receipts WHERE id = NEW.receipt_id FOR UPDATE;

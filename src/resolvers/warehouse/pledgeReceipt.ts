@@ -1,6 +1,9 @@
 /**
  * pledgeReceipt: a farmer pledges a receipt to a lender. Until the pledge is released, the receipt can't be cashed out, nor
- * pledged again; the database refuses both, whichever program writes (check_receipt_is_free, check_pledge).
+ * pledged again. The database refuses a second open pledge, a new off-ramp session of a pledged receipt, and a pledge while a
+ * session is open, whichever program writes (check_receipt_is_free, check_pledge). A session that ended before the pledge may
+ * still go on, when a payout or a deposit of it comes late: an operator's RETRY is refused then by the program alone
+ * (requireStillFree), and a deposit that landed by nothing.
  *
  * The pledge is the platform's: the network knows nothing of it. Tokens at a holder's own address can be transferred in
  * spite of it, but not cashed out here.
