@@ -5,7 +5,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ChangeSignal } from './changeSignal.ts';
 import type { Leased, Leases } from './leases.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { waitAtMost } from '../lib/within.ts';
 
@@ -20,6 +19,8 @@ export interface DueWorker {
 interface DueWorkerOptions<Row extends Leased> {
   /** The rows' name in the log, such as "submissions". */
   name: string;
+  /** The name of a row's id in the log, such as "submissionId". */
+  idField: string;
   changeSignal: Pick<ChangeSignal, 'notify' | 'waitFor'>;
   /** The change signal's key for "something is due". */
   signalKey: string;
@@ -96,7 +97,7 @@ export function createDueWorker<Row extends Leased>(options: DueWorkerOptions<Ro
           mayBeDue = await awaitWork({ leases, lookMs }, steps.count(), woken, isClaiming);
         }
       } catch (error) {
-        options.log.error({ error: messageOf(error) }, `claiming ${options.name} failed`);
+        options.log.error({ err: error }, `claiming ${options.name} failed`);
         await Promise.race([notified, delay(lookMs)]);
       }
       if (backlog.length > 0 || stopping) continue;
@@ -154,7 +155,7 @@ async function awaitWork(
 }
 
 /** The steps under way. */
-function createSteps<Row extends Leased>({ name, leases, process, log }: DueWorkerOptions<Row>) {
+function createSteps<Row extends Leased>({ name, idField, leases, process, log }: DueWorkerOptions<Row>) {
   const underWay = new Set<Promise<void>>();
   let noteDone = () => {};
   let lastDone: Promise<unknown> = Promise.resolve();
@@ -162,7 +163,7 @@ function createSteps<Row extends Leased>({ name, leases, process, log }: DueWork
   function start(row: Row): Promise<void> {
     const work = process(row)
       .catch((error: unknown) => {
-        log.error({ id: row.id, error: messageOf(error) }, `rescheduling one of ${name} failed`);
+        log.error({ [idField]: row.id, err: error }, `rescheduling one of ${name} failed`);
       })
       .finally(() => {
         leases.release(row.id);

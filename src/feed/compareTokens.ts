@@ -4,7 +4,6 @@
 import { and, asc, gt, isNotNull, sql } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { projects, retirementRecords } from '../db/tables/index.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
@@ -29,7 +28,7 @@ export async function compareTokens(
     if (page.length === 0) return;
     await comparePage(deps, page, fill).catch((error: unknown) => {
       // The remaining tokens must not wait for one that the network can't answer about.
-      deps.log.warn({ after, error: messageOf(error) }, 'tokens not compared');
+      deps.log.warn({ after, err: error }, 'tokens not compared');
     });
     after = page.at(-1)?.tokenAddress ?? null;
   }
@@ -40,7 +39,7 @@ async function comparePage(deps: Deps, page: readonly Counted[], fill: Fill): Pr
   for (const answer of counts) {
     if (!('error' in answer)) continue;
     const { tokenAddress, error } = answer;
-    deps.log.warn({ tokenAddress, error: messageOf(error) }, 'token not compared');
+    deps.log.warn({ tokenAddress, err: error }, 'token not compared');
   }
   const behind = page.filter((token, i) => {
     const answer = counts[i];

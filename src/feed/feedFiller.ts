@@ -2,7 +2,6 @@
  * Keeps the feed complete: fills tokens on request, and regularly compares the network's retirement counts with the
  * stored ones for every token. So a retirement appears even when its delivery never came.
  */
-import { messageOf } from '../lib/errors.ts';
 import { MAX_TOKENS_PER_READ } from '../ledger/network/port.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { FeedToken } from './appendRecords.ts';
@@ -46,10 +45,10 @@ export function createFeedFiller(deps: FeedFillerDependencies): FeedFiller {
         roundRequested = false;
         const options = { tokensPerRead, isStopped: () => stopped };
         await compareTokens(deps, fills.fill, options).catch((error: unknown) => {
-          log.warn({ error: messageOf(error) }, 'feed round failed');
+          log.warn({ err: error }, 'feed round failed');
         });
         await searchSome().catch((error: unknown) => {
-          log.warn({ error: messageOf(error) }, 'transactions of records not looked up');
+          log.warn({ err: error }, 'transactions of records not looked up');
         });
       }
       roundUnderWay = null;

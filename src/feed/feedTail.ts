@@ -6,7 +6,6 @@ import { between } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import { retirementRecords } from '../db/tables/index.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
 import { haveChanged, PAGE_SIZE, readAfter, readHead } from './readFeed.ts';
@@ -93,7 +92,7 @@ export function createTail(deps: TailDependencies) {
 }
 
 function warnOf({ log }: Pick<TailDependencies, 'log'>, problem: string): (error: unknown) => void {
-  return (error) => log.warn({ error: messageOf(error) }, problem);
+  return (error) => log.warn({ err: error }, problem);
 }
 
 /**

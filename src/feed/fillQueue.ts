@@ -2,7 +2,6 @@
  * The queue of tokens to fill: each token is queued once, and a request during its fill becomes one more fill.
  */
 import pLimit from 'p-limit';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { FeedToken } from './appendRecords.ts';
 import { fillToken, type FeedDependencies } from './fillToken.ts';
@@ -41,10 +40,10 @@ export function createFillQueue(deps: FeedDependencies & { log: Logger }): FillQ
       entry.started = true;
       await fillToken(deps, token).catch((error: unknown) => {
         // The next round finds the gap again.
-        deps.log.warn({ tokenAddress, error: messageOf(error) }, 'feed not filled');
+        deps.log.warn({ tokenAddress, err: error }, 'feed not filled');
       });
       await completeHinted(deps, tokenAddress).catch((error: unknown) => {
-        deps.log.warn({ tokenAddress, error: messageOf(error) }, 'transactions of records not looked up');
+        deps.log.warn({ tokenAddress, err: error }, 'transactions of records not looked up');
       });
       fills.delete(tokenAddress);
       // Goes to the end of the queue: tokens that are requested without pause must not exclude the others.

@@ -142,9 +142,8 @@ async function examine(
       for (const one of page) await examine(deps, runId, [one], answers);
       return;
     }
-    const message = messageOf(error);
-    deps.log.warn({ receiptId: receipt.id, error: message }, 'receipt not expired');
-    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, message }]));
+    deps.log.warn({ receiptId: receipt.id, err: error }, 'receipt not expired');
+    await addItems(deps.db, itemsOf(deps, runId, 'FAILED', [{ receipt, message: messageOf(error) }]));
   }
 }
 

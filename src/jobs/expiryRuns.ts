@@ -69,13 +69,14 @@ export async function requestRun(
 export function leaseRuns({ db, log }: Needs<'db' | 'log'>): Leases<ExpiryRun> {
   return createLeases(db, expiryRuns, {
     isOpen: isNull(expiryRuns.sweptAt),
-    onError: (error) => log.error({ error: messageOf(error) }, 'renewing the leases of expiry runs failed'),
+    onError: (error) => log.error({ err: error }, 'renewing the leases of expiry runs failed'),
   });
 }
 
 export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
   return createDueWorker({
     name: 'expiry runs',
+    idField: 'expiryRunId',
     changeSignal: deps.stateSignal,
     signalKey: EXPIRY_RUNS,
     // One sweep at a time is fast enough, and leaves the network to requests with waiting clients.
@@ -89,17 +90,19 @@ export function createExpiryWorker(deps: ExpiryWorkerNeeds): DueWorker {
 async function processRun(deps: ExpiryWorkerNeeds, run: ExpiryRun): Promise<void> {
   try {
     await sweep(deps, run);
-    deps.log.info({ runId: run.id, night: run.night, ...(await countRun(deps, run.id)) }, 'receipts swept');
+    deps.log.info(
+      { expiryRunId: run.id, night: run.night, ...(await countRun(deps, run.id)) },
+      'receipts swept',
+    );
   } catch (error) {
-    const problem = messageOf(error);
-    deps.log.warn({ runId: run.id, error: problem }, 'expiry run not finished yet');
+    deps.log.warn({ expiryRunId: run.id, err: error }, 'expiry run not finished yet');
     await reschedule(
       deps.db,
       expiryRuns,
       { id: run.id, isOpen: isNull(expiryRuns.sweptAt) },
       {
         delayMs: backoffMs(run.fruitlessSteps, BACKOFF, deps.submission.random),
-        values: { fruitlessSteps: run.fruitlessSteps + 1, problem },
+        values: { fruitlessSteps: run.fruitlessSteps + 1, problem: messageOf(error) },
       },
     );
   }

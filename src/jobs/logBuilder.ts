@@ -2,7 +2,6 @@
  * Appends committed rows to the transparency logs, one to four seconds later. Every instance tries; a log's lock lets one of
  * them build it.
  */
-import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import type { LogName } from '../transparency/leaves.ts';
 
@@ -43,7 +42,7 @@ export function createLogBuilder({ logs, log }: Needs<'logs' | 'log'>): LogBuild
   }
 
   function noteFailure(error: unknown, name?: LogName): void {
-    log.warn({ log: name, error: messageOf(error) }, 'a transparency log did not grow; trying again');
+    log.warn({ log: name, err: error }, 'a transparency log did not grow; trying again');
     lookMs = MAX_LOOK_MS;
   }
 

@@ -5,7 +5,6 @@
  */
 import schedule from 'node-schedule';
 import { readDatabaseTime } from '../db/databaseTime.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import { requestRun, type RequestRunNeeds } from './expiryRuns.ts';
 
@@ -43,7 +42,7 @@ export function createNightlyExpiry(
 
   function fire(): void {
     request('NIGHTLY').catch((error: unknown) => {
-      deps.log.error({ error: messageOf(error) }, 'the nightly expiry could not be requested');
+      deps.log.error({ err: error }, 'the nightly expiry could not be requested');
     });
   }
 

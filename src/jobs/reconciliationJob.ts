@@ -5,7 +5,6 @@
 import { sql, type SQL } from 'drizzle-orm';
 import type { Db } from '../db/connection.ts';
 import { reconciliationSchedule } from '../db/tables/index.ts';
-import { messageOf } from '../lib/errors.ts';
 import { reconcileAndKeep } from '../reconciliation/lastReconciliation.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 
@@ -51,7 +50,7 @@ export function createReconciliationJob(
         await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
       }
     } catch (error) {
-      deps.log.warn({ error: messageOf(error) }, 'reconciliation not finished');
+      deps.log.warn({ err: error }, 'reconciliation not finished');
     }
   }
 
@@ -105,7 +104,7 @@ async function keepTaken<T>({ db, log }: JobNeeds, work: () => Promise<T>): Prom
   const renew = async () => {
     if (renewals++ >= MAX_RENEWALS) return;
     await putOff(db, sql`now() + make_interval(secs => ${FULL_RETRY_SECONDS})`).catch((error: unknown) =>
-      log.warn({ error: messageOf(error) }, 'the full reconciliation was not renewed'),
+      log.warn({ err: error }, 'the full reconciliation was not renewed'),
     );
   };
   const timer = setInterval(() => {

@@ -29,7 +29,8 @@ export function createLogger(
 ): Logger {
   const settings: pino.LoggerOptions = {
     level: options.level,
-    serializers: { err: (error: unknown) => describeError(error) },
+    serializers: { err: describeLogged },
+    hooks: { logMethod: logBriefly },
     // Not pino's own redaction: it compiles its paths again for each line.
     formatters: { log: withoutSecrets },
     ...(options.pretty
@@ -47,21 +48,46 @@ function standardOutput(): pino.DestinationStream {
   return lines;
 }
 
+/** What is logged as `err` by a line that is less important than an error: it passes by itself, so its stack tells nobody anything. */
+class Passing {
+  readonly error: unknown;
+
+  constructor(error: unknown) {
+    this.error = error;
+  }
+}
+
+const ERROR = pino.levels.values['error'] ?? 0;
+
+function logBriefly(this: Logger, args: Parameters<pino.LogFn>, log: pino.LogFn, level: number): void {
+  const fields: unknown = args[0];
+  if (level < ERROR && typeof fields === 'object' && fields !== null && 'err' in fields) {
+    args[0] = { ...fields, err: new Passing(fields.err) };
+  }
+  log.apply(this, args);
+}
+
+function describeLogged(error: unknown): unknown {
+  return error instanceof Passing
+    ? describeError(error.error, { withStack: false })
+    : describeError(error, { withStack: true });
+}
+
 /**
  * Only the message, code and stack. Other properties of an error may hold confidential values: Drizzle's hold the
  * failed statement's parameters, PostgreSQL's the row.
  */
-function describeError(error: unknown, depth = 0): unknown {
+function describeError(error: unknown, options: { withStack: boolean }, depth = 0): unknown {
   if (!(error instanceof Error)) return typeof error === 'string' ? cutParameters(error) : typeof error;
   const { code } = error as { code?: unknown };
   return {
     type: error.name,
     message: cutParameters(error.message),
     ...(typeof code === 'string' ? { code } : {}),
-    stack: framesOf(error),
+    ...(options.withStack && { stack: framesOf(error) }),
     ...(error.cause === undefined || depth >= MAX_CAUSES
       ? {}
-      : { cause: describeError(error.cause, depth + 1) }),
+      : { cause: describeError(error.cause, options, depth + 1) }),
   };
 }
 
@@ -74,8 +100,8 @@ function framesOf(error: Error): string {
 }
 
 /**
- * Without secret fields; and for errors that are logged by their message alone, without parameters. Copied only if there is
- * something to take out: most lines have nothing.
+ * Without secret fields; and for texts that quote an error's message, without parameters. Copied only if there is something
+ * to take out: most lines have nothing.
  */
 function withoutSecrets(fields: Record<string, unknown>): Record<string, unknown> {
   let safe: Record<string, unknown> | undefined;

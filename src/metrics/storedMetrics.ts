@@ -3,7 +3,6 @@
  */
 import { Gauge, type Registry } from 'prom-client';
 import type { Clock } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { keepAnswer } from '../lib/keepAnswer.ts';
 import { within } from '../lib/within.ts';
@@ -53,7 +52,7 @@ export function createStoredMetrics(
       invariants.forEach(showInvariant);
       isRead.set(1);
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'the database did not answer for metrics');
+      log.warn({ err: error }, 'the database did not answer for metrics');
       for (const clear of clearing) clear();
       isRead.set(0);
     }

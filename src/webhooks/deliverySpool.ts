@@ -6,7 +6,6 @@ import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/p
 import { join } from 'node:path';
 import { z } from 'zod';
 import type { IdSource } from '../lib/clock.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 
@@ -56,7 +55,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
         if (delivery !== null) await handle(delivery);
         await rm(path, { force: true });
       } catch (error) {
-        log.warn({ delivery: name, error: messageOf(error) }, 'spooled delivery not handled yet');
+        log.warn({ delivery: name, err: error }, 'spooled delivery not handled yet');
         if (await isOld(path)) await rm(path, { force: true });
         if (++failures === MAX_FAILURES_PER_REPLAY) return;
       }
@@ -79,7 +78,7 @@ export function createDeliverySpool(options: { folder: string; ids: IdSource; lo
     start(handle) {
       const replayAll = shareRun(() =>
         replay(handle).catch((error: unknown) => {
-          log.warn({ error: messageOf(error) }, 'spooled deliveries not handled yet');
+          log.warn({ err: error }, 'spooled deliveries not handled yet');
         }),
       );
       timer = setInterval(() => {

@@ -3,7 +3,6 @@
  * that can't be handled now is spooled.
  */
 import type { HookHandler, HookRefusal } from '../http/server/hooks.ts';
-import { messageOf } from '../lib/errors.ts';
 import type { Needs } from '../resolvers/core/dependencies.ts';
 import {
   receiveDelivery,
@@ -23,7 +22,7 @@ export function createRetirementsHook(
     try {
       return await handleDelivery(deps, delivery, requestId);
     } catch (error) {
-      deps.log.warn({ requestId, error: messageOf(error) }, 'delivery not handled, kept for later');
+      deps.log.warn({ requestId, err: error }, 'delivery not handled, kept for later');
       await options.spool.keep(delivery);
       return null;
     }

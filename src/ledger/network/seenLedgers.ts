@@ -5,7 +5,6 @@
 import { and, eq, sql } from 'drizzle-orm';
 import type { Db } from '../../db/connection.ts';
 import { finalLedger } from '../../db/tables/index.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { FinalLedger } from './port.ts';
 
 export interface SeenLedgers {
@@ -72,7 +71,7 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
       else meet(await read(db));
     } catch (error) {
       // The next higher one is written instead.
-      log.warn({ ledger: final.ledger, error: messageOf(error) }, 'the highest final ledger was not kept');
+      log.warn({ ledger: final.ledger, err: error }, 'the highest final ledger was not kept');
     }
   }
 

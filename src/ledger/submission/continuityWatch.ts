@@ -3,7 +3,6 @@
  * landed is sent again (undone.ts). Otherwise an idle platform would stay unready for ever: no instance that is
  * not ready gets a request that makes it sign.
  */
-import { messageOf } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../network/port.ts';
 import { haltOnRewrittenChain } from './knownHistory.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -27,10 +26,7 @@ export function createContinuityWatch(deps: SubmissionDependencies): ContinuityW
     } catch (error) {
       // A node that is away or behind proves nothing, and readiness tells of it.
       if (error instanceof NetworkUnavailable) return;
-      deps.log.warn(
-        { error: messageOf(error) },
-        'signing on a rewritten chain could not be halted: tried again soon',
-      );
+      deps.log.warn({ err: error }, 'signing on a rewritten chain could not be halted: tried again soon');
     }
   }
 

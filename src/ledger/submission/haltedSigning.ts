@@ -14,7 +14,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { and, asc, eq, inArray, isNotNull, isNull, lte, notInArray, sql } from 'drizzle-orm';
 import type { Tx } from '../../db/connection.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
-import { DomainError, messageOf } from '../../lib/errors.ts';
+import { DomainError } from '../../lib/errors.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import type { NetworkCallKind, NextSequences } from '../network/port.ts';
 import { acceptLedger } from '../network/seenLedgers.ts';
@@ -49,7 +49,7 @@ export async function reviewHaltedSigning(deps: SubmissionDependencies): Promise
     else if (due.length > 0) await resumeReviewed(deps);
   } catch (error) {
     // Unknown, so nothing changes.
-    deps.log.warn({ error: messageOf(error) }, 'a halt of signing could not be reviewed: tried again soon');
+    deps.log.warn({ err: error }, 'a halt of signing could not be reviewed: tried again soon');
   }
 }
 
@@ -74,22 +74,32 @@ async function review(deps: SubmissionDependencies): Promise<void> {
   const isFinal = [...waiting].every(([address, sequence]) => (final.get(address) ?? -1n) >= sequence);
   if (resent > 0 || underWay > 0 || !isFinal) {
     // Calls under way can't be distinguished from missing ones, and settle by themselves.
-    deps.log.warn({ because, resent, underWay, isFinal }, 'signing stays halted: not all is final yet');
+    deps.log.warn(
+      { haltedBecause: because, resent, underWay, isFinal },
+      'signing stays halted: not all is final yet',
+    );
     return lookAgainIn(deps, SOON_SECONDS);
   }
   const disagreements = await deps.reconcile();
   if (disagreements.length > 0) {
     deps.log.error(
-      { because, disagreements: disagreements.slice(0, MAX_SHOWN), total: disagreements.length },
+      {
+        haltedBecause: because,
+        disagreements: disagreements.slice(0, MAX_SHOWN),
+        total: disagreements.length,
+      },
       'signing stays halted: books and network do not agree, or it is not proved. An operator decides: see docs/operations.md',
     );
     return lookAgainIn(deps, REVIEW_INTERVAL_SECONDS);
   }
   if (!(await endHalt(deps, { halts, expected, isProved: true }))) {
-    deps.log.warn({ because }, 'signing stays halted: it was halted anew meanwhile, which is examined next');
+    deps.log.warn(
+      { haltedBecause: because },
+      'signing stays halted: it was halted anew meanwhile, which is examined next',
+    );
     return lookAgainIn(deps, SOON_SECONDS);
   }
-  deps.log.warn({ because }, 'signing goes on: books and network agree');
+  deps.log.warn({ haltedBecause: because }, 'signing goes on: books and network agree');
   await resumeReviewed(deps);
 }
 
@@ -219,7 +229,7 @@ export async function resumeSigning(deps: SubmissionDependencies, confirm?: Conf
       'Signing was halted for another reason meanwhile, or resumed: read why, and decide anew.',
     );
   }
-  deps.log.warn({ because }, 'signing resumed by an operator');
+  deps.log.warn({ haltedBecause: because }, 'signing resumed by an operator');
   deps.stateSignal.notify(NEW_SUBMISSION);
   return because;
 }

@@ -183,7 +183,7 @@ async function replaceOpen(
   const higher = latest && (await replaceAttempt(deps, latest));
   if (!higher) return open;
   deps.log.warn(
-    { submissionId: higher.submissionId, hash: higher.hash, replaces: higher.replaces },
+    { submissionId: higher.submissionId, txHash: higher.hash, replaces: higher.replaces },
     'attempt replaced',
   );
   return [...open, higher];
@@ -200,7 +200,7 @@ async function sendAndAsk(
   const answer = await deps.network.broadcast(latest.signedBytes);
   await deps.crashPoint('broadcast-sent');
   if (answer.status !== 'accepted') {
-    deps.log.warn({ submissionId: submission.id, hash: latest.hash, answer }, 'broadcast not accepted');
+    deps.log.warn({ submissionId: submission.id, txHash: latest.hash, answer }, 'broadcast not accepted');
   }
   return (await conclude(deps, store, submission, open)) ?? 'waiting';
 }
@@ -233,7 +233,7 @@ async function conclude(
     case 'dead':
       await store.endAttempts(submission, open, outcome);
       deps.log.warn(
-        { submissionId: submission.id, attemptHash, proof: outcome.proof },
+        { submissionId: submission.id, txHash: attemptHash, proof: outcome.proof },
         'attempts proved dead',
       );
       return 'progress';

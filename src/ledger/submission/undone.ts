@@ -25,7 +25,7 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
     const undone = await findUndone(deps.db, address, sequence);
     for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
       const answer = await deps.network.broadcast(signedBytes);
-      deps.log.warn({ hash, answer }, 'had landed, and is not in the network any more: sent again');
+      deps.log.warn({ txHash: hash, answer }, 'had landed, and is not in the network any more: sent again');
     }
     const gap = await describeGap(deps.db, address, { expected: sequence, undone });
     if (gap !== null) deps.log.error({ address, sequence }, gap);

@@ -5,7 +5,6 @@ import { and, eq, sql, type SQL } from 'drizzle-orm';
 import { backoffMs, createDueWorker, type DueWorker } from '../../db/dueWorker.ts';
 import { createLeases, reschedule, type Leases } from '../../db/leases.ts';
 import { attempts, signingAccounts, submissions } from '../../db/tables/index.ts';
-import { messageOf } from '../../lib/errors.ts';
 import { NetworkUnavailable } from '../network/port.ts';
 import { createHaltReview } from './haltedSigning.ts';
 import type { Submission } from './settle.ts';
@@ -55,13 +54,13 @@ export function createSubmissionWorker(deps: SubmissionDependencies): Submission
     isOpen: isPending,
     // A claim also starts the check of a halt, even while no submission is due.
     alsoDueAt: sql`(SELECT min(${signingAccounts.reviewDueAt}) FROM ${signingAccounts})`,
-    onError: (error) =>
-      deps.log.error({ error: messageOf(error) }, 'renewing the leases of submissions failed'),
+    onError: (error) => deps.log.error({ err: error }, 'renewing the leases of submissions failed'),
   });
   const store = createStepStore(deps);
   const reviewHalt = createHaltReview(deps);
   return createDueWorker({
     name: 'submissions',
+    idField: 'submissionId',
     changeSignal: deps.stateSignal,
     signalKey: NEW_SUBMISSION,
     maxConcurrent: concurrentSteps(deps.network),
@@ -140,7 +139,7 @@ async function processSubmission(
     });
   } catch (error) {
     // Nothing is known, so nothing changes: the next step asks again.
-    deps.log.warn({ submissionId: submission.id, error: messageOf(error) }, 'submission step failed');
+    deps.log.warn({ submissionId: submission.id, err: error }, 'submission step failed');
     await rescheduleIn(deps, submission, backoffMs(failedSteps, AFTER_FAILURE, deps.random), {
       fruitlessSteps,
       failedSteps: failedSteps + 1,

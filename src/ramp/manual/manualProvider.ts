@@ -8,7 +8,7 @@ import type { Clock } from '../../lib/clock.ts';
 import type { Db, Tx } from '../../db/connection.ts';
 import { readDatabaseTime } from '../../db/databaseTime.ts';
 import { manualRampSessions } from '../../db/tables/index.ts';
-import { DomainError, messageOf } from '../../lib/errors.ts';
+import { DomainError } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { SESSION_ID_PATTERN, type RampProvider, type RampSession, type RampStatus } from '../port.ts';
 import { MANUAL_PROVIDER } from '../providerName.ts';
@@ -133,7 +133,7 @@ async function callBack(options: ManualProviderOptions, sessionId: string): Prom
     await response.body?.cancel();
     if (!response.ok) throw new Error(`answered with status ${response.status}`);
   } catch (error) {
-    options.log.warn({ sessionId, error: messageOf(error) }, 'callback of the manual provider failed');
+    options.log.warn({ providerSessionId: sessionId, err: error }, 'callback of the manual provider failed');
   }
 }
 

@@ -19,7 +19,6 @@ import {
 import { settlePosting, type Posting } from '../../ledger/books/postings.ts';
 import { postTransfers } from '../../ledger/books/postTransfers.ts';
 import type { LandedIntent, LandedTogether } from '../../ledger/submission/effects.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 export interface SettleDependencies {
@@ -142,7 +141,7 @@ async function recordIfPossible(
     return await tx.transaction((nested) => recordSettled(nested, unstored, settled, deps.feed.clock.now()));
   } catch (error) {
     if (isPassing(error)) throw error;
-    deps.log.warn({ error: messageOf(error) }, 'records of settled burns were not stored with them');
+    deps.log.warn({ err: error }, 'records of settled burns were not stored with them');
     return { appended: 0, behind: settled };
   }
 }

@@ -8,7 +8,6 @@
  */
 import type { ChangeSignal } from '../../db/changeSignal.ts';
 import type { Db } from '../../db/connection.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 
 /** What is followed alike. */
@@ -110,7 +109,7 @@ function createSharedReads(db: Db, log: Logger): Shared {
           const together = alike.slice(i, i + MAX_READ_TOGETHER);
           await readTogether(db, kind, together, round).catch((error: unknown) => {
             // The next look at all reads them again.
-            log.warn({ error: messageOf(error) }, 'followed rows not read');
+            log.warn({ err: error }, 'followed rows not read');
           });
         }
       }

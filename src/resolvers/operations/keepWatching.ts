@@ -4,7 +4,6 @@
  * slower, not incomplete.
  */
 import { backoffMs } from '../../db/dueWorker.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Logger } from '../../lib/logger.ts';
 import { openSecret } from '../carbon/receiveDelivery.ts';
 import { findLiveRegistration, replaceLost, type WatchNeeds } from './watchRetirements.ts';
@@ -60,8 +59,7 @@ export function createRegistrationKeeper(
     } catch (error) {
       failures += 1;
       // Logged once per outage: an indexer may be down for days.
-      if (failures === 1)
-        log.warn({ error: messageOf(error) }, 'the registration with the indexer could not be checked');
+      if (failures === 1) log.warn({ err: error }, 'the registration with the indexer could not be checked');
     }
     schedule();
   }

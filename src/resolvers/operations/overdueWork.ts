@@ -15,7 +15,6 @@ import {
   signingAccounts,
   submissions,
 } from '../../db/tables/index.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 
 /** Ethereum is final after a quarter of an hour: longer waits have another cause. */
@@ -164,7 +163,7 @@ export function createOverdueWatch({ db, log }: Needs<'db' | 'log'>): {
         );
       }
     } catch (error) {
-      log.warn({ error: messageOf(error) }, 'overdue work could not be counted');
+      log.warn({ err: error }, 'overdue work could not be counted');
     }
   };
   return {

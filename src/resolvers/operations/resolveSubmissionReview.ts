@@ -31,6 +31,6 @@ export async function resolveSubmissionReview(
   else if (decision === 'ADOPT')
     await adoptOutcome(deps.submission, submissionId, input.recordIndex ?? undefined, confirm);
   else await giveUpSubmission(deps.submission, submissionId, confirm);
-  deps.log.info({ submissionId, decision, operatorId, reason }, 'review resolved');
+  deps.log.info({ submissionId, decision, caller: operatorId, reason }, 'review resolved');
   return requireSubmission(deps, submissionId);
 }

@@ -15,6 +15,6 @@ export async function resumeSigning(
 ): Promise<{ haltedBecause: string }> {
   const decision = { submissionId: null, decision: 'RESUME_SIGNING', decidedBy: operatorId, reason } as const;
   const haltedBecause = await resume(deps.submission, recordDecision(deps, decision, grant));
-  deps.log.warn({ operatorId, reason, haltedBecause }, 'an operator resumed signing');
+  deps.log.warn({ caller: operatorId, reason, haltedBecause }, 'an operator resumed signing');
   return { haltedBecause };
 }

@@ -23,7 +23,7 @@ export async function setManualSessionStatus(
   grant?: Grant,
 ): Promise<RampSession> {
   const session = await requireManualRamp(deps).setStatus(sessionId, status, grant?.confirm);
-  deps.log.info({ sessionId, status, operatorId }, 'manual session status set');
+  deps.log.info({ providerSessionId: sessionId, status, caller: operatorId }, 'manual session status set');
   return session;
 }
 

@@ -5,7 +5,6 @@
  */
 import { and, count, inArray, min, ne } from 'drizzle-orm';
 import { offRampSessions } from '../../db/tables/index.ts';
-import { messageOf } from '../../lib/errors.ts';
 import type { Needs } from '../core/dependencies.ts';
 import type { OffRampSession } from '../warehouse/offRamp/findOffRampSession.ts';
 import { WAITING_FOR_PROVIDER } from '../warehouse/offRamp/transitions.ts';
@@ -58,10 +57,7 @@ export function createStrandedWatch(deps: Needs<'db' | 'ramp' | 'log'>): {
         );
       }
     } catch (error) {
-      deps.log.warn(
-        { error: messageOf(error) },
-        'off-ramp sessions of other ramp providers could not be counted',
-      );
+      deps.log.warn({ err: error }, 'off-ramp sessions of other ramp providers could not be counted');
     }
   };
   return {

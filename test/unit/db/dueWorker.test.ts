@@ -52,6 +52,7 @@ const GATHER_MS = 400;
 const createWorker = (options: { gatherMs?: number; stepEnds?: (id: string) => Promise<void> } = {}) =>
   createDueWorker<Leased>({
     name: 'work',
+    idField: 'workId',
     changeSignal: table.changeSignal,
     signalKey: KEY,
     maxConcurrent: 2,

@@ -5,9 +5,12 @@ import { DrizzleQueryError } from 'drizzle-orm/errors';
 import { expect, it } from 'vitest';
 import { createLogger } from '../../../src/lib/logger.ts';
 
-function logged(fields: object): Record<string, unknown> {
+function logged(fields: object, level: 'warn' | 'error' = 'error'): Record<string, unknown> {
   const lines: string[] = [];
-  createLogger({ level: 'info', pretty: false }, { write: (line) => lines.push(line) }).info(fields, 'said');
+  createLogger({ level: 'info', pretty: false }, { write: (line) => lines.push(line) })[level](
+    fields,
+    'said',
+  );
   expect(lines).toHaveLength(1);
   expect(lines[0]).not.toContain('hunter2');
   return JSON.parse(lines[0] ?? '') as Record<string, unknown>;
@@ -39,6 +42,22 @@ it('says which statement failed and why, without its values', () => {
       cause: { message: 'duplicate key', code: '23505' },
     },
   });
+});
+
+it('shows the stack of an error, but not of a failure that passes', () => {
+  const error = new Error('no answer', {
+    cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }),
+  });
+  expect(logged({ err: error }, 'error')).toMatchObject({
+    err: { stack: expect.stringContaining('logger.test.ts') as string },
+  });
+  expect(logged({ err: error, submissionId: '1' }, 'warn')).toMatchObject({ submissionId: '1', msg: 'said' });
+  expect(logged({ err: error }, 'warn')['err']).toEqual({
+    type: 'Error',
+    message: 'no answer',
+    cause: { type: 'Error', message: 'refused', code: 'ECONNREFUSED' },
+  });
+  expect(logged({ err: 'a text that was thrown' }, 'warn')['err']).toBe('a text that was thrown');
 });
 
 it('ends a chain of causes that bites its own tail', () => {

@@ -7,7 +7,6 @@ import type { PgColumn } from 'drizzle-orm/pg-core';
 import { createDueWorker, type DueWorker } from '../../../db/dueWorker.ts';
 import { createLeases, reschedule } from '../../../db/leases.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
-import { messageOf } from '../../../lib/errors.ts';
 import { NEW_SUBMISSION } from '../../../ledger/submission/submission.ts';
 import { OFF_RAMP_SESSIONS } from './offRampMoves.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -26,13 +25,13 @@ export function createSessionPoller(deps: PollerNeeds): DueWorker {
   const countPayouts = keptCount(deps);
   return createDueWorker({
     name: 'off-ramp sessions',
+    idField: 'offRampSessionId',
     changeSignal: deps.stateSignal,
     signalKey: OFF_RAMP_SESSIONS,
     maxConcurrent: MAX_CONCURRENT_STEPS,
     leases: createLeases(db, offRampSessions, {
       isOpen: sql`${isNotNull(offRampSessions.dueAt)} AND ${or(eq(offRampSessions.providerName, ramp.name), waitsForNetwork)}`,
-      onError: (error) =>
-        log.error({ error: messageOf(error) }, 'renewing the leases of off-ramp sessions failed'),
+      onError: (error) => log.error({ err: error }, 'renewing the leases of off-ramp sessions failed'),
     }),
     process: (session) => processSession(deps, session, countPayouts),
     log,
@@ -60,7 +59,7 @@ async function processSession(
     await stepOffRampSession(deps, session);
   } catch (error) {
     // Unknown, so nothing changes: the next look is the same.
-    deps.log.warn({ offRampSessionId: session.id, error: messageOf(error) }, 'off-ramp session step failed');
+    deps.log.warn({ offRampSessionId: session.id, err: error }, 'off-ramp session step failed');
   }
   await lookAgain(deps, session, await countPayouts());
 }
