@@ -35,7 +35,7 @@ export type PurchaseInput = {
   dryRun?: boolean | null | undefined;
   /** The price of a tonne that the buyer saw: with any other price in force, or none, nothing is booked (PRICE_CHANGED). Left out, the purchase is booked at the price in force. */
   expectedPricePerTonne?: MoneyInput | null | undefined;
-  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. */
+  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is remembered for good. */
   idempotencyKey: string;
   /** The address of the project's token. */
   tokenAddress: string;
@@ -53,7 +53,7 @@ export type RetireInput = {
   buyerName: string;
   /** True to make every check and change nothing: the answer says what would be, or the error that there would be. The `idempotencyKey` is neither looked at nor used up, and what others do meanwhile can change the outcome. The network is not asked. */
   dryRun?: boolean | null | undefined;
-  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. */
+  /** 1 to 255 printable ASCII characters chosen by the client, such as a UUID. The same key with the same input returns the same result without a second effect; with a different input it is an IDEMPOTENCY_CONFLICT. A key that had an effect is remembered for good. */
   idempotencyKey: string;
   /** The country under whose rules the credits are claimed. Public. */
   jurisdiction?: string | null | undefined;
