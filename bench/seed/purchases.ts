@@ -54,8 +54,8 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
     SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
   await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
   await tx`
-    INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
+    INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_subject, caller_roles, remote_address,
       field, outcome, ended_at, target_ids)
-    SELECT gen_random_uuid(), ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
+    SELECT gen_random_uuid(), 'MUTATION', ${writer}, n, at, purchase_id::text, ${buyer}, '{buyer}', '127.0.0.1', 'purchase', 'OK', at,
       ARRAY[${buyer}, ${tokenAddress}, purchase_id::text] FROM seeded`;
 }

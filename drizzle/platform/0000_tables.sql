@@ -4,6 +4,7 @@ CREATE TYPE "public"."account_kind" AS ENUM('issuance', 'inventory', 'buyer', 'r
 CREATE TYPE "public"."transfer_kind" AS ENUM('issue', 'purchase', 'retirement_hold', 'retirement_settle', 'retirement_return', 'credit_transfer');--> statement-breakpoint
 CREATE TYPE "public"."retirement_reason" AS ENUM('VOLUNTARY_OFFSET', 'CONTRIBUTION', 'COMPLIANCE', 'CORSIA', 'ARTICLE_6');--> statement-breakpoint
 CREATE TYPE "public"."retirement_state" AS ENUM('PENDING', 'RETIRED', 'REFUSED', 'NEEDS_REVIEW');--> statement-breakpoint
+CREATE TYPE "public"."audit_entry_kind" AS ENUM('MUTATION', 'READ');--> statement-breakpoint
 CREATE TYPE "public"."registration_state" AS ENUM('REGISTERING', 'LIVE', 'REPLACED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_item_state" AS ENUM('PENDING', 'EXPIRED', 'NOT_DUE', 'FAILED');--> statement-breakpoint
 CREATE TYPE "public"."expiry_trigger" AS ENUM('NIGHTLY', 'CATCH_UP', 'MANUAL');--> statement-breakpoint
@@ -195,6 +196,7 @@ CREATE TABLE "api_keys" (
 --> statement-breakpoint
 CREATE TABLE "audit_entries" (
 	"id" uuid PRIMARY KEY NOT NULL,
+	"kind" "audit_entry_kind" NOT NULL,
 	"writer_id" uuid NOT NULL,
 	"number" bigint NOT NULL,
 	"started_at" timestamp with time zone NOT NULL,
@@ -208,7 +210,8 @@ CREATE TABLE "audit_entries" (
 	"ended_at" timestamp with time zone,
 	"target_ids" text[] NOT NULL,
 	CONSTRAINT "audit_entries_number" UNIQUE("writer_id","number"),
-	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL))
+	CONSTRAINT "audit_entries_outcome" CHECK ((outcome IS NULL) = (ended_at IS NULL)),
+	CONSTRAINT "audit_entries_read" CHECK (kind <> 'READ' OR outcome IS NULL)
 );
 --> statement-breakpoint
 CREATE TABLE "audit_prunings" (

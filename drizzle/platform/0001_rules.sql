@@ -461,7 +461,7 @@ CREATE TRIGGER expiry_items_no_delete BEFORE DELETE ON expiry_items FOR EACH ROW
 --> statement-breakpoint
 -- The audit log and the API keys.
 
--- An audit entry gets its outcome once. Nothing else about it changes, and it is deleted only when it is exported.
+-- An audit entry of a mutation gets its outcome once. Nothing else about it changes, and it is deleted only when it is exported.
 CREATE FUNCTION check_audit_entry_change() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
   IF OLD.outcome IS NOT NULL
@@ -494,11 +494,11 @@ CREATE FUNCTION insert_audit_entries(writer uuid, rows json, outcomes text[] DEF
 SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off SET jit = off AS $$
 BEGIN
   WITH listed AS MATERIALIZED (
-    SELECT * FROM ROWS FROM (json_to_recordset(rows) AS (posting int, id uuid, started_at timestamptz, request_id text,
-        caller_subject text, caller_roles text[], api_key_id uuid, remote_address text, field text, outcome text,
+    SELECT * FROM ROWS FROM (json_to_recordset(rows) AS (posting int, id uuid, kind audit_entry_kind, started_at timestamptz,
+        request_id text, caller_subject text, caller_roles text[], api_key_id uuid, remote_address text, field text, outcome text,
         ended_at timestamptz, target_ids text[])) WITH ORDINALITY
-      AS e (posting, id, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field, outcome,
-        ended_at, target_ids, place)
+      AS e (posting, id, kind, started_at, request_id, caller_subject, caller_roles, api_key_id, remote_address, field,
+        outcome, ended_at, target_ids, place)
     WHERE CASE WHEN outcomes IS NULL THEN NOT EXISTS (SELECT 1 FROM audit_entries a WHERE a.id = e.id)
       ELSE outcomes[e.posting] = 'POSTED' END
   ), counted AS (SELECT count(*) AS entries FROM listed), w AS (
@@ -506,9 +506,9 @@ BEGIN
     ON CONFLICT (id) DO UPDATE SET entries = w.entries + excluded.entries
     RETURNING w.entries
   )
-  INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_subject, caller_roles, api_key_id,
+  INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_subject, caller_roles, api_key_id,
       remote_address, field, outcome, ended_at, target_ids)
-    SELECT l.id, writer, w.entries - c.entries + row_number() OVER (ORDER BY l.place), l.started_at, l.request_id,
+    SELECT l.id, l.kind, writer, w.entries - c.entries + row_number() OVER (ORDER BY l.place), l.started_at, l.request_id,
       l.caller_subject, l.caller_roles, l.api_key_id, l.remote_address, l.field, l.outcome, l.ended_at, l.target_ids
     FROM listed l, counted c, w;
 END $$;
@@ -541,7 +541,7 @@ CREATE TRIGGER audit_writers_no_delete BEFORE DELETE ON audit_writers FOR EACH R
 --> statement-breakpoint
 CREATE TRIGGER audit_prunings_append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_prunings FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint
--- Removes the next entries of a writer, whose lines in the operator's file have this digest. An entry without an outcome is of
+-- Removes the next entries of a writer, whose lines in the operator's file have this digest. A mutation without an outcome is of
 -- a process that was killed: the export takes it when no mutation can be under way any more.
 CREATE FUNCTION prune_audit_entries(writer uuid, first bigint, up_to bigint, digest bytea) RETURNS void LANGUAGE plpgsql
 SET search_path = public, pg_temp AS $$
@@ -568,7 +568,8 @@ BEGIN
       USING ERRCODE = 'integrity_constraint_violation';
   END IF;
   -- An outcome that is added after the lines were read would be lost: the digest is that of the rows as they are now.
-  PERFORM 1 FROM audit_entries WHERE writer_id = writer AND number <= up_to AND outcome IS NULL FOR UPDATE;
+  PERFORM 1 FROM audit_entries
+    WHERE writer_id = writer AND number <= up_to AND outcome IS NULL AND kind = 'MUTATION' FOR UPDATE;
   IF digest IS DISTINCT FROM (SELECT sha256(convert_to(string_agg(to_jsonb(e)::text || E'\n', '' ORDER BY e.number), 'UTF8'))
     FROM audit_entries e WHERE e.writer_id = writer AND e.number <= up_to) THEN
     RAISE EXCEPTION 'entries of audit writer % from % to % are not the lines of this digest: export them again', writer, first, up_to

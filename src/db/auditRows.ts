@@ -11,6 +11,7 @@ export type AuditRow = Omit<typeof auditEntries.$inferInsert, 'writerId' | 'numb
 export function encodeAuditRow(row: AuditRow): object {
   return {
     id: row.id,
+    kind: row.kind,
     started_at: row.startedAt,
     request_id: row.requestId,
     caller_subject: row.callerSubject,

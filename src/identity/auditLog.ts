@@ -22,8 +22,9 @@ import { DomainError } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { Caller } from './roles.ts';
 import { waitAtMost } from '../lib/within.ts';
+import { createBatches, type Batches } from './entryBatches.ts';
 
-/** The caller, the mutation and the client's address. */
+/** The caller, the field and the client's address. */
 interface AuditedField {
   requestId: string;
   caller: Caller | null;
@@ -32,14 +33,16 @@ interface AuditedField {
   targetIds: readonly string[];
 }
 
+type FieldOfCaller = Omit<AuditedField, 'targetIds'>;
+
 interface AuditedOutcome {
-  /** OK, DRY_RUN, READ, or the code of the error. */
+  /** OK, DRY_RUN, or the code of the error. */
   outcome: string;
   /** Targets that the answer adds. */
   targetIds: readonly string[];
 }
 
-/** An entry on its way into the log. */
+/** A mutation's entry on its way into the log. */
 export interface OpenEntry {
   /** Writes it, without an outcome, before its field runs. @throws DomainError OVERLOADED when it can't be written */
   begin(): Promise<void>;
@@ -56,10 +59,17 @@ export interface OpenEntry {
   end(outcome: AuditedOutcome): Promise<boolean>;
 }
 
+/** An entry about what an operator reads of others. It has no outcome: it is written before the answer is sent. */
+export interface OpenRead {
+  /** Says whether the log has it. */
+  write(targetIds: readonly string[]): Promise<boolean>;
+}
+
 export interface AuditLog {
   open(field: AuditedField): OpenEntry;
+  openRead(field: FieldOfCaller): OpenRead;
   /** A field that the caller has no right to, so that nothing of it ran. */
-  countRefused(field: Omit<AuditedField, 'targetIds'>, code: string): void;
+  countRefused(field: FieldOfCaller, code: string): void;
   /** Writes pending rows, for a few seconds at most. */
   stop(): Promise<void>;
 }
@@ -74,11 +84,11 @@ export const noAuditLog: AuditLog = {
     markWritten: () => undefined,
     end: async () => true,
   }),
+  openRead: () => ({ write: async () => true }),
   countRefused: () => undefined,
   stop: async () => undefined,
 };
 
-const MAX_ROWS_PER_STATEMENT = 500;
 /** Delay before another attempt while the database is unavailable. */
 const RETRY_MS = 1_000;
 /** For outcomes that are not written yet when the server stops. */
@@ -114,7 +124,9 @@ export function createAuditLog(deps: {
     addOutcome: (id, { outcome, targetIds }) => ends.add({ id, outcome, endedAt: clock.now(), targetIds }),
   };
   return {
-    open: (field) => openEntry(entries, startRow(ids.next(), field, clock.now())),
+    open: (field) => openEntry(entries, startRow('MUTATION', ids.next(), field, clock.now())),
+    openRead: (field) =>
+      openRead(entries, startRow('READ', ids.next(), { ...field, targetIds: [] }, clock.now())),
     countRefused: ({ caller, remoteAddress, field }, code) =>
       refused.count({ code, field, remoteAddress, caller: caller?.subject ?? 'none' }),
     async stop() {
@@ -173,6 +185,16 @@ function openEntry({ clock, write, addOutcome }: Entries, start: AuditRow): Open
   };
 }
 
+function openRead({ write }: Pick<Entries, 'write'>, start: AuditRow): OpenRead {
+  return {
+    write: (targetIds) =>
+      write({ ...start, targetIds: [...targetIds] }).then(
+        () => true,
+        () => false,
+      ),
+  };
+}
+
 type ErrorLog = Pick<Logger, 'error'>;
 
 function batchStarts(db: Db, writerId: string, log: ErrorLog): Batches<Start> {
@@ -208,9 +230,10 @@ function batchEnds(db: Db, log: ErrorLog): Batches<EndRow> {
   return ends;
 }
 
-function startRow(id: string, field: AuditedField, startedAt: Date): AuditRow {
+function startRow(kind: AuditRow['kind'], id: string, field: AuditedField, startedAt: Date): AuditRow {
   return {
     id,
+    kind,
     startedAt,
     requestId: field.requestId,
     callerSubject: field.caller?.subject ?? null,
@@ -239,39 +262,6 @@ async function writeOutcomes(db: Db, batch: readonly EndRow[]): Promise<void> {
     })),
   );
   await db.execute(sql`SELECT end_audit_entries(${listed}::text::json)`);
-}
-
-interface Batches<Item> {
-  add(item: Item): void;
-  drain(): Promise<void>;
-}
-
-/**
- * Writes added items, one batch at a time. `write` never rejects. Not lib/batches.ts: an outcome waits for no caller and is never
- * turned away, because what it records has happened; and a stop waits until all are written.
- */
-function createBatches<Item>(write: (batch: Item[]) => Promise<void>): Batches<Item> {
-  let waiting: Item[] = [];
-  let writing: Promise<void> | null = null;
-  const writeAll = async () => {
-    // Items that are added in one turn of the event loop form one batch.
-    await Promise.resolve();
-    while (waiting.length > 0) {
-      const batch = waiting.slice(0, MAX_ROWS_PER_STATEMENT);
-      waiting = waiting.slice(MAX_ROWS_PER_STATEMENT);
-      await write(batch);
-    }
-    writing = null;
-  };
-  return {
-    add(item: Item): void {
-      waiting.push(item);
-      writing ??= writeAll();
-    },
-    drain: async () => {
-      await writing;
-    },
-  };
 }
 
 export function auditUnavailable(cause?: unknown): DomainError {

@@ -105,6 +105,7 @@ export const RELATED_TO_TRANSFER = `LEFT JOIN accounts d ON d.id = t.debit_accou
 
 const BEGUN_ENTRY: Fields = {
   id: plain('e.id'),
+  kind: plain('e.kind'),
   writerId: plain('e.writer_id'),
   number: plain('e.number'),
   startedAt: micros('e.started_at'),
@@ -116,10 +117,10 @@ const BEGUN_ENTRY: Fields = {
   field: text('e.field'),
 };
 
-/** The audit entry e before its outcome is known: without what the outcome adds. */
+/** The mutation's entry e before its outcome is known: without what the outcome adds. */
 export const BEGUN_ENTRY_LEAF = jsonOf(BEGUN_ENTRY);
 
-/** The whole audit entry e. */
+/** The whole entry e of a mutation. */
 export const ENDED_ENTRY_LEAF = jsonOf({
   ...BEGUN_ENTRY,
   outcome: text('e.outcome'),
@@ -127,7 +128,14 @@ export const ENDED_ENTRY_LEAF = jsonOf({
   targetIds: texts('e.target_ids'),
 });
 
+/** The whole entry e about what was read, which never has an outcome. */
+const READ_ENTRY_LEAF = jsonOf({ ...BEGUN_ENTRY, targetIds: texts('e.target_ids') });
+
 /** SQL of a leaf's hash. @param data an expression of text */
 export function hashOfLeaf(data: string): string {
   return `sha256('\\x00'::bytea || convert_to(${data}, 'UTF8'))`;
 }
+
+/** The hash of the audit entry e, as it is. */
+export const ENTRY_HASH = `CASE WHEN e.kind = 'READ' THEN ${hashOfLeaf(READ_ENTRY_LEAF)}
+  WHEN e.outcome IS NULL THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${hashOfLeaf(ENDED_ENTRY_LEAF)} END`;

@@ -7,7 +7,7 @@ import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
 import { CURRENT_CLUSTER, IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
 import {
-  BEGUN_ENTRY_LEAF,
+  ENTRY_HASH,
   ENDED_ENTRY_LEAF,
   hashOfLeaf,
   RELATED_TO_TRANSFER,
@@ -154,8 +154,7 @@ async function nextEntries(tx: Tx): Promise<NextLeaves> {
       WHERE w.entries > coalesce(l.number, 0)
       ORDER BY w.id LIMIT ${LEAVES_PER_STEP}
     ), fresh AS MATERIALIZED (
-      SELECT e.*, CASE WHEN e.outcome IS NULL THEN ${sql.raw(hashOfLeaf(BEGUN_ENTRY_LEAF))}
-        ELSE ${sql.raw(hashOfLeaf(ENDED_ENTRY_LEAF))} END AS hash
+      SELECT e.*, ${sql.raw(ENTRY_HASH)} AS hash
       FROM behind w CROSS JOIN LATERAL (
         SELECT * FROM audit_entries WHERE writer_id = w.id AND number > w.number ORDER BY number LIMIT ${LEAVES_PER_STEP}) AS e
       ORDER BY e.writer_id, e.number LIMIT ${LEAVES_PER_STEP}
@@ -164,7 +163,7 @@ async function nextEntries(tx: Tx): Promise<NextLeaves> {
         SELECT writer_id, max(number) FROM fresh GROUP BY writer_id
       ON CONFLICT (writer_id) DO UPDATE SET number = excluded.number
     ), open AS (
-      INSERT INTO transparency_open_entries SELECT id FROM fresh WHERE outcome IS NULL
+      INSERT INTO transparency_open_entries SELECT id FROM fresh WHERE outcome IS NULL AND kind = 'MUTATION'
     )
     SELECT ${sql.raw(aggregated('writer_id, number'))} FROM fresh`);
   return leaves(batch, {});

@@ -2,7 +2,18 @@
  * API keys of service accounts, revoked tokens, the audit log, and the counters of the rate limits.
  */
 import { sql } from 'drizzle-orm';
-import { bigint, check, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core';
+import {
+  bigint,
+  check,
+  index,
+  integer,
+  pgEnum,
+  pgTable,
+  primaryKey,
+  text,
+  unique,
+  uuid,
+} from 'drizzle-orm/pg-core';
 import { bytes, moment } from './columns.ts';
 
 /** A key of a server-to-server client. Immutable except for revocation and last use. */
@@ -103,14 +114,18 @@ export const auditPrunings = pgTable(
   ],
 );
 
+export const auditEntryKind = pgEnum('audit_entry_kind', ['MUTATION', 'READ']);
+
 /**
- * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. And one per field with
- * which an operator read other subjects' data, written before the answer. A row without an outcome belongs to a mutation under way, or to a process that was killed during it.
+ * One row per field of each mutation, written before it runs; the outcome is added once, afterwards. One without an outcome is
+ * under way, or its process was killed during it. And one row per field with which an operator read other subjects' data,
+ * written before the answer: it never gets an outcome.
  */
 export const auditEntries = pgTable(
   'audit_entries',
   {
     id: uuid('id').primaryKey(),
+    kind: auditEntryKind('kind').notNull(),
     writerId: uuid('writer_id')
       .notNull()
       .references(() => auditWriters.id),
@@ -124,7 +139,7 @@ export const auditEntries = pgTable(
     apiKeyId: uuid('api_key_id'),
     remoteAddress: text('remote_address').notNull(),
     field: text('field').notNull(),
-    /** OK, DRY_RUN, READ, or the error's code. */
+    /** OK, DRY_RUN, or the error's code. */
     outcome: text('outcome'),
     endedAt: moment('ended_at'),
     /** Ids and addresses that the input or the answer names. */
@@ -136,6 +151,7 @@ export const auditEntries = pgTable(
     index('audit_entries_caller').on(t.callerSubject, t.startedAt, t.id),
     index('audit_entries_targets').using('gin', t.targetIds),
     check('audit_entries_outcome', sql`(outcome IS NULL) = (ended_at IS NULL)`),
+    check('audit_entries_read', sql`kind <> 'READ' OR outcome IS NULL`),
   ],
 );
 

@@ -91,7 +91,7 @@ export const transparencyAuditWriters = pgTable('transparency_audit_writers', {
   number: bigint('number', { mode: 'bigint' }).notNull(),
 });
 
-/** Audit entries that were logged without an outcome: it becomes a leaf of its own. Those of killed processes stay until they are pruned. */
+/** Mutations' audit entries that were logged without an outcome: it becomes a leaf of its own. Those of killed processes stay until they are pruned. */
 export const transparencyOpenEntries = pgTable('transparency_open_entries', {
   entryId: uuid('entry_id')
     .primaryKey()

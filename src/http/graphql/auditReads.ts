@@ -9,15 +9,13 @@
  */
 import type { ExecutionResult, GraphQLField, GraphQLFieldResolver, GraphQLSchema } from 'graphql';
 import { defaultFieldResolver, getNamedType, isObjectType } from 'graphql';
-import { auditUnavailable, type OpenEntry } from '../../identity/auditLog.ts';
+import { auditUnavailable, type OpenRead } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Context } from '../../schema/core/context.ts';
 import { ownersOf } from '../../schema/core/ownedBy.ts';
 import { isSafeTarget, localId } from './auditTargets.ts';
 
-/** The outcome of an entry about what was read. */
-const READ = 'READ';
 /** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
 const MAX_TARGETS = 256;
 /** Arguments, and members of filters, that say whose data is asked for: even a number of them is an entry then. */
@@ -31,8 +29,8 @@ type Resolver = GraphQLFieldResolver<unknown, ReadContext, Record<string, unknow
 
 /** What one field of a query has shown so far. */
 interface FieldReads {
-  entry: OpenEntry;
-  open: () => OpenEntry;
+  entry: OpenRead;
+  open: () => OpenRead;
   /** Others, whose data it has shown. */
   owners: Set<string>;
   /** Others, whose data its arguments ask for. */
@@ -74,7 +72,7 @@ export async function writeReads(context: ReadContext, { data }: ExecutionResult
     .filter(([key, { named, owners }]) => owners.size > 0 || (named.length > 0 && data[key] != null))
     .flatMap(([, { entry, open, owners, named, objects }]) => {
       const [first = [], ...further] = chunksOf([...new Set([...owners, ...named, ...objects])]);
-      return [endRead(entry, first), ...further.map((chunk) => endRead(open(), chunk))];
+      return [entry.write(first), ...further.map((chunk) => open().write(chunk))];
     });
   if ((await Promise.all(written)).includes(false)) throw auditUnavailable();
 }
@@ -121,18 +119,14 @@ function writeWhenSubscribed(field: GraphQLField<unknown, ReadContext>): void {
   field.subscribe = async (root, args: Record<string, unknown>, context, info) => {
     const source: unknown = await subscribe(root, args, context, info);
     if (!isOperator(context.caller)) return source;
-    if (await endRead(openRead(context, info.fieldName), namedBy(args, OBJECTS))) return source;
+    if (await openRead(context, info.fieldName).write(namedBy(args, OBJECTS))) return source;
     await (source as AsyncIterator<unknown>).return?.();
     throw auditUnavailable();
   };
 }
 
-function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): OpenEntry {
-  return audit.open({ requestId, caller, remoteAddress, field, targetIds: [] });
-}
-
-function endRead(entry: OpenEntry, targetIds: readonly string[]): Promise<boolean> {
-  return entry.end({ outcome: READ, targetIds });
+function openRead({ audit, caller, requestId, remoteAddress }: ReadContext, field: string): OpenRead {
+  return audit.openRead({ requestId, caller, remoteAddress, field });
 }
 
 function isOf(caller: Caller | null, owner: string): boolean {

@@ -4,7 +4,7 @@
  */
 import {
   BEGUN_ENTRY_LEAF,
-  ENDED_ENTRY_LEAF,
+  ENTRY_HASH,
   hashOfLeaf,
   RELATED_TO_TRANSFER,
   RECORD_LEAF,
@@ -64,8 +64,8 @@ const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf
   ${RELATED_TO_TRANSFER}`;
 
 const LOGGED_ENTRIES = (prefix: string) => `SELECT e.id,
-    CASE WHEN e.outcome IS NULL OR EXISTS (SELECT 1 FROM transparency_open_entries o WHERE o.entry_id = e.id)
-      THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${hashOfLeaf(ENDED_ENTRY_LEAF)} END AS hash
+    CASE WHEN EXISTS (SELECT 1 FROM transparency_open_entries o WHERE o.entry_id = e.id)
+      THEN ${hashOfLeaf(BEGUN_ENTRY_LEAF)} ELSE ${ENTRY_HASH} END AS hash
   FROM ${prefix}audit_entries e
   JOIN transparency_audit_writers w ON w.writer_id = e.writer_id AND e.number <= w.number`;
 

@@ -18,7 +18,9 @@ const NEWEST_FIRST = {
 } as const;
 
 /** A stored outcome that is none of these is an error code. */
-const GOOD_OUTCOMES = ['OK', 'DRY_RUN', 'READ'] as const;
+const GOOD_OUTCOMES = ['OK', 'DRY_RUN'] as const;
+
+export type AuditEntryKind = AuditEntry['kind'];
 
 export type AuditOutcome = (typeof GOOD_OUTCOMES)[number] | 'FAILED';
 
@@ -31,9 +33,10 @@ interface AuditFilter {
   callerSubjects?: readonly string[] | null | undefined;
   apiKeyIds?: readonly string[] | null | undefined;
   fields?: readonly string[] | null | undefined;
+  kinds?: readonly AuditEntryKind[] | null | undefined;
   outcomes?: readonly AuditOutcome[] | null | undefined;
   errorCodes?: readonly ErrorCode[] | null | undefined;
-  /** Entries that have no outcome, or only those that have one. */
+  /** Mutations that have no outcome, or only those that have one. */
   isUnfinished?: boolean | null | undefined;
   targetIds?: readonly string[] | null | undefined;
   requestIds?: readonly string[] | null | undefined;
@@ -67,7 +70,8 @@ function conditions(filter: AuditFilter) {
     isAmong(auditEntries.field, filter.fields),
     outcomes == null ? undefined : or(sql`false`, ...outcomes.map(hasOutcome)),
     isAmong(auditEntries.outcome, filter.errorCodes),
-    isUnfinished == null ? undefined : (isUnfinished ? isNull : isNotNull)(auditEntries.outcome),
+    isAmong(auditEntries.kind, filter.kinds),
+    isUnfinished == null ? undefined : hasEnded(!isUnfinished),
     targetIds == null ? undefined : namesOneOf(targetIds),
     isAmong(auditEntries.requestId, filter.requestIds),
     isWithin(auditEntries.startedAt, filter.from, filter.until),
@@ -76,6 +80,12 @@ function conditions(filter: AuditFilter) {
 
 function namesOneOf(targetIds: readonly string[]) {
   return targetIds.length === 0 ? sql`false` : arrayOverlaps(auditEntries.targetIds, [...targetIds]);
+}
+
+function hasEnded(isEnded: boolean) {
+  return isEnded
+    ? isNotNull(auditEntries.outcome)
+    : and(eq(auditEntries.kind, 'MUTATION'), isNull(auditEntries.outcome));
 }
 
 function hasOutcome(outcome: AuditOutcome) {

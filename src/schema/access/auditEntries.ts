@@ -11,6 +11,7 @@ import {
   listAuditEntries,
   outcomeOf,
   type AuditEntry,
+  type AuditEntryKind,
 } from '../../resolvers/access/listAuditEntries.ts';
 import { forRoles } from '../core/access.ts';
 import { isOperator } from '../core/caller.ts';
@@ -29,12 +30,19 @@ import {
 } from '../core/filters.ts';
 import { encodeGlobalId } from '../core/globalIds.ts';
 
+const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
+  description: 'What an entry of the audit log is about.',
+  values: {
+    MUTATION: { description: 'A field of a mutation.' },
+    READ: { description: 'A field of a query or subscription, with which an operator read data of others.' },
+  } as const satisfies Record<AuditEntryKind, { description: string }>,
+});
+
 const AuditOutcomeEnum = builder.enumType('AuditOutcome', {
-  description: 'How what an entry is about ended.',
+  description: 'How a mutation ended.',
   values: {
     OK: { description: 'It was answered without an error.' },
     DRY_RUN: { description: 'A dry run found nothing wrong, and nothing was changed.' },
-    READ: { description: 'A query or subscription: an operator was shown data of others.' },
     FAILED: { description: 'It was answered with an error: `errorCode` says which.' },
   },
 });
@@ -45,11 +53,12 @@ builder.node(AuditEntryRef, {
   description:
     'One mutation field of one request, or one field of a query or subscription with which an operator read data of others. The ' +
     'entry is written before the mutation runs, or with its effect, and never changed or removed; its outcome is added once. ' +
-    'That of a read is written before it is answered. Visible to operators.',
+    'That of a read is written before the answer is sent, and gets no outcome. Visible to operators.',
   id: { resolve: ({ id }) => id },
   loadOne: (id: string, { caller, dependencies }) =>
     isOperator(caller) ? findAuditEntry(dependencies, id) : null,
   fields: (t) => ({
+    kind: t.expose('kind', { type: AuditEntryKindEnum, description: 'Whether it changes or reads.' }),
     field: t.exposeString('field', {
       description: 'The mutation, or what was read: createProject, retire, receipts, …',
     }),
@@ -79,19 +88,21 @@ builder.node(AuditEntryRef, {
     finishedAt: t.field({
       type: 'UnixTime',
       nullable: true,
-      description: 'When it ended, in Unix seconds; null before.',
+      description: 'When the mutation ended, in Unix seconds; null before, and of a read.',
       resolve: ({ endedAt }) => unixSeconds(endedAt),
     }),
     outcome: t.field({
       type: AuditOutcomeEnum,
       nullable: true,
-      description: 'How it ended; null while it runs, and permanently when the server was killed meanwhile.',
+      description:
+        'How the mutation ended; null while it runs, and permanently when the server was killed meanwhile. Null of a read: ' +
+        'its entry says what was asked for and whose data it is, not whether the answer arrived.',
       resolve: outcomeOf,
     }),
     errorCode: t.field({
       type: ErrorCodeEnum,
       nullable: true,
-      description: 'The code of the error that it was answered with; null unless it FAILED.',
+      description: 'The code of the error that the mutation was answered with; null unless it FAILED.',
       resolve: (entry) => (outcomeOf(entry) === 'FAILED' ? (entry.outcome as ErrorCode) : null),
     }),
     targetIds: t.exposeStringList('targetIds', {
@@ -118,10 +129,14 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
       validate: { schema: keywordList },
       description: oneOf('Of one of these fields, such as "retire"'),
     }),
-    outcomes: t.field({ type: [AuditOutcomeEnum], description: 'With one of these outcomes.' }),
+    kinds: t.field({ type: [AuditEntryKindEnum], description: 'Of one of these kinds.' }),
+    outcomes: t.field({
+      type: [AuditOutcomeEnum],
+      description: 'With one of these outcomes; no read has one.',
+    }),
     errorCodes: t.field({ type: [ErrorCodeEnum], description: 'FAILED with one of these codes.' }),
     unfinished: t.boolean({
-      description: 'true: only entries without an outcome; false: only those with one.',
+      description: 'true: only mutations without an outcome; false: only those with one.',
     }),
     targetIds: t.stringList({
       validate: { schema: keywordList },
@@ -144,7 +159,7 @@ builder.queryField('auditEntries', (t) =>
       ...forRoles(
         ['operator'],
         'The audit log: one entry for each mutation field, and for what operators read of others, newest first, a page at a ' +
-          'time. `outcomes: [READ]` selects the latter.',
+          'time. `kinds: [READ]` selects the latter.',
       ),
       type: AuditEntryRef,
       nullable: true,

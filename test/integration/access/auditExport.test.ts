@@ -31,6 +31,7 @@ afterAll(async () => {
 async function write(writerId: string, startedAt: Date | undefined, outcome: string | null): Promise<void> {
   const row = {
     id: randomUUID(),
+    kind: 'MUTATION',
     started_at: startedAt,
     request_id: 'test',
     caller_roles: [],

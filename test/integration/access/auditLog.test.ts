@@ -184,9 +184,9 @@ describe('the trail', () => {
     const { sql } = market.database.handle;
     const [id, writer] = [randomUUID(), randomUUID()];
     await sql`INSERT INTO audit_writers (id, entries) VALUES (${writer}, 1)`;
-    await sql`INSERT INTO audit_entries (id, writer_id, number, started_at, request_id, caller_roles, remote_address, field,
+    await sql`INSERT INTO audit_entries (id, kind, writer_id, number, started_at, request_id, caller_roles, remote_address, field,
         target_ids)
-      VALUES (${id}, ${writer}, 1, now(), 'test', '{}', '127.0.0.1', 'retire', '{a}')`;
+      VALUES (${id}, 'MUTATION', ${writer}, 1, now(), 'test', '{}', '127.0.0.1', 'retire', '{a}')`;
     await expect(sql`UPDATE audit_entries SET field = 'purchase' WHERE id = ${id}`).rejects.toThrow(/append/);
     const lessTargets = sql`
       UPDATE audit_entries SET outcome = 'OK', ended_at = now(), target_ids = '{}' WHERE id = ${id}`;

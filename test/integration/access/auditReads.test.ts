@@ -3,7 +3,11 @@
  */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { randomUUID } from 'node:crypto';
+import { sql } from 'drizzle-orm';
+import { TRANSPARENCY_CONTRADICTIONS } from '../../../src/reconciliation/contradictions/transparency.ts';
+import { changePastRules } from '../../support/database/database.ts';
 import { askOver, TRANSPORTS } from '../../support/http/askOver.ts';
+import { logAll } from '../../support/reconciliation/logAll.ts';
 import {
   startMarketplace,
   tokenOf,
@@ -44,7 +48,9 @@ const auditor = { role: 'operator', subject: 'auditor' } as const;
 
 interface Entry {
   field: string;
-  outcome: string;
+  kind: string;
+  outcome: string | null;
+  finishedAt: number | null;
   errorCode: string | null;
   requestId: string;
   targetIds: string[];
@@ -53,8 +59,8 @@ interface Entry {
 async function readsBy(callerSubject: string): Promise<Entry[]> {
   const answer = await market.send<{ auditEntries: { nodes: Entry[] } }>(
     `query ($filter: AuditEntryFilter) { auditEntries(first: 100, filter: $filter) {
-      nodes { field outcome errorCode requestId targetIds } } }`,
-    { filter: { callerSubjects: [callerSubject], outcomes: ['READ'] } },
+      nodes { kind field outcome finishedAt errorCode requestId targetIds } } }`,
+    { filter: { callerSubjects: [callerSubject], kinds: ['READ'] } },
     auditor,
   );
   expect(answer.errors).toEqual([]);
@@ -84,7 +90,13 @@ describe('what an operator reads of others leaves an entry', () => {
     expect(reply.data).toEqual({ receipt: { farmerId: 'wanjiru' } });
     const [entry, ...others] = await readsBy(caller.subject);
     expect(others).toEqual([]);
-    expect(entry).toMatchObject({ field: 'receipt', outcome: 'READ', errorCode: null });
+    expect(entry).toMatchObject({
+      kind: 'READ',
+      field: 'receipt',
+      outcome: null,
+      finishedAt: null,
+      errorCode: null,
+    });
     expect(entry?.requestId).not.toBe('');
     expect(entry?.targetIds.toSorted()).toEqual(['depot', 'wanjiru', receipt.tokenAddress].toSorted());
   });
@@ -185,11 +197,33 @@ describe('no entry is left', () => {
   });
 });
 
+it('is one leaf of the transparency log, with whose data it is', async () => {
+  const caller = someOperator();
+  await readAs(BY_TOKEN, { token: receipt.tokenAddress }, caller);
+  const { sql: run } = market.database.handle;
+  await logAll(market.app.dependencies.logs);
+  // Nothing is to be added to it.
+  expect(
+    await run`SELECT 1 FROM transparency_open_entries o JOIN audit_entries e ON e.id = o.entry_id
+      WHERE e.caller_subject = ${caller.subject}`,
+  ).toEqual([]);
+  const ofLogs = async () =>
+    (await Promise.all(TRANSPARENCY_CONTRADICTIONS.map(({ query }) => run.unsafe(query)))).flat();
+  expect(await ofLogs()).toEqual([]);
+  const change = (from: string, to: string) =>
+    changePastRules(
+      market.database,
+      sql`UPDATE audit_entries SET target_ids = array_replace(target_ids, ${from}, ${to})
+        WHERE caller_subject = ${caller.subject}`,
+    );
+  await change('wanjiru', 'otieno');
+  expect(await ofLogs()).toMatchObject([{ message: expect.stringContaining('audit entry') as unknown }]);
+  await change('otieno', 'wanjiru');
+});
+
 it('shows nothing of others that it can not write down', async () => {
   const { sql: run } = market.database.handle;
-  await run.unsafe(
-    "ALTER TABLE audit_entries ADD CONSTRAINT no_reads CHECK (outcome IS DISTINCT FROM 'READ') NOT VALID",
-  );
+  await run`ALTER TABLE audit_entries ADD CONSTRAINT no_reads CHECK (kind <> 'READ') NOT VALID`;
   try {
     const token = { token: receipt.tokenAddress };
     const answer = await market.send(BY_TOKEN, token, someOperator());

@@ -111,6 +111,7 @@ const LISTS: Record<string, [input: string, Members]> = {
       callerSubjects: () => [['nil', 'root'], ['nil']],
       apiKeyIds: () => [null, [apiKeyId]],
       fields: () => [['purchase', 'retire'], ['watchRetirements']],
+      kinds: () => [['MUTATION', 'READ'], []],
       outcomes: () => [['OK', 'FAILED'], ['DRY_RUN']],
       errorCodes: () => [null, ['FORBIDDEN', 'CONFLICT']],
       unfinished: () => [null, null],

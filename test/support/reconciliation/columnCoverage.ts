@@ -79,7 +79,7 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     ],
   },
   audit_entries: {
-    I15: `id writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
+    I15: `id kind writer_id number started_at request_id caller_subject caller_roles api_key_id remote_address field outcome ended_at
       target_ids DELETED FORGED`,
   },
   audit_prunings: {
