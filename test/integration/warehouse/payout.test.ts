@@ -389,6 +389,9 @@ describe('the database', () => {
     await rejected(sql`UPDATE off_ramp_sessions SET fiat_amount = 1 WHERE id = ${id}`, 'fixed');
     await rejected(sql`UPDATE off_ramp_sessions SET state = 'REFUNDING' WHERE id = ${id}`, "can't go");
     await rejected(sql`DELETE FROM off_ramp_sessions WHERE id = ${id}`, 'append-only');
-    await rejected(sql`DELETE FROM off_ramp_provider_statuses WHERE off_ramp_session_id = ${id}`, 'append-only');
+    await rejected(
+      sql`DELETE FROM off_ramp_provider_statuses WHERE off_ramp_session_id = ${id}`,
+      'append-only',
+    );
   });
 });
