@@ -142,7 +142,7 @@ export const auditEntries = pgTable(
     /** OK, DRY_RUN, or the error's code. */
     outcome: text('outcome'),
     endedAt: moment('ended_at'),
-    /** Ids and addresses that the input or the answer names. */
+    /** UUIDs, addresses and subjects that the input or the answer names. */
     targetIds: text('target_ids').array().notNull(),
   },
   (t) => [

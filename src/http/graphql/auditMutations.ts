@@ -10,8 +10,9 @@ import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { DomainError } from '../../lib/errors.ts';
 import { pauseInLongTurn } from '../../lib/longTurns.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { localId } from '../../schema/core/globalIds.ts';
 import { recordedInputOf } from '../../schema/core/recordedInput.ts';
-import { isSafeTarget, localId } from './auditTargets.ts';
+import { isSafeTarget } from './auditTargets.ts';
 import { codeOf } from './errors.ts';
 
 const MAX_TARGETS = 16;

@@ -13,8 +13,9 @@ import { auditUnavailable, type OpenRead } from '../../identity/auditLog.ts';
 import type { Caller } from '../../identity/roles.ts';
 import { isOperator } from '../../schema/core/caller.ts';
 import type { Context } from '../../schema/core/context.ts';
+import { localId } from '../../schema/core/globalIds.ts';
 import { ownersOf } from '../../schema/core/ownedBy.ts';
-import { isSafeTarget, localId } from './auditTargets.ts';
+import { isSafeTarget } from './auditTargets.ts';
 
 /** An entry has this many at most, so that a row stays small; more of them are in further entries of the request. */
 const MAX_TARGETS = 256;

@@ -1,16 +1,9 @@
 /**
  * The targets of audit entries: ids as the audit log and the tables use them.
  */
-import { readGlobalId } from '../../schema/core/globalIds.ts';
-
 /** Ids and addresses; nothing that could hide or imitate something where the audit log is read. */
 const TARGET = /^[\x21-\x7e]{1,128}$/;
 
 export function isSafeTarget(id: string): boolean {
   return TARGET.test(id);
-}
-
-/** Global ids as UUIDs. */
-export function localId(value: string): string {
-  return readGlobalId(value)?.id ?? value;
 }

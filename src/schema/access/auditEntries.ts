@@ -20,6 +20,7 @@ import { cursorValues, keysetCursors, listNames, pageOf } from '../core/paging.t
 import { builder } from '../core/builder.ts';
 import { ErrorCodeEnum } from '../core/errorCode.ts';
 import {
+  auditTargetList,
   FILTER_RULE,
   filterList,
   fromTime,
@@ -28,7 +29,7 @@ import {
   subjectList,
   untilTime,
 } from '../core/filters.ts';
-import { encodeGlobalId } from '../core/globalIds.ts';
+import { encodeGlobalId, localId } from '../core/globalIds.ts';
 
 const AuditEntryKindEnum = builder.enumType('AuditEntryKind', {
   description: 'What an entry of the audit log is about.',
@@ -107,8 +108,9 @@ builder.node(AuditEntryRef, {
     }),
     targetIds: t.exposeStringList('targetIds', {
       description:
-        'The ids and addresses in the input and the answer. For a read, also those whose data was shown: ' +
-        'at most 256, the rest in further entries of the same request.',
+        'What the input and the answer name: addresses, subjects such as a `buyerId`, and of an object the UUID within its `id`. ' +
+        'A UUID does not say its type, so `node` does not take it; the filter takes both. For a read, also those whose data ' +
+        'was shown: at most 256, the rest in further entries of the same request.',
     }),
   }),
 });
@@ -139,8 +141,11 @@ const AuditFilterInput = builder.inputType('AuditEntryFilter', {
       description: 'true: only mutations without an outcome; false: only those with one.',
     }),
     targetIds: t.stringList({
-      validate: { schema: keywordList },
-      description: `${oneOf('That name one of these UUIDs, addresses or buyerIds')} What a buyer did without naming a \`buyerId\` is found by the buyer's \`callerSubjects\`.`,
+      validate: { schema: auditTargetList },
+      description:
+        `${oneOf('That name one of these: the `id` of an object, or what `AuditEntry.targetIds` shows')} An approved request ` +
+        'and what it created have the same UUID, so the `id` of either finds both. What a buyer did without naming a ' +
+        "`buyerId` is found by the buyer's `callerSubjects`.",
     }),
     requestIds: t.stringList({
       validate: { schema: keywordList },
@@ -165,11 +170,12 @@ builder.queryField('auditEntries', (t) =>
       nullable: true,
       args: { filter: t.arg({ type: AuditFilterInput, description: 'Which entries; all when omitted.' }) },
       resolve: (_root, args, { dependencies }) => {
-        const { unfinished, apiKeyIds, ...rest } = args.filter ?? {};
+        const { unfinished, apiKeyIds, targetIds, ...rest } = args.filter ?? {};
         const filter = {
           ...rest,
           isUnfinished: unfinished,
           apiKeyIds: apiKeyIds?.map(({ id }) => id),
+          targetIds: targetIds?.map(localId),
         };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),

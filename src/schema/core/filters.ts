@@ -2,7 +2,7 @@
  * The form of every list's filter, stated once: plural members take lists, times are from … until, amounts min … max.
  */
 import { z } from 'zod';
-import { assetId, buyerId, keyword, label, type TextRule } from './text.ts';
+import { assetId, auditTarget, buyerId, keyword, label, type TextRule } from './text.ts';
 
 const MAX_VALUES = 100;
 const TOO_MANY = { error: `must be at most ${MAX_VALUES} values` };
@@ -28,6 +28,7 @@ export const labelList = textList(label);
 export const assetIdList = textList(assetId);
 /** Codes, names of fields, ids. */
 export const keywordList = textList(keyword);
+export const auditTargetList = textList(auditTarget);
 
 /** The description of a list of values. */
 export function oneOf(what: string): string {

@@ -47,6 +47,11 @@ export function readGlobalId(globalId: string): { typename: NodeType; id: string
   return isOurs ? { typename, id } : undefined;
 }
 
+/** The id within a global id; anything else as it is. */
+export function localId(value: string): string {
+  return readGlobalId(value)?.id ?? value;
+}
+
 export function encodeGlobalId(typename: string, id: string | number | bigint): string {
   return Buffer.from(`${typename}:${id}`).toString('base64url');
 }

@@ -107,6 +107,12 @@ export const keyword: TextRule = pattern(
   'must be 1 to 128 printable ASCII characters without spaces',
 );
 
+/** What an audit entry names, or a global id that has it within. */
+export const auditTarget: TextRule = pattern(
+  /^[\x21-\x7e]{1,256}$/,
+  'must be 1 to 256 printable ASCII characters without spaces',
+);
+
 /** Warehouses of one key. */
 export const idList = z.array(buyerId).max(100, { error: 'must be at most 100 ids' });
 

@@ -215,7 +215,7 @@ describe('a large mint', () => {
     const entries = async () => {
       const { data } = await market.send<{ auditEntries: { nodes: Record<string, unknown>[] } }>(
         'query ($ids: [String!]) { auditEntries(filter: { targetIds: $ids }) { nodes { field callerSubject outcome } } }',
-        { ids: [localId(approval)] },
+        { ids: [approval.id] },
         first,
       );
       return data?.auditEntries.nodes;

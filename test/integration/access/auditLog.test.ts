@@ -81,6 +81,8 @@ describe('every mutation leaves an entry', () => {
     const localId = Buffer.from(id, 'base64url').toString().split(':')[1];
     expect(entry?.targetIds).toEqual(expect.arrayContaining(['acme', tokenAddress, localId]));
     expect(entry?.finishedAt).not.toBeNull();
+    expect(await entries({ targetIds: [id] })).toEqual([entry]);
+    expect(await entries({ targetIds: [localId] })).toEqual([entry]);
   });
 
   it('also when it fails, or its input is refused', async () => {
