@@ -418,7 +418,8 @@ CREATE TABLE "projects" (
 	"opened_at" timestamp with time zone,
 	CONSTRAINT "projects_token" UNIQUE("token_address"),
 	CONSTRAINT "projects_quantity_positive" CHECK (quantity_tonnes > 0),
-	CONSTRAINT "projects_open_has_token" CHECK (state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL)
+	CONSTRAINT "projects_open_has_token" CHECK (state NOT IN ('OPEN', 'MINTING') OR token_address IS NOT NULL),
+	CONSTRAINT "projects_refused_has_no_token" CHECK (state <> 'REFUSED' OR token_address IS NULL)
 );
 --> statement-breakpoint
 CREATE TABLE "manual_ramp_sessions" (

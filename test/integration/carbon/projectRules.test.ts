@@ -67,11 +67,19 @@ describe('a project', () => {
 
   it.each(projectState.enumValues)('moves from %s along the arrows alone', async (from) => {
     for (const to of projectState.enumValues) {
-      const project = await insertProject(database.handle.db, { quantityTonnes: 1n, state: from });
+      const hasToken = ['MINTING', 'OPEN'].includes(from) || ![from, to].includes('REFUSED');
+      const facts = { quantityTonnes: 1n, state: from, ...(hasToken ? {} : { tokenAddress: null }) };
+      const project = await insertProject(database.handle.db, facts);
       const move = application.sql.unsafe(`UPDATE projects SET state = '${to}' WHERE id = '${project}'`);
       if (to === from || MOVES[from].includes(to)) await move;
       else await expect(move, to).rejects.toThrow("can't go");
     }
+  });
+
+  it('is not refused once it has a token: its asset id stays taken', async () => {
+    const project = await insertProject(database.handle.db, { quantityTonnes: 1n, state: 'NEEDS_REVIEW' });
+    const refuse = application.sql.unsafe(`UPDATE projects SET state = 'REFUSED' WHERE id = '${project}'`);
+    await expect(refuse).rejects.toThrow('projects_refused_has_no_token');
   });
 
   it('is never deleted', async () => {
