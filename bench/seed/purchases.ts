@@ -50,7 +50,7 @@ async function seedSome(tx: postgres.TransactionSql, tokenAddress: string, count
       ${inventory}::bigint, ${version}::bigint + n, ${balance}::bigint - n, ${buyerAccount}::bigint, n, n FROM seeded`;
   await tx`UPDATE accounts SET balance = balance - ${count}, version = version + ${count} WHERE id = ${inventory}`;
   await tx`
-    INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
+    INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
     SELECT ${buyer}, 'purchase', purchase_id::text, ${inputHash}, purchase_id, at FROM seeded`;
   await tx`INSERT INTO audit_writers (id, entries) VALUES (${writer}, ${count})`;
   await tx`

@@ -353,13 +353,13 @@ CREATE TABLE "final_ledger" (
 );
 --> statement-breakpoint
 CREATE TABLE "idempotency_keys" (
-	"caller_id" text NOT NULL,
+	"caller_subject" text NOT NULL,
 	"operation" text NOT NULL,
 	"key" text NOT NULL,
 	"input_hash" text NOT NULL,
 	"target_id" uuid NOT NULL,
 	"created_at" timestamp with time zone NOT NULL,
-	CONSTRAINT "idempotency_keys_caller_id_operation_key_pk" PRIMARY KEY("caller_id","operation","key")
+	CONSTRAINT "idempotency_keys_caller_subject_operation_key_pk" PRIMARY KEY("caller_subject","operation","key")
 );
 --> statement-breakpoint
 CREATE TABLE "installation" (

@@ -165,7 +165,7 @@ BEGIN
     SELECT array_agg(k.target_id ORDER BY place), array_agg(k.input_hash <> s.hash ORDER BY place)
       INTO first_uses, is_conflict
       FROM unnest(callers, operations, keys, hashes) WITH ORDINALITY AS s (caller, operation, key, hash, place)
-      LEFT JOIN idempotency_keys k ON k.caller_id = s.caller AND k.operation = s.operation AND k.key = s.key;
+      LEFT JOIN idempotency_keys k ON k.caller_subject = s.caller AND k.operation = s.operation AND k.key = s.key;
 
     FOR i IN 1 .. cardinality(transfer_ids) LOOP
       d := debits[i]; c := credits[i]; amount := amounts[i];
@@ -214,7 +214,7 @@ BEGIN
       AS t (id, kind, cause, debit, credit, amount, outcome,
         debit_version, debit_balance, credit_version, credit_balance)
     WHERE t.outcome = 'POSTED';
-  INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
+  INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
     SELECT k.caller, k.operation, k.key, k.hash, k.cause, posted_at
     FROM unnest(callers, operations, keys, hashes, cause_ids, outcomes) AS k (caller, operation, key, hash, cause, outcome)
     WHERE k.outcome = 'POSTED' AND k.key IS NOT NULL

@@ -37,7 +37,7 @@ export const finalLedger = pgTable(
 export const idempotencyKeys = pgTable(
   'idempotency_keys',
   {
-    callerId: text('caller_id').notNull(),
+    callerSubject: text('caller_subject').notNull(),
     operation: text('operation').notNull(),
     key: text('key').notNull(),
     /** SHA-256 of the canonical input: reusing the key with another input is an error. */
@@ -46,5 +46,5 @@ export const idempotencyKeys = pgTable(
     targetId: uuid('target_id').notNull(),
     createdAt: moment('created_at').notNull(),
   },
-  (t) => [primaryKey({ columns: [t.callerId, t.operation, t.key] })],
+  (t) => [primaryKey({ columns: [t.callerSubject, t.operation, t.key] })],
 );

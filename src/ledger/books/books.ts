@@ -89,7 +89,7 @@ export function createBooks(deps: {
         postings += items.length;
         return commit(items, deps.clock.now(), writerId);
       },
-      ({ key }) => JSON.stringify([key.callerId, key.operation, key.key]),
+      ({ key }) => JSON.stringify([key.callerSubject, key.operation, key.key]),
     );
   };
 

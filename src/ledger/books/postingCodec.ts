@@ -6,7 +6,7 @@ import { encodeAuditRow, type AuditRow } from '../../db/auditRows.ts';
 import type { AccountRef, Posting } from './postings.ts';
 
 export interface PostingKey {
-  callerId: string;
+  callerSubject: string;
   operation: string;
   key: string;
   /** SHA-256 of the canonical input. */
@@ -61,7 +61,7 @@ export function encodePostings(items: readonly EncodablePosting[]): string {
       credit: placeOf(posting, posting.credit),
       amount: posting.amount.toString(),
       ...(expectedPrice && { price: expectedPrice.amount, currency: expectedPrice.currency }),
-      ...(key && { caller: key.callerId, operation: key.operation, key: key.key, hash: key.inputHash }),
+      ...(key && { caller: key.callerSubject, operation: key.operation, key: key.key, hash: key.inputHash }),
     };
   });
   return JSON.stringify({ accounts, postings, entries });

@@ -6,7 +6,7 @@ import type { Contradiction } from './contradiction.ts';
 /**
  * The row that each operation with a key creates, and the caller that it names. The key is written in the transaction of its effect.
  */
-const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS caller_id FROM projects
+const EFFECTS = `(SELECT id, 'createProject' AS operation, developer_id AS caller_subject FROM projects
     UNION ALL SELECT id, 'purchase', NULL FROM transfers WHERE kind = 'purchase'
     UNION ALL SELECT id, 'retire', NULL FROM retirements
     UNION ALL SELECT id, 'setProjectPrice', set_by FROM project_prices WHERE id <> project_id
@@ -26,14 +26,14 @@ const UNAPPROVED = `(SELECT id, operation::text AS operation FROM approval_reque
 export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
   {
     invariant: 'I14',
-    query: `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_id || '"') AS message
+    query: `SELECT format('%s made %s%s without an idempotency key', e.operation, e.id, ' for "' || e.caller_subject || '"') AS message
       FROM ${EFFECTS} AS e
       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = e.id AND k.operation = e.operation
-        AND k.caller_id = coalesce(e.caller_id, k.caller_id))`,
+        AND k.caller_subject = coalesce(e.caller_subject, k.caller_subject))`,
   },
   {
     invariant: 'I14',
-    query: `SELECT format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_id,
+    query: `SELECT format('key "%s" of %s by "%s" stands for %s, which is missing', k.key, k.operation, k.caller_subject,
         k.target_id) AS message
       FROM idempotency_keys k
       WHERE NOT EXISTS (SELECT 1 FROM ${EFFECTS} AS e WHERE e.id = k.target_id AND e.operation = k.operation)
@@ -44,7 +44,7 @@ export const HISTORY_CONTRADICTIONS: readonly Contradiction[] = [
     query: `SELECT format('request %s for approval of %s by "%s" has no idempotency key', r.id, r.operation, r.requested_by) AS message
       FROM approval_requests r
       WHERE r.operation IN ('createProject', 'createDeposit') AND NOT EXISTS (SELECT 1 FROM idempotency_keys k
-        WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_id = r.requested_by)`,
+        WHERE k.target_id = r.id AND k.operation = r.operation::text AND k.caller_subject = r.requested_by)`,
     // People make them, one at a time.
     incremental: 'WHOLE',
   },

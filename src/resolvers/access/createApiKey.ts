@@ -74,7 +74,7 @@ export async function createApiKey(
 function idempotentRequest(caller: Caller, input: CreateApiKeyInput): IdempotentRequest {
   const { idempotencyKey, roles, warehouseIds, ...rest } = input;
   return {
-    callerId: caller.subject,
+    callerSubject: caller.subject,
     operation: 'createApiKey',
     key: idempotencyKey,
     input: {

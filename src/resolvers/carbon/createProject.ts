@@ -204,7 +204,7 @@ function deploySaltOf(saltKey: Uint8Array, assetKey: string): string {
 export function projectRequest(developerId: string, input: CreateProjectInput): IdempotentRequest {
   const { idempotencyKey, pricePerTonne, ...rest } = input;
   return {
-    callerId: developerId,
+    callerSubject: developerId,
     operation: 'createProject',
     key: idempotencyKey,
     input: { ...rest, ...pricePerTonne },

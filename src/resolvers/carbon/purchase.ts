@@ -34,7 +34,7 @@ const TOKEN = 'input.tokenAddress';
  */
 export async function purchase(
   deps: Needs<'books' | 'db' | 'network' | 'ids'>,
-  callerId: string,
+  callerSubject: string,
   input: PurchaseInput,
   entry?: OpenEntry,
 ): Promise<Purchase> {
@@ -43,7 +43,7 @@ export async function purchase(
   const expectedPrice = expectedPricePerTonne && canonicalPrice(expectedPricePerTonne);
   // A reconciliation hashes the purchase as it is booked, and compares.
   const asked = { buyerId, tokenAddress, amountCO2e: amount, ...expectedPrice };
-  const request = { callerId, operation: 'purchase', key, input: asked };
+  const request = { callerSubject, operation: 'purchase', key, input: asked };
   const id = deps.ids.next();
   const booked = await deps.books.post({
     posting: purchasePosting({ id, tokenAddress, amount, buyerId }),

@@ -54,11 +54,11 @@ export interface RetireInput {
  */
 export async function retire(
   deps: RetireNeeds,
-  callerId: string,
+  callerSubject: string,
   input: RetireInput,
   entry?: OpenEntry,
 ): Promise<Retirement> {
-  const retirementId = await hold(deps, callerId, input, entry);
+  const retirementId = await hold(deps, callerSubject, input, entry);
   deps.stateSignal.notify(NEW_SUBMISSION);
 
   const retirement = await awaitState(
@@ -136,14 +136,14 @@ export async function rehearseRetirement(
 /** Commits the debit, the retirement and the intent to burn in one transaction. @returns the retirement's id */
 async function hold(
   deps: HoldNeeds,
-  callerId: string,
+  callerSubject: string,
   input: RetireInput,
   entry?: OpenEntry,
 ): Promise<string> {
   checkPurpose(input.purpose ?? NO_PURPOSE);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
   const { idempotencyKey, purpose = NO_PURPOSE, ...rest } = input;
-  const request = { callerId, operation: 'retire', key: idempotencyKey, input: { ...rest, ...purpose } };
+  const request = { callerSubject, operation: 'retire', key: idempotencyKey, input: { ...rest, ...purpose } };
   const { buyerId, amountCO2e: amount } = input;
   const { ids } = deps;
   const id = ids.next();

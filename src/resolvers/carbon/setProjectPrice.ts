@@ -37,7 +37,7 @@ export async function setProjectPrice(
   }
   const price = checkPrice(input.pricePerTonne, 'input.pricePerTonne');
   const request = {
-    callerId: caller.subject,
+    callerSubject: caller.subject,
     operation: 'setProjectPrice',
     key: input.idempotencyKey,
     input: { projectId: project.id, ...price },

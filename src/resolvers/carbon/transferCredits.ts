@@ -45,14 +45,14 @@ const CREDIT_TRANSFERS: Rider<CreditTransferRow> = {
  */
 export async function transferCredits(
   deps: Needs<keyof TransferNeeds | 'books'>,
-  callerId: string,
+  callerSubject: string,
   input: TransferCreditsInput,
   entry?: OpenEntry,
 ): Promise<CreditTransfer> {
   requireTwoBuyers(input);
   const tokenAddress = requireTokenAddress(deps, input.tokenAddress, TOKEN);
   const { idempotencyKey, ...rest } = input;
-  const request = { callerId, operation: 'transferCredits', key: idempotencyKey, input: rest };
+  const request = { callerSubject, operation: 'transferCredits', key: idempotencyKey, input: rest };
   const { fromBuyerId, toBuyerId, amountCO2e: amount, memo } = input;
   const id = deps.ids.next();
   const sides = { fromBuyerId, toBuyerId };

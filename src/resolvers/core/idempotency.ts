@@ -12,7 +12,7 @@ import { DomainError } from '../../lib/errors.ts';
 
 export interface IdempotentRequest {
   /** Keys are scoped to their caller. */
-  callerId: string;
+  callerSubject: string;
   operation: string;
   key: string;
   input: Readonly<Record<string, string | number | bigint | null>>;
@@ -28,10 +28,10 @@ export async function reserveKey(
   targetId: string,
   at: Date,
 ): Promise<string | null> {
-  const { callerId, operation, key } = request;
+  const { callerSubject, operation, key } = request;
   const inserted = await tx
     .insert(idempotencyKeys)
-    .values({ callerId, operation, key, inputHash: hashInput(request.input), targetId, createdAt: at })
+    .values({ callerSubject, operation, key, inputHash: hashInput(request.input), targetId, createdAt: at })
     .onConflictDoNothing()
     .returning({ key: idempotencyKeys.key });
   if (inserted.length > 0) return null;
@@ -49,13 +49,13 @@ export async function findFirstUse(
   db: Pick<Db, 'select'>,
   request: IdempotentRequest,
 ): Promise<string | null> {
-  const { callerId, operation, key } = request;
+  const { callerSubject, operation, key } = request;
   const [first] = await db
     .select()
     .from(idempotencyKeys)
     .where(
       and(
-        eq(idempotencyKeys.callerId, callerId),
+        eq(idempotencyKeys.callerSubject, callerSubject),
         eq(idempotencyKeys.operation, operation),
         eq(idempotencyKeys.key, key),
       ),
@@ -75,8 +75,8 @@ export function idempotencyConflict({ key, operation }: IdempotentRequest): Doma
 }
 
 /** As the books reserve it, with what is posted. */
-export function postingKeyOf({ callerId, operation, key, input }: IdempotentRequest): PostingKey {
-  return { callerId, operation, key, inputHash: hashInput(input) };
+export function postingKeyOf({ callerSubject, operation, key, input }: IdempotentRequest): PostingKey {
+  return { callerSubject, operation, key, inputHash: hashInput(input) };
 }
 
 /** Covers every field, in any order. */

@@ -70,7 +70,7 @@ async function record(
   const id = deps.ids.next();
   const now = deps.clock.now();
   const request = {
-    callerId: operatorId,
+    callerSubject: operatorId,
     operation: 'deployRampSettlement',
     key: input.idempotencyKey,
     input: { treasuryAddress },

@@ -31,11 +31,11 @@ export interface PrepareRetirementInput {
  */
 export async function prepareRetirement(
   deps: Needs<'db' | 'network' | 'clock' | 'ids'>,
-  callerId: string,
+  callerSubject: string,
   input: PrepareRetirementInput,
 ): Promise<HolderAct> {
   const { idempotencyKey: key, ...rest } = input;
-  const request = { callerId, operation: 'prepareRetirement', key, input: rest };
+  const request = { callerSubject, operation: 'prepareRetirement', key, input: rest };
   // Before the checks: the first use may itself have spent the balance.
   const id = (await findFirstUse(deps.db, request)) ?? (await prepare(deps, request, input));
   const act = await findHolderAct(deps, id);
@@ -59,7 +59,7 @@ async function prepare(
   const act = await prepareAct(deps, {
     call: { kind: 'retire', tokenAddress, amount: toBaseUnits(input.amountCO2e), beneficiary, note },
     holder,
-    preparedBy: request.callerId,
+    preparedBy: request.callerSubject,
     projectId,
   });
   return deps.db.transaction(async (tx) => {

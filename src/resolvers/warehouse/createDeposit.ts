@@ -127,7 +127,7 @@ async function record(
 export function depositRequest(warehouseOperatorId: string, input: CreateDepositInput): IdempotentRequest {
   const { idempotencyKey, ...rest } = input;
   return {
-    callerId: warehouseOperatorId,
+    callerSubject: warehouseOperatorId,
     operation: 'createDeposit',
     key: idempotencyKey,
     input: Object.fromEntries(Object.entries(rest).map(([name, value]) => [name, value ?? null])),

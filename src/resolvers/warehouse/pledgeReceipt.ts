@@ -48,7 +48,7 @@ export async function pledgeReceipt(
   const id = deps.ids.next();
   const lenderId = input.lenderId ?? null;
   const request = {
-    callerId: caller.subject,
+    callerSubject: caller.subject,
     operation: 'pledgeReceipt',
     key,
     input: { ...input, lenderId, receiptTokenAddress: receipt.tokenAddress },

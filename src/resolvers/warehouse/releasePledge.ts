@@ -38,7 +38,7 @@ export async function releasePledge(
   if (!receipt) throw receiptNotFound(receiptTokenAddress);
   const { id: receiptId, tokenAddress } = receipt;
   const input = { receiptTokenAddress: tokenAddress, loanReference };
-  const request = { callerId: caller.subject, operation: 'releasePledge', key, input };
+  const request = { callerSubject: caller.subject, operation: 'releasePledge', key, input };
   const pledgeId = await deps.db.transaction(async (tx) => {
     // A second request waits here for the first one.
     await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');

@@ -58,7 +58,7 @@ async function bookOld(): Promise<void> {
       expect(await postTransfers(tx, postings, moment)).toEqual(postings.map(() => ({ ok: true })));
       // What the product writes with a purchase.
       for (const { causeId } of postings) {
-        await tx.execute(`INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
+        await tx.execute(`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
           VALUES ('ann', 'purchase', '${causeId}', '', '${causeId}', now())`);
       }
     });

@@ -229,7 +229,7 @@ describe('the database refuses', () => {
     await book({ amountTonnes: 1n });
     // What the product itself would have written with it.
     await market.database.handle
-      .sql`INSERT INTO idempotency_keys (caller_id, operation, key, input_hash, target_id, created_at)
+      .sql`INSERT INTO idempotency_keys (caller_subject, operation, key, input_hash, target_id, created_at)
       SELECT 'ann', 'transferCredits', id::text, '', id, now() FROM credit_transfers
       WHERE NOT EXISTS (SELECT 1 FROM idempotency_keys k WHERE k.target_id = credit_transfers.id)`;
   });

@@ -124,7 +124,12 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
   idempotency_keys: {
     I14: 'operation target_id DELETED',
     partly: [
-      { by: ['I14'], places: 'caller_id', except: /of (purchase|retire|transferCredits) /, because: KEYS },
+      {
+        by: ['I14'],
+        places: 'caller_subject',
+        except: /of (purchase|retire|transferCredits) /,
+        because: KEYS,
+      },
       { by: ['I11'], places: 'input_hash', except: /^(?!.*of purchase )/, because: KEYS },
     ],
     notFound: [

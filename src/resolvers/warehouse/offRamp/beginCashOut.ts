@@ -215,7 +215,7 @@ function idempotentRequest(
 ): IdempotentRequest {
   const { idempotencyKey, payoutAccount, ...rest } = input;
   return {
-    callerId: caller.subject,
+    callerSubject: caller.subject,
     operation,
     key: idempotencyKey,
     input: {

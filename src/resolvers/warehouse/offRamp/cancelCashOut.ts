@@ -41,7 +41,7 @@ export async function cancelCashOut(
 ): Promise<OffRampSession> {
   const { id } = await requireOwn(deps, caller, input);
   const request = {
-    callerId: caller.subject,
+    callerSubject: caller.subject,
     operation: 'cancelCashOut',
     key: input.idempotencyKey,
     input: { sessionId: id },
