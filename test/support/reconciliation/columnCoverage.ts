@@ -101,9 +101,10 @@ export const COVERAGE: Readonly<Record<string, TableCoverage>> = {
     I16: 'due_at',
     partly: [
       { by: ['I16'], places: 'night swept_at', except: /changed/, because: TIME },
+      { by: ['I16'], places: 'requested_by', except: /changed/, because: RUNS },
       { by: ['I16'], places: 'trigger', except: /NIGHTLY|CATCH_UP/, because: RUNS },
     ],
-    notFound: [[RUNS, 'id requested_by started_at finished_at fruitless_steps problem DELETED FORGED']],
+    notFound: [[RUNS, 'id started_at finished_at fruitless_steps problem DELETED FORGED']],
   },
   feed_head: { I10: 'position DELETED', I16: 'singleton FORGED' },
   final_ledger: { notFound: [[INSTALLATION, '*']] },
