@@ -13,7 +13,7 @@ const DATABASES = [
 /** Fixed, so that a rewrite changes what has changed and nothing else. */
 const WRITTEN_AT = { '0000_tables': 1_795_000_000_000, '0001_rules': 1_795_000_000_001 };
 
-if (existsSync('drizzle/released.json')) {
+if (existsSync('migrations.released.json')) {
   for (const { config } of DATABASES) generate(config, ...process.argv.slice(2));
 } else DATABASES.forEach(rewrite);
 

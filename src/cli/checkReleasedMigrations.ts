@@ -12,7 +12,7 @@ import { findRefusedMigrations, type Migration } from './migrationChanges.ts';
 import { runCommand } from './runCommand.ts';
 
 const FOLDER = new URL('../../drizzle/', import.meta.url);
-const RELEASED = 'released.json';
+const RELEASED = new URL('../../migrations.released.json', import.meta.url);
 
 const Journal = z.object({ entries: z.array(z.object({ tag: z.string(), when: z.number() })) });
 const Released = z.array(z.object({ file: z.string(), when: z.number(), sha256: z.string() }));
@@ -20,11 +20,11 @@ const Released = z.array(z.object({ file: z.string(), when: z.number(), sha256: 
 const read = (path: string) => readFile(new URL(path, FOLDER), 'utf8');
 
 const command = new Command('checkReleasedMigrations')
-  .description(`Compares the migrations with the released ones, drizzle/${RELEASED}.`)
+  .description('Compares the migrations with the released ones, migrations.released.json.')
   .option('--release', 'make the present migrations the released ones, if no released one differs')
   .action(async (options: { release?: boolean }) => {
     const current = (await Promise.all(MIGRATION_SETS.map(readMigrations))).flat();
-    const released = await read(RELEASED).then(
+    const released = await readFile(RELEASED, 'utf8').then(
       (text) => Released.parse(JSON.parse(text)),
       (error: NodeJS.ErrnoException) => {
         if (error.code === 'ENOENT') return [];
@@ -34,7 +34,7 @@ const command = new Command('checkReleasedMigrations')
     const refused = findRefusedMigrations(released, current);
     if (refused.length > 0) throw new StartupError(refused.join('\n'));
     if (options.release === true) {
-      await writeFile(new URL(RELEASED, FOLDER), `${JSON.stringify(current, null, 2)}\n`);
+      await writeFile(RELEASED, `${JSON.stringify(current, null, 2)}\n`);
     }
   });
 

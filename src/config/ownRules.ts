@@ -22,7 +22,7 @@ export const secretTexts = list.refine(
 );
 export const origins = list.refine(
   (entries) => entries.every((entry) => entry === '*' || isOrigin(entry)),
-  'must be origins like https://app.example, without a path or a slash at the end, separated by commas, or *',
+  'must be origins like https://app.example, in small letters, without a path, a slash at the end or the default port, separated by commas, or *',
 );
 
 export const hostNames = list.refine(

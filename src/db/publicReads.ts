@@ -7,7 +7,7 @@
  * So staleness is known without a write and without comparing clocks, also when nothing is written; and a replica that
  * can't be asked grows stale by itself.
  */
-import { messageOf } from '../lib/errors.ts';
+import { rootMessageOf } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DatabaseHandle, Db } from './connection.ts';
 import { isPassing } from './passingFailures.ts';
@@ -106,7 +106,8 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
           return answer;
         } catch (error) {
           if (!isPassing(error)) throw error;
-          replica.distrust(messageOf(error));
+          // Shown to anyone, and a failed statement's message has the caller's values.
+          replica.distrust(rootMessageOf(error));
         }
       }
       served.primary += 1;
@@ -178,7 +179,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
       } catch (error) {
         // A replica that only does not answer grows stale by itself.
         if (error instanceof NotComparable) distrust(error.message);
-        else problem = messageOf(error);
+        else problem = rootMessageOf(error);
       } finally {
         isAsked = false;
         report();

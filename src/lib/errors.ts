@@ -60,6 +60,14 @@ export class DomainError extends Error {
   }
 }
 
+/** Of what was wrong at first: of a failed statement the database's message, without the statement and its parameters. */
+export function rootMessageOf(error: unknown): string {
+  let root = error;
+  // A longer chain of causes is a cycle.
+  for (let i = 0; i < 8 && root instanceof Error && root.cause instanceof Error; i++) root = root.cause;
+  return messageOf(root);
+}
+
 /** The message of any thrown value, for logs and `cause` texts. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);

@@ -21,6 +21,8 @@ const REDACTED = '[redacted]';
 
 /** A longer chain of causes is a cycle. */
 const MAX_CAUSES = 8;
+/** Some nodes put whole traces into their messages. */
+const MAX_MESSAGE_CHARACTERS = 2_000;
 
 /** `destination` replaces the standard output. */
 export function createLogger(
@@ -48,7 +50,7 @@ function standardOutput(): pino.DestinationStream {
   return lines;
 }
 
-/** What is logged as `err` by a line that is less important than an error: it passes by itself, so its stack tells nobody anything. */
+/** What is logged as `err` by a line that is less important than an error: unless it is a defect, it passes, and its stack says nothing. */
 class Passing {
   readonly error: unknown;
 
@@ -69,8 +71,15 @@ function logBriefly(this: Logger, args: Parameters<pino.LogFn>, log: pino.LogFn,
 
 function describeLogged(error: unknown): unknown {
   return error instanceof Passing
-    ? describeError(error.error, { withStack: false })
+    ? describeError(error.error, { withStack: isDefect(error.error) })
     : describeError(error, { withStack: true });
+}
+
+/** `fetch` wraps a failure of the network in a TypeError, with that failure as its cause. */
+function isDefect(error: unknown, depth = 0): boolean {
+  if (!(error instanceof Error)) return false;
+  if (error.cause instanceof Error && depth < MAX_CAUSES) return isDefect(error.cause, depth + 1);
+  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
 }
 
 /**
@@ -78,11 +87,11 @@ function describeLogged(error: unknown): unknown {
  * failed statement's parameters, PostgreSQL's the row.
  */
 function describeError(error: unknown, options: { withStack: boolean }, depth = 0): unknown {
-  if (!(error instanceof Error)) return typeof error === 'string' ? cutParameters(error) : typeof error;
+  if (!(error instanceof Error)) return typeof error === 'string' ? shorten(error) : typeof error;
   const { code } = error as { code?: unknown };
   return {
     type: error.name,
-    message: cutParameters(error.message),
+    message: shorten(error.message),
     ...(typeof code === 'string' ? { code } : {}),
     ...(options.withStack && { stack: framesOf(error) }),
     ...(error.cause === undefined || depth >= MAX_CAUSES
@@ -123,6 +132,11 @@ function withoutSecretsInside(value: unknown): unknown {
     SECRET_FIELDS.has(name) ? REDACTED : (inner as unknown),
   ]);
   return Object.fromEntries(entries);
+}
+
+function shorten(message: string): string {
+  const text = cutParameters(message);
+  return text.length > MAX_MESSAGE_CHARACTERS ? `${text.slice(0, MAX_MESSAGE_CHARACTERS)}…` : text;
 }
 
 /** Drizzle's messages end with the parameters of the failed statement. */

@@ -5,6 +5,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
+import { rootMessageOf } from '../../lib/errors.ts';
 import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -48,10 +49,4 @@ async function countFailure({ db }: SubmissionDependencies, { id }: Submission):
     .where(and(eq(submissions.id, id), inArray(submissions.state, ['PENDING', 'NEEDS_REVIEW'])))
     .returning({ failures: submissions.failedSettlements });
   return row?.failures ?? 0;
-}
-
-/** The database's message, without the statement that Drizzle adds. */
-function rootMessageOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  return error.cause instanceof Error ? rootMessageOf(error.cause) : error.message;
 }

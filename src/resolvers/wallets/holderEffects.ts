@@ -12,6 +12,7 @@ import {
   depositLanded,
   isToBeDeposited,
   type OffRampEffectsDependencies,
+  notifyReceipt,
 } from '../warehouse/offRamp/offRampEffects.ts';
 
 /** For acts without effects on the platform's state. */
@@ -50,8 +51,11 @@ export function holderDepositEffects(deps: OffRampEffectsDependencies): Effects 
     async succeeded(tx, { targetId }, { txHash }) {
       await depositLanded(tx, deps, await lockOffRampSession(tx, targetId), txHash);
     },
-    // Acts on the provider's status, which may have changed in the meantime.
-    afterSucceeded: async () => deps.stateSignal.notify(OFF_RAMP_SESSIONS),
+    async afterSucceeded({ targetId }) {
+      // Acts on the provider's status, which may have changed in the meantime.
+      deps.stateSignal.notify(OFF_RAMP_SESSIONS);
+      await notifyReceipt(deps, targetId);
+    },
     async refused(tx, { targetId }, refusal) {
       const session = await lockOffRampSession(tx, targetId);
       const refused = { refusalCode: 'LEDGER_REJECTED', refusalMessage: refusal.message };

@@ -30,7 +30,7 @@ import { findVisibleReceipt, ReceiptRef } from '../warehouse/receipt.ts';
 const OPERATIONS: Readonly<Record<ApprovalOperation, readonly [name: string, description: string]>> = {
   createProject: ['CREATE_PROJECT', '`createProject` of more tonnes than one person may mint.'],
   createDeposit: ['CREATE_DEPOSIT', '`createDeposit` of more kilograms than one person may mint.'],
-  resolveSubmissionReview: ['RESOLVE_REVIEW', '`resolveSubmissionReview`.'],
+  resolveSubmissionReview: ['RESOLVE_SUBMISSION_REVIEW', '`resolveSubmissionReview`.'],
   resolveSessionReview: ['RESOLVE_SESSION_REVIEW', '`resolveSessionReview`.'],
   resumeSigning: ['RESUME_SIGNING', '`resumeSigning`.'],
   setManualSessionStatus: [

@@ -60,7 +60,7 @@ builder.node(ExpiryRunRef, {
     }),
     requestedBy: t.exposeString('requestedBy', {
       nullable: true,
-      description: 'The subject who requested a MANUAL run; null for the others.',
+      description: 'Who requested a MANUAL run: a subject, or `npm run expire`; null for the others.',
     }),
     startedAt: t.field({
       type: 'UnixTime',

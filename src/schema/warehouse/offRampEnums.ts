@@ -21,7 +21,8 @@ export const OffRampStateEnum = builder.enumType('OffRampSessionState', {
     SETTLED: { description: 'Paid, and the tokens released to the treasury.' },
     REFUNDED: { description: 'Not paid, and the tokens refunded to the depositor.' },
     CLOSED: {
-      description: 'Ended before tokens were taken; `stateReason` says why. A late deposit reopens it.',
+      description:
+        'Ended before tokens were taken; `stateReason` says why. A late deposit, or a late word of the provider, reopens it.',
     },
     NEEDS_REVIEW: { description: 'An operator must decide with `resolveSessionReview`.' },
   },

@@ -60,6 +60,18 @@ it('shows the stack of an error, but not of a failure that passes', () => {
   expect(logged({ err: 'a text that was thrown' }, 'warn')['err']).toBe('a text that was thrown');
 });
 
+it('shows the stack of a defect at each level, and of no message more than a node may put into it', () => {
+  expect(logged({ err: new TypeError('undefined has no id') }, 'warn')).toMatchObject({
+    err: { stack: expect.stringContaining('logger.test.ts') as string },
+  });
+  const unreachable = new TypeError('fetch failed', { cause: new Error('x'.repeat(10_000)) });
+  const { err } = logged({ err: unreachable }, 'warn') as {
+    err: { stack?: string; cause: { message: string } };
+  };
+  expect(err.stack).toBeUndefined();
+  expect(err.cause.message).toHaveLength(2_001);
+});
+
 it('ends a chain of causes that bites its own tail', () => {
   const error = new Error('round');
   error.cause = error;

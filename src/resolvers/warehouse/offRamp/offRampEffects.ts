@@ -64,8 +64,11 @@ export function depositEffects(deps: OffRampEffectsDependencies): Effects {
       await depositLanded(tx, deps, session, txHash);
       await passTurn(tx, deps, session, submissionId);
     },
-    // Whatever the provider said meanwhile is acted on now.
-    afterSucceeded: async () => deps.stateSignal.notify(OFF_RAMP_SESSIONS),
+    async afterSucceeded({ targetId }) {
+      // Whatever the provider said meanwhile is acted on now.
+      deps.stateSignal.notify(OFF_RAMP_SESSIONS);
+      await notifyReceipt(deps, targetId);
+    },
     async refused(tx, intent, refusal) {
       const { targetId } = intent;
       const session = requireOpenAtProvider(await lockOffRampSession(tx, targetId));
@@ -157,11 +160,7 @@ export function releaseEffects(
       }
       await applyEvent(tx, deps, session, 'released', { values: released });
     },
-    // Who follows the receipt is told what is left of it.
-    async afterSucceeded({ targetId }) {
-      const session = await findOffRampSession(deps, targetId);
-      if (session) deps.stateSignal.notify(session.receiptId);
-    },
+    afterSucceeded: ({ targetId }) => notifyReceipt(deps, targetId),
     async refused(tx, { targetId }, refusal) {
       const what = state === 'SETTLED' ? 'confirm' : 'refund';
       await releaseRefused(tx, deps, await lockOffRampSession(tx, targetId), what, refusal);
@@ -169,6 +168,12 @@ export function releaseEffects(
     },
     ...reviewEffects(deps, 'releaseGoesOn'),
   };
+}
+
+/** Who follows the receipt of a session is told what is left of it. Everything is committed: without an answer they look themselves. */
+export async function notifyReceipt(deps: OffRampEffectsDependencies, sessionId: string): Promise<void> {
+  const session = await findOffRampSession(deps, sessionId).catch(() => null);
+  if (session) deps.stateSignal.notify(session.receiptId);
 }
 
 function reviewEffects(

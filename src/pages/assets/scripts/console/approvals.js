@@ -7,7 +7,7 @@ import { age, code, element, facts, foreign, showItems } from './dom.js';
 const OPERATIONS = {
   CREATE_DEPOSIT: 'Issue a receipt',
   CREATE_PROJECT: 'Issue a project’s credits',
-  RESOLVE_REVIEW: 'Decide a submission under review',
+  RESOLVE_SUBMISSION_REVIEW: 'Decide a submission under review',
   RESOLVE_SESSION_REVIEW: 'Decide an off-ramp session under review',
   RESUME_SIGNING: 'Let signing go on',
   SET_MANUAL_SESSION_STATUS: 'Set the status of a manual payout',

@@ -80,7 +80,7 @@ fragment ConsoleSession on OffRampSession {
 /** In the place of what was asked for, when another person has to approve it. */
 const APPROVAL = 'approvalRequest { expiresAt }';
 
-export const RESOLVE_REVIEW = `mutation ConsoleResolveSubmissionReview($input: ResolveSubmissionReviewInput!) {
+export const RESOLVE_SUBMISSION_REVIEW = `mutation ConsoleResolveSubmissionReview($input: ResolveSubmissionReviewInput!) {
   resolveSubmissionReview(input: $input) { submission { state } ${APPROVAL} }
 }`;
 

@@ -1,7 +1,7 @@
 /**
  * Contract calls on their way to the network: those that wait for a decision, those that are late, and those under way.
  */
-import { RESOLVE_REVIEW, SUBMISSION_DETAILS } from './documents.js';
+import { RESOLVE_SUBMISSION_REVIEW, SUBMISSION_DETAILS } from './documents.js';
 import { decisionButtons, errorText, outcomeText } from './decision.js';
 import { age, code, element, facts, foreign, showItems } from './dom.js';
 
@@ -69,7 +69,7 @@ export function createSubmissions({ part, api, decide, refresh }) {
       async act(reason) {
         const adopted = decision === 'ADOPT' && recordIndex !== null ? { recordIndex } : {};
         const input = { submissionId: id, decision, reason, ...adopted };
-        const { resolveSubmissionReview } = await api.act(RESOLVE_REVIEW, { input });
+        const { resolveSubmissionReview } = await api.act(RESOLVE_SUBMISSION_REVIEW, { input });
         return outcomeText(
           resolveSubmissionReview,
           `Decided: the submission is ${resolveSubmissionReview.submission.state} now.`,
