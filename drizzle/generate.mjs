@@ -1,7 +1,8 @@
 /**
  * Until the first release (`npm run db:release`) each database has two migrations: its tables, generated from the Drizzle schema, and
  * its rules, written by hand. `npm run db:generate` writes the first anew and keeps the second. From then on, when
- * installations exist, it appends a migration with what has changed.
+ * installations exist, it appends a migration with what has changed to that of the databases which the first argument names;
+ * the others are drizzle-kit's, which asks whether a column was renamed.
  */
 import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,15 +14,24 @@ const DATABASES = [
 /** Fixed, so that a rewrite changes what has changed and nothing else. */
 const WRITTEN_AT = { '0000_tables': 1_795_000_000_000, '0001_rules': 1_795_000_000_001 };
 
-if (existsSync('migrations.released.json')) {
-  for (const { config } of DATABASES) generate(config, ...process.argv.slice(2));
-} else DATABASES.forEach(rewrite);
+if (existsSync('migrations.released.json')) append(process.argv[2], process.argv.slice(3));
+else DATABASES.forEach(rewrite);
+
+function append(name, options) {
+  const database = DATABASES.find(({ folder }) => folder === `drizzle/${name}`);
+  if (!database) {
+    const names = DATABASES.map(({ folder }) => folder.slice('drizzle/'.length)).join(' or ');
+    console.error(`Name the database: npm run db:generate -- ${names} --name what_it_does`);
+    process.exit(1);
+  }
+  generate(database.config, options, 'inherit');
+}
 
 function rewrite({ folder, config }) {
   const rules = readFileSync(`${folder}/0001_rules.sql`, 'utf8');
   rmSync(folder, { recursive: true });
-  generate(config, '--name', 'tables');
-  generate(config, '--name', 'rules', '--custom');
+  generate(config, ['--name', 'tables']);
+  generate(config, ['--name', 'rules', '--custom']);
   writeFileSync(`${folder}/0001_rules.sql`, rules);
   const journalPath = `${folder}/meta/_journal.json`;
   const journal = JSON.parse(readFileSync(journalPath, 'utf8'));
@@ -41,8 +51,6 @@ function fixIdentity(folder) {
   }
 }
 
-function generate(config, ...options) {
-  execFileSync('node_modules/.bin/drizzle-kit', ['generate', '--config', config, ...options], {
-    stdio: ['ignore', 'ignore', 'inherit'],
-  });
+function generate(config, options, stdio = ['ignore', 'ignore', 'inherit']) {
+  execFileSync('node_modules/.bin/drizzle-kit', ['generate', '--config', config, ...options], { stdio });
 }

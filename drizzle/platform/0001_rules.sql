@@ -82,7 +82,7 @@ CREATE TRIGGER transfers_move_accounts AFTER INSERT ON transfers REFERENCING NEW
   FOR EACH STATEMENT EXECUTE FUNCTION move_accounts();
 --> statement-breakpoint
 -- In a trigger, by a role that could switch off this one, it is the trigger above that updates. The application's role can
--- make a trigger of a temporary table, which updates in a trigger too.
+-- make a trigger of a temporary table, which updates in a trigger too. So the tables and the functions have one owner.
 CREATE TRIGGER accounts_moved_by_transfers BEFORE UPDATE ON accounts FOR EACH STATEMENT
   WHEN (pg_trigger_depth() = 0 OR NOT has_table_privilege('accounts'::regclass, 'TRIGGER')) EXECUTE FUNCTION refuse_change();
 --> statement-breakpoint

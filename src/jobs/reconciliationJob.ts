@@ -22,8 +22,10 @@ export interface ReconciliationJob {
 const LOOK_MS = 60_000;
 /** Between two runs that compare what has changed. */
 const EVERY_SECONDS = 300;
-/** A long one rests longer: it reads every row once for the few that changed, and the log of transfers waits for it. */
+/** A long one is a tenth of the time at most: it reads every row once for the few that changed, and the log of transfers waits for it. */
 const REST_SHARE = 10;
+/** What changed is compared within the hour nevertheless. */
+const MAX_REST_SECONDS = 3_600;
 /** A night's run that was not finished, or whose instance died, is due again after this long. */
 const FULL_RETRY_SECONDS = 900;
 /** How often the instance that runs it puts that off. */
@@ -43,11 +45,15 @@ export function createReconciliationJob(
   async function look(): Promise<void> {
     try {
       if (await take(deps, 'full_due_at', FULL_RETRY_SECONDS)) {
-        await putOff(deps.db, (await keepTaken(deps, () => run(deps, true))) ? nextNight(timeZone) : SOON);
+        const { isAnswered } = await keepTaken(deps, 'full_due_at', FULL_RETRY_SECONDS, () =>
+          run(deps, true),
+        );
+        await putOff(deps.db, 'full_due_at', isAnswered ? nextNight(timeZone) : SOON);
       } else if (await take(deps, 'due_at', EVERY_SECONDS)) {
         const began = nowMs();
-        await run(deps, false);
-        await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
+        const { since } = await keepTaken(deps, 'due_at', EVERY_SECONDS, () => run(deps, false));
+        // One that had to compare everything says nothing of how long the next one takes.
+        if (since !== null) await rest(deps.db, ((nowMs() - began) / 1_000) * REST_SHARE);
       }
     } catch (error) {
       deps.log.warn({ err: error }, 'reconciliation not finished');
@@ -80,31 +86,38 @@ function nextNight(timeZone: string): SQL {
   return sql`(date_trunc('day', now() AT TIME ZONE ${timeZone} - ${hour}) + interval '1 day' + ${hour}) AT TIME ZONE ${timeZone}`;
 }
 
-async function putOff(db: Db, until: SQL): Promise<void> {
-  await db.execute(sql`UPDATE ${reconciliationSchedule} SET full_due_at = ${until}`);
+type Due = 'due_at' | 'full_due_at';
+
+async function putOff(db: Db, column: Due, until: SQL): Promise<void> {
+  await db.execute(sql`UPDATE ${reconciliationSchedule} SET ${sql.identifier(column)} = ${until}`);
 }
 
-async function rest(db: Db, seconds: number): Promise<void> {
-  await db.execute(sql`UPDATE ${reconciliationSchedule}
-    SET due_at = greatest(due_at, now() + make_interval(secs => ${seconds}))`);
+async function rest(db: Db, wantedSeconds: number): Promise<void> {
+  const seconds = Math.min(wantedSeconds, MAX_REST_SECONDS);
+  await putOff(db, 'due_at', sql`greatest(due_at, now() + make_interval(secs => ${seconds}))`);
 }
 
 /** @returns whether this instance is the one that runs it */
-async function take({ db }: JobNeeds, column: 'due_at' | 'full_due_at', againAfterSeconds: number) {
+async function take({ db }: JobNeeds, column: Due, againAfterSeconds: number) {
   const name = sql.identifier(column);
   const taken = await db.execute(sql`UPDATE ${reconciliationSchedule}
     SET ${name} = now() + make_interval(secs => ${againAfterSeconds}) WHERE ${name} <= now() RETURNING 1`);
   return taken.length > 0;
 }
 
-/** Other instances leave the full run to this one while it lasts. */
-async function keepTaken<T>({ db, log }: JobNeeds, work: () => Promise<T>): Promise<T> {
+/** Other instances leave the run to this one while it lasts. */
+async function keepTaken<T>(
+  { db, log }: JobNeeds,
+  column: Due,
+  againAfterSeconds: number,
+  work: () => Promise<T>,
+): Promise<T> {
   let renewals = 0;
   let renewing: Promise<unknown> = Promise.resolve();
   const renew = async () => {
     if (renewals++ >= MAX_RENEWALS) return;
-    await putOff(db, sql`now() + make_interval(secs => ${FULL_RETRY_SECONDS})`).catch((error: unknown) =>
-      log.warn({ err: error }, 'the full reconciliation was not renewed'),
+    await putOff(db, column, sql`now() + make_interval(secs => ${againAfterSeconds})`).catch(
+      (error: unknown) => log.warn({ err: error }, 'the reconciliation under way was not renewed'),
     );
   };
   const timer = setInterval(() => {
@@ -119,8 +132,8 @@ async function keepTaken<T>({ db, log }: JobNeeds, work: () => Promise<T>): Prom
   }
 }
 
-/** @returns false when something was not compared because it had no answer */
-async function run(deps: JobNeeds, isFull: boolean): Promise<boolean> {
+/** @returns whether all that was compared had an answer; and since when it compared changes, null for everything */
+async function run(deps: JobNeeds, isFull: boolean) {
   const {
     verdicts,
     notProved: obstacles,
@@ -137,5 +150,5 @@ async function run(deps: JobNeeds, isFull: boolean): Promise<boolean> {
       'an invariant is broken',
     );
   }
-  return obstacles.every(({ obstacle }) => obstacle !== 'NO_ANSWER');
+  return { isAnswered: obstacles.every(({ obstacle }) => obstacle !== 'NO_ANSWER'), since };
 }

@@ -65,7 +65,7 @@ type MakeGauge = (name: string, help: string, ...labelNames: string[]) => Gauge;
 function openWorkGauges(gauge: MakeGauge): (work: OpenWork) => void {
   const submissions = gauge('submissions', 'Submissions that are not decided, by state.', 'state');
   const stuck = gauge('submissions_stuck', 'Submissions that submissions(filter: { stuck: true }) lists.');
-  const sessions = gauge('off_ramp_sessions', 'Off-ramp sessions that are not closed, by state.', 'state');
+  const sessions = gauge('off_ramp_sessions', 'Off-ramp sessions that have not ended, by state.', 'state');
   const overdue = gauge(
     'off_ramp_sessions_overdue',
     'Those that offRampSessions(filter: { overdue: true }) lists.',

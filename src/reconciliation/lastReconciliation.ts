@@ -122,13 +122,22 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
   };
 }
 
-function storable<T extends { message: string }>(list: readonly T[]): T[] {
-  const byMessage = new Map<string, T>();
+interface Found {
+  message: string;
+  obstacle?: string;
+}
+
+/** The same sentence is another finding with another obstacle. */
+const textOf = ({ obstacle, message }: Found) => `${obstacle ?? ''}: ${message}`;
+
+function storable<T extends Found>(list: readonly T[]): T[] {
+  const byText = new Map<string, T>();
   for (const item of list) {
     const message = item.message.replaceAll(HALF, '\ufffd').replaceAll('\u0000', '\ufffd');
-    byMessage.set(message, { ...item, message });
+    const stored = { ...item, message };
+    byText.set(textOf(stored), stored);
   }
-  return [...byMessage.values()].slice(0, MAX_FINDINGS);
+  return [...byText.values()].slice(0, MAX_FINDINGS);
 }
 
 function isCompared({ notProved }: Pick<Verdict, 'notProved'>): boolean {
@@ -153,9 +162,9 @@ function withKnown(verdict: Verdict, known: Comparison | undefined): Verdict {
   return verdictsOf({ findings, notProved }, [invariant])[0] ?? verdict;
 }
 
-function joined<T extends { message: string }>(known: readonly T[], fresh: readonly T[]): T[] {
-  const messages = new Set(fresh.map(({ message }) => message));
-  return [...known.filter(({ message }) => !messages.has(message)), ...fresh];
+function joined<T extends Found>(known: readonly T[], fresh: readonly T[]): T[] {
+  const texts = new Set(fresh.map(textOf));
+  return [...known.filter((item) => !texts.has(textOf(item))), ...fresh];
 }
 
 async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {

@@ -100,7 +100,7 @@ export const transfers = pgTable(
     index('transfers_written_in')
       .using('brin', t.writtenIn)
       .with({ pages_per_range: 64, autosummarize: true }),
-    // The same step of the same reference is posted once, and a hold is either settled or returned. A purchase is its transfer,
+    // The same step of the same cause is posted once, and a hold is either settled or returned. A purchase is its transfer,
     // so its primary key says so.
     uniqueIndex('transfers_once')
       .on(

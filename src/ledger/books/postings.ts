@@ -25,7 +25,7 @@ export type Posting = ProjectName & {
   kind: TransferKind;
   /**
    * What it belongs to: the project, the purchase (which is the transfer itself), the retirement or the credit transfer. Each
-   * kind posts once per reference.
+   * kind posts once per cause.
    */
   causeId: string;
   debit: AccountRef;

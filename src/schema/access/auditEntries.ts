@@ -175,7 +175,8 @@ builder.queryField('auditEntries', (t) =>
           ...rest,
           isUnfinished: unfinished,
           apiKeyIds: apiKeyIds?.map(({ id }) => id),
-          targetIds: targetIds?.map(localId),
+          // Kept as it was sent where it is no object's id: a subject may look like one.
+          targetIds: targetIds?.flatMap((id) => [...new Set([id, localId(id)])]),
         };
         return pageOf(args, cursors, {
           list: (page) => listAuditEntries(dependencies, filter, page),

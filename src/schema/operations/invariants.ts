@@ -55,7 +55,7 @@ builder.queryField('invariants', (t) =>
     ...forRoles(
       ['operator'],
       'Every invariant with its last verdict, in the order of docs/invariants.md. Kept by the reconciliations that the server ' +
-        'runs by itself (what has changed every five minutes, everything each night) and by `npm run reconcile`.',
+        'runs by itself (what has changed every five minutes or, where that takes long, less often; everything each night) and by `npm run reconcile`.',
     ),
     type: [InvariantStatusRef],
     nullable: true,
