@@ -122,7 +122,7 @@ function Footer({ networkName }: { networkName: string }) {
           <strong>{networkName}</strong>, which this registry reads and can't change.{' '}
           <a href="/verify">Check one yourself.</a>
         </p>
-        <p>Times are UTC, by the network's clock. Amounts are tonnes of CO₂ equivalent.</p>
+        <p>Times are UTC, by the network's clock. Credits are tonnes of CO₂ equivalent.</p>
       </div>
     </footer>
   );

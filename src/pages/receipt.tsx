@@ -48,7 +48,7 @@ const STATES: Readonly<Record<string, string>> = {
 
 type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'leftKg' | 'beingCashedOut' | 'pledged'>;
 
-/** What a lender may rely on: nobody else has a claim to what is left. */
+/** What a lender may rely on: something is left, and there is no other claim to it. */
 export function isFree({ state, leftKg, beingCashedOut, pledged }: Standing): boolean {
   return state === 'ACTIVE' && leftKg !== '0' && !beingCashedOut && !pledged;
 }

@@ -99,7 +99,7 @@ function StepItem({ step }: { step: Step }) {
       <div>
         <h3>{step.question}</h3>
         <p>
-          <span class="result">{RESULTS[step.outcome]}</span> {step.explanation}
+          <span class="outcome">{RESULTS[step.outcome]}</span> {step.explanation}
         </p>
       </div>
     </li>
