@@ -721,6 +721,7 @@ CREATE INDEX "retirement_records_unknown_transaction" ON "retirement_records" US
 CREATE INDEX "retirement_totals_day" ON "retirement_totals" USING btree ("day") WHERE project_id IS NOT NULL;--> statement-breakpoint
 CREATE UNIQUE INDEX "holder_acts_submission" ON "holder_acts" USING btree ("submission_id");--> statement-breakpoint
 CREATE INDEX "holder_acts_record" ON "holder_acts" USING btree ("project_id","record_index") WHERE record_index IS NOT NULL;--> statement-breakpoint
+CREATE INDEX "holder_acts_unsigned" ON "holder_acts" USING btree ("prepared_by","created_at") WHERE kind = 'retire' AND submission_id IS NULL;--> statement-breakpoint
 CREATE INDEX "holder_acts_session" ON "holder_acts" USING btree ("off_ramp_session_id","created_at","id");--> statement-breakpoint
 CREATE INDEX "api_keys_created" ON "api_keys" USING btree ("created_at","id");--> statement-breakpoint
 CREATE INDEX "api_keys_subject" ON "api_keys" USING btree ("subject");--> statement-breakpoint

@@ -51,6 +51,10 @@ export const holderActs = pgTable(
     index('holder_acts_record')
       .on(t.projectId, t.recordIndex)
       .where(sql`record_index IS NOT NULL`),
+    // How many a caller has had prepared and not signed.
+    index('holder_acts_unsigned')
+      .on(t.preparedBy, t.createdAt)
+      .where(sql`kind = 'retire' AND submission_id IS NULL`),
     index('holder_acts_session').on(t.offRampSessionId, t.createdAt, t.id),
     check('holder_acts_session_of_deposit', sql`(kind = 'retire') = (off_ramp_session_id IS NULL)`),
     check('holder_acts_record_is_known', sql`(record_index IS NULL) = (record_tx_hash IS NULL)`),

@@ -10,6 +10,7 @@ import { findHolderAct, type HolderAct } from './findHolderAct.ts';
 import { requireProjectByToken } from '../carbon/findProject.ts';
 import { insufficientBalance } from '../carbon/insufficientBalance.ts';
 import { findFirstUse, reserveKey, type IdempotentRequest } from '../core/idempotency.ts';
+import { limitUnsigned } from './limitUnsigned.ts';
 import { prepareAct, requireHolder, storeAct } from './prepareAct.ts';
 
 export interface PrepareRetirementInput {
@@ -26,7 +27,7 @@ export interface PrepareRetirementInput {
 
 /**
  * @returns the act that the first use of the key prepared, in its present state.
- * @throws DomainError NOT_FOUND, BAD_USER_INPUT, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT; NetworkRefusal,
+ * @throws DomainError NOT_FOUND, BAD_USER_INPUT, INSUFFICIENT_BALANCE, IDEMPOTENCY_CONFLICT, RATE_LIMITED; NetworkRefusal,
  * NetworkUnavailable
  */
 export async function prepareRetirement(
@@ -54,6 +55,7 @@ async function prepare(
     'input.tokenAddress',
   );
   const holder = requireHolder(deps, input.holder);
+  await limitUnsigned(deps, request.callerSubject);
   await requireBalance(deps, tokenAddress, holder, input.amountCO2e);
   const { beneficiary, note } = input;
   const act = await prepareAct(deps, {

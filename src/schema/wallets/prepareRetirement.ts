@@ -62,7 +62,8 @@ builder.mutationField('prepareRetirement', (t) =>
       ['buyer', 'operator'],
       "Prepares the retirement of credits at a holder's own address, which only that holder can sign; nothing is held " +
         "or sent. (Credits in the platform's books are retired with `retire`.) The act belongs to the caller who " +
-        "prepared it; it takes effect only with the holder's signature. Errors: NOT_FOUND, BAD_USER_INPUT, " +
+        "prepared it; it takes effect only with the holder's signature. Errors: RATE_LIMITED (also after a thousand in a day that were " +
+        'not signed), NOT_FOUND, BAD_USER_INPUT, ' +
         'INSUFFICIENT_BALANCE, LEDGER_REJECTED (the network would refuse it), IDEMPOTENCY_CONFLICT.',
     ),
     type: PrepareRetirementPayload,
