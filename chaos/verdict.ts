@@ -13,6 +13,10 @@ const REST_WITHIN_MS = 5 * 60_000;
 const LOOK_MS = 250;
 /** Feed and logs are moments behind what they are made of. */
 const CATCH_UP_WITHIN_MS = 60_000;
+/** Sessions whose turn comes when an operator has decided an earlier deposit, or allowance, of their receipt. */
+const HELD_UP = `state = 'DEPOSITING' AND receipt_id IN (
+  SELECT o.receipt_id FROM submissions s JOIN off_ramp_sessions o ON o.id = s.target_id
+  WHERE s.state = 'NEEDS_REVIEW' AND s.kind IN ('setAllowance', 'initiateOffRamp'))`;
 const OPERATOR: Caller = { role: 'operator', subject: 'operator-1' };
 /** Before that nothing is known; a read is repeated until it is answered. */
 const never = () => false;
@@ -32,7 +36,7 @@ export async function comeToRest(lab: Lab, sinceMs: number): Promise<Rest> {
       SELECT 'submission ' || kind || ' ' || state AS what, count(*)::int FROM submissions
         WHERE state ${where} GROUP BY 1
       UNION ALL
-      SELECT 'off-ramp session ' || state, count(*)::int FROM off_ramp_sessions WHERE state ${where} GROUP BY 1
+      SELECT 'off-ramp session ' || state, count(*)::int FROM off_ramp_sessions WHERE state ${where} AND NOT (${HELD_UP}) GROUP BY 1
       UNION ALL
       SELECT 'retirement ' || state, count(*)::int FROM retirements WHERE state ${where} GROUP BY 1`);
     return Object.fromEntries(rows.map(({ what, count }) => [what, count]));
@@ -165,7 +169,8 @@ function contradictions(
     if (state === 'RETIRED' && count !== 1) found.push(`is RETIRED, burned ${count} times`);
     if (state === 'REFUSED' && count !== 0) found.push(`is REFUSED, burned ${count} times`);
   }
-  if (fact.kind === 'OffRampSession' && state !== 'NEEDS_REVIEW') {
+  // At rest DEPOSITING is held up: an operator's decision comes first.
+  if (fact.kind === 'OffRampSession' && state !== 'NEEDS_REVIEW' && state !== 'DEPOSITING') {
     const paid = lab.ramp.payouts.get(subject.sessionId ?? '')?.status;
     if ((paid === 'settled') !== (state === 'SETTLED')) found.push(`is ${state}, the provider says ${paid}`);
   }
