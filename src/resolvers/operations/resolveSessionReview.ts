@@ -98,7 +98,10 @@ export async function resolveSessionReview(
     }
   });
 
-  deps.log.info({ offRampSessionId, decision, caller: operatorId, reason: note }, 'off-ramp session review resolved');
+  deps.log.info(
+    { offRampSessionId, decision, caller: operatorId, reason: note },
+    'off-ramp session review resolved',
+  );
   for (const key of [offRampSessionId, session.receiptId, OFF_RAMP_SESSIONS, NEW_SUBMISSION])
     deps.stateSignal.notify(key);
   return (await findOffRampSession(deps, offRampSessionId)) ?? session;

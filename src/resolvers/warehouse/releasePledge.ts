@@ -71,7 +71,8 @@ function requireReleasable(
 ): ReceiptPledge {
   if (!caller.isOperator && lien?.lenderId !== caller.subject) throw receiptNotFound(tokenAddress);
   if (lien?.loanReference === loanReference) return lien;
-  const state = lien === undefined ? 'not pledged' : `pledged under the loan reference "${lien.loanReference}"`;
+  const state =
+    lien === undefined ? 'not pledged' : `pledged under the loan reference "${lien.loanReference}"`;
   throw new DomainError(
     'CONFLICT',
     `The receipt at ${tokenAddress} is ${state}, not under "${loanReference}".`,
