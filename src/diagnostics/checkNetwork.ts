@@ -1,17 +1,20 @@
 /**
  * What can be seen of a network through the port alone, whichever it is, and what its family adds.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
 import { systemClock, unixSeconds } from '../lib/clock.ts';
 import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.ts';
-import { NetworkBehind, type LedgerNetwork } from '../ledger/network/port.ts';
+import { NetworkBehind, RewriteDoubted, type LedgerNetwork } from '../ledger/network/port.ts';
 import { refuseForeignTreasury } from '../startup/openNetwork.ts';
 
 /** More than clocks differ that are set by the network. */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
+/** A little longer than a replaced ledger is doubted. */
+const DOUBT_MS = 5_500;
 
 export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
   const { network, checkIdentity } = created;
@@ -28,11 +31,19 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
     // What a wrong node says about the rest means nothing, and one that is away says nothing.
     if (identity.result === 'wrong') return;
   }
+  await endDoubt(network);
   yield await lookAt('latest ledger', () => checkLatestLedger(ledger, network));
   // One that lives in the database goes back with it.
   if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
   yield* checkFamily(ledger);
   yield await lookAt('settlement', () => checkSettlement(config, network));
+}
+
+/** A command looks once: what one answer does not prove is asked again before. */
+async function endDoubt(network: LedgerNetwork): Promise<void> {
+  await network.continuity().catch(async (error: unknown) => {
+    if (error instanceof RewriteDoubted) await delay(DOUBT_MS);
+  });
 }
 
 const BEHIND_REMEDY =

@@ -3,7 +3,7 @@
  * for readiness.
  */
 import { shareRun } from '../../lib/sharedRuns.ts';
-import { NetworkBehind } from './port.ts';
+import { NetworkBehind, RewriteDoubted } from './port.ts';
 import type { LedgerNetwork } from './port.ts';
 import type { SeenLedgers } from './seenLedgers.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
@@ -83,6 +83,7 @@ export async function describeNetwork(
     const continuity = await network.continuity();
     return continuity.status === 'whole' ? 'ok' : continuity.message;
   } catch (error) {
-    return error instanceof NetworkBehind ? error.message : 'unreachable';
+    const isKnown = error instanceof NetworkBehind || error instanceof RewriteDoubted;
+    return isKnown ? error.message : 'unreachable';
   }
 }

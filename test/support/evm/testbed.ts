@@ -53,6 +53,8 @@ export async function startEvmTestbed(
         finality,
         maxFeePerGasCap: 200n * GWEI,
         requestTimeoutMs: 10_000,
+        // What is doubted for a while has its own tests.
+        rewriteBelievedAfterMs: 0,
         ...own,
       }),
     async close() {

@@ -3,10 +3,10 @@
  *
  * `confirmations: n` takes the block that has n blocks after it (0: the latest itself); `finalized` takes the
  * network's own answer. What was final stays final: an answer from a node that is behind is refused. When another
- * block replaces the final one, reads continue on the node's present chain, and signing stops.
+ * block replaces the final one, and that is believed (rewriteDoubt.ts), reads continue on the node's present chain, and signing stops.
  */
 import { shareFreshRuns } from '../../../lib/sharedRuns.ts';
-import { ChainRewritten, NetworkBehind, NetworkUnavailable } from '../port.ts';
+import { ChainRewritten, NetworkBehind, NetworkUnavailable, RewriteDoubted } from '../port.ts';
 import type { Continuity, FinalLedger } from '../port.ts';
 import { seenLedgersInMemory } from '../seenLedgers.ts';
 import type { SeenLedgers } from '../seenLedgers.ts';
@@ -15,6 +15,7 @@ import { RpcError, valueOf } from './jsonRpc.ts';
 import type { Answer, AnswersTo, JsonRpc, Question } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
 import type { Block, BlockReference } from './node.ts';
+import { createRewriteDoubt, type RewriteDoubt } from './rewriteDoubt.ts';
 import { isTrouble } from './trouble.ts';
 
 export type FinalitySetting = { confirmations: number } | 'finalized';
@@ -64,6 +65,7 @@ export function createFinality(
   rpc: JsonRpc,
   setting: FinalitySetting,
   seen: SeenLedgers = seenLedgersInMemory(),
+  doubt: RewriteDoubt = createRewriteDoubt({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
   async function look() {
@@ -83,6 +85,7 @@ export function createFinality(
     if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
     const gone = anchors.find(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
+    if (gone !== undefined && !doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
     // The head may drop by a block or two during a fork; a final block does not.
     const [highest] = anchors;
     const isBack = rewritten === null && highest !== undefined && reported.number < highest.seen.ledger;
@@ -180,6 +183,10 @@ function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
     `Block ${ledger} was final as ${hash}, and is ${now?.hash ?? 'not there'} now: the chain was rewritten below what ` +
     'was final. Nothing is signed until that is examined'
   );
+}
+
+function describeDoubted({ seen: { ledger, hash }, now }: Anchor): string {
+  return `The node shows ${now?.hash ?? 'nothing'} as block ${ledger}, which was final as ${hash}: it is asked again before that is believed`;
 }
 
 /** By hash, unless the node turns out not to support it. */

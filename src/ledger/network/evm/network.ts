@@ -20,6 +20,7 @@ import { createLogSearch } from './logSearch.ts';
 import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
 import type { EvmNetworkOptions } from './options.ts';
 import { signReplacement } from './replacement.ts';
+import { createRewriteDoubt } from './rewriteDoubt.ts';
 import { outcomeOf } from './outcome.ts';
 import { ask } from './node.ts';
 import { retirementTransactions } from './retirementTransactions.ts';
@@ -42,7 +43,8 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const contracts = contractsOf(options, await readErrorAbi(options.errorAbiFile));
   const signer = createSigner(options.secretKey, chainId);
   const rpc = createJsonRpc({ url: options.rpcUrl, timeoutMs: options.requestTimeoutMs });
-  const finality = createFinality(rpc, options.finality, options.seenLedgers);
+  const doubt = createRewriteDoubt({ believedAfterMs: options.rewriteBelievedAfterMs });
+  const finality = createFinality(rpc, options.finality, options.seenLedgers, doubt);
   const multicall = addressOption('multicallAddress', options.multicallAddress) ?? MULTICALL3_ADDRESS;
   const readAll = createReadAll(rpc, multicall);
   const deployments = createDeployments({

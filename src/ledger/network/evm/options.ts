@@ -34,6 +34,8 @@ export interface EvmNetworkOptions {
   firstBlock?: bigint | undefined;
   /** What was final before this process started; unknown without it. */
   seenLedgers?: SeenLedgers | undefined;
+  /** How long another block in place of a final one is doubted; rewriteDoubt.ts says how long without it. */
+  rewriteBelievedAfterMs?: number | undefined;
   /** JSON with the ABI of further contract errors. */
   errorAbiFile?: string | undefined;
   log?: { warn(fields: object, message: string): void } | undefined;

@@ -65,6 +65,11 @@ export class NetworkBehind extends NetworkUnavailable {
   }
 }
 
+/** The node shows another ledger in place of a final one, which one answer does not prove. */
+export class RewriteDoubted extends NetworkUnavailable {
+  override readonly name = 'RewriteDoubted';
+}
+
 /**
  * Another ledger has replaced one that was final: signing stops until an operator, or a proof, accepts that history.
  */

@@ -1,0 +1,33 @@
+/**
+ * Whether it is believed that another block has replaced a final one: after two answers that say so, seconds apart. A node that
+ * shows other blocks for a moment then stops nothing for good; until then its answers are no answers. Answers of
+ * another kind between the two change nothing: behind one address may be nodes that lag.
+ */
+export interface RewriteDoubt {
+  /** Called with each answer that shows another block. */
+  isBelieved(): boolean;
+}
+
+/** As long as a node's number of a ledger is doubted (../continuity.ts). */
+const DEFAULT_BELIEVED_AFTER_MS = 5_000;
+/** What was seen so long ago says nothing of what is seen now. */
+const FORGOTTEN_AFTER_MS = 30_000;
+
+export function createRewriteDoubt({
+  believedAfterMs = DEFAULT_BELIEVED_AFTER_MS,
+  nowMs = () => performance.now(),
+}: {
+  believedAfterMs?: number | undefined;
+  nowMs?: () => number;
+}): RewriteDoubt {
+  let firstMs = 0;
+  let lastMs = Number.NEGATIVE_INFINITY;
+  return {
+    isBelieved() {
+      const now = nowMs();
+      if (now - lastMs > FORGOTTEN_AFTER_MS) firstMs = now;
+      lastMs = now;
+      return now - firstMs >= believedAfterMs;
+    },
+  };
+}
