@@ -12,6 +12,7 @@ import { logOf } from '../reconciliation/reconcileLogs.ts';
 import { parseCheckpoint, type SignedNote } from '../transparency/checkpoint.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import { NetworkUnavailable } from '../ledger/network/port.ts';
+import { endDoubt } from '../ledger/network/continuity.ts';
 import { runCommand } from './runCommand.ts';
 import { withPlatform } from './withPlatform.ts';
 
@@ -42,6 +43,7 @@ const command = new Command('reconcile')
     const keptCheckpoints = await Promise.all(fromCheckpoint.map(readCheckpoint));
     try {
       await withPlatform(async ({ dependencies }) => {
+        await endDoubt(dependencies.network);
         const bar = new SingleBar({ format: 'reconcile {bar} {value} tokens', clearOnComplete: true });
         if (process.stdout.isTTY) bar.start(0, 0);
         const onProgress = (done: number) => {

@@ -1,20 +1,18 @@
 /**
  * What can be seen of a network through the port alone, whichever it is, and what its family adds.
  */
-import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../config/config.ts';
 import { messageOf } from '../lib/errors.ts';
 import { systemClock, unixSeconds } from '../lib/clock.ts';
 import { lookAt, right, worse, wrong, type Check } from '../ledger/network/check.ts';
+import { endDoubt } from '../ledger/network/continuity.ts';
 import { familyOf } from '../ledger/network/families.ts';
 import type { ConfiguredLedger, CreatedNetwork } from '../ledger/network/family.ts';
-import { NetworkBehind, RewriteDoubted, type LedgerNetwork } from '../ledger/network/port.ts';
+import { NetworkBehind, type LedgerNetwork } from '../ledger/network/port.ts';
 import { refuseForeignTreasury } from '../startup/openNetwork.ts';
 
 /** More than clocks differ that are set by the network. */
 const MAX_CLOCK_DIFFERENCE_SECONDS = 60;
-/** A little longer than a replaced ledger is doubted. */
-const DOUBT_MS = 5_500;
 
 export async function* checkNetwork(config: Config, created: CreatedNetwork): AsyncGenerator<Check> {
   const { network, checkIdentity } = created;
@@ -37,13 +35,6 @@ export async function* checkNetwork(config: Config, created: CreatedNetwork): As
   if (familyOf(ledger).migrations.length === 0) yield await lookAt('history', () => checkHistory(network));
   yield* checkFamily(ledger);
   yield await lookAt('settlement', () => checkSettlement(config, network));
-}
-
-/** A command looks once: what one answer does not prove is asked again before. */
-async function endDoubt(network: LedgerNetwork): Promise<void> {
-  await network.continuity().catch(async (error: unknown) => {
-    if (error instanceof RewriteDoubted) await delay(DOUBT_MS);
-  });
 }
 
 const BEHIND_REMEDY =

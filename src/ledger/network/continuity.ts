@@ -2,6 +2,7 @@
  * Checks that a network still has the history that was final, for networks whose ledgers have no hash in the port, and
  * for readiness.
  */
+import { setTimeout as delay } from 'node:timers/promises';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkBehind, RewriteDoubted } from './port.ts';
 import type { LedgerNetwork } from './port.ts';
@@ -20,6 +21,8 @@ const BELIEVED_MS = 5_000;
 const MAX_LAG_LEDGERS = 12n;
 /** Two answers so far apart are believed where they agree: after one false number, each true node would count as behind for ever. */
 const AGREED_AFTER_MS = 5_000;
+/** A little longer than a replaced ledger is doubted. */
+const DOUBT_MS = 5_500;
 
 /**
  * Wraps a network so that a node behind the highest seen ledger is not believed: every question waits. For networks whose
@@ -72,6 +75,13 @@ export function guardLedgerNumbers(
     },
     presentHistory: async () => ({ ledger: (await network.status()).ledger, hash: null }),
   };
+}
+
+/** Before what is done once: what one answer does not prove is asked again. */
+export async function endDoubt(network: Pick<LedgerNetwork, 'continuity'>): Promise<void> {
+  await network.continuity().catch(async (error: unknown) => {
+    if (error instanceof RewriteDoubted) await delay(DOUBT_MS);
+  });
 }
 
 /** For readiness: `ok`, or the network's problem in a few words. */

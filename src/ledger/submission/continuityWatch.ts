@@ -3,7 +3,7 @@
  * landed is sent again (undone.ts). Otherwise an idle platform would stay unready for ever: no instance that is
  * not ready gets a request that makes it sign.
  */
-import { NetworkUnavailable } from '../network/port.ts';
+import { NetworkUnavailable, RewriteDoubted } from '../network/port.ts';
 import { haltOnRewrittenChain } from './knownHistory.ts';
 import type { SubmissionDependencies } from './submission.ts';
 
@@ -24,6 +24,8 @@ export function createContinuityWatch(deps: SubmissionDependencies): ContinuityW
       const found = await deps.network.continuity();
       if (found.status === 'rewritten') await haltOnRewrittenChain(deps, found.message);
     } catch (error) {
+      if (error instanceof RewriteDoubted)
+        deps.log.warn({ err: error }, 'a final block may have been replaced');
       // A node that is away or behind proves nothing, and readiness tells of it.
       if (error instanceof NetworkUnavailable) return;
       deps.log.warn({ err: error }, 'signing on a rewritten chain could not be halted: tried again soon');

@@ -34,7 +34,7 @@ export interface Finality {
   pin(): Promise<Pin>;
   /** Checks that the chain still has the highest block that was final. @throws NetworkBehind, NetworkUnavailable */
   continuity(): Promise<Continuity>;
-  /** @throws ChainRewritten, NetworkBehind, NetworkUnavailable */
+  /** Before anything is signed. @throws ChainRewritten, RewriteDoubted, NetworkBehind, NetworkUnavailable */
   requireContinuity(): Promise<void>;
   /** The final block of the node's present chain. @throws NetworkUnavailable */
   presentHistory(): Promise<FinalLedger>;
@@ -85,7 +85,8 @@ export function createFinality(
     if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
     const gone = anchors.find(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
-    if (gone !== undefined && !doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
+    if (gone === undefined) doubt.noteWhole();
+    else if (!doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
     // The head may drop by a block or two during a fork; a final block does not.
     const [highest] = anchors;
     const isBack = rewritten === null && highest !== undefined && reported.number < highest.seen.ledger;
@@ -107,6 +108,7 @@ export function createFinality(
     async requireContinuity() {
       const found = await continuity();
       if (found.status === 'rewritten') throw new ChainRewritten(found.message);
+      if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
     async presentHistory() {
       const { reported } = await readEnds(rpc, setting, []);
@@ -184,6 +186,10 @@ function describeRewritten({ seen: { ledger, hash }, now }: Anchor): string {
     'was final. Nothing is signed until that is examined'
   );
 }
+
+/** By one of several nodes, perhaps. */
+const SHOWN_BEFORE =
+  'The node showed another block in place of a final one moments ago: nothing is signed until it no longer does';
 
 function describeDoubted({ seen: { ledger, hash }, now }: Anchor): string {
   return `The node shows ${now?.hash ?? 'nothing'} as block ${ledger}, which was final as ${hash}: it is asked again before that is believed`;

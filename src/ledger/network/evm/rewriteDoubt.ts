@@ -6,11 +6,15 @@
 export interface RewriteDoubt {
   /** Called with each answer that shows another block. */
   isBelieved(): boolean;
+  /** Called with each answer that shows what was final. */
+  noteWhole(): void;
+  /** Another block was shown moments ago: which chain is right is not known yet. */
+  isOpen(): boolean;
 }
 
 /** As long as a node's number of a ledger is doubted (../continuity.ts). */
 const DEFAULT_BELIEVED_AFTER_MS = 5_000;
-/** What was seen so long ago says nothing of what is seen now. */
+/** What was seen so long ago, and contradicted since, says nothing of what is seen now. */
 const FORGOTTEN_AFTER_MS = 30_000;
 
 export function createRewriteDoubt({
@@ -20,14 +24,20 @@ export function createRewriteDoubt({
   believedAfterMs?: number | undefined;
   nowMs?: () => number;
 }): RewriteDoubt {
-  let firstMs = 0;
+  let firstMs: number | null = null;
   let lastMs = Number.NEGATIVE_INFINITY;
+  let isContradicted = false;
   return {
     isBelieved() {
       const now = nowMs();
-      if (now - lastMs > FORGOTTEN_AFTER_MS) firstMs = now;
+      if (firstMs === null || (isContradicted && now - lastMs > FORGOTTEN_AFTER_MS)) firstMs = now;
+      isContradicted = false;
       lastMs = now;
       return now - firstMs >= believedAfterMs;
     },
+    noteWhole() {
+      isContradicted = true;
+    },
+    isOpen: () => nowMs() - lastMs < believedAfterMs,
   };
 }

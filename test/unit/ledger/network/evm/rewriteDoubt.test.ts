@@ -50,8 +50,22 @@ it('is believed when it is seen again after five seconds, whatever another node 
   expect(await seenAt(6_001, OTHER_HASH)).toBe('rewritten');
 });
 
-it('is doubted anew when it was not seen for long', async () => {
+it('keeps anything from being signed by another node’s word meanwhile', async () => {
   expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
+  expect(await seenAt(3_000, TRUE_HASH)).toBe('whole');
+  await expect(finality.requireContinuity()).rejects.toThrow(RewriteDoubted);
+  expect(await seenAt(6_000, TRUE_HASH)).toBe('whole');
+  await expect(finality.requireContinuity()).resolves.toBeUndefined();
+});
+
+it('is believed however long a node takes to answer, when none contradicts it', async () => {
+  expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
+  expect(await seenAt(61_000, OTHER_HASH)).toBe('rewritten');
+});
+
+it('is doubted anew when it was contradicted, and not seen for long', async () => {
+  expect(await seenAt(1_000, OTHER_HASH)).toBe('no answer');
+  expect(await seenAt(2_000, TRUE_HASH)).toBe('whole');
   expect(await seenAt(31_001, OTHER_HASH)).toBe('no answer');
   expect(await seenAt(36_001, OTHER_HASH)).toBe('rewritten');
 });
