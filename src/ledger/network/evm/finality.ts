@@ -97,17 +97,15 @@ export function createFinality(
 
   const pin = shareFreshRuns(readPin);
 
-  async function continuity(): Promise<Continuity> {
-    const { rewritten } = await pin();
-    return rewritten === null ? { status: 'whole' } : { status: 'rewritten', message: rewritten };
-  }
-
   return {
     pin,
-    continuity,
+    async continuity() {
+      const { rewritten } = await pin();
+      return rewritten === null ? { status: 'whole' } : { status: 'rewritten', message: rewritten };
+    },
     async requireContinuity() {
-      const found = await continuity();
-      if (found.status === 'rewritten') throw new ChainRewritten(found.message);
+      const { rewritten } = await pin();
+      if (rewritten !== null) throw new ChainRewritten(rewritten);
       if (doubt.isOpen()) throw new RewriteDoubted(SHOWN_BEFORE);
     },
     async presentHistory() {
