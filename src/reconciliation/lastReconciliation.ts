@@ -2,7 +2,6 @@
  * Reconciles, and keeps the verdicts: an incremental run compares from where everything agreed last, and adds what it finds to
  * what is known; a full one compares everything, and what it could compare it no longer finds is dropped.
  */
-import { isDeepStrictEqual } from 'node:util';
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { reconciledInvariants, reconciliationSchedule } from '../db/tables/index.ts';
@@ -145,11 +144,9 @@ function isCompared({ notProved }: Pick<Verdict, 'notProved'>): boolean {
 }
 
 function addedSince(before: Comparison | undefined, now: Comparison | undefined): Comparison {
-  const added = <T>(were: readonly T[] = [], are: readonly T[] = []) =>
-    are.filter((item) => !were.some((known) => isDeepStrictEqual(known, item)));
   return {
-    findings: added(before?.findings, now?.findings),
-    notProved: added(before?.notProved, now?.notProved),
+    findings: without(now?.findings, before?.findings),
+    notProved: without(now?.notProved, before?.notProved),
   };
 }
 
@@ -163,8 +160,12 @@ function withKnown(verdict: Verdict, known: Comparison | undefined): Verdict {
 }
 
 function joined<T extends Found>(known: readonly T[], fresh: readonly T[]): T[] {
-  const texts = new Set(fresh.map(textOf));
-  return [...known.filter((item) => !texts.has(textOf(item))), ...fresh];
+  return [...without(known, fresh), ...fresh];
+}
+
+function without<T extends Found>(list: readonly T[] = [], others: readonly T[] = []): T[] {
+  const texts = new Set(others.map(textOf));
+  return list.filter((item) => !texts.has(textOf(item)));
 }
 
 async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {

@@ -20,9 +20,9 @@ const BELIEVED_MS = 5_000;
 /** Several nodes may share one address; they differ by this much at most. */
 const MAX_LAG_LEDGERS = 12n;
 /** Two answers so far apart are believed where they agree: after one false number, each true node would count as behind for ever. */
-const AGREED_AFTER_MS = 5_000;
+export const AGREED_AFTER_MS = 5_000;
 /** A little longer than a replaced ledger is doubted. */
-const DOUBT_MS = 5_500;
+const DOUBT_MS = AGREED_AFTER_MS + 500;
 
 /**
  * Wraps a network so that a node behind the highest seen ledger is not believed: every question waits. For networks whose

@@ -170,7 +170,7 @@ it('gives the commands of the network’s own tools', () => {
   expect(stellar[1]).toContain('"hash":"def"');
 });
 
-it('calls a receipt free only while it is valid, and something of it is left that nobody has a claim to', () => {
+it('calls a receipt free only while it is valid, something of it is left, and there is no other claim to it', () => {
   const whole = {
     state: 'ACTIVE',
     quantityKg: '1000',

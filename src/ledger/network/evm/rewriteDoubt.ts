@@ -3,6 +3,8 @@
  * shows other blocks for a moment then stops nothing for good; until then its answers are no answers. Answers of
  * another kind between the two change nothing: behind one address may be nodes that lag.
  */
+import { AGREED_AFTER_MS } from '../continuity.ts';
+
 export interface RewriteDoubt {
   /** Called with each answer that shows another block. */
   isBelieved(): boolean;
@@ -12,13 +14,11 @@ export interface RewriteDoubt {
   isOpen(): boolean;
 }
 
-/** As long as a node's number of a ledger is doubted (../continuity.ts). */
-const DEFAULT_BELIEVED_AFTER_MS = 5_000;
 /** What was seen so long ago, and contradicted since, says nothing of what is seen now. */
 const FORGOTTEN_AFTER_MS = 30_000;
 
 export function createRewriteDoubt({
-  believedAfterMs = DEFAULT_BELIEVED_AFTER_MS,
+  believedAfterMs = AGREED_AFTER_MS,
   nowMs = () => performance.now(),
 }: {
   believedAfterMs?: number | undefined;
