@@ -6,6 +6,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createHash } from 'node:crypto';
 import { Command } from 'commander';
 import { z } from 'zod';
+import { readIfThere } from '../lib/readIfThere.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import { MIGRATION_SETS } from '../db/migrate.ts';
 import { findRefusedMigrations, type Migration } from './migrationChanges.ts';
@@ -24,13 +25,7 @@ const command = new Command('checkReleasedMigrations')
   .option('--release', 'make the present migrations the released ones, if no released one differs')
   .action(async (options: { release?: boolean }) => {
     const current = (await Promise.all(MIGRATION_SETS.map(readMigrations))).flat();
-    const released = await readFile(RELEASED, 'utf8').then(
-      (text) => Released.parse(JSON.parse(text)),
-      (error: NodeJS.ErrnoException) => {
-        if (error.code === 'ENOENT') return [];
-        throw error;
-      },
-    );
+    const released = Released.parse(JSON.parse((await readIfThere(RELEASED)) ?? '[]'));
     const refused = findRefusedMigrations(released, current);
     if (refused.length > 0) throw new StartupError(refused.join('\n'));
     if (options.release === true) {

@@ -5,6 +5,7 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { Command } from 'commander';
 import { buildSchema } from 'graphql';
+import { readIfThere } from '../lib/readIfThere.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 import { runCommand } from './runCommand.ts';
 import { findRefusedChanges } from './schemaChanges.ts';
@@ -20,10 +21,7 @@ const command = new Command('checkReleasedSchema')
   .option('--release', `make ${CURRENT} the released contract, if it breaks nothing`)
   .action(async (options: { release?: boolean }) => {
     const current = await read(CURRENT);
-    const released = await read(RELEASED).catch((error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    });
+    const released = await readIfThere(new URL(RELEASED, ROOT));
     if (released === null) {
       process.stdout.write(
         `Nothing is released yet: there is no ${RELEASED}, and the contract may change freely.\n`,

@@ -2,9 +2,10 @@
  * Secrets for embedded defaults: generated at the first start and kept in the data folder, readable by its
  * owner alone. Without them a second start would find a database that it can't open.
  */
-import { link, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { link, mkdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { z } from 'zod';
+import { readIfThere } from '../lib/readIfThere.ts';
 import { generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 
@@ -32,10 +33,7 @@ export async function loadSecrets(dataDir: string, random: (size: number) => Uin
 }
 
 async function readSecrets(path: string): Promise<Secrets | null> {
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readIfThere(path);
   if (text === null) return null;
   try {
     return storedSecrets.parse(JSON.parse(text));

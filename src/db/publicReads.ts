@@ -7,7 +7,7 @@
  * So staleness is known without a write and without comparing clocks, also when nothing is written; and a replica that
  * can't be asked grows stale by itself.
  */
-import { rootMessageOf } from '../lib/errors.ts';
+import { innermostMessage } from '../lib/errors.ts';
 import type { Logger } from '../lib/logger.ts';
 import type { DatabaseHandle, Db } from './connection.ts';
 import { isPassing } from './passingFailures.ts';
@@ -107,7 +107,7 @@ export function readReplicas({ primary, replicas: given, maxLagMs, log }: Replic
         } catch (error) {
           if (!isPassing(error)) throw error;
           // Shown to anyone, and a failed statement's message has the caller's values.
-          replica.distrust(rootMessageOf(error));
+          replica.distrust(innermostMessage(error));
         }
       }
       served.primary += 1;
@@ -179,7 +179,7 @@ function createReplica({ name, handle, maxLagMs, log }: OneReplica) {
       } catch (error) {
         // A replica that only does not answer grows stale by itself.
         if (error instanceof NotComparable) distrust(error.message);
-        else problem = rootMessageOf(error);
+        else problem = innermostMessage(error);
       } finally {
         isAsked = false;
         report();

@@ -2,8 +2,9 @@
  * The keys of channel accounts on their way into the environment: made here, and kept in a file of the data folder
  * that its owner alone can read. They are never printed, so that they end up in no scroll-back and no log.
  */
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfThere } from '../lib/readIfThere.ts';
 import { decodeStrkey, generateSecretKey } from '../lib/strkey.ts';
 import { StartupError } from '../lib/startupErrors.ts';
 
@@ -43,10 +44,7 @@ export async function collectChannelKeys(options: {
 }
 
 async function readKeys(file: string): Promise<string[]> {
-  const text = await readFile(file, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return null;
-    throw error;
-  });
+  const text = await readIfThere(file);
   if (text === null) return [];
   const keys = text.trim().replace(`${VARIABLE}=`, '').split(',');
   if (keys.every((key) => decodeStrkey(key)?.kind === 'seed')) return keys;

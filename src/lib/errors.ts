@@ -60,12 +60,19 @@ export class DomainError extends Error {
   }
 }
 
-/** Of what was wrong at first: of a failed statement the database's message, without the statement and its parameters. */
-export function rootMessageOf(error: unknown): string {
+/** A longer chain of causes is a cycle. */
+export const MAX_CAUSES = 8;
+
+/** What was wrong at first: of a failed statement the database's error, without the statement and its parameters. */
+export function innermost(error: unknown): unknown {
   let root = error;
-  // A longer chain of causes is a cycle.
-  for (let i = 0; i < 8 && root instanceof Error && root.cause instanceof Error; i++) root = root.cause;
-  return messageOf(root);
+  for (let i = 0; i < MAX_CAUSES && root instanceof Error && root.cause instanceof Error; i++)
+    root = root.cause;
+  return root;
+}
+
+export function innermostMessage(error: unknown): string {
+  return messageOf(innermost(error));
 }
 
 /** The message of any thrown value, for logs and `cause` texts. */

@@ -2,6 +2,7 @@
  * Structured logs, with secrets and payout accounts removed.
  */
 import pino from 'pino';
+import { innermost, MAX_CAUSES } from './errors.ts';
 import { linesByTurn } from './linesByTurn.ts';
 
 export type Logger = pino.Logger;
@@ -19,8 +20,6 @@ const SECRET_FIELDS: ReadonlySet<string> = new Set([
 ]);
 const REDACTED = '[redacted]';
 
-/** A longer chain of causes is a cycle. */
-const MAX_CAUSES = 8;
 /** Some nodes put whole traces into their messages. */
 const MAX_MESSAGE_CHARACTERS = 2_000;
 
@@ -76,10 +75,9 @@ function describeLogged(error: unknown): unknown {
 }
 
 /** `fetch` wraps a failure of the network in a TypeError, with that failure as its cause. */
-function isDefect(error: unknown, depth = 0): boolean {
-  if (!(error instanceof Error)) return false;
-  if (error.cause instanceof Error && depth < MAX_CAUSES) return isDefect(error.cause, depth + 1);
-  return error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError;
+function isDefect(error: unknown): boolean {
+  const root = innermost(error);
+  return root instanceof TypeError || root instanceof ReferenceError || root instanceof RangeError;
 }
 
 /**

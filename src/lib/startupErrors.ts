@@ -2,7 +2,7 @@
  * Known causes that keep the process from starting, each as one sentence for the operator.
  */
 import { partsOf, serversOf } from './databaseUrl.ts';
-import { messageOf } from './errors.ts';
+import { innermost, innermostMessage } from './errors.ts';
 
 /** A start that fails for a reason that the operator can fix. Only the message is shown. */
 export class StartupError extends Error {
@@ -25,7 +25,7 @@ export class WrongSettings extends StartupError {
 /** The embedded PostgreSQL runs, but its database can't be migrated to this version's schema. */
 export function migrationFailed(error: unknown): StartupError {
   return new StartupError(
-    `The database under DATA_DIR can't be migrated: ${innermostMessage(error)}. If a newer version of this ` +
+    `The database under DATA_DIR can't be migrated: ${databaseMessage(error)}. If a newer version of this ` +
       'program made it, start that one; otherwise please report this.',
     { cause: error },
   );
@@ -34,7 +34,7 @@ export function migrationFailed(error: unknown): StartupError {
 /** Describes a failure between this process and the configured database. */
 export function databaseUnreachable(url: string, error: unknown): StartupError {
   return new StartupError(
-    `The database ${partsOf(url).database} at ${serversOf(url)} can't be used: ${innermostMessage(error)}. ` +
+    `The database ${partsOf(url).database} at ${serversOf(url)} can't be used: ${databaseMessage(error)}. ` +
       'Check DATABASE_URL (and DATABASE_DIRECT_URL and DATABASE_MIGRATION_URL, if they are set), or leave them out to use ' +
       'the embedded PostgreSQL.',
     { cause: error },
@@ -52,7 +52,7 @@ export function isLackOfRights(error: unknown): boolean {
 /** The application's role is another one than the owner of the tables, and only the owner can migrate. */
 export function migrationNeedsOwner(error: unknown): StartupError {
   return new StartupError(
-    `The database needs a migration, and its role may not do that: ${innermostMessage(error)}. Run "npm run migrate" ` +
+    `The database needs a migration, and its role may not do that: ${databaseMessage(error)}. Run "npm run migrate" ` +
       'with DATABASE_MIGRATION_URL set to the role that owns the tables, which also grants the role of DATABASE_URL what it ' +
       'needs.',
     { cause: error },
@@ -70,7 +70,7 @@ export function roleOverRules(role: string, powers: readonly string[]): string {
 
 /** PgBouncer accepts few settings at connect, and refuses the connection for any other. */
 export function isSettingsRefusal(error: unknown): boolean {
-  return /unsupported startup parameter/i.test(innermostMessage(error));
+  return /unsupported startup parameter/i.test(databaseMessage(error));
 }
 
 export function poolerWithoutSessions(url: string): StartupError {
@@ -90,9 +90,8 @@ export function notTheSameDatabase(url: string, directUrl: string): StartupError
 }
 
 /** Drizzle wraps the database's message in the whole statement. */
-function innermostMessage(error: unknown): string {
-  if (error instanceof Error && error.cause instanceof Error) return innermostMessage(error.cause);
-  return messageOf(error) || codeOf(error);
+function databaseMessage(error: unknown): string {
+  return innermostMessage(error) || codeOf(innermost(error));
 }
 
 export function codeOf(error: unknown): string {

@@ -21,6 +21,7 @@ import {
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { promisify } from 'node:util';
+import { readIfThere } from '../../lib/readIfThere.ts';
 import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
@@ -162,10 +163,7 @@ async function initialise(programs: Programs, folder: string, password: string):
  */
 export async function findRunning({ folder }: Cluster): Promise<RunningServer | null> {
   const path = join(folder, 'postmaster.pid');
-  const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
-    if (error.code === 'ENOENT') return '';
-    throw error;
-  });
+  const text = (await readIfThere(path)) ?? '';
   // Its lines: pid, folder, start time, port, …
   const [pid = 0, , , port = 0] = text.split('\n').map(Number);
   if (!(pid > 0) || !isAlive(pid)) return null;

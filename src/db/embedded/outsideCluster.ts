@@ -2,8 +2,9 @@
  * A cluster that is not in its data folder but at the end of a link there, because its user can't enter that folder. A copy of
  * the folder has the same link: opened beside the original, it would serve and change the original's database.
  */
-import { readFile, realpath, writeFile } from 'node:fs/promises';
+import { realpath, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readIfThere } from '../../lib/readIfThere.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 
 /** Beside the cluster: its own folder has to be empty when it is made. */
@@ -26,13 +27,7 @@ export async function checkHome(
   const place = join(here, 'postgres');
   if (folder === place) return;
   const homeFile = homeFileOf(folder);
-  const home = await readFile(homeFile, 'utf8').then(
-    (text) => text.trim(),
-    (error: NodeJS.ErrnoException) => {
-      if (error.code === 'ENOENT') return null;
-      throw error;
-    },
-  );
+  const home = (await readIfThere(homeFile))?.trim() ?? null;
   if (home !== null && home !== here) {
     throw new StartupError(
       `${place} leads to ${folder}, which is the database of ${home}: a copy of that folder must not open it. Copy ${folder} too, ` +

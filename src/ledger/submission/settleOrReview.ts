@@ -5,7 +5,7 @@
 import { and, eq, inArray, sql } from 'drizzle-orm';
 import { isPassing } from '../../db/passingFailures.ts';
 import { submissions } from '../../db/tables/index.ts';
-import { rootMessageOf } from '../../lib/errors.ts';
+import { innermostMessage } from '../../lib/errors.ts';
 import { settle, type Submission, type Conclusion } from './settle.ts';
 import type { StepStore } from './stepStore.ts';
 import type { SubmissionDependencies } from './submission.ts';
@@ -26,7 +26,7 @@ export async function settleOrReview(
     if (isPassing(error) || (await countFailure(deps, submission)) < MAX_FAILURES) throw error;
     const reason =
       `The network's word on ${conclusion.attemptHash ?? 'it'} (${conclusion.kind}) could not be written ${MAX_FAILURES} ` +
-      `times: ${rootMessageOf(error)}`;
+      `times: ${innermostMessage(error)}`;
     deps.log.error(
       { submissionId: submission.id, err: error },
       'a settlement failed for good: it needs review',

@@ -11,7 +11,7 @@ import { WHOLE_HISTORY } from '../continuity.ts';
 import { NetworkRefusal } from '../port.ts';
 import type { Address, BroadcastAnswer, Hash32, LedgerNetwork, NetworkCall } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
-import { innermostMessage } from './databaseErrors.ts';
+import { innermostMessage } from '../../../lib/errors.ts';
 import { createControls } from './controls.ts';
 import type { EmbeddedControls } from './controls.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
