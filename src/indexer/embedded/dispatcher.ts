@@ -148,18 +148,25 @@ async function send(
   stopping: AbortSignal,
 ): Promise<void> {
   const signature = signBody(registration.secret, body);
-  const response = await fetch(registration.url, {
-    method: 'POST',
-    body,
-    headers: {
-      'content-type': 'application/json',
-      'x-service-signature': signature,
-      'x-ankara-signature': signature,
-    },
-    redirect: 'error',
-    signal: AbortSignal.any([stopping, AbortSignal.timeout(options.timeoutMs)]),
-  });
-  // The answer's body is not read: an endless one must not hold the connection.
-  await response.body?.cancel();
-  if (!response.ok) throw new Error(`the receiver answered with status ${response.status}`);
+  // Not AbortSignal.timeout: what AbortSignal.any alone refers to may be collected before it aborts (nodejs/node#57736).
+  const overdue = new AbortController();
+  const timer = setTimeout(() => overdue.abort(new Error('the receiver took too long')), options.timeoutMs);
+  try {
+    const response = await fetch(registration.url, {
+      method: 'POST',
+      body,
+      headers: {
+        'content-type': 'application/json',
+        'x-service-signature': signature,
+        'x-ankara-signature': signature,
+      },
+      redirect: 'error',
+      signal: AbortSignal.any([stopping, overdue.signal]),
+    });
+    // The answer's body is not read: an endless one must not hold the connection.
+    await response.body?.cancel();
+    if (!response.ok) throw new Error(`the receiver answered with status ${response.status}`);
+  } finally {
+    clearTimeout(timer);
+  }
 }

@@ -2,6 +2,8 @@
  * The embedded indexer over real HTTP: registrations, signed deliveries sent once, and the event log.
  */
 import { randomBytes } from 'node:crypto';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { systemClock } from '../../../src/lib/clock.ts';
 import { createIndexerClient } from '../../../src/indexer/client.ts';
@@ -71,6 +73,14 @@ function eventOf(delivery: Delivered): IndexedEvent {
 }
 
 const EVENTUALLY = { interval: 20 };
+
+/** What nothing refers to is gone soon, a timer that was to end a delivery, too. */
+function collectGarbageOften(): void {
+  setFlagsFromString('--expose-gc');
+  const collectGarbage = runInNewContext('gc') as () => void;
+  const timer = setInterval(collectGarbage, 100);
+  toClose.push(async () => clearInterval(timer));
+}
 
 describe('registrations', () => {
   it('gives the secret once, lists without it, and deletes', async () => {
@@ -255,6 +265,7 @@ describe('deliveries', () => {
   it('never repeats a delivery that failed, and lets no receiver hold up another', async () => {
     const [failing, hanging, good] = [await receive(500), await receive(null), await receive()];
     const indexer = await start({ deliveryTimeoutMs: 1_000 });
+    collectGarbageOften();
     const client = clientOf(indexer);
     for (const { url } of [failing, hanging, good]) await client.registerWebhook(url, ['retired']);
     await client.registerWebhook('http://127.0.0.1:9/closed-port', ['retired']);
