@@ -18,6 +18,7 @@ import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
 import { findRunning, openCluster, startServer, stopServer, SUPERUSER } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
+import { announceUse } from './otherContainers.ts';
 import { join, type Credentials, type Presence } from './presence.ts';
 
 export interface EmbeddedPostgres {
@@ -51,11 +52,35 @@ export async function openEmbeddedPostgres(options: {
   const { onProgress = () => {} } = options;
   const dataFolder = resolve(options.dataDir);
   await mkdir(dataFolder, { recursive: true });
-  const cluster = await openCluster(dataFolder, options.password, onProgress);
+  const use = await announceUse(dataFolder);
+  try {
+    const server = await openServer(dataFolder, options.password, onProgress);
+    return {
+      ...server,
+      async stop() {
+        try {
+          await server.stop();
+        } finally {
+          await use.end();
+        }
+      },
+    };
+  } catch (error) {
+    await use.end();
+    throw error;
+  }
+}
+
+async function openServer(
+  dataFolder: string,
+  password: string,
+  onProgress: (message: string) => void,
+): Promise<EmbeddedPostgres> {
+  const cluster = await openCluster(dataFolder, password, onProgress);
   const urlOf = (user: Credentials, port: number, database: string) =>
     `postgres://${user.name}:${encodeURIComponent(user.password)}@127.0.0.1:${port}/${database}`;
-  const owner = { name: SUPERUSER, password: options.password };
-  const application = { name: APPLICATION_ROLE, password: applicationPassword(options.password) };
+  const owner = { name: SUPERUSER, password };
+  const application = { name: APPLICATION_ROLE, password: applicationPassword(password) };
 
   const { port, presence, attached } = await joinOrStart(
     cluster,

@@ -151,7 +151,7 @@ describe('several processes on one folder', () => {
   it('lets all that start at once on a new folder share one server; the last one out stops it', async () => {
     const servers = await Promise.all([open(), open(), open()]);
     expect(new Set(servers.map(({ url }) => url)).size).toBe(1);
-    expect(await readdir(dataDir)).toEqual(['postgres']);
+    expect((await readdir(dataDir)).filter((name) => name !== 'postgres.in-use')).toEqual(['postgres']);
     for (const server of servers) {
       expect(await query(server.url, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
       await stop(server);
@@ -199,7 +199,9 @@ describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user c
     expect(said).toContain(whereItIs);
 
     const copy = join(folder, 'copy');
-    await cp(dataDir, copy, { recursive: true, verbatimSymlinks: true });
+    // Sockets can't be copied.
+    const filter = (path: string) => !path.endsWith('.in-use');
+    await cp(dataDir, copy, { recursive: true, verbatimSymlinks: true, filter });
     await expect(openSaying(copy)).rejects.toThrow(`which is the database of ${dataDir}`);
     await stop(first);
     await stop(await openSaying(dataDir));
@@ -211,6 +213,24 @@ describe.runIf(process.getuid?.() === 0)("a data folder that PostgreSQL's user c
     await expect(openSaying(moved)).rejects.toThrow(`write its new path into ${cluster}.data-dir`);
     await writeFile(`${cluster}.data-dir`, `${moved}\n`);
     await openSaying(moved);
+  });
+});
+
+describe.runIf(process.platform === 'linux')('a process in another container', () => {
+  it('keeps this one away from its data for as long as it lives', async () => {
+    await stop(await open());
+    // Its socket, as another PID namespace would have named it.
+    const socket = join(dataDir, 'postgres.in-use', '1-another');
+    const program = `require('net').createServer().listen(${JSON.stringify(socket)}, () => console.log())`;
+    const other = spawn(process.execPath, ['-e', program]);
+    await once(other.stdout, 'data');
+    await expect(open()).rejects.toThrow(`${dataDir} is used by a process in another container`);
+    expect(await isRunning()).toBe(false);
+
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    await stop(await open());
+    expect(await readdir(join(dataDir, 'postgres.in-use'))).toEqual([]);
   });
 });
 
