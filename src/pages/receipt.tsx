@@ -48,6 +48,12 @@ const STATES: Readonly<Record<string, string>> = {
 
 type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'leftKg' | 'beingCashedOut' | 'pledged'>;
 
+/** A receipt expires by its date; the nightly job writes EXPIRED hours later. */
+export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowSeconds: number): Standing {
+  const isOverdue = receipt.state === 'ACTIVE' && nowSeconds > receipt.expiryDate;
+  return isOverdue ? { ...receipt, state: 'EXPIRED' } : receipt;
+}
+
 /** What a lender may rely on: something is left, and there is no other claim to it. */
 export function isFree({ state, leftKg, beingCashedOut, pledged }: Standing): boolean {
   return state === 'ACTIVE' && leftKg !== '0' && !beingCashedOut && !pledged;
@@ -79,6 +85,7 @@ export async function receiptPage(
   const path = `/receipts/${receipt.tokenAddress}`;
   if (receipt.tokenAddress !== tokenAddress) return redirect(path);
   const url = absolute(site, path);
+  const standing = standingAt(receipt, Math.floor(site.clock.now().getTime() / 1000));
   return htmlAnswer(
     site,
     { title: 'Warehouse receipt', description: 'A warehouse receipt', path, isUnlisted: true },
@@ -87,8 +94,8 @@ export async function receiptPage(
       <h1>
         {grouped(receipt.quantityKg)} kg <Foreign text={receipt.commodityType} />
       </h1>
-      <div class={`result ${isFree(receipt) ? 'good' : 'open'}`}>
-        <h2>{standingText(receipt)}</h2>
+      <div class={`result ${isFree(standing) ? 'good' : 'open'}`}>
+        <h2>{standingText(standing)}</h2>
         <p>As this platform knows it now. A pledge is kept by the platform, not by the network.</p>
       </div>
       <div class="columns">

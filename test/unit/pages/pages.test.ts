@@ -10,7 +10,7 @@ import { checkOnNetwork } from '../../../src/pages/certificateRecord.ts';
 import { csvOf } from '../../../src/pages/csv.ts';
 import { recordCommands as onEvm } from '../../../src/ledger/network/evm/recordCommands.ts';
 import { recordCommands as onStellar } from '../../../src/ledger/network/stellar/recordCommands.ts';
-import { isFree, standingText } from '../../../src/pages/receipt.tsx';
+import { isFree, standingAt, standingText } from '../../../src/pages/receipt.tsx';
 import { beneficiaryPath, readPublicId } from '../../../src/pages/records.ts';
 import { grouped, isoOf, periodText, placeOf, shown, sumOf } from '../../../src/pages/text.ts';
 
@@ -194,4 +194,19 @@ it('calls a receipt free only while it is valid, something of it is left, and th
   ];
   for (const [receipt, text, free] of cases)
     expect([standingText(receipt), isFree(receipt)]).toEqual([text, free]);
+});
+
+it('calls a receipt expired from its date on, hours before the nightly job writes it down', () => {
+  const receipt = {
+    state: 'ACTIVE',
+    quantityKg: '1000',
+    leftKg: '1000',
+    beingCashedOut: false,
+    pledged: false,
+    expiryDate: 2_000,
+  };
+  const at = (nowSeconds: number) => standingText(standingAt(receipt, nowSeconds));
+  expect([at(2_000), at(2_001)]).toEqual(['Valid, not pledged', 'Expired, not pledged']);
+  expect(isFree(standingAt(receipt, 2_001))).toBe(false);
+  expect(standingText(standingAt({ ...receipt, state: 'MINTING' }, 2_001))).toBe('Being issued, not pledged');
 });
