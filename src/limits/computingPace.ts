@@ -6,8 +6,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
-/** After one that was let in, before it is known what it computes. */
-const STEP_MS = 1;
+/** The shortest wait of a timer: of shorter steps, as many as fit into it are taken at once. */
+const TIMER_MS = 1;
 /** After one piece of work, however long it was. */
 const MAX_REST_MS = 1_000;
 /** A client that waits for longer may have given up: it is let in. */
@@ -29,23 +29,33 @@ interface Pace {
   last: Promise<void>;
 }
 
+interface PaceSettings {
+  /** How long to rest, for each millisecond of work. */
+  restShare: number;
+  /** After one that waited and was let in, before it is known what it computes; at most TIMER_MS. */
+  stepMs: number;
+}
+
 /**
  * Each that waits is an open request or operation, which are limited.
  *
- * @param restShare how long to rest, for each millisecond of work
  * @param nowMs a clock that never goes back
  */
 export function createComputingPace(
-  restShare: number,
+  { restShare, stepMs }: PaceSettings,
   nowMs: () => number = () => performance.now(),
   wait: (ms: number) => Promise<void> = delay,
 ): ComputingPace {
+  /** How far ahead of the clock the next one may begin. */
+  const aheadMs = TIMER_MS - stepMs;
   const paces = new LRUCache<string, Pace>({ max: MAX_KEYS });
+  const isFree = (pace: Pace, now: number) => pace.freeAtMs - aheadMs <= now;
   const rest = async (pace: Pace, untilMs: number) => {
-    for (let now = nowMs(); now < Math.min(pace.freeAtMs, untilMs); now = nowMs())
-      await wait(Math.ceil(Math.min(pace.freeAtMs, untilMs) - now));
+    let now = nowMs();
+    for (; !isFree(pace, now) && now < untilMs; now = nowMs())
+      await wait(Math.ceil(Math.min(pace.freeAtMs - aheadMs, untilMs) - now));
     pace.waiting -= 1;
-    pace.freeAtMs = Math.max(pace.freeAtMs, nowMs() + STEP_MS);
+    if (isFree(pace, now)) pace.freeAtMs = Math.max(pace.freeAtMs, now) + stepMs;
   };
   return {
     charge(key, ms) {
@@ -57,7 +67,7 @@ export function createComputingPace(
     awaitTurn(key) {
       const pace = paces.get(key);
       const now = nowMs();
-      if (pace === undefined || (pace.waiting === 0 && pace.freeAtMs <= now)) return null;
+      if (pace === undefined || (pace.waiting === 0 && isFree(pace, now))) return null;
       pace.waiting += 1;
       pace.last = pace.last.then(() => rest(pace, now + MAX_WAIT_MS));
       return pace.last;

@@ -100,7 +100,7 @@ export function createRateLimits(
     const usage = await of.look(key);
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
-  const cpu = createCpuBudget(settings.cpuPercentPerAddress, pace);
+  const cpu = createCpuBudget(settings, pace);
   const stopSharing = shareRegularly(Object.values(budgets), db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
     const key = addressKey(remoteAddress);
@@ -171,6 +171,11 @@ function createRefusals() {
   return { counts, refusalOf };
 }
 
+/** An address that has computed is let in twice as fast as its budget comes back, so that the pace is no limit below that one. */
+function stepOf(addressPerMinute: number): number {
+  return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, 1);
+}
+
 /** Half of what would make an address compute no more than its percentage at any time: a short burst is what people cause. */
 function restShareOf(percent: number): number {
   return Math.max(100 / percent - 1, 0) / 2;
@@ -179,7 +184,10 @@ function restShareOf(percent: number): number {
 type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
 /** Of this instance alone: another one has processors of its own. */
-function createCpuBudget(percent: number, pace = createComputingPace(restShareOf(percent))) {
+function createCpuBudget(
+  { cpuPercentPerAddress: percent, addressPerMinute }: RateLimitSettings,
+  pace = createComputingPace({ restShare: restShareOf(percent), stepMs: stepOf(addressPerMinute) }),
+) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());

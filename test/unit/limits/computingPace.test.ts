@@ -2,12 +2,12 @@ import { describe, expect, it } from 'vitest';
 import { createComputingPace } from '../../../src/limits/computingPace.ts';
 
 /** Time passes in `wait` alone. */
-function paced(restShare = 2) {
+function paced(restShare = 2, stepMs = 1) {
   const time = { nowMs: 0 };
   const wait = async (ms: number) => {
     time.nowMs += ms;
   };
-  return { time, pace: createComputingPace(restShare, () => time.nowMs, wait) };
+  return { time, pace: createComputingPace({ restShare, stepMs }, () => time.nowMs, wait) };
 }
 
 describe('an address that computes', () => {
@@ -53,6 +53,26 @@ describe('an address that computes', () => {
     await Promise.all(asked);
     expect(begunMs).toEqual([1_000, 2_000, 3_000, 4_000, 5_000, 5_000, 5_000, 5_000]);
   });
+
+  it.each([
+    [1, 10_000],
+    [0.5, 5_000],
+    [0.1, 1_000],
+    [0.00003, 0],
+  ])(
+    'is held up by steps of %d ms alone, once what it asks for computes nothing',
+    async (stepMs, takesMs) => {
+      const { time, pace } = paced(2, stepMs);
+      pace.charge('a', 10);
+      let begun = 0;
+      const client = async () => {
+        for (; begun < 10_000; begun++) await pace.awaitTurn('a');
+      };
+      await Promise.all(Array.from({ length: 64 }, client));
+      expect(time.nowMs - 20).toBeGreaterThanOrEqual(takesMs * 0.9);
+      expect(time.nowMs - 20).toBeLessThanOrEqual(takesMs * 1.1 + 1);
+    },
+  );
 
   it('does not rest where the share is 0', () => {
     const { pace } = paced(0);
