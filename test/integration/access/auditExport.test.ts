@@ -28,10 +28,15 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-async function write(writerId: string, startedAt: Date | undefined, outcome: string | null): Promise<void> {
+async function write(
+  writerId: string,
+  startedAt: Date | undefined,
+  outcome: string | null,
+  kind = 'MUTATION',
+): Promise<void> {
   const row = {
     id: randomUUID(),
-    kind: 'MUTATION',
+    kind,
     started_at: startedAt,
     request_id: 'test',
     caller_roles: [],
@@ -67,17 +72,20 @@ const numbers = async (writerId: string) =>
     await database.handle.sql`SELECT number::int FROM audit_entries WHERE writer_id = ${writerId} ORDER BY 1`
   ).map(({ number }) => Number(number));
 
-it('exports the first entries of each process, those without an outcome too, then removes them, and can be proved afterwards', async () => {
+it('exports the first entries of each process, those without an outcome and of reads too, then removes them, and can be proved afterwards', async () => {
   const { db, sql: ask } = database.handle;
   const [ended, killed] = [randomUUID(), randomUUID()];
   for (const startedAt of [old, old, young]) await write(ended, startedAt, 'OK');
   await write(killed, old, 'OK');
   await write(killed, old, null);
   await write(killed, old, 'OK');
+  const reading = randomUUID();
+  for (const startedAt of [old, old, young]) await write(reading, startedAt, null, 'READ');
 
   const kept = join(folder, 'kept.jsonl');
-  expect(await exportAuditLog({ db, before, path: kept, prune: false })).toBe(5);
-  expect([await numbers(ended), await numbers(killed)]).toEqual([
+  expect(await exportAuditLog({ db, before, path: kept, prune: false })).toBe(7);
+  expect([await numbers(ended), await numbers(killed), await numbers(reading)]).toEqual([
+    [1, 2, 3],
     [1, 2, 3],
     [1, 2, 3],
   ]);
@@ -90,8 +98,8 @@ it('exports the first entries of each process, those without an outcome too, the
   await logs().catchUp();
 
   const path = join(folder, 'audit.jsonl');
-  expect(await exportAuditLog({ db, before, path, prune: true })).toBe(5);
-  expect([await numbers(ended), await numbers(killed)]).toEqual([[3], []]);
+  expect(await exportAuditLog({ db, before, path, prune: true })).toBe(7);
+  expect([await numbers(ended), await numbers(killed), await numbers(reading)]).toEqual([[3], [], [3]]);
   expect(await contradictions()).toEqual([]);
 
   const text = await readFile(path, 'utf8');
