@@ -2,11 +2,7 @@
  * What a reconciliation says while something is in the way: the rest is compared all the same, and what could not be
  * is named.
  */
-import { execFile } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
@@ -39,7 +35,7 @@ import { custodySecretKey, openProject } from '../../../devnet/platform.ts';
 import { logAll } from '../../support/reconciliation/logAll.ts';
 import { makeRestorable, type Restorable } from '../../support/restorable.ts';
 import { depositedCashOut } from '../../support/warehouse.ts';
-import { pathOf } from '../../support/run/programs.ts';
+import { reconcileByCommand } from '../../support/reconciliation/reconcileByCommand.ts';
 
 let database: TestDatabase;
 let network: EmbeddedNetwork;
@@ -390,12 +386,12 @@ describe('a burn that landed and waits for review', () => {
   });
 
   it('ends `npm run reconcile` with 2, and a finding with 1', { timeout: 60_000 }, async () => {
-    const unproved = await reconcileByCommand(database.url);
+    const unproved = await reconcileAt(database.url);
     expect(unproved.code).toBe(2);
     expect(unproved.out).toContain('UNDER_REVIEW');
     const restorable = await restorableDatabase();
     await restorable.corrupt(`UPDATE accounts SET owner_id = 'mallory' WHERE kind = 'buyer'`);
-    const corrupted = await reconcileByCommand(database.url);
+    const corrupted = await reconcileAt(database.url);
     await restorable.restore();
     await restorable.close();
     expect(corrupted.code).toBe(1);
@@ -405,42 +401,20 @@ describe('a burn that landed and waits for review', () => {
 
 it('ends `npm run reconcile` with 0 when every invariant holds', { timeout: 60_000 }, async () => {
   const empty = await createTestDatabase();
-  const { code, out } = await reconcileByCommand(empty.url);
+  const { code, out } = await reconcileAt(empty.url);
   await empty.drop();
   expect(out).toContain('0 projects and 0 receipts reconciled: every invariant holds');
   expect(code).toBe(0);
 });
 
 it('ends `npm run reconcile` with 3 when it does not run', { timeout: 60_000 }, async () => {
-  const away = await reconcileByCommand('postgres://localhost:1/none');
+  const away = await reconcileAt('postgres://localhost:1/none');
   expect(away).toMatchObject({ code: 3, out: expect.stringContaining('localhost:1') });
-  const wrong = await reconcileByCommand('postgres://localhost:1/none', ['--unknown']);
+  const wrong = await reconcileAt('postgres://localhost:1/none', ['--unknown']);
   expect(wrong).toMatchObject({ code: 3, out: expect.stringContaining("unknown option '--unknown'") });
 });
 
-async function reconcileByCommand(
-  url: string,
-  options: readonly string[] = [],
-): Promise<{ code: number; out: string }> {
-  const folder = await mkdtemp(join(tmpdir(), 'reconcile-'));
-  const env = {
-    ...process.env,
-    DATA_DIR: folder,
-    DATABASE_URL: url,
-    LEDGER_SECRET_KEY: custodySecretKey,
-    APP_SECRET: 'an application secret for tests alone',
-    // Some surroundings (a CI) make colours out of nothing.
-    NO_COLOR: '1',
-  };
-  const ended = await new Promise<{ code: number; out: string }>((resolve) => {
-    execFile(
-      process.execPath,
-      [pathOf('src/cli/reconcile.ts'), ...options],
-      { env },
-      (error, stdout, stderr) =>
-        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr }),
-    );
-  });
-  await rm(folder, { recursive: true, force: true });
-  return ended;
+/** On the embedded network. */
+function reconcileAt(databaseUrl: string, options: readonly string[] = []) {
+  return reconcileByCommand({ DATABASE_URL: databaseUrl, LEDGER_SECRET_KEY: custodySecretKey }, options);
 }

@@ -25,6 +25,7 @@ import { createTestDatabase, type TestDatabase } from '../../support/database/da
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
 import { holding, retirement } from '../../support/holding.ts';
+import { reconcileByCommand } from '../../support/reconciliation/reconcileByCommand.ts';
 import { acceptHistory } from '../../support/acceptHistory.ts';
 import { PAUSED_CODE } from '../../support/evm/pausedCode.ts';
 import { platformOn } from '../../support/platform.ts';
@@ -198,18 +199,17 @@ describe('a node that was restored from an older state', () => {
     await rm(folder, { recursive: true, force: true });
   });
 
+  const settings = () => ({
+    DATABASE_URL: database.url,
+    LEDGER_NETWORK: 'evm',
+    LEDGER_RPC_URL: world.ledger.rpcUrl,
+    LEDGER_CHAIN_ID: String(world.ledger.chainId),
+    LEDGER_SECRET_KEY: world.ledger.secretKey,
+    LEDGER_FACTORY_ADDRESS: world.ledger.factoryAddress,
+    LEDGER_FINALITY: '0',
+  });
   const look = async (): Promise<Check[]> => {
-    const { ledger } = world;
-    const config = await loadConfig({
-      DATA_DIR: folder,
-      DATABASE_URL: database.url,
-      LEDGER_NETWORK: 'evm',
-      LEDGER_RPC_URL: ledger.rpcUrl,
-      LEDGER_CHAIN_ID: String(ledger.chainId),
-      LEDGER_SECRET_KEY: ledger.secretKey,
-      LEDGER_FACTORY_ADDRESS: ledger.factoryAddress,
-      LEDGER_FINALITY: '0',
-    });
+    const config = await loadConfig({ ...settings(), DATA_DIR: folder });
     const found: Check[] = [];
     for await (const check of checkLedger(config, silentLog)) found.push(check);
     return found;
@@ -254,6 +254,9 @@ describe('a node that was restored from an older state', () => {
       found: expect.stringContaining(rewritten),
       remedy: expect.stringContaining('resumeSigning'),
     });
+    // It waits until the other block is believed, where it would otherwise have no answer and prove nothing.
+    const { out } = await reconcileByCommand(settings());
+    expect(out).toContain('0 projects and 0 receipts reconciled');
     expect(await describeNetwork(after)).toContain(rewritten);
     const another = await connectLedger(world.ledger, database.handle);
     const drafting = () => another.draft(deployCarbon()).catch((error: unknown) => error);

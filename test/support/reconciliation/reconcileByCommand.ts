@@ -1,0 +1,35 @@
+/**
+ * `npm run reconcile` as a process of its own.
+ */
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathOf } from '../run/programs.ts';
+
+/** What it printed, and its exit code. */
+export async function reconcileByCommand(
+  settings: Record<string, string>,
+  options: readonly string[] = [],
+): Promise<{ code: number; out: string }> {
+  const folder = await mkdtemp(join(tmpdir(), 'reconcile-'));
+  const env = {
+    ...process.env,
+    DATA_DIR: folder,
+    APP_SECRET: 'an application secret for tests alone',
+    // Some surroundings (a CI) make colours out of nothing.
+    NO_COLOR: '1',
+    ...settings,
+  };
+  const ended = await new Promise<{ code: number; out: string }>((resolve) => {
+    execFile(
+      process.execPath,
+      [pathOf('src/cli/reconcile.ts'), ...options],
+      { env },
+      (error, stdout, stderr) =>
+        resolve({ code: typeof error?.code === 'number' ? error.code : 0, out: stdout + stderr }),
+    );
+  });
+  await rm(folder, { recursive: true, force: true });
+  return ended;
+}
