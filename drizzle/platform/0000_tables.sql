@@ -327,13 +327,13 @@ CREATE TABLE "reconciled_invariants" (
 	"verdict" text NOT NULL,
 	"findings" jsonb NOT NULL,
 	"not_proved" jsonb NOT NULL,
-	"cluster" text,
+	"database" text,
 	"transaction" text,
 	"agreed_at" timestamp with time zone,
 	"compared_at" timestamp with time zone NOT NULL,
 	"fully_compared_at" timestamp with time zone,
 	CONSTRAINT "reconciled_invariants_verdict" CHECK (verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')),
-	CONSTRAINT "reconciled_invariants_snapshot" CHECK ((transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
+	CONSTRAINT "reconciled_invariants_snapshot" CHECK ((transaction IS NULL) = (database IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL))
 );
 --> statement-breakpoint
 CREATE TABLE "reconciliation_schedule" (
@@ -653,7 +653,7 @@ CREATE TABLE "transparency_heads" (
 	"made_at" timestamp with time zone NOT NULL,
 	"written_in" bigint,
 	"row_id" uuid,
-	"cluster" text,
+	"database" text,
 	CONSTRAINT "transparency_heads_log" CHECK (log IN ('retirements', 'transfers', 'audit')),
 	CONSTRAINT "transparency_heads_size" CHECK (size >= 0),
 	CONSTRAINT "transparency_heads_root" CHECK (octet_length(root) = 32)

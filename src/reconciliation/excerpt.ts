@@ -12,11 +12,11 @@
 import { sql } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { OPEN_OFF_RAMP_STATES } from '../db/tables/index.ts';
-import { CURRENT_CLUSTER } from '../transparency/nextTransfers.ts';
+import { CURRENT_DATABASE } from '../transparency/nextTransfers.ts';
 import { MAX_OUTCOMES } from './reconcileAttempts.ts';
 
 export interface Snapshot {
-  cluster: string;
+  database: string;
   /** All transactions before this one are over. */
   transaction: string;
 }
@@ -40,8 +40,8 @@ const isTouched = (column: string) => `${column} IN (SELECT id FROM touched)`;
 
 /** Read before anything that is compared: what changes during the run is then looked at by the next one. */
 export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
-  const [row] = await db.execute<{ cluster: string; transaction: string }>(sql`
-    SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction`);
+  const [row] = await db.execute<{ database: string; transaction: string }>(sql`
+    SELECT ${sql.raw(CURRENT_DATABASE)} AS database, pg_snapshot_xmin(pg_current_snapshot())::text AS transaction`);
   if (!row) throw new Error('a query of values has one row');
   return row;
 }
@@ -51,11 +51,11 @@ export async function readSnapshot(db: Pick<Db, 'execute'>): Promise<Snapshot> {
  * @returns false when the snapshot is of another database or too old
  */
 export async function collectChanges(tx: Tx, snapshot: Snapshot): Promise<boolean> {
-  const [row] = await tx.execute<{ cluster: string; ahead: string; age: number }>(sql`
-    SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster, age(${snapshot.transaction}::xid8::xid) AS age,
+  const [row] = await tx.execute<{ database: string; ahead: string; age: number }>(sql`
+    SELECT ${sql.raw(CURRENT_DATABASE)} AS database, age(${snapshot.transaction}::xid8::xid) AS age,
       (pg_snapshot_xmax(pg_current_snapshot())::text::numeric - ${snapshot.transaction}::numeric)::text AS ahead`);
   const ahead = Number(row?.ahead ?? -1);
-  if (!row || row.cluster !== snapshot.cluster || ahead < 0 || ahead > MAX_AGE) return false;
+  if (!row || row.database !== snapshot.database || ahead < 0 || ahead > MAX_AGE) return false;
   await run(
     tx,
     CHANGING_TABLES.flatMap((table) => [

@@ -89,12 +89,12 @@ function findStart(last: ReadonlyMap<string, LastVerdict>): (Snapshot & { agreed
   for (const invariant of Object.keys(INVARIANTS)) {
     const row = last.get(invariant);
     if (row?.verdict === 'BROKEN') continue;
-    if (!row?.cluster || !row.transaction || !row.agreedAt) return null;
-    snapshots.push({ cluster: row.cluster, transaction: row.transaction, agreedAt: row.agreedAt });
+    if (!row?.database || !row.transaction || !row.agreedAt) return null;
+    snapshots.push({ database: row.database, transaction: row.transaction, agreedAt: row.agreedAt });
   }
   const [first, ...others] = snapshots;
   if (first === undefined) return null;
-  if (others.some(({ cluster }) => cluster !== first.cluster)) return null;
+  if (others.some(({ database }) => database !== first.database)) return null;
   return others.reduce((a, b) => (BigInt(b.transaction) < BigInt(a.transaction) ? b : a), first);
 }
 
@@ -113,7 +113,7 @@ function rowOf({ invariant, verdict, findings, notProved }: Verdict, run: Run): 
     verdict,
     findings: storable(findings),
     notProved: storable(notProved),
-    cluster: agrees ? snapshot.cluster : (last?.cluster ?? null),
+    database: agrees ? snapshot.database : (last?.database ?? null),
     transaction: agrees ? snapshot.transaction : (last?.transaction ?? null),
     agreedAt: agrees ? at : (last?.agreedAt ?? null),
     comparedAt: at,
@@ -173,7 +173,7 @@ async function keep(tx: Tx, rows: readonly LastVerdict[]): Promise<void> {
     'verdict',
     'findings',
     'not_proved',
-    'cluster',
+    'database',
     'transaction',
     'agreed_at',
     'compared_at',

@@ -19,7 +19,7 @@ import {
   type Tile,
 } from '../transparency/merkle.ts';
 import { readHead } from '../transparency/inclusion.ts';
-import { isOfOtherCluster } from '../transparency/nextLeaves.ts';
+import { isOfOtherDatabase } from '../transparency/nextLeaves.ts';
 import { IS_NEXT_TRANSFER } from '../transparency/nextTransfers.ts';
 import { computeFrom, readTiles } from '../transparency/tiles.ts';
 import type { Snapshot } from './excerpt.ts';
@@ -71,17 +71,17 @@ export async function reconcileLogs(
 }
 
 /**
- * The log of another cluster, or one that has just begun, takes nothing before all transfers were compared with it once, and nothing is
+ * The log of another database, or one that has just begun, takes nothing before all transfers were compared with it once, and nothing is
  * compared with it. An open transaction puts that off.
  */
 async function findUncompared(db: Db): Promise<Comparison> {
   const head = await readHead(db, 'transfers');
-  if (head === null || !(await isOfOtherCluster(db, head))) return nothingCompared();
+  if (head === null || !(await isOfOtherDatabase(db, head))) return nothingCompared();
   const [waiting] = await db.execute(sql`SELECT 1 FROM transfers
-    WHERE ${head.cluster !== null} OR created_at < now() - interval '1 minute' LIMIT 1`);
+    WHERE ${head.database !== null} OR created_at < now() - interval '1 minute' LIMIT 1`);
   if (waiting === undefined) return nothingCompared();
   const message =
-    'the transfers were not compared with their transparency log since another cluster serves the database, or since the log began: ' +
+    'the transfers were not compared with their transparency log since the database was copied, or since the log began: ' +
     'a transaction is open that began before they were written, or their log is damaged';
   return { findings: [], notProved: [{ invariant: 'I15', obstacle: 'LEFT_OUT', message }] };
 }

@@ -12,8 +12,8 @@ import { LOG_NAMES, transparencyCheckpoints, transparencyHeads } from '../db/tab
 import { createLogKey, parseCheckpoint, type LogKey } from './checkpoint.ts';
 import type { LogName } from './leaves.ts';
 import { edgeOf, growTiles, hashesOf, HASH_BYTES, MissingHash, rootOf, type Tile } from './merkle.ts';
-import { isOfOtherCluster, NEXT_LEAVES, type Head } from './nextLeaves.ts';
-import { CURRENT_CLUSTER, IS_NEXT_TRANSFER } from './nextTransfers.ts';
+import { isOfOtherDatabase, NEXT_LEAVES, type Head } from './nextLeaves.ts';
+import { CURRENT_DATABASE, IS_NEXT_TRANSFER } from './nextTransfers.ts';
 import { readTiles, writeTiles } from './tiles.ts';
 
 export interface TransparencyLogs {
@@ -83,7 +83,7 @@ async function findBehind(db: Db, signer: Signer): Promise<LogName[]> {
   const [behind] = await db.execute<Behind>(sql`
     SELECT (SELECT position FROM feed_head) > (SELECT size FROM transparency_heads WHERE log = 'retirements') AS retirements,
       (SELECT EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(IS_NEXT_TRANSFER)})
-        OR h.cluster <> ${sql.raw(CURRENT_CLUSTER)}
+        OR h.database <> ${sql.raw(CURRENT_DATABASE)}
         FROM transparency_heads h WHERE log = 'transfers' AND h.written_in IS NOT NULL) AS transfers,
       (EXISTS (SELECT 1 FROM audit_writers w LEFT JOIN transparency_audit_writers l ON l.writer_id = w.id
           WHERE w.entries > coalesce(l.number, 0))
@@ -104,7 +104,7 @@ interface Signer {
 /** @returns whether more may have been committed before it */
 async function step(db: Db, log: LogName, signer: Signer, waits: boolean): Promise<boolean> {
   const [known] = await db.select().from(transparencyHeads).where(eq(transparencyHeads.log, log));
-  const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherCluster(db, known)));
+  const isCompared = log === 'transfers' && (known === undefined || (await isOfOtherDatabase(db, known)));
   return db.transaction(
     async (tx) => {
       const head = await lockHead(tx, log, signer, waits);

@@ -5,7 +5,7 @@ import { sql } from 'drizzle-orm';
 import type { Tx } from '../db/connection.ts';
 import type { transparencyHeads } from '../db/tables/index.ts';
 import { HASH_BYTES } from './merkle.ts';
-import { CURRENT_CLUSTER, IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
+import { CURRENT_DATABASE, IS_NEXT_TRANSFER, isWrittenFrom } from './nextTransfers.ts';
 import {
   ENTRY_HASH,
   ENDED_ENTRY_LEAF,
@@ -44,7 +44,7 @@ const aggregated = (order: string) =>
 export const NEXT_LEAVES: Readonly<Record<LogName, (tx: Tx, head: Head) => Promise<NextLeaves>>> = {
   retirements: nextRecords,
   transfers: async (tx, head) =>
-    (await isOfOtherCluster(tx, head)) ? missingTransfers(tx) : nextTransfers(tx, head),
+    (await isOfOtherDatabase(tx, head)) ? missingTransfers(tx) : nextTransfers(tx, head),
   audit: async (tx) => joined(await nextEntries(tx), await nextOutcomes(tx)),
 };
 
@@ -99,22 +99,22 @@ const OLDEST_OPEN = '(SELECT pg_snapshot_xmin(pg_current_snapshot())::text::bigi
 const NO_ID = '00000000-0000-0000-0000-000000000000';
 
 /** Also a log that has just begun: it has no record of which rows were restored. */
-export async function isOfOtherCluster(
+export async function isOfOtherDatabase(
   tx: Pick<Tx, 'execute'>,
-  { cluster }: Pick<Head, 'cluster'>,
+  { database }: Pick<Head, 'database'>,
 ): Promise<boolean> {
-  return cluster !== (await readCluster(tx));
+  return database !== (await readDatabase(tx));
 }
 
-async function readCluster(tx: Pick<Tx, 'execute'>): Promise<string> {
-  const [row] = await tx.execute<{ cluster: string }>(sql`SELECT ${sql.raw(CURRENT_CLUSTER)} AS cluster`);
+async function readDatabase(tx: Pick<Tx, 'execute'>): Promise<string> {
+  const [row] = await tx.execute<{ database: string }>(sql`SELECT ${sql.raw(CURRENT_DATABASE)} AS database`);
   if (!row) throw new Error('a query of values has one row');
-  return row.cluster;
+  return row.database;
 }
 
 /**
- * In a copy of the database that another cluster serves, whose transactions begin anew, the ids of all transfers are compared with
- * those in the log, once: what was committed and not yet logged when the copy was made is in none of them.
+ * In a copy of the database, whose rows were written by other transactions, the ids of all transfers are compared with those in the
+ * log, once: what was committed and not yet logged when the copy was made is in none of them.
  */
 async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const [batch] = await tx.execute<Batch & { until: string; undecided: boolean }>(sql`
@@ -130,7 +130,7 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
       EXISTS (SELECT 1 FROM transfers t WHERE ${sql.raw(isWrittenFrom(OLDEST_OPEN))}) AS undecided
     FROM fresh`);
   if (!batch) throw new Error('an aggregate has one row');
-  // Undecided: a transaction that began before rows were restored is open. Taken for rows of this cluster, they would be logged
+  // Undecided: a transaction that began before rows were restored is open. Taken for rows of this database, they would be logged
   // twice or never.
   if (batch.hashes !== null || batch.undecided) {
     return { ...leaves(batch, {}), hasMore: batch.hashes !== null };
@@ -139,9 +139,9 @@ async function missingTransfers(tx: Tx): Promise<NextLeaves> {
   const compared = leaves(batch, {
     writtenIn: until,
     rowId: NO_ID,
-    cluster: await readCluster(tx),
+    database: await readDatabase(tx),
   });
-  // The transactions of this cluster go on.
+  // The transactions of this database go on.
   return { ...compared, hasMore: true };
 }
 

@@ -2,8 +2,12 @@
  * SQL that says which transfers a log lacks, by the transactions that wrote them.
  */
 
-/** The PostgreSQL cluster that counts the transactions: a copy made by pg_restore is in another one, which counts others. */
-export const CURRENT_CLUSTER = '(SELECT system_identifier::text FROM pg_control_system())';
+/**
+ * The database that the rows were written in, by its PostgreSQL cluster and its own number: a copy made by pg_restore is another one, whose
+ * rows were written by other transactions.
+ */
+export const CURRENT_DATABASE = `(SELECT system_identifier || '/' || oid FROM pg_control_system(), pg_database
+  WHERE datname = current_database())`;
 
 /** The first transaction that the statement does not see. */
 const NEXT_TRANSACTION = '(SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint)';
@@ -18,7 +22,7 @@ export function isWrittenFrom(transaction: string): string {
 }
 
 /**
- * The transfer t is beyond the head h, and of this PostgreSQL cluster. One that was restored names a transaction of the cluster that
+ * The transfer t is beyond the head h, and of this database. One that was restored may name a transaction of the cluster that
  * it comes from; beyond the head, which is beyond all that was restored, this is one that begins after the row was written here.
  */
 export const IS_NEXT_TRANSFER = `t.written_in >= h.written_in AND (t.written_in, t.id) > (h.written_in, h.row_id)

@@ -104,7 +104,7 @@ export const reconciledInvariants = pgTable(
     /** A list: what could not be compared, and why. */
     notProved: jsonb('not_proved').notNull(),
     /** The snapshot in which everything agreed (reconciliation/excerpt.ts); null when that was never so. */
-    cluster: text('cluster'),
+    database: text('database'),
     transaction: text('transaction'),
     agreedAt: moment('agreed_at'),
     comparedAt: moment('compared_at').notNull(),
@@ -115,7 +115,7 @@ export const reconciledInvariants = pgTable(
     check('reconciled_invariants_verdict', sql`verdict IN ('HOLDS', 'BROKEN', 'NOT_PROVED')`),
     check(
       'reconciled_invariants_snapshot',
-      sql`(transaction IS NULL) = (cluster IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL)`,
+      sql`(transaction IS NULL) = (database IS NULL) AND (transaction IS NULL) = (agreed_at IS NULL)`,
     ),
   ],
 );

@@ -27,8 +27,8 @@ export const transparencyHeads = pgTable(
     /** Of transfers: up to which transaction, and which id of it, they are in the log; null before the first one. */
     writtenIn: bigint('written_in', { mode: 'bigint' }),
     rowId: uuid('row_id'),
-    /** The PostgreSQL cluster that counts those transactions. */
-    cluster: text('cluster'),
+    /** The database that the transfers were written in, `<cluster>/<number>`. */
+    database: text('database'),
   },
   () => [
     check('transparency_heads_log', isLogName),

@@ -12,7 +12,7 @@ import {
   type LogName,
 } from '../../transparency/leaves.ts';
 import { HASH_BYTES, TILE_WIDTH } from '../../transparency/merkle.ts';
-import { CURRENT_CLUSTER, IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
+import { CURRENT_DATABASE, IS_NEXT_TRANSFER } from '../../transparency/nextTransfers.ts';
 import type { Contradiction } from './contradiction.ts';
 
 const ALL_TILES = 'transparency_tiles';
@@ -56,10 +56,10 @@ const HAS_CHANGED = `t.id IN (SELECT id FROM changed_transfers UNION SELECT o.id
     SELECT id FROM changed_projects UNION SELECT id FROM changed_retirements UNION SELECT id FROM changed_credit_transfers) AS changed
   JOIN transfers o ON o.cause_id = changed.id AND o.kind IN ('issue', 'retirement_hold', 'credit_transfer'))`;
 
-/** Those that the log can't have yet are beyond what it has, and were written by transactions of this cluster. */
+/** Those that the log can't have yet are beyond what it has, and were written by transactions of this database. */
 const LOGGED_TRANSFERS = (prefix: '' | 'changed_') => `SELECT t.id, ${hashOfLeaf(TRANSFER_LEAF)} AS hash
   FROM (SELECT t.* FROM transfers t CROSS JOIN transparency_heads h
-    WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.cluster = ${CURRENT_CLUSTER}
+    WHERE ${prefix === '' ? 'true' : HAS_CHANGED} AND h.log = 'transfers' AND h.database = ${CURRENT_DATABASE}
       AND NOT (${IS_NEXT_TRANSFER})) AS t
   ${RELATED_TO_TRANSFER}`;
 

@@ -4,6 +4,7 @@
  */
 import { randomUUID } from 'node:crypto';
 import { isNotNull, sql } from 'drizzle-orm';
+import postgres from 'postgres';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { CHANGING_TABLES, readSnapshot } from '../../../src/reconciliation/excerpt.ts';
 import {
@@ -16,6 +17,7 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import type { Platform } from '../../../src/startup/compose.ts';
 import { createLogKey, parseCheckpoint, type SignedNote } from '../../../src/transparency/checkpoint.ts';
 import { createTransparencyLogs } from '../../../src/transparency/logs.ts';
+import { CURRENT_DATABASE } from '../../../src/transparency/nextTransfers.ts';
 import {
   BOOKS_CORRUPTIONS,
   CASH_OUT_CORRUPTIONS,
@@ -128,10 +130,10 @@ describe('an incremental run', () => {
     }
   });
 
-  it('compares nothing from a snapshot of another cluster, or from one in the future', async () => {
+  it('compares nothing from a snapshot of another database, or from one in the future', async () => {
     const { db } = platform.dependencies;
     const snapshot = await readSnapshot(db);
-    expect(await reconcileChanged(platform.dependencies, { ...snapshot, cluster: '1' })).toBeNull();
+    expect(await reconcileChanged(platform.dependencies, { ...snapshot, database: '1/1' })).toBeNull();
     const transaction = String(BigInt(snapshot.transaction) + 1_000_000n);
     expect(await reconcileChanged(platform.dependencies, { ...snapshot, transaction })).toBeNull();
   });
@@ -219,36 +221,42 @@ describe('the transparency logs', () => {
   });
 });
 
-describe('a copy of the database in another cluster', () => {
-  it('goes on with the log: with what was not logged yet, and with nothing twice', async () => {
-    const { db } = database.handle;
-    const { logs } = platform.dependencies;
-    const before = await noteOf('transfers');
-    await buyOnce();
-    // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
-    await restorable.corrupt(`UPDATE transfers SET written_in = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
-      UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
-    await logAll(logs);
-    expect((await noteOf('transfers')).size).toBe(before.size + 1);
-    for (let i = 0; i < 50; i++) await db.execute(sql`SELECT pg_current_xact_id()`);
-    await buyOnce();
-    await logAll(logs);
-    expect((await noteOf('transfers')).size).toBe(before.size + 2);
-    const report = await reconcileAll({ ...platform.dependencies, keptCheckpoints: [before] });
-    expect(findingsOfLogs(report)).toEqual([]);
-    // What is forged among the restored rows is still found.
-    await restorable.corrupt(
-      `UPDATE transfers SET created_at = created_at + interval '1 s' WHERE kind = 'issue'`,
-    );
-    expect(findingsOfLogs(await reconcileAll(platform.dependencies))).not.toEqual([]);
-  });
+describe('a copy of the database', () => {
+  it.each([
+    ['another cluster', async () => '1/1'],
+    ['another database of the same one', () => identityOf('postgres')],
+  ])(
+    'goes on with the log of %s: with what was not logged yet, and with nothing twice',
+    async (_, origin) => {
+      const { db } = database.handle;
+      const { logs } = platform.dependencies;
+      const before = await noteOf('transfers');
+      await buyOnce();
+      // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
+      await restorable.corrupt(`UPDATE transfers SET written_in = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
+      UPDATE transparency_heads SET database = '${await origin()}' WHERE log = 'transfers'`);
+      await logAll(logs);
+      expect((await noteOf('transfers')).size).toBe(before.size + 1);
+      for (let i = 0; i < 50; i++) await db.execute(sql`SELECT pg_current_xact_id()`);
+      await buyOnce();
+      await logAll(logs);
+      expect((await noteOf('transfers')).size).toBe(before.size + 2);
+      const report = await reconcileAll({ ...platform.dependencies, keptCheckpoints: [before] });
+      expect(findingsOfLogs(report)).toEqual([]);
+      // What is forged among the restored rows is still found.
+      await restorable.corrupt(
+        `UPDATE transfers SET created_at = created_at + interval '1 s' WHERE kind = 'issue'`,
+      );
+      expect(findingsOfLogs(await reconcileAll(platform.dependencies))).not.toEqual([]);
+    },
+  );
 
   it('is not proved to agree with the log while an open transaction keeps them from being compared', async () => {
     const { db } = database.handle;
     const notProved = await db.transaction(async (tx) => {
       await tx.execute(sql`SELECT pg_current_xact_id()`);
       await restorable.corrupt(`UPDATE transfers SET written_in = written_in;
-        UPDATE transparency_heads SET cluster = '1' WHERE log = 'transfers'`);
+        UPDATE transparency_heads SET database = '1/1' WHERE log = 'transfers'`);
       return (await reconcileAll(platform.dependencies)).notProved;
     });
     expect(notProved).toContainEqual({
@@ -272,6 +280,14 @@ async function rewrite(logs: Platform['dependencies']['logs']): Promise<void> {
     `UPDATE retirement_records SET note = 'forged' WHERE position = 1; ${FORGET_LOGS}`,
   );
   await logAll(logs);
+}
+
+/** What the heads of a log call a database of this server. */
+async function identityOf(name: string): Promise<string> {
+  const other = postgres(Object.assign(new URL(database.url), { pathname: name }).href, { max: 1 });
+  const [row] = await other.unsafe<{ identity: string }[]>(`SELECT ${CURRENT_DATABASE} AS identity`);
+  await other.end();
+  return row?.identity ?? '';
 }
 
 async function noteOf(log: (typeof LOG_NAMES)[number]): Promise<SignedNote> {
