@@ -35,7 +35,7 @@ afterEach(async () => {
 });
 
 async function openInstance(crashPoint = async () => {}): Promise<Platform> {
-  const handle = openDatabase({ url: database.url, poolSize: 5, applicationName: 'instance' });
+  const handle = openDatabase({ url: database.url, poolSize: 3, applicationName: 'instance' });
   handles.push(handle);
   const platform = await platformOn(handle, await connectLedger(embeddedLedger, handle), { crashPoint });
   platforms.push(platform);

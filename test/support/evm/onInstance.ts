@@ -52,7 +52,7 @@ export function instancesOn(worldOf: () => EvmWorld) {
       ramp,
     }: InstanceOptions = {},
   ): Promise<T> {
-    const handle = openDatabase({ url, poolSize: 5, applicationName: 'an instance on EVM' });
+    const handle = openDatabase({ url, poolSize: 3, applicationName: 'an instance on EVM' });
     const network = await connectLedger({ ...worldOf().ledger, ...ledger }, handle);
     const platform = await platformOn(handle, adapt(network), {
       mutationWaitMs,
