@@ -55,8 +55,8 @@ export interface RateLimits {
   noteRefusedDelivery(remoteAddress: string): Promise<void>;
   /** Computing time that an address has caused; when it has caused too much, `admitAddress` refuses it for a while. */
   chargeCpu(remoteAddress: string, ms: number): void;
-  /** Lets the next request of an address wait as after so much computing, which is not charged. */
-  slowDown(remoteAddress: string, ms: number): void;
+  /** Lets the next request of an address wait as after a small query, which is not charged. */
+  slowDown(remoteAddress: string): void;
   /** At once, for what was admitted moments ago. @throws DomainError RATE_LIMITED, while an address has caused too much of it */
   requireCpu(remoteAddress: string): void;
   /** @throws DomainError RATE_LIMITED */
@@ -100,7 +100,9 @@ export function createRateLimits(
     const usage = await of.look(key);
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
-  const cpu = createCpuBudget(settings, pace);
+  const stepMs = stepOf(settings.addressPerMinute);
+  const restShare = restShareOf(settings.cpuPercentPerAddress);
+  const cpu = createCpuBudget(settings, pace ?? createComputingPace({ restShare, stepMs }));
   const stopSharing = shareRegularly(Object.values(budgets), db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
     const key = addressKey(remoteAddress);
@@ -118,7 +120,7 @@ export function createRateLimits(
       if (overspent !== null) throw refusalOf(overspent);
     },
     chargeCpu,
-    slowDown: (remoteAddress, ms) => cpu.pace.charge(addressKey(remoteAddress), ms),
+    slowDown: (remoteAddress) => cpu.pace.charge(addressKey(remoteAddress), stepMs),
     admitCaller: ({ subject }, usages) => spend(budgets.caller, subject, 1, usages),
     admitCredential: (remoteAddress) => requireLeft(budgets.failedLogins, remoteAddress),
     async noteFailedLogin(remoteAddress) {
@@ -171,7 +173,10 @@ function createRefusals() {
   return { counts, refusalOf };
 }
 
-/** An address that has computed is let in twice as fast as its budget comes back, so that the pace is no limit below that one. */
+/**
+ * Between two requests of an address that is slowed down: half of the time in which its budget allows one, so that this is no
+ * limit below that one; and what a small query takes at most, 1 ms.
+ */
 function stepOf(addressPerMinute: number): number {
   return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, 1);
 }
@@ -184,10 +189,7 @@ function restShareOf(percent: number): number {
 type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
 /** Of this instance alone: another one has processors of its own. */
-function createCpuBudget(
-  { cpuPercentPerAddress: percent, addressPerMinute }: RateLimitSettings,
-  pace = createComputingPace({ restShare: restShareOf(percent), stepMs: stepOf(addressPerMinute) }),
-) {
+function createCpuBudget({ cpuPercentPerAddress: percent }: RateLimitSettings, pace: ComputingPace) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());

@@ -60,8 +60,6 @@ const MAX_VARIABLE_ERRORS = 50;
 
 /** What the largest operation of a client takes, with all its variables, before it waits for something. */
 const ORDINARY_MS = 2;
-/** What a small query takes. Of an address that has more than may run, each that waits delays the next one: their answers are spread. */
-const WAITED_MS = 1;
 /** Located, mapped and written. */
 const ERROR_MS = 0.2;
 /** A first run that takes longer waits for the network, and does not compute: the next one begins. */
@@ -167,7 +165,8 @@ async function takePlaces(
   if (isFirstRun) return takeFirstPlaces(concurrency, key);
   const free = concurrency.queries.takeFree(key);
   if (free !== null) return free;
-  rateLimits.slowDown(remoteAddress, WAITED_MS);
+  // Of an address that has more than may run, each that waits delays the next one: their answers are spread.
+  rateLimits.slowDown(remoteAddress);
   return concurrency.queries.take(key);
 }
 
