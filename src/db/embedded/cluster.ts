@@ -27,6 +27,7 @@ import { StartupError } from '../../lib/startupErrors.ts';
 import { canEnter, makeSystemFolder, newClusterUser, preparePrograms } from './binaries.ts';
 import type { OsUser, Programs } from './binaries.ts';
 import { freePort } from './freePort.ts';
+import { canListenIn, requireNotServedElsewhere } from './otherContainers.ts';
 import { checkHome, homeFileOf, noteHome } from './outsideCluster.ts';
 
 export interface Cluster {
@@ -45,7 +46,6 @@ export const SUPERUSER = 'marketplace';
 /** Given at each start, so that a cluster made by an older version gets them too. */
 const SERVER_SETTINGS = {
   listen_addresses: '127.0.0.1',
-  unix_socket_directories: '',
   // Enough for several instances with their pools.
   max_connections: '200',
   // Starts, stops and crashes. Statements that failed are reported by who sent them; here, the rows that
@@ -161,18 +161,36 @@ async function initialise(programs: Programs, folder: string, password: string):
  * The server of this cluster, if it runs. A postmaster.pid that names no such process is left from a crash or
  * a reboot: PostgreSQL copes when nothing has that number, but would refuse to start when something else has.
  */
-export async function findRunning({ folder }: Cluster): Promise<RunningServer | null> {
-  const path = join(folder, 'postmaster.pid');
-  const text = (await readIfThere(path)) ?? '';
-  // Its lines: pid, folder, start time, port, …
-  const [pid = 0, , , port = 0] = text.split('\n').map(Number);
-  if (!(pid > 0) || !isAlive(pid)) return null;
-  const command = await commandOf(pid);
-  if (command !== null && !command.includes(folder)) {
-    await removeStale(path, text);
+export async function findRunning(cluster: Cluster): Promise<RunningServer | null> {
+  const { text, pid, port } = await readPidFile(cluster);
+  if (!isAlive(pid)) return null;
+  if (!(await isServer(cluster, pid))) {
+    await requireNotServedElsewhere(cluster.folder, () => isServedHere(cluster));
+    await removeStale(pidFileOf(cluster), text);
     return null;
   }
   return port > 0 ? { pid, port } : null;
+}
+
+const pidFileOf = ({ folder }: Cluster) => join(folder, 'postmaster.pid');
+
+/** Its lines: pid, folder, start time, port, …; the port is missing while the server starts. */
+async function readPidFile(cluster: Cluster): Promise<{ text: string; pid: number; port: number }> {
+  const text = (await readIfThere(pidFileOf(cluster))) ?? '';
+  const [pid = 0, , , port = 0] = text.split('\n').map(Number);
+  return { text, pid, port };
+}
+
+/** Of a process that is alive. */
+async function isServer({ folder }: Cluster, pid: number): Promise<boolean> {
+  const command = await commandOf(pid);
+  return command === null || command.includes(folder);
+}
+
+/** Also while it starts. */
+async function isServedHere(cluster: Cluster): Promise<boolean> {
+  const { pid } = await readPidFile(cluster);
+  return isAlive(pid) && (await isServer(cluster, pid));
 }
 
 /** Removes the file with this text alone: a server that starts at this very moment keeps its own. */
@@ -191,6 +209,7 @@ async function removeStale(path: string, text: string): Promise<void> {
 }
 
 function isAlive(pid: number): boolean {
+  if (!(pid > 0)) return false;
   try {
     process.kill(pid, 0);
     return true;
@@ -213,9 +232,14 @@ async function commandOf(pid: number): Promise<string | null> {
 
 /** Resolves when it takes connections. @throws StartupError with the end of its log */
 export async function startServer(cluster: Cluster): Promise<void> {
+  await requireNotServedElsewhere(cluster.folder, () => isServedHere(cluster));
   const log = join(cluster.folder, LOG_FILE);
   await rm(log, { force: true });
-  const settings = Object.entries(SERVER_SETTINGS).map(([name, value]) => `-c ${name}=${value}`);
+  // By a socket in its folder, it is seen from other containers.
+  const sockets = { unix_socket_directories: (await canListenIn(cluster.folder)) ? '.' : '' };
+  const settings = Object.entries({ ...SERVER_SETTINGS, ...sockets }).map(
+    ([name, value]) => `-c ${name}=${value}`,
+  );
   // Another program may take it before PostgreSQL does; then the start fails and is tried again.
   const port = await freePort();
   try {

@@ -52,7 +52,7 @@ export async function openEmbeddedPostgres(options: {
   const { onProgress = () => {} } = options;
   const dataFolder = resolve(options.dataDir);
   await mkdir(dataFolder, { recursive: true });
-  const use = await announceUse(dataFolder);
+  const use = await announceUse(dataFolder, onProgress);
   try {
     const server = await openServer(dataFolder, options.password, onProgress);
     return {

@@ -2,14 +2,14 @@
  * Keeps processes in other containers away from a data folder. PostgreSQL recognises a running server by its process id, which says
  * nothing in another container: each would start a server of its own on the same files, and destroy them.
  *
- * Each process listens on a socket in the folder. Every process of the machine that sees the folder can reach it, and it is dead
- * at once when its process is, however that ends. Its name says in which PID namespace the process is: within one,
- * PostgreSQL itself keeps servers apart. Not seen is a server that a killed process has left behind in a container that goes
- * on; it looks at postmaster.pid each minute, and ends when that is no longer its own.
+ * Every process of the machine that sees a folder can reach the sockets in it, and a socket is dead at once when its process is,
+ * however that ends. So each process listens on one in the data folder, which shows who starts or uses the database, and
+ * PostgreSQL on one in its own folder (cluster.ts), which shows a server that a killed process has left behind. The
+ * former's name says in which PID namespace the process is: within one, PostgreSQL itself keeps servers apart.
  */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, readdir, readlink, rm, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, readlink, rm, stat, type FileHandle } from 'node:fs/promises';
 import { connect, createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { StartupError } from '../../lib/startupErrors.ts';
@@ -18,36 +18,81 @@ export interface Use {
   end(): Promise<void>;
 }
 
+/** Of file systems without sockets, such as a folder of another operating system. */
+const NO_SOCKETS = new Set(['EPERM', 'ENOTSUP', 'EOPNOTSUPP']);
+/** A socket is not accepted at for a moment before its process listens. */
+const YOUNG_MS = 10_000;
+
 /**
  * Before the cluster is made, started or joined: of two processes that announce themselves at once, at least one sees the other.
  * @throws StartupError when a process in another container uses the folder
  */
-export async function announceUse(dataFolder: string): Promise<Use> {
+export async function announceUse(dataFolder: string, onProgress: (message: string) => void): Promise<Use> {
   // Elsewhere there are no such containers.
   if (process.platform !== 'linux') return { end: async () => {} };
   const namespace = await readNamespace();
-  const socketsFolder = join(dataFolder, 'postgres.in-use');
-  await mkdir(socketsFolder, { recursive: true });
-  // The path of a socket has 107 bytes at most; by way of the open folder it is short.
-  const handle = await open(socketsFolder);
+  const folder = join(dataFolder, 'postgres.in-use');
+  await mkdir(folder, { recursive: true });
+  const own = `${namespace}-${randomUUID()}`;
+  const server = await listen(folder, own);
+  if (server === null) onProgress(`${dataFolder} has no sockets: let no other container use this folder`);
+  const end = async () => {
+    server?.close();
+    await rm(join(folder, own), { force: true });
+  };
   try {
-    const own = `${namespace}-${randomUUID()}`;
-    const server = await listen(handle, own);
-    if (await isUsedElsewhere(handle, socketsFolder, namespace)) {
-      server?.close();
-      throw new StartupError(
-        `The database in ${dataFolder} is used by a process in another container. Two PostgreSQL servers on one folder destroy it: ` +
-          'stop the other container first, give each a DATA_DIR of its own, or give both the DATABASE_URL of one PostgreSQL.',
-      );
+    for (const name of await readdir(folder)) {
+      const answer = await ask(folder, name);
+      if (isUse(answer) && !name.startsWith(`${namespace}-`)) throw usedElsewhere(dataFolder, answer);
     }
-    return {
-      async end() {
-        server?.close();
-        await rm(join(socketsFolder, own), { force: true });
-      },
-    };
-  } finally {
-    await handle.close();
+  } catch (error) {
+    await end();
+    throw error;
+  }
+  return { end };
+}
+
+/** 'denied' is what another user hears, also of a dead socket; 'silent' one that its process may not listen on yet. */
+type Answer = 'alive' | 'denied' | 'silent' | 'removed';
+
+const isUse = (answer: Answer) => answer === 'alive' || answer === 'denied';
+
+function usedElsewhere(folder: string, answer: Answer): StartupError {
+  return new StartupError(
+    `The database in ${folder} is used by a process in another container. Two PostgreSQL servers on one folder destroy it: ` +
+      'stop the other container first, give each a DATA_DIR of its own, or give both the DATABASE_URL of one PostgreSQL.' +
+      (answer === 'denied'
+        ? ' If no other one runs, the sockets there were left by another user: remove them.'
+        : ''),
+  );
+}
+
+/** Of PostgreSQL, in the folder of its cluster. */
+const SERVER_SOCKET = /^\.s\.PGSQL\.\d+$/;
+
+/** Whether PostgreSQL can have a socket in its folder. */
+export async function canListenIn(folder: string): Promise<boolean> {
+  if (process.platform !== 'linux') return false;
+  const name = `probe-${randomUUID()}`;
+  const server = await listen(folder, name);
+  server?.close();
+  await rm(join(folder, name), { force: true });
+  return server !== null;
+}
+
+/**
+ * @param isServedHere whether a process of this container serves the cluster: asked when a server was seen, which was there before
+ * @throws StartupError when a server runs that only another container sees
+ */
+export async function requireNotServedElsewhere(
+  folder: string,
+  isServedHere: () => Promise<boolean>,
+): Promise<void> {
+  if (process.platform !== 'linux') return;
+  for (const name of (await readdir(folder)).filter((one) => SERVER_SOCKET.test(one))) {
+    const answer = await ask(folder, name);
+    if (isUse(answer) && !(await isServedHere())) throw usedElsewhere(folder, answer);
+    if (answer === 'removed') await rm(join(folder, `${name}.lock`), { force: true });
   }
 }
 
@@ -56,41 +101,55 @@ async function readNamespace(): Promise<string> {
   return (await readlink('/proc/self/ns/pid')).replace(/\D/g, '');
 }
 
-const pathIn = ({ fd }: FileHandle, name: string) => `/proc/self/fd/${fd}/${name}`;
-
-/** Null on a file system without sockets, such as a folder of another operating system: there nothing can be seen. */
-async function listen(folder: FileHandle, name: string): Promise<Server | null> {
-  const server = createServer((socket) => socket.destroy());
-  server.listen(pathIn(folder, name));
-  server.unref();
+/** The path of a socket has 107 bytes at most; by way of the open folder it is short. */
+async function within<T>(folder: string, work: (pathOf: (name: string) => string) => Promise<T>): Promise<T> {
+  const handle: FileHandle = await open(folder);
   try {
-    await once(server, 'listening');
-    return server;
-  } catch {
-    return null;
+    return await work((name) => `/proc/self/fd/${handle.fd}/${name}`);
+  } finally {
+    await handle.close();
   }
 }
 
-/** Removes the sockets of processes that have ended. */
-async function isUsedElsewhere(handle: FileHandle, folder: string, namespace: string): Promise<boolean> {
-  for (const name of await readdir(folder)) {
-    if (!(await isAlive(pathIn(handle, name)))) await rm(join(folder, name), { force: true });
-    else if (!name.startsWith(`${namespace}-`)) return true;
-  }
-  return false;
+/** Null where there are no sockets. @throws StartupError when the folder is another user's */
+function listen(folder: string, name: string): Promise<Server | null> {
+  return within(folder, async (pathOf) => {
+    const server = createServer((socket) => socket.destroy());
+    server.listen(pathOf(name));
+    server.unref();
+    try {
+      await once(server, 'listening');
+      return server;
+    } catch (error) {
+      const { code = '' } = error as NodeJS.ErrnoException;
+      if (NO_SOCKETS.has(code)) return null;
+      throw new StartupError(
+        `${folder} can't be written (${code}): let it belong to the user of the server.`,
+        {
+          cause: error,
+        },
+      );
+    }
+  });
 }
 
-/** The system accepts for a process, also while that is busy. */
-function isAlive(path: string): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(path);
-    socket.once('connect', () => {
-      resolve(true);
+/** The system accepts for a process, also for a busy one. Dead sockets are removed. */
+function ask(folder: string, name: string): Promise<Answer> {
+  return within(folder, async (pathOf) => {
+    const socket = connect(pathOf(name));
+    try {
+      await once(socket, 'connect');
+      return 'alive';
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === 'EACCES') return 'denied';
+      if (code !== 'ECONNREFUSED' && code !== 'ENOENT') return 'alive';
+      const { mtimeMs } = await stat(join(folder, name)).catch(() => ({ mtimeMs: 0 }));
+      if (Date.now() - mtimeMs < YOUNG_MS) return 'silent';
+      await rm(join(folder, name), { force: true, recursive: true });
+      return 'removed';
+    } finally {
       socket.destroy();
-    });
-    // All else, such as a full queue or a missing right, is said of a process that is there.
-    socket.once('error', ({ code }: NodeJS.ErrnoException) =>
-      resolve(code !== 'ECONNREFUSED' && code !== 'ENOENT'),
-    );
+    }
   });
 }

@@ -15,6 +15,7 @@ import {
   rename,
   rm,
   stat,
+  utimes,
   writeFile,
 } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -230,7 +231,34 @@ describe.runIf(process.platform === 'linux')('a process in another container', (
     other.kill('SIGKILL');
     await once(other, 'exit');
     await stop(await open());
+  });
+
+  it('keeps this one away from a server that it has left behind', async () => {
+    const server = await open();
+    // Its process has no such number in another PID namespace.
+    const pid = await readFile(pidFile(), 'utf8');
+    await writeFile(pidFile(), pid.replace(/^\d+/, '4194304'));
+    await expect(open()).rejects.toThrow(`${dataDir}/postgres is used by a process in another container`);
+    await writeFile(pidFile(), pid);
+    expect((await open()).attached).toBe(true);
+    await stop(server);
+  });
+
+  it('is not taken for one that has ended, whose sockets are removed', async () => {
+    await stop(await open());
+    const [ours, theirs] = ['postgres/.s.PGSQL.7', 'postgres.in-use/1-another'].map((path) =>
+      join(dataDir, path),
+    );
+    const program = `for (const path of ${JSON.stringify([ours, theirs])}) require('net').createServer().listen(path, () => console.log())`;
+    const other = spawn(process.execPath, ['-e', program]);
+    await once(other.stdout, 'data');
+    other.kill('SIGKILL');
+    await once(other, 'exit');
+    const longAgo = new Date(Date.now() - 60_000);
+    for (const path of [ours, theirs]) await utimes(path ?? '', longAgo, longAgo);
+    await stop(await open());
     expect(await readdir(join(dataDir, 'postgres.in-use'))).toEqual([]);
+    expect((await readdir(join(dataDir, 'postgres'))).filter((name) => name.startsWith('.s.'))).toEqual([]);
   });
 });
 
