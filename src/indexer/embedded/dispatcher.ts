@@ -148,9 +148,13 @@ async function send(
   stopping: AbortSignal,
 ): Promise<void> {
   const signature = signBody(registration.secret, body);
-  // Not AbortSignal.timeout: what AbortSignal.any alone refers to may be collected before it aborts (nodejs/node#57736).
-  const overdue = new AbortController();
-  const timer = setTimeout(() => overdue.abort(new Error('the receiver took too long')), options.timeoutMs);
+  // Not AbortSignal.any: on Node 20 a timeout that it alone refers to may be collected before it aborts (nodejs/node#57736), and
+  // `stopping` would keep something of each delivery.
+  const sending = new AbortController();
+  const timer = setTimeout(() => sending.abort(new Error('the receiver took too long')), options.timeoutMs);
+  const giveUp = () => sending.abort(stopping.reason);
+  stopping.addEventListener('abort', giveUp);
+  if (stopping.aborted) giveUp();
   try {
     const response = await fetch(registration.url, {
       method: 'POST',
@@ -161,12 +165,13 @@ async function send(
         'x-ankara-signature': signature,
       },
       redirect: 'error',
-      signal: AbortSignal.any([stopping, overdue.signal]),
+      signal: sending.signal,
     });
     // The answer's body is not read: an endless one must not hold the connection.
     await response.body?.cancel();
     if (!response.ok) throw new Error(`the receiver answered with status ${response.status}`);
   } finally {
     clearTimeout(timer);
+    stopping.removeEventListener('abort', giveUp);
   }
 }
