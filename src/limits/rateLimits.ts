@@ -173,12 +173,15 @@ function createRefusals() {
   return { counts, refusalOf };
 }
 
+/** What a small query takes. */
+const LONGEST_STEP_MS = 1;
+
 /**
- * Between two requests of an address that is slowed down: half of the time in which its budget allows one, so that this is no
- * limit below that one; and what a small query takes at most, 1 ms.
+ * Between two requests of an address that is slowed down: half of the time in which its budget allows one, so that while the event
+ * loop is not late, this is no limit below that one.
  */
 function stepOf(addressPerMinute: number): number {
-  return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, 1);
+  return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, LONGEST_STEP_MS);
 }
 
 /** Half of what would make an address compute no more than its percentage at any time: a short burst is what people cause. */

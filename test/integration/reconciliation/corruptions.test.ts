@@ -232,7 +232,7 @@ describe('a copy of the database', () => {
       const { logs } = platform.dependencies;
       const before = await noteOf('transfers');
       await buyOnce();
-      // The rows are written anew, and name transactions of the other cluster: here, such as are still to come.
+      // The rows are written anew, and name other transactions: here, such as are still to come.
       await restorable.corrupt(`UPDATE transfers SET written_in = pg_snapshot_xmax(pg_current_snapshot())::text::bigint + 40;
       UPDATE transparency_heads SET database = '${await origin()}' WHERE log = 'transfers'`);
       await logAll(logs);
@@ -287,7 +287,8 @@ async function identityOf(name: string): Promise<string> {
   const other = postgres(Object.assign(new URL(database.url), { pathname: name }).href, { max: 1 });
   const [row] = await other.unsafe<{ identity: string }[]>(`SELECT ${CURRENT_DATABASE} AS identity`);
   await other.end();
-  return row?.identity ?? '';
+  if (!row) throw new Error('a query of values has one row');
+  return row.identity;
 }
 
 async function noteOf(log: (typeof LOG_NAMES)[number]): Promise<SignedNote> {

@@ -196,7 +196,7 @@ it('calls a receipt free only while it is valid, something of it is left, and th
     expect([standingText(receipt), isFree(receipt)]).toEqual([text, free]);
 });
 
-it('calls a receipt expired from its date on, hours before the nightly job writes it down', () => {
+it('calls a receipt expired once its date is over, hours before the nightly job writes it down', () => {
   const receipt = {
     state: 'ACTIVE',
     quantityKg: '1000',
