@@ -79,6 +79,8 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
   const now = async ({ id }: OffRampSession) =>
     (await findOffRampSession(platform.dependencies, id)) as OffRampSession;
   const isAtRest = (current: OffRampSession) => hasEnded(current) || current.state === 'NEEDS_REVIEW';
+  const saidOf = ({ providerSessionId }: OffRampSession) =>
+    platform.dependencies.ramp.getStatus(providerSessionId ?? '');
   for (const session of sessions) {
     await expect
       .poll(async () => {
@@ -86,8 +88,10 @@ async function letAllEnd(sessions: readonly OffRampSession[]): Promise<OffRampSe
         if (current.state === 'AWAITING_PAYOUT' && current.providerStatus === 'pending') {
           await providerSays(platform, current.providerSessionId ?? '', 'failed');
         }
-        // The next look at a deposit that came late, without the time that it takes.
-        const isUnnoticed = current.depositedAt === null && (await isHeld(current));
+        // The next look at a deposit that came late, or at what a provider says after the end, without the time that it takes.
+        const isUnnoticed =
+          (current.depositedAt === null && (await isHeld(current))) ||
+          (hasEnded(current) && current.providerStatus !== (await saidOf(current)));
         if (isUnnoticed) await lookNow(current);
         return isAtRest(current) && !isUnnoticed;
       }, EVENTUALLY)
