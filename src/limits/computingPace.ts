@@ -7,7 +7,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
 /** The shortest wait of a timer: of shorter steps, as many as fit into it are taken at once. */
-const TIMER_MS = 1;
+export const MAX_STEP_MS = 1;
 /** After one piece of work, however long it was. */
 const MAX_REST_MS = 1_000;
 /** A client that waits for longer may have given up: it is let in. */
@@ -32,7 +32,7 @@ interface Pace {
 interface PaceSettings {
   /** How long to rest, for each millisecond of work. */
   restShare: number;
-  /** After one that waited and was let in, before it is known what it computes; at most TIMER_MS. */
+  /** After one that waited and was let in, before it is known what it computes; at most MAX_STEP_MS. */
   stepMs: number;
 }
 
@@ -47,7 +47,7 @@ export function createComputingPace(
   wait: (ms: number) => Promise<void> = delay,
 ): ComputingPace {
   /** How far ahead of the clock the next one may begin. */
-  const aheadMs = TIMER_MS - stepMs;
+  const aheadMs = MAX_STEP_MS - stepMs;
   const paces = new LRUCache<string, Pace>({ max: MAX_KEYS });
   const isFree = (pace: Pace, now: number) => pace.freeAtMs - aheadMs <= now;
   const rest = async (pace: Pace, untilMs: number) => {

@@ -20,7 +20,7 @@ import type { Logger } from '../lib/logger.ts';
 import { shareRun } from '../lib/sharedRuns.ts';
 import { addressKey, networkKey } from './addressKey.ts';
 import type { ComputingPace } from './computingPace.ts';
-import { createComputingPace } from './computingPace.ts';
+import { createComputingPace, MAX_STEP_MS } from './computingPace.ts';
 import type { DelayRefusal } from './refusalDelays.ts';
 import { createRefusalDelays } from './refusalDelays.ts';
 import type { SharedBudget, Usage } from './sharedBudget.ts';
@@ -101,8 +101,11 @@ export function createRateLimits(
     if (usage.remainingPoints === 0) await refuse(usage, key);
   };
   const stepMs = stepOf(settings.addressPerMinute);
-  const restShare = restShareOf(settings.cpuPercentPerAddress);
-  const cpu = createCpuBudget(settings, pace ?? createComputingPace({ restShare, stepMs }));
+  const { cpuPercentPerAddress: percent } = settings;
+  const cpu = createCpuBudget(
+    percent,
+    pace ?? createComputingPace({ restShare: restShareOf(percent), stepMs }),
+  );
   const stopSharing = shareRegularly(Object.values(budgets), db, log);
   const admitAddress = async (remoteAddress: string, usages: Usage[]) => {
     const key = addressKey(remoteAddress);
@@ -173,15 +176,12 @@ function createRefusals() {
   return { counts, refusalOf };
 }
 
-/** What a small query takes. */
-const LONGEST_STEP_MS = 1;
-
 /**
  * Between two requests of an address that is slowed down: half of the time in which its budget allows one, so that while the event
  * loop is not late, this is no limit below that one.
  */
 function stepOf(addressPerMinute: number): number {
-  return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, LONGEST_STEP_MS);
+  return Math.min((WINDOW_SECONDS * 1000) / addressPerMinute / 2, MAX_STEP_MS);
 }
 
 /** Half of what would make an address compute no more than its percentage at any time: a short burst is what people cause. */
@@ -192,7 +192,7 @@ function restShareOf(percent: number): number {
 type Refused = Pick<Usage, 'policy' | 'resetSeconds'>;
 
 /** Of this instance alone: another one has processors of its own. */
-function createCpuBudget({ cpuPercentPerAddress: percent }: RateLimitSettings, pace: ComputingPace) {
+function createCpuBudget(percent: number, pace: ComputingPace) {
   const perSecond = percent * 10;
   const points = perSecond * CPU_WINDOW_SECONDS;
   const buckets = createTokenBuckets({ capacity: points, perSecond }, () => performance.now());

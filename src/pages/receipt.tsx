@@ -3,6 +3,7 @@
  * `/receipts/:token`: what a warehouse receipt stands for, for those who were given its address.
  */
 import type { PageAnswer, PageRequest } from '../http/server/pages.ts';
+import { unixSeconds } from '../lib/clock.ts';
 import { DomainError } from '../lib/errors.ts';
 import { askOrNull } from './ask.ts';
 import { htmlAnswer, redirect } from './layout.tsx';
@@ -49,7 +50,7 @@ const STATES: Readonly<Record<string, string>> = {
 type Standing = Pick<Receipt, 'state' | 'quantityKg' | 'leftKg' | 'beingCashedOut' | 'pledged'>;
 
 /** A receipt expires by its date; the nightly job writes EXPIRED hours later. */
-export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowSeconds: number): Standing {
+export function standingAt(receipt: Standing & Pick<Receipt, 'expiryDate'>, nowSeconds: bigint): Standing {
   const isOverdue = receipt.state === 'ACTIVE' && nowSeconds > receipt.expiryDate;
   return isOverdue ? { ...receipt, state: 'EXPIRED' } : receipt;
 }
@@ -85,7 +86,7 @@ export async function receiptPage(
   const path = `/receipts/${receipt.tokenAddress}`;
   if (receipt.tokenAddress !== tokenAddress) return redirect(path);
   const url = absolute(site, path);
-  const standing = standingAt(receipt, Math.floor(site.clock.now().getTime() / 1000));
+  const standing = standingAt(receipt, unixSeconds(site.clock.now()));
   return htmlAnswer(
     site,
     { title: 'Warehouse receipt', description: 'A warehouse receipt', path, isUnlisted: true },

@@ -170,14 +170,15 @@ it('gives the commands of the network’s own tools', () => {
   expect(stellar[1]).toContain('"hash":"def"');
 });
 
+const whole = {
+  state: 'ACTIVE',
+  quantityKg: '1000',
+  leftKg: '1000',
+  beingCashedOut: false,
+  pledged: false,
+};
+
 it('calls a receipt free only while it is valid, something of it is left, and there is no other claim to it', () => {
-  const whole = {
-    state: 'ACTIVE',
-    quantityKg: '1000',
-    leftKg: '1000',
-    beingCashedOut: false,
-    pledged: false,
-  };
   const part = { ...whole, leftKg: '600' };
   const cases: [typeof whole, string, boolean][] = [
     [whole, 'Valid, not pledged', true],
@@ -197,16 +198,11 @@ it('calls a receipt free only while it is valid, something of it is left, and th
 });
 
 it('calls a receipt expired once its date is over, hours before the nightly job writes it down', () => {
-  const receipt = {
-    state: 'ACTIVE',
-    quantityKg: '1000',
-    leftKg: '1000',
-    beingCashedOut: false,
-    pledged: false,
-    expiryDate: 2_000,
-  };
-  const at = (nowSeconds: number) => standingText(standingAt(receipt, nowSeconds));
-  expect([at(2_000), at(2_001)]).toEqual(['Valid, not pledged', 'Expired, not pledged']);
-  expect(isFree(standingAt(receipt, 2_001))).toBe(false);
-  expect(standingText(standingAt({ ...receipt, state: 'MINTING' }, 2_001))).toBe('Being issued, not pledged');
+  const receipt = { ...whole, expiryDate: 2_000 };
+  const at = (nowSeconds: bigint) => standingText(standingAt(receipt, nowSeconds));
+  expect([at(2_000n), at(2_001n)]).toEqual(['Valid, not pledged', 'Expired, not pledged']);
+  expect(isFree(standingAt(receipt, 2_001n))).toBe(false);
+  expect(standingText(standingAt({ ...receipt, state: 'MINTING' }, 2_001n))).toBe(
+    'Being issued, not pledged',
+  );
 });

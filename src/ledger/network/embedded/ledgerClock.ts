@@ -6,7 +6,7 @@
  * time back.
  */
 import { sql } from 'drizzle-orm';
-import type { Clock } from '../../../lib/clock.ts';
+import { unixSeconds, type Clock } from '../../../lib/clock.ts';
 import type { Db, Tx } from '../../../db/connection.ts';
 import type { UnixSeconds } from '../port.ts';
 import { ledgerClock } from './tables.ts';
@@ -64,5 +64,5 @@ export async function initialiseLedgerClock(db: Db, clock: Clock, freshNetworkId
 }
 
 function nowSeconds(clock: Clock): bigint {
-  return BigInt(Math.floor(clock.now().getTime() / 1000));
+  return unixSeconds(clock.now());
 }
