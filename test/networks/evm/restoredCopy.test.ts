@@ -5,7 +5,7 @@
 import { eq } from 'drizzle-orm';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
-import { retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
+import { projects, retirements, submissions, transparencyHeads } from '../../../src/db/tables/index.ts';
 import { readHalt } from '../../../src/ledger/submission/halts.ts';
 import { resumeSigning } from '../../../src/resolvers/operations/resumeSigning.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
@@ -159,7 +159,7 @@ describe('the way out of a halt', () => {
   it('finds a burn again that is asked for only after signing was resumed', async () => {
     const input = await burnAllAfterCopy();
     await onInstance(copy.url, async (instance) => {
-      const { dependencies } = instance;
+      const { dependencies, handle } = instance;
       // Something else makes it halt.
       const other = await openProject(instance, 10n).catch((error: unknown) => error);
       expect(other).toBeInstanceOf(Error);
@@ -170,6 +170,9 @@ describe('the way out of a halt', () => {
       await retire(dependencies, 'acme', input);
       await expect.poll(() => underReview(instance)).toMatchObject([{ reviewCause: 'FOUND_ON_NETWORK' }]);
       await decideReview(instance, 'ADOPT', 0);
+      // The other project's issue goes on since RESUME, and books and network are still only after it.
+      const states = async () => (await handle.db.select().from(projects)).map(({ state }) => state);
+      await expect.poll(states).toEqual(['OPEN', 'OPEN']);
       expect(await reconcileAll({ ...dependencies, isStill: true })).toMatchObject({ findings: [] });
     });
   });
