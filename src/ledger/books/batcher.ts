@@ -8,6 +8,7 @@
  *     └─ too many, or too long: OVERLOADED, and nothing was done
  */
 import { NoFreeConnection } from '../../db/connectionLost.ts';
+import { isPassing } from '../../db/passingFailures.ts';
 import { refusedByDatabase } from '../../db/refusedByDatabase.ts';
 import { createBatcher, type Batcher } from '../../lib/batches.ts';
 import { overloaded } from '../../lib/concurrencyLimit.ts';
@@ -42,8 +43,8 @@ export function createPostingBatcher<Item, Answer>(
       } catch (error) {
         if (!isWorthAnother(error)) throw error;
         return commit(items).catch((again: unknown) => {
-          // What was not sent says nothing about the first time, which may have taken effect.
-          throw again instanceof NoFreeConnection && refusedByDatabase(error) === null ? error : again;
+          // A database that takes nothing now says nothing about the first time, which may have taken effect.
+          throw refusedByDatabase(error) === null && isPassing(again) ? error : again;
         });
       }
     },

@@ -85,13 +85,26 @@ describe('a batch that fails', () => {
     ]);
   });
 
-  it('without an answer, and then finds no connection, is answered as one that may have taken effect', async () => {
-    const { batcher, tried } = batcherWith((_items, attempt) =>
-      attempt === 1 ? new Error('read ECONNRESET') : new NoFreeConnection('none in time'),
-    );
-    await expect(batcher.submit('a')).rejects.toThrow('ECONNRESET');
-    expect(tried).toEqual([['a'], ['a']]);
-  });
+  it.each([
+    ['finds no connection', new NoFreeConnection('none in time')],
+    ['finds a database that has become read-only', refusal('25006')],
+    ['waits for too long', refusal('57014')],
+  ])(
+    'without an answer, and then %s, is answered as one that may have taken effect',
+    async (_name, again) => {
+      const { batcher, tried } = batcherWith((_items, attempt) =>
+        attempt === 1 ? new Error('read ECONNRESET') : again,
+      );
+      const answers = await Promise.allSettled(['a', 'b'].map((item) => batcher.submit(item)));
+      expect(
+        answers.map((one) => (one.status === 'rejected' ? (one.reason as Error).message : null)),
+      ).toEqual(Array(2).fill('read ECONNRESET'));
+      expect(tried).toEqual([
+        ['a', 'b'],
+        ['a', 'b'],
+      ]);
+    },
+  );
 
   it.each([
     ['without an answer twice', new Error('read ECONNRESET'), 2],
