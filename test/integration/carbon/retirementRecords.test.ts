@@ -266,3 +266,19 @@ it('finds a project by its asset id, whatever the letter case, and where the fee
     retirementRecordsByTransaction: [],
   });
 });
+
+describe('of a beneficiary with more retirements than are added up', () => {
+  beforeAll(async () => {
+    await market.database.handle.db.execute(sql`
+      INSERT INTO retirement_records
+      SELECT (jsonb_populate_record(r, jsonb_build_object('position', 100 + i, 'index', 100 + i, 'beneficiary', 'Many'))).*
+      FROM retirement_records r, generate_series(0, 50000) AS i WHERE r.note = '29'`);
+  });
+
+  it.each(['nodes { tonnes }', 'totalCount'])('refuses %s', async (selection) => {
+    const { errors } = await market.send(
+      `{ retirementTotals(groupBy: DAY, filter: { beneficiaries: ["Many"] }) { ${selection} } }`,
+    );
+    expect(errors[0]?.extensions).toMatchObject({ code: 'RESULT_TOO_LARGE', maximum: 50_000 });
+  });
+});
