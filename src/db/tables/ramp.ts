@@ -178,7 +178,7 @@ export const offRampReviews = pgTable(
     /** The session's state when it was flagged. */
     stateBefore: offRampState('state_before').notNull(),
     openedAt: moment('opened_at').notNull(),
-    /** Null while the review is open, or when the network decided after all. */
+    /** Null while the review is open, or when the network's outcome or another reason closed it. */
     decision: offRampDecision('decision'),
     decidedBy: text('decided_by'),
     note: text('note'),

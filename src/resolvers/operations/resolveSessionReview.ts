@@ -91,7 +91,7 @@ export async function resolveSessionReview(
       if (undecided === null) await retry(tx, deps, current, held, review);
       else await resumeWithin(tx, deps.submission, undecided.id);
     } else if (undecided !== null) throw undecidedFirst(undecided.id);
-    else if (decision === 'ACCEPT') await accept(tx, deps, current, held, review);
+    else if (decision === 'ACCEPT') await accept(tx, deps, current, acceptable(current, onNetwork), review);
     else {
       const found = decision === 'REFUND' ? refundable(current, onNetwork) : held;
       await release(tx, deps, current, found, decision);
@@ -170,9 +170,9 @@ async function retry(
 async function owe(tx: Tx, deps: MoveNeeds, session: OffRampSession): Promise<void> {
   const isUnderWay = session.depositor === 'HOLDER' && (await isDepositUnderWay(tx, session));
   if (!isUnderWay) await requireStillFree(tx, deps.network, session);
-  const isToBeSigned = session.depositor === 'HOLDER' && !isUnderWay;
+  // What is under way is waited for as long as a new signature.
   const signatureDueAt = sql`now() + make_interval(secs => ${RENEWED_SIGNING_SECONDS})`;
-  const values = isToBeSigned ? { endedAt: null, signatureDueAt } : { endedAt: null };
+  const values = session.depositor === 'HOLDER' ? { endedAt: null, signatureDueAt } : { endedAt: null };
   await applyEvent(tx, deps.submission, session, 'retried', { values, isUnderWay });
 }
 
@@ -185,6 +185,14 @@ async function isDepositUnderWay(tx: Tx, session: OffRampSession): Promise<boole
 function refundable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
   if (found === null || isAsAgreed(session, found)) return found;
   return isToBeGivenBack(session, found) ? found : null;
+}
+
+/** And that end can be accepted. */
+function acceptable(session: OffRampSession, found: OffRampDeposit | null): OffRampDeposit | null {
+  if (found === null || isAsAgreed(session, found)) return found;
+  const { depositor, depositedAt, tokenAddress } = session;
+  const isOfSession = depositor === 'HOLDER' && depositedAt !== null && found.tokenAddress === tokenAddress;
+  return isOfSession && found.status === 'REFUNDED' ? found : null;
 }
 
 async function release(

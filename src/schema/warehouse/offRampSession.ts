@@ -66,7 +66,7 @@ const OffRampReviewRef = builder.objectRef<OffRampReview>('OffRampSessionReview'
       type: SessionReviewDecisionEnum,
       nullable: true,
       description:
-        "What an operator decided; null while it is open, or when the network's outcome closed it.",
+        "What an operator decided; null while it is open, or when the network's outcome or another reason closed it.",
     }),
     decidedBy: t.exposeString('decidedBy', {
       nullable: true,

@@ -9,6 +9,7 @@ import type { Platform } from '../../../src/startup/compose.ts';
 import { offRampSessions } from '../../../src/db/tables/index.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
   findOffRampSession,
@@ -175,4 +176,40 @@ it('deposits what was refused and is paid after all only when its receipt is sti
   const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, row?.id ?? '', decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'RECEIPT_PLEDGED' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
+});
+
+it('deposits nothing by itself, after a RETRY, once its receipt is not free any more', async () => {
+  const receipt = await activeReceipt(platform);
+  const row = await refusedCashOut(receipt);
+  const id = row?.id ?? '';
+  await unpause();
+  await pledgeReceipt(platform.dependencies, farmer, pledgeInput(receipt));
+  await providerSays(platform, row?.providerSessionId ?? '', 'refunded');
+  await reaches(platform, id, 'NEEDS_REVIEW');
+  const { ramp } = platform.dependencies;
+  platform.dependencies.ramp = { ...ramp, closeSession: async () => 'settled' };
+  await decideReviewOf(platform, id, 'RETRY');
+  const newest = async () => (await readReviews(platform.dependencies, id)).at(-1)?.flaggedBecause;
+  await expect.poll(newest).toContain('nothing is to be deposited');
+  platform.dependencies.ramp = ramp;
+  expect(await network.offRampDeposit(row?.providerSessionId ?? '')).toBeNull();
+  expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
+});
+
+it('goes on after a pause although the provider has forgotten the session', async () => {
+  const session = await depositedCashOut(platform);
+  await pause(settlement);
+  await providerSays(platform, session.providerSessionId, 'settled');
+  await reaches(platform, session.id, 'NEEDS_REVIEW');
+  const { ramp } = platform.dependencies;
+  const getStatus = async () => {
+    throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+  };
+  platform.dependencies.ramp = { ...ramp, getStatus };
+  await unpause();
+  await makeDueByHint(session.id);
+  const settled = reaches(platform, session.id, 'SETTLED').finally(() => {
+    platform.dependencies.ramp = ramp;
+  });
+  expect(await settled).toMatchObject({ resolution: 'SETTLE' });
 });

@@ -8,6 +8,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { reconcileAll } from '../../../src/reconciliation/reconcileAll.ts';
 import { holderActs, offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
+import { DomainError } from '../../../src/lib/errors.ts';
 import {
   findOffRampSession,
   readReviews,
@@ -190,13 +191,11 @@ describe('a signed deposit', () => {
     await reaches(platform, first.session.id, 'AWAITING_PAYOUT');
   });
 
-  it('waits no longer for what may never land, and gives it back when it does', async () => {
-    const before = await network.balanceOf(receipt.tokenAddress, holder.address);
+  /** Sent to a network where nothing expires, and not landed; the time for its signature has passed. */
+  async function sentLongAgo() {
     faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
     const { session, act } = await prepareToDeposit();
-    const signed = await holder.sign(act.unsigned);
-    const pending = await submitSigned(impatient(), act, signed);
-    // As on a network where nothing expires.
+    const pending = await submitSigned(impatient(), act, await holder.sign(act.unsigned));
     await world.database.handle.sql`ALTER TABLE holder_acts DISABLE TRIGGER holder_acts_rules`;
     await platform.dependencies.db
       .update(holderActs)
@@ -204,6 +203,26 @@ describe('a signed deposit', () => {
       .where(eq(holderActs.id, act.id));
     await world.database.handle.sql`ALTER TABLE holder_acts ENABLE TRIGGER holder_acts_rules`;
     await letSigningTimePass(world);
+    return { session, act, pending };
+  }
+
+  it('that was paid is awaited again for as long as a new one, once an operator says so', async () => {
+    const { session } = await sentLongAgo();
+    await providerSays(platform, session.providerSessionId ?? '', 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect(await decideReviewOf(platform, session.id, 'RETRY')).toMatchObject({ state: 'DEPOSITING' });
+    await lookNow(session.id);
+    await expect.poll(() => looksAt(session.id), EVENTUALLY).toBeGreaterThan(0);
+    expect(await findOffRampSession(platform.dependencies, session.id)).toMatchObject({
+      state: 'DEPOSITING',
+    });
+    faults = () => null;
+    await reaches(platform, session.id, 'SETTLED');
+  });
+
+  it('waits no longer for what may never land, and gives it back when it does', async () => {
+    const before = await network.balanceOf(receipt.tokenAddress, holder.address);
+    const { session, act, pending } = await sentLongAgo();
     await lookNow(session.id);
     await reaches(platform, session.id, 'CLOSED');
     expect(pending.state).toBe('SUBMITTED');
@@ -284,6 +303,34 @@ describe('a session that waits for a signature', () => {
     await network.broadcast(opened.signedBytes);
     await reaches(platform, session.id, 'REFUNDED');
     expect(await network.balanceOf(receipt.tokenAddress, stranger.address)).toBe(toBaseUnits(7n));
+    // Paid after all: an operator settles that with the provider, and accepts what the network shows.
+    await providerSays(platform, session.providerSessionId ?? '', 'settled');
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    expect(await decideReviewOf(platform, session.id, 'ACCEPT')).toMatchObject({ state: 'REFUNDED' });
+  });
+
+  it('goes to an operator when its provider has forgotten it, and its deposit is seen all the same', async () => {
+    const { session, act } = await prepareToDeposit();
+    const { ramp } = platform.dependencies;
+    const forgotten = async () => {
+      throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: NOT_FOUND.');
+    };
+    platform.dependencies.ramp = { ...ramp, getStatus: forgotten, closeSession: forgotten };
+    await changePastRules(
+      world.database,
+      sql`UPDATE off_ramp_sessions SET created_at = created_at - interval '10 minutes' WHERE id = ${session.id}`,
+    );
+    await lookNow(session.id);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    await sendPastUs(world, holder, act);
+    await lookNow(session.id);
+    const isDeposited = async () =>
+      (await findOffRampSession(platform.dependencies, session.id))?.depositedAt != null;
+    await expect.poll(isDeposited, EVENTUALLY).toBe(true);
+    await reaches(platform, session.id, 'NEEDS_REVIEW');
+    platform.dependencies.ramp = ramp;
+    await decideReviewOf(platform, session.id, 'REFUND');
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
   });
 
   it('is not closed while what was given out can still land by the network’s clock', async () => {

@@ -11,7 +11,7 @@ import { DomainError } from '../../../src/lib/errors.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
-import type { RampProvider } from '../../../src/ramp/port.ts';
+import type { RampProvider, RampStatus } from '../../../src/ramp/port.ts';
 import { cashOut } from '../../../src/resolvers/warehouse/offRamp/cashOut.ts';
 import {
   findOffRampSession,
@@ -52,7 +52,7 @@ beforeAll(async () => {
   network = await embeddedNetworkOn(database.handle);
   const working = await platformOn(database.handle, network);
   await working.start();
-  for (let i = 0; i < 2 * failures.length + 5; i++) receipts.push(await activeReceipt(working));
+  for (let i = 0; i < 2 * failures.length + 8; i++) receipts.push(await activeReceipt(working));
   receiptOfHolder = await activeReceipt(working, { farmerAddress: holder.address });
   await working.stop();
   await startAnew();
@@ -115,10 +115,10 @@ async function atProvider(reference: string) {
   return found?.status;
 }
 
-async function payAtProvider(reference: string): Promise<void> {
+async function setAtProvider(reference: string, status: RampStatus): Promise<void> {
   await database.handle.db
     .update(manualRampSessions)
-    .set({ status: 'settled' })
+    .set({ status })
     .where(eq(manualRampSessions.reference, reference));
 }
 
@@ -227,18 +227,25 @@ it('answers at once that it was refused, each time', async () => {
   await expect(cashOut(patient, farmer, input)).rejects.toMatchObject({ code: 'CONFLICT' });
 });
 
-it('goes to an operator when what was refused turns out to be paid', async () => {
-  const receipt = nextReceipt();
-  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(receipt));
+const wholeReceipt = (receipt: TokenizedReceipt) => cashOutInput(receipt, { tokenAmount: 1000n });
+
+/** Refused after its provider was asked, and closed before the provider shows it. */
+async function closedUnseen(receipt: TokenizedReceipt): Promise<string> {
+  const { id } = await cashOut(platform.dependencies, farmer, wholeReceipt(receipt));
   isShown = false;
   await dieWhileAsking(id);
   saying = { settlementContract: async () => null };
   await step(id);
   await letQuoteRunOut(id, '6 minutes');
   expect(await step(id)).toMatchObject({ state: 'CLOSED' });
-  await payAtProvider(id);
-  isShown = true;
   saying = {};
+  return id;
+}
+
+it('goes to an operator when what was refused turns out to be paid', async () => {
+  const id = await closedUnseen(nextReceipt());
+  await setAtProvider(id, 'settled');
+  isShown = true;
   expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'settled' });
   expect(await readReviews(platform.dependencies, id)).toHaveLength(1);
   await decideSession(platform.dependencies, 'operator', {
@@ -250,23 +257,55 @@ it('goes to an operator when what was refused turns out to be paid', async () =>
 
 it('is not deposited while another cash-out has its kilograms, though that has deposited nothing yet', async () => {
   const receipt = nextReceipt();
-  const input = () => cashOutInput(receipt, { tokenAmount: 1000n });
-  const refused = await cashOut(platform.dependencies, farmer, input());
-  isShown = false;
-  await dieWhileAsking(refused.id);
-  saying = { settlementContract: async () => null };
-  await step(refused.id);
-  await letQuoteRunOut(refused.id, '6 minutes');
-  expect(await step(refused.id)).toMatchObject({ state: 'CLOSED' });
-  saying = {};
-  const { id } = await cashOut(platform.dependencies, farmer, input());
+  const refused = await closedUnseen(receipt);
+  const { id } = await cashOut(platform.dependencies, farmer, wholeReceipt(receipt));
   expect(await step(id)).toMatchObject({ state: 'DEPOSITING', depositedAt: null });
   isShown = true;
-  await payAtProvider(refused.id);
-  expect(await step(refused.id)).toMatchObject({ state: 'NEEDS_REVIEW' });
-  const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused.id, decision);
+  await setAtProvider(refused, 'settled');
+  expect(await step(refused)).toMatchObject({ state: 'NEEDS_REVIEW' });
+  const decide = (decision: 'RETRY' | 'ACCEPT') => decideReviewOf(platform, refused, decision);
   await expect(decide('RETRY')).rejects.toMatchObject({ code: 'INSUFFICIENT_BALANCE' });
   expect(await decide('ACCEPT')).toMatchObject({ state: 'CLOSED' });
+});
+
+it('keeps its kilograms, under review, when the provider pays what was closed', async () => {
+  const receipt = nextReceipt();
+  const id = await closedUnseen(receipt);
+  await setAtProvider(id, 'processing');
+  isShown = true;
+  expect(await step(id)).toMatchObject({ state: 'NEEDS_REVIEW', providerStatus: 'processing' });
+  await expect(cashOut(platform.dependencies, farmer, wholeReceipt(receipt))).rejects.toMatchObject({
+    code: 'INSUFFICIENT_BALANCE',
+  });
+  expect(await decideReviewOf(platform, id, 'ACCEPT')).toMatchObject({ state: 'CLOSED' });
+});
+
+it('ends in time when the provider refuses to look for it', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  await dieWhileAsking(id);
+  const { ramp } = platform.dependencies;
+  const findSessionByReference = async () => {
+    throw new DomainError('RAMP_REJECTED', 'The ramp provider refused: FORBIDDEN.');
+  };
+  platform.dependencies.ramp = { ...ramp, findSessionByReference };
+  await letQuoteRunOut(id, '6 minutes');
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerSessionId: null });
+  platform.dependencies.ramp = ramp;
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
+});
+
+it('is not ended by an instance that does not know yet that another one has asked', async () => {
+  const { id } = await cashOut(platform.dependencies, farmer, cashOutInput(nextReceipt()));
+  const old = await session(id);
+  isShown = false;
+  await dieWhileAsking(id);
+  saying = { settlementContract: async () => null };
+  await stepOffRampSession(platform.dependencies, old);
+  expect(await session(id)).toMatchObject({ state: 'OPENING', refusalCode: 'CONFLICT' });
+  saying = {};
+  isShown = true;
+  await step(id);
+  expect(await step(id)).toMatchObject({ state: 'CLOSED', providerStatus: 'failed' });
 });
 
 describe('a session that is to be closed', () => {

@@ -206,6 +206,24 @@ describe('a session', () => {
     });
   });
 
+  it('has a review for each reason, of which the last is open', async () => {
+    await trying(async (tx) => {
+      const session = await insertSession(tx, 'CUSTODY', 'NEEDS_REVIEW', facts);
+      for (const reason of ['another', 'another']) {
+        await applyEvent(tx, platform.dependencies, session, 'undecidable', { reason });
+      }
+      const { flaggedBecause, closedAt, decision } = offRampReviews;
+      const reviews = await tx
+        .select({ flaggedBecause, isOpen: isNull(closedAt), decision })
+        .from(offRampReviews)
+        .where(eq(offRampReviews.offRampSessionId, session.id));
+      expect(reviews).toEqual([
+        { flaggedBecause: 'a test', isOpen: false, decision: null },
+        { flaggedBecause: 'another', isOpen: true, decision: null },
+      ]);
+    });
+  });
+
   it('stays under review when another deposit of its holder is refused after one has landed', async () => {
     await trying(async (tx) => {
       const takenBack = { providerStatus: 'refunded' } as const;

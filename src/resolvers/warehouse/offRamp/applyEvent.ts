@@ -2,7 +2,7 @@
  * The only writer of an off-ramp session's state. It runs on a row that the caller has locked, in one transaction with the
  * intent that follows from the move; what comes second finds the row moved.
  */
-import { eq, sql } from 'drizzle-orm';
+import { and, eq, isNull, sql } from 'drizzle-orm';
 import type { Tx } from '../../../db/connection.ts';
 import { offRampReviews, offRampSessions } from '../../../db/tables/index.ts';
 import { enqueueSubmission } from '../../../ledger/submission/enqueue.ts';
@@ -64,7 +64,10 @@ function transitionOf(session: OffRampSession, event: OffRampEvent, isUnderWay: 
   );
 }
 
-/** Flags the session for an operator. Nothing is lost: what is deposited stays there. */
+/**
+ * Flags the session for an operator. Nothing is lost: what is deposited stays there. Another reason closes the review that is open:
+ * what was asked for, or approved, on the old one is not decided on the new one.
+ */
 async function openReview(
   tx: Tx,
   deps: MoveDependencies,
@@ -72,16 +75,20 @@ async function openReview(
   reason: string,
   stateBefore: OffRampState,
 ): Promise<void> {
-  await tx
-    .insert(offRampReviews)
-    .values({
-      id: deps.ids.next(),
-      offRampSessionId: session.id,
-      flaggedBecause: reason,
-      stateBefore,
-      openedAt: sql`now()`,
-    })
-    .onConflictDoNothing();
+  const { offRampSessionId, flaggedBecause, stateBefore: before, closedAt } = offRampReviews;
+  const [open] = await tx
+    .select({ flaggedBecause, before })
+    .from(offRampReviews)
+    .where(and(eq(offRampSessionId, session.id), isNull(closedAt)));
+  if (open?.flaggedBecause === reason) return;
+  if (open !== undefined) await closeReview(tx, session.id, null);
+  await tx.insert(offRampReviews).values({
+    id: deps.ids.next(),
+    offRampSessionId: session.id,
+    flaggedBecause: reason,
+    stateBefore: open?.before ?? stateBefore,
+    openedAt: sql`now()`,
+  });
 }
 
 /** The one decision about the deposited tokens; a trigger refuses another one. */

@@ -8,6 +8,7 @@ import { offRampSessions, receipts } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
 import { NetworkRefusal, type LedgerNetwork, type SettlementContract } from '../../../ledger/network/port.ts';
 import { receiptExpired } from '../findReceipt.ts';
+import type { OffRampSession } from './findOffRampSession.ts';
 import { requireUnpledged } from '../findPledge.ts';
 import { isTaken, leftOf } from '../readTaken.ts';
 import { BASE_UNITS_PER_WHOLE, toBaseUnits } from '../../../ledger/units.ts';
@@ -145,6 +146,25 @@ export async function requireStillFree(
   await tx.select({ id: receipts.id }).from(receipts).where(eq(receipts.id, receiptId)).for('update');
   await requireUnpledged({ db: tx }, { id: receiptId, tokenAddress });
   await requireUnpaid(tx, network, session, { exceptId: session.id });
+}
+
+/**
+ * The same where custody would deposit by itself what is paid after all: its receipt may have been given away while the session was
+ * closed, before a RETRY. Null when nothing is in the way.
+ */
+export async function obstacleToDeposit(
+  tx: Tx,
+  network: Pick<LedgerNetwork, 'custodyAddress'>,
+  session: OffRampSession,
+): Promise<string | null> {
+  if (session.depositor !== 'CUSTODY' || session.cancelRequestedAt !== null) return null;
+  try {
+    await requireStillFree(tx, network, session);
+    return null;
+  } catch (error) {
+    if (!(error instanceof DomainError)) throw error;
+    return `the provider says "settled", but nothing is to be deposited: ${error.message}`;
+  }
 }
 
 /** @param balance base units */

@@ -97,7 +97,7 @@ export function depositCall(
   return { kind: 'initiateOffRamp', sessionId, tokenAddress, amount };
 }
 
-/** Closes the open review, if there is one: by an operator's decision, or because the network decided after all. */
+/** Closes the open review, if there is one: by an operator's decision, or, without one, by the network's outcome or another reason. */
 export async function closeReview(
   tx: Tx,
   sessionId: string,
@@ -148,6 +148,10 @@ export function contradiction(
   }
   if (state === 'CLOSED' && (status === 'settled' || status === 'refunded')) {
     return `the provider says "${status}", but the tokens were never deposited`;
+  }
+  // It may end as paid: until an operator decides, its kilograms are not given away again.
+  if (state === 'CLOSED' && status === 'processing') {
+    return `the provider says "processing": it pays a session that was closed`;
   }
   return null;
 }

@@ -11,6 +11,7 @@ import {
   type OffRampSession,
   type OffRampState,
 } from './findOffRampSession.ts';
+import { isEnd } from './offRampMoves.ts';
 
 /** While something of ours waits for the provider. */
 const URGENT = { firstMs: 250, longestMs: 15_000 };
@@ -36,7 +37,7 @@ const AFTERMATH_MS = 72 * 60 * 60_000;
 const LATE_LOOK_SECONDS = 60;
 /** The first look at a deposit that a holder signed, or owes: submission sees it land much sooner. */
 const HOLDER_LOOK_SECONDS = 30;
-/** Looks for a late deposit thin out: one each time that the session has been closed for a tenth longer. */
+/** Looks for a late deposit, or payout, thin out: one each time that the session has been closed for a tenth longer. */
 const LATE_LOOK_AGE_DIVISOR = 10;
 const LONGEST_LATE_LOOK_MS = 7 * 24 * 60 * 60_000;
 /** After that, only a request that names the session makes it due. */
@@ -126,7 +127,10 @@ function nextAfterEndMs(session: OffRampSession, { sinceEndedMs }: Circumstances
     return mayBeOpened ? lateDepositLookMs(sinceEndedMs) : null;
   }
   if (mayBeDepositedLate(session)) return lateDepositLookMs(sinceEndedMs);
-  return sinceEndedMs < AFTERMATH_MS ? AFTERMATH_INTERVAL_SECONDS * 1000 : null;
+  if (sinceEndedMs < AFTERMATH_MS) return AFTERMATH_INTERVAL_SECONDS * 1000;
+  // What the provider has not closed yet, it may still pay.
+  const mayBePaid = session.state === 'CLOSED' && !isEnd(session.providerStatus);
+  return mayBePaid ? lateDepositLookMs(sinceEndedMs) : null;
 }
 
 /** @returns when to ask about a payout that is awaited for `ageMs`, in case its webhook is lost. */
@@ -142,7 +146,7 @@ export function payoutLookMs(
   return backoffMs(fruitlessSteps, limits, random);
 }
 
-/** @returns when to look for a late deposit next; null when it has been long enough. */
+/** @returns when to look for what may come late next; null when it has been long enough. */
 export function lateDepositLookMs(sinceEndedMs: number): number | null {
   if (sinceEndedMs > LATE_LOOKS_MS) return null;
   const delayMs = Math.max(sinceEndedMs / LATE_LOOK_AGE_DIVISOR, LATE_LOOK_SECONDS * 1000);

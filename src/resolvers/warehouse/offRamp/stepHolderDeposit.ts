@@ -10,6 +10,7 @@ import { offRampSessions } from '../../../db/tables/index.ts';
 import type { OffRampDeposit } from '../../../ledger/network/port.ts';
 import type { RampStatus } from '../../../ramp/port.ts';
 import { applyEvent, giveBack } from './applyEvent.ts';
+import { orReview } from './askProvider.ts';
 import {
   OFF_RAMP_SESSIONS,
   isAcknowledged,
@@ -58,7 +59,8 @@ export async function stepHolderDeposit(
 async function stepAwaitingSignature(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
   if (await isReviewedAsForeign(deps, session)) return;
   const found = await deps.network.offRampDeposit(session.providerSessionId);
-  const status = await deps.ramp.getStatus(session.providerSessionId);
+  const status = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
+  if (status === null) return;
   const isTimeOver = await isSigningOver(deps, session);
   await deps.db.transaction(async (tx) => {
     const current = await lockOffRampSession(tx, session.id);
@@ -98,7 +100,8 @@ export async function isReviewedAsForeign(
 
 /** Submission sends and asks; here only what it can't know: that no caller waits any more, and that it was paid. */
 async function stepDepositing(deps: HolderDepositNeeds, session: OpenedOffRampSession): Promise<void> {
-  const status = await deps.ramp.getStatus(session.providerSessionId);
+  const status = await orReview(deps, session, deps.ramp.getStatus(session.providerSessionId));
+  if (status === null) return;
   const acts = await readHolderActs(deps, session.id);
   const mayWaitForEver = acts.some(
     ({ state, unsigned }) => state === 'SUBMITTED' && unsigned.validUntil === null,

@@ -13,12 +13,13 @@
  * A step that is cut off anywhere is simply made again, by any instance: the provider finds the session by our
  * reference, and each move is made once under the session's row lock.
  */
-import { and, eq, isNull, sql } from 'drizzle-orm';
+import { eq, sql } from 'drizzle-orm';
 import { readDatabaseTime } from '../../../db/databaseTime.ts';
 import { offRampSessions } from '../../../db/tables/index.ts';
 import { DomainError } from '../../../lib/errors.ts';
-import type { RampSession, RampStatus } from '../../../ramp/port.ts';
+import type { RampSession } from '../../../ramp/port.ts';
 import { applyEvent } from './applyEvent.ts';
+import { findAtProvider, isRejected, LATE_SESSION_GRACE_MS, orReview } from './askProvider.ts';
 import {
   contradiction,
   isEnd,
@@ -27,7 +28,7 @@ import {
   recordStatus,
   type OpenedOffRampSession,
 } from './offRampMoves.ts';
-import { checkCashOut } from './checkCashOut.ts';
+import { checkCashOut, obstacleToDeposit } from './checkCashOut.ts';
 import { stepWaitingDeposit } from './custodyDeposits.ts';
 import { RECEIPT_TOKEN_SYMBOL } from '../createDeposit.ts';
 import type { Needs } from '../../core/dependencies.ts';
@@ -50,9 +51,6 @@ const FAILED_AT_ONCE: StopReason = {
   refusalMessage: 'the provider failed the payout as soon as it was opened',
 };
 
-/** A provider that was asked just before the quote ran out may show the session a little later. */
-const LATE_SESSION_GRACE_MS = 5 * 60_000;
-
 /** @throws DomainError RAMP_UNAVAILABLE, RAMP_REJECTED; NetworkUnavailable: look again later. */
 export async function stepOffRampSession(deps: StepNeeds, session: OffRampSession): Promise<void> {
   if (session.state === 'OPENING') await openAtProvider(deps, session);
@@ -64,7 +62,8 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
   ) {
     if (session.state === 'DEPOSITING') await stepWaitingDeposit(deps, session);
     // Of a session of another provider only the network can say something.
-    if (session.providerName === deps.ramp.name) await observe(deps, requireOpenAtProvider(session));
+    if (session.state === 'NEEDS_REVIEW') await observeReviewed(deps, session);
+    else if (session.providerName === deps.ramp.name) await observe(deps, requireOpenAtProvider(session));
     // After the provider: a release is not to go on against what it says now.
     if (isUnreleasedReview(session)) await stepUnreleasedReview(deps, session);
   }
@@ -72,26 +71,27 @@ export async function stepOffRampSession(deps: StepNeeds, session: OffRampSessio
 
 async function openAtProvider(deps: OpenNeeds, session: OffRampSession): Promise<void> {
   const wasAsked = session.providerAskedAt !== null;
-  const found = wasAsked ? await deps.ramp.findSessionByReference(session.id) : null;
+  const found = wasAsked ? await findAtProvider(deps, session) : null;
   if (found) return storeOpened(deps, session.id, found);
   const quoteAgeMs = (await readDatabaseTime(deps.db)).getTime() - session.quoteExpiresAt.getTime();
   // While the quote lasts it may be asked again, and for a while after that the provider may show what it was asked for.
   const isOver = quoteAgeMs > (wasAsked ? LATE_SESSION_GRACE_MS : 0);
-  if (!wasAsked && session.refusalMessage !== null)
-    await endOpening(deps, session.id, 'openingRefused', null);
+  if (!wasAsked && session.refusalMessage !== null) await endOpening(deps, session, 'openingRefused', null);
   else if (isOver) {
-    await endOpening(deps, session.id, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
+    await endOpening(deps, session, 'openingOver', session.refusalMessage === null ? QUOTE_RAN_OUT : null);
   } else if (session.refusalMessage === null && quoteAgeMs <= 0) {
     await openNew(deps, session);
   }
 }
 
 async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> {
-  const wasAsked = session.providerAskedAt !== null;
+  let isOnlyRequest = false;
   try {
     await checkCashOut(deps, session);
     const payoutAccount = deps.payoutAccounts.unseal(session);
-    if (!(await intendToAsk(deps, session.id))) return;
+    const intended = await intendToAsk(deps, session.id);
+    if (intended === 'stopped') return;
+    isOnlyRequest = intended === 'first';
     const rampSession = await deps.ramp.openSession({
       reference: session.id,
       quote: quoteOf(session),
@@ -101,29 +101,46 @@ async function openNew(deps: OpenNeeds, session: OffRampSession): Promise<void> 
     await storeOpened(deps, session.id, rampSession);
   } catch (error) {
     if (!(error instanceof DomainError) || error.code === 'RAMP_UNAVAILABLE') throw error;
-    const refusal = { refusalCode: error.code, refusalMessage: error.message };
-    // A no to the only request that there was is the last word; after another one, the session may still show up.
-    if (wasAsked) await stopOpening(deps, session.id, refusal);
-    else await endOpening(deps, session.id, 'openingRefused', refusal);
+    await refuseOpening(
+      deps,
+      session.id,
+      { refusalCode: error.code, refusalMessage: error.message },
+      isOnlyRequest,
+    );
   }
 }
 
-/** @returns false when it was stopped meanwhile: the next look ends it. */
-async function intendToAsk(deps: Needs<'db'>, id: string): Promise<boolean> {
-  const { state, refusalMessage, providerAskedAt } = offRampSessions;
-  const intended = await deps.db
-    .update(offRampSessions)
-    .set({ providerAskedAt: sql`coalesce(${providerAskedAt}, now())` })
-    .where(and(eq(offRampSessions.id, id), eq(state, 'OPENING'), isNull(refusalMessage)))
-    .returning({ id: offRampSessions.id });
-  return intended.length > 0;
+/** Under the lock: an instance that was slow may hold an old row, and another one may have asked since. */
+async function intendToAsk(deps: Needs<'db'>, id: string): Promise<'first' | 'again' | 'stopped'> {
+  return deps.db.transaction(async (tx) => {
+    const { state, refusalMessage, providerAskedAt } = await lockOffRampSession(tx, id);
+    if (state !== 'OPENING' || refusalMessage !== null) return 'stopped';
+    if (providerAskedAt !== null) return 'again';
+    await tx
+      .update(offRampSessions)
+      .set({ providerAskedAt: sql`now()` })
+      .where(eq(offRampSessions.id, id));
+    return 'first';
+  });
 }
 
-/** It is not asked for again, but looked for by our reference, and closed when it is found. */
-async function stopOpening(deps: Needs<'db' | 'submission'>, id: string, refusal: StopReason): Promise<void> {
+/**
+ * A no before any request, or to the only one, is the last word. After another request the session may still show up: it is not
+ * asked for again, but looked for by our reference, and closed when it is found.
+ */
+async function refuseOpening(
+  deps: Needs<'db' | 'submission'>,
+  id: string,
+  refusal: StopReason,
+  isOnlyRequest: boolean,
+): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    if (session.state === 'OPENING' && session.refusalMessage === null) {
+    if (session.state !== 'OPENING') return;
+    if (isOnlyRequest || session.providerAskedAt === null) {
+      const values = { ...refusal, endedAt: sql`now()` };
+      await applyEvent(tx, deps.submission, session, 'openingRefused', { values });
+    } else if (session.refusalMessage === null) {
       await applyEvent(tx, deps.submission, session, 'openingStopped', { values: refusal });
     }
   });
@@ -132,13 +149,14 @@ async function stopOpening(deps: Needs<'db' | 'submission'>, id: string, refusal
 /** @param reason null when the session has one. */
 async function endOpening(
   deps: Needs<'db' | 'submission'>,
-  id: string,
+  { id, providerAskedAt }: OffRampSession,
   event: 'openingRefused' | 'openingOver',
   reason: StopReason | null,
 ): Promise<void> {
   await deps.db.transaction(async (tx) => {
     const session = await lockOffRampSession(tx, id);
-    if (session.state !== 'OPENING') return;
+    // Asked for by another instance since: the next look waits for what the provider shows.
+    if (session.state !== 'OPENING' || (providerAskedAt === null && session.providerAskedAt !== null)) return;
     await applyEvent(tx, deps.submission, session, event, { values: { ...reason, endedAt: sql`now()` } });
   });
 }
@@ -171,7 +189,7 @@ async function storeOpened(
 /** Closed by this platform after the provider was asked: if the provider has the session, it is closed there, too. */
 async function findClosed(deps: LookNeeds, session: OffRampSession): Promise<void> {
   if (session.state !== 'CLOSED' || session.providerAskedAt === null) return;
-  const found = await deps.ramp.findSessionByReference(session.id);
+  const found = await findAtProvider(deps, session);
   if (found === null) return;
   await storeOpened(deps, session.id, found);
   const { id } = session;
@@ -205,7 +223,9 @@ async function closeAtProvider(deps: LookNeeds, session: OpenedOffRampSession): 
       } else await applyEvent(tx, deps.submission, current, 'closed', { values: { endedAt: sql`now()` } });
     } else if (status === 'settled') {
       // Paid after all: now custody owes the tokens. A second refusal goes to an operator.
-      await reviewPaid(tx, deps, current, status);
+      const obstacle = await obstacleToDeposit(tx, deps.network, current);
+      if (obstacle === null) await reviewPaid(tx, deps, current, status);
+      else await applyEvent(tx, deps.submission, current, 'undecidable', { reason: obstacle });
     } else if (status === 'refunded') {
       const reason = 'the provider says "refunded" of a session without a deposit';
       await applyEvent(tx, deps.submission, current, 'takenBack', { reason });
@@ -220,36 +240,6 @@ export async function observeReviewed(deps: LookNeeds, session: OffRampSession):
   await observe(deps, { ...session, providerSessionId }).catch((error: unknown) => {
     // It has nothing to say of this session: then the operator's decision is all there is.
     if (!isRejected(error)) throw error;
-  });
-}
-
-function isRejected(error: unknown): error is DomainError {
-  return error instanceof DomainError && error.code === 'RAMP_REJECTED';
-}
-
-/**
- * A provider that refuses to answer about a session, such as one that it has forgotten, never will: an operator decides. It may
- * show a new one a little later.
- * @returns null when it is under review now
- */
-async function orReview(
-  deps: Needs<'db' | 'submission'>,
-  { id }: OpenedOffRampSession,
-  answer: Promise<RampStatus>,
-): Promise<RampStatus | null> {
-  return answer.catch(async (error: unknown) => {
-    if (!isRejected(error)) throw error;
-    const reason = `the provider does not say what became of its session: ${error.message}`;
-    const isReviewed = await deps.db.transaction(async (tx) => {
-      const current = await lockOffRampSession(tx, id);
-      const isWaiting = current.state === 'AWAITING_PAYOUT' || current.state === 'CLOSING';
-      const ageMs = (await readDatabaseTime(tx)).getTime() - current.createdAt.getTime();
-      if (!isWaiting || ageMs <= LATE_SESSION_GRACE_MS) return false;
-      await applyEvent(tx, deps.submission, current, 'undecidable', { reason });
-      return true;
-    });
-    if (!isReviewed) throw error;
-    return null;
   });
 }
 
