@@ -112,8 +112,9 @@ function compareDeposit(
     return isExpected ? underWay(session, shown) : finding(`the settlement contract has a deposit, ${shown}`);
   }
   if (deposit === null) return finding('the settlement contract has no deposit of it');
-  // A holder's deposit that differs from the agreement must be refunded.
+  // A holder's deposit that differs from the agreement must be refunded, which may wait: for the end of a pause, or of a halt.
   if (!isAsAgreed(session, deposit) && deposit.status !== 'REFUNDED') {
+    if (isBeingGivenBack(session, deposit)) return underWay(session, 'a deposit that was not agreed');
     const { amount, tokenAddress, depositor } = deposit;
     return finding(`its deposit is of ${amount} base units of ${tokenAddress} by ${depositor}`);
   }
@@ -122,6 +123,11 @@ function compareDeposit(
   const isLanded = session.releasedAt === null && mayMove && deposit.status !== 'PENDING';
   if (isLanded) return underWay(session, shown);
   return finding(`its deposit is ${shown}, not ${expected.join(' or ')}`);
+}
+
+function isBeingGivenBack(session: Session, { status, tokenAddress }: OffRampDeposit): boolean {
+  const isDecided = session.depositor === 'HOLDER' && session.resolution === 'REFUND';
+  return isDecided && status === 'PENDING' && tokenAddress === session.tokenAddress;
 }
 
 function expectedStatuses(session: Session): OffRampDeposit['status'][] {

@@ -145,7 +145,10 @@ interface Deposits {
   isReviewed: boolean;
 }
 
-/** A wallet may send what it signed at any moment, without the platform, and also after the session was closed. */
+/**
+ * A wallet may send what it signed at any moment, without the platform, and also after the session was closed. What a holder gets
+ * back may be less than was agreed.
+ */
 async function readDeposits(
   { db, isStill }: Dependencies,
   receiptId: string,
@@ -154,10 +157,11 @@ async function readDeposits(
   const [row] = await db.execute<{ open: string; coming: string; leaving: string; reviewed: boolean }>(sql`
     SELECT coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open), 0)::text AS open,
       coalesce(sum(c.token_amount_kg) FILTER (WHERE c.deposited_at IS NULL AND (c.by_holder OR (c.is_under_way AND NOT ${isStill ?? false}))), 0)::text AS coming,
-      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open AND c.is_under_way AND NOT ${isStill ?? false}), 0)::text AS leaving,
+      coalesce(sum(c.token_amount_kg) FILTER (WHERE c.is_open AND ((c.is_under_way AND NOT ${isStill ?? false}) OR c.is_given_back)), 0)::text AS leaving,
       coalesce(bool_or(c.state = 'NEEDS_REVIEW'), false) AS reviewed
     FROM (SELECT *, deposited_at IS NOT NULL AND released_at IS NULL AS is_open,
         depositor = 'HOLDER' AND provider_session_id IS NOT NULL AS by_holder,
+        depositor = 'HOLDER' AND resolution = 'REFUND' AS is_given_back,
         EXISTS (SELECT 1 FROM submissions s WHERE s.target_id = off_ramp_sessions.id AND s.state IN ('PENDING', 'NEEDS_REVIEW')) AS is_under_way
       FROM off_ramp_sessions WHERE receipt_id = ${receiptId} AND settlement_address = ${settlementAddress}) AS c`);
   if (!row) throw new Error('a sum without groups has no row');

@@ -12,6 +12,7 @@ import { DomainError } from '../../../src/lib/errors.ts';
 import {
   findOffRampSession,
   readReviews,
+  type OffRampSession,
 } from '../../../src/resolvers/warehouse/offRamp/findOffRampSession.ts';
 import { findHolderAct } from '../../../src/resolvers/wallets/findHolderAct.ts';
 import type { TokenizedReceipt } from '../../../src/resolvers/warehouse/findReceipt.ts';
@@ -284,25 +285,35 @@ it('is not asked for again when its receipt was pledged, though it was paid', as
 });
 
 describe('a session that waits for a signature', () => {
-  it('is closed when another depositor uses its reference, who gets back tokens of the receipt', async () => {
+  /** Deposits 7 kg under the session's reference. */
+  async function useReference(session: OffRampSession): Promise<string> {
     const stranger = createEmbeddedHolder();
-    const { session } = await prepareToDeposit();
-    await network.createSigner(holder.secretKey).transfer({
-      tokenAddress: receipt.tokenAddress,
-      to: stranger.address,
-      amount: toBaseUnits(7n),
-    });
-    const call = {
-      kind: 'initiateOffRamp',
-      sessionId: session.providerSessionId ?? '',
-      tokenAddress: receipt.tokenAddress,
-      amount: toBaseUnits(7n),
-    } as const;
+    const amount = toBaseUnits(7n);
+    const { tokenAddress } = receipt;
+    await network.createSigner(holder.secretKey).transfer({ tokenAddress, to: stranger.address, amount });
+    const sessionId = session.providerSessionId ?? '';
+    const call = { kind: 'initiateOffRamp', sessionId, tokenAddress, amount } as const;
     const unsigned = await network.prepareForHolder(call, stranger.address);
     const opened = await network.openSigned(call, unsigned, await stranger.sign(unsigned));
     await network.broadcast(opened.signedBytes);
+    return stranger.address;
+  }
+
+  it('contradicts nothing while another deposit under its reference waits to be given back', async () => {
+    const { session } = await prepareToDeposit();
+    faults = (method) => (method === 'broadcast' ? 'unreachable' : null);
+    await useReference(session);
+    await reaches(platform, session.id, 'REFUNDING');
+    expect(await reconcileAll({ ...platform.dependencies, isStill: true })).toMatchObject({ findings: [] });
+    faults = () => null;
+    expect(await reaches(platform, session.id, 'REFUNDED')).toMatchObject({ resolution: 'REFUND' });
+  });
+
+  it('is closed when another depositor uses its reference, who gets back tokens of the receipt', async () => {
+    const { session } = await prepareToDeposit();
+    const stranger = await useReference(session);
     await reaches(platform, session.id, 'REFUNDED');
-    expect(await network.balanceOf(receipt.tokenAddress, stranger.address)).toBe(toBaseUnits(7n));
+    expect(await network.balanceOf(receipt.tokenAddress, stranger)).toBe(toBaseUnits(7n));
     // Paid after all: an operator settles that with the provider, and accepts what the network shows.
     await providerSays(platform, session.providerSessionId ?? '', 'settled');
     await reaches(platform, session.id, 'NEEDS_REVIEW');
