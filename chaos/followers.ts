@@ -61,7 +61,7 @@ export function followFeed(lab: Lab, random: Random, beneficiary: string | null)
   async function run(): Promise<void> {
     while (!isStopped) {
       if (epoch !== lab.epoch) {
-        // The cursors of the lost history mean something else in the copy.
+        // The copy refuses the cursors of the lost history.
         epoch = lab.epoch;
         cursor = '0';
         follower.seen = [];

@@ -17,6 +17,7 @@ const MANY = 10_000;
 const FEED = `subscription Feed($after: String) { retirementFeed(after: $after) {
   cursor record { tokenAddress index retiredBy amount tonnes timestamp beneficiary note txHash }
 } }`;
+const CURSOR = '{ retirementFeedCursor }';
 
 export const feedRows: readonly Row[] = [
   fanOut('feed-1000', '1,000 subscribers', 1000),
@@ -57,7 +58,7 @@ export const feedRows: readonly Row[] = [
     async run(bench) {
       const product = await bench.anotherProduct('feed');
       const project = await startSelling(product);
-      const after = await headOf(bench);
+      const { retirementFeedCursor: after } = await product.ask<{ retirementFeedCursor: string }>(CURSOR, {});
       await retire(product, project);
       bench.say(`${MANY} sockets connect and catch up`);
       const startedMs = performance.timeOrigin + performance.now();
@@ -195,14 +196,9 @@ async function retire(product: Product, { tokenAddress }: OpenProject): Promise<
 /** An event as long as the product's. */
 async function sampleEvent(bench: Bench): Promise<string> {
   const [record] = await bench.sql('marketplace')`
-    SELECT position::text AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy", amount::text, '1' AS tonnes,
+    SELECT position || '.00000000' AS cursor, token_address AS "tokenAddress", index, retired_by AS "retiredBy", amount::text, '1' AS tonnes,
       timestamp::text, beneficiary, note, tx_hash AS "txHash" FROM retirement_records ORDER BY position DESC LIMIT 1`;
   const { cursor, ...rest } = record ?? {};
   const data = { retirementFeed: { cursor: String(cursor), record: rest } };
   return JSON.stringify({ id: crypto.randomUUID(), type: 'next', payload: { data } });
-}
-
-async function headOf(bench: Bench): Promise<string> {
-  const [head] = await bench.sql('feed')<{ position: string }[]>`SELECT position::text FROM feed_head`;
-  return head?.position ?? '0';
 }

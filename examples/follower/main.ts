@@ -1,6 +1,7 @@
 /**
  * Follows every retirement, from the first one on, for as long as it runs: it survives restarts of the server, of the
- * network between them, and of itself, without a gap. Each record is printed as one line of JSON.
+ * network between them, and of itself, without a gap. Each record is printed as one line of JSON. When the server's database was set
+ * back to an older state, it begins again, and prints again what it has printed: a record is the same by `tokenAddress` and `index`.
  *
  *   API_URL=http://localhost:4000/graphql CURSOR_FILE=cursor.txt node --import tsx examples/follower/main.ts
  */
@@ -12,6 +13,9 @@ import { WebSocket } from 'ws';
 interface FeedEvent {
   retirementFeed: { cursor: string; record: Record<string, unknown> };
 }
+
+/** The cursor is of a history that the server's database has lost: with it the feed would be refused for ever. */
+class CursorLost extends Error {}
 
 /** The whole history. */
 const FROM_THE_START = '0';
@@ -63,6 +67,8 @@ async function followOnce(): Promise<boolean> {
   try {
     const variables = { after: await readCursor() };
     for await (const { data, errors } of client.iterate<FeedEvent>({ query: QUERY, variables })) {
+      if (data == null && errors?.[0]?.extensions?.['code'] === 'BAD_USER_INPUT')
+        throw new CursorLost(errors[0].message);
       if (data == null) throw new Error(JSON.stringify(errors));
       const { cursor, record } = data.retirementFeed;
       // First the work, then the cursor: after a crash the last record may come twice, and none is missing.
@@ -71,6 +77,7 @@ async function followOnce(): Promise<boolean> {
       hasEvent = true;
     }
   } catch (error) {
+    if (error instanceof CursorLost) await writeCursor(FROM_THE_START);
     process.stderr.write(
       `the feed ended: ${error instanceof Error ? error.message : JSON.stringify(error)}\n`,
     );

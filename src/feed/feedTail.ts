@@ -7,8 +7,9 @@ import type { Db } from '../db/connection.ts';
 import type { PublicReads } from '../db/publicReads.ts';
 import { retirementRecords } from '../db/tables/index.ts';
 import type { Logger } from '../lib/logger.ts';
+import { feedCursor } from './feedCursor.ts';
 import { matches, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
-import { haveChanged, PAGE_SIZE, readAfter, readHead } from './readFeed.ts';
+import { haveChanged, PAGE_SIZE, readAfter, readNewest } from './readFeed.ts';
 
 /** The newest records, kept once per instance, so that live subscribers need no query each. */
 const TAIL_SIZE = 1000;
@@ -24,6 +25,7 @@ export function createTail(deps: TailDependencies) {
   let records: PlacedRecord[] = [];
   let start = 0n;
   let end = -1n;
+  let history = 0;
   const ends = createEnds(deps.publicReads.maxAgeMs);
   let refreshing: Promise<void> | null = null;
   let refreshAgain = false;
@@ -31,22 +33,46 @@ export function createTail(deps: TailDependencies) {
 
   async function readOn(): Promise<void> {
     if (end < 0n) {
-      start = end = await readHead(deps.db);
-      ends.note(end);
+      const newest = await readNewest(deps.db);
       // Where the first read failed, some wait since then.
-      waiting.wakeAll();
+      grow(newest === null ? [] : [newest]);
     }
     for (;;) {
-      const fresh = await readAfter(deps.db, end, undefined, TAIL_SIZE);
-      const last = fresh.at(-1);
-      if (!last) return;
-      records = [...records, ...fresh].slice(-TAIL_SIZE);
-      end = last.position;
-      start = (records[0]?.position ?? end + 1n) - 1n;
-      ends.note(end);
-      waiting.wakeAll();
-      if (fresh.length < TAIL_SIZE) return;
+      const last = records.at(-1);
+      const read = await readAfter(deps.db, end - 1n, undefined, TAIL_SIZE);
+      // The last one is read again: where it is another one, or gone, what follows is the end of another history.
+      if (last && !(read[0] && feedCursor(read[0]) === feedCursor(last))) {
+        forget();
+        return readOn();
+      }
+      const fresh = last ? read.slice(1) : read;
+      if (fresh.length === 0) return;
+      grow(fresh);
+      if (read.length < TAIL_SIZE) return;
     }
+  }
+
+  function grow(fresh: readonly PlacedRecord[]): void {
+    records = [...records, ...fresh].slice(-TAIL_SIZE);
+    const last = records.at(-1) ?? null;
+    end = last?.position ?? 0n;
+    start = (records[0]?.position ?? 1n) - 1n;
+    ends.note(last);
+    waiting.wakeAll();
+  }
+
+  /** Ends who follows: a client resumes, and a cursor that was lost is refused. */
+  function forget(): void {
+    deps.log.warn(
+      { position: String(end) },
+      'the database has lost records of the feed; who follows it is disconnected',
+    );
+    records = [];
+    start = 0n;
+    end = -1n;
+    history += 1;
+    ends.forget();
+    waiting.wakeAll();
   }
 
   async function readUntilQuiet(): Promise<void> {
@@ -67,6 +93,8 @@ export function createTail(deps: TailDependencies) {
 
   return {
     end: () => end,
+    /** Another number since the database has lost records that the tail had. */
+    history: () => history,
     wakeAll: waiting.wakeAll,
     /** The kept records after `cursor`, or null when the tail doesn't reach back that far. */
     after(cursor: bigint, filter: FeedFilter): FeedRecord[] | null {
@@ -77,10 +105,7 @@ export function createTail(deps: TailDependencies) {
     /** Reads the feed's end, and the records that are new or have changed. */
     async look(): Promise<void> {
       try {
-        const head = await readHead(deps.db);
-        if (head > end) await refresh();
-        // What follows on its end is no growth of the tail: those who wait there look for themselves.
-        else if (head < end) waiting.wakeAll();
+        await refresh();
         const changed = await readChanged(deps.db, records);
         if (changed) records = records.map((record) => changed.get(record.position) ?? record);
       } catch (error) {
@@ -133,20 +158,23 @@ export function createWaiting() {
   };
 }
 
-/** Where the feed's end was `ageMs` ago, as far as this instance knows. */
+/** The feed's newest record as of `ageMs` ago, as far as this instance knows. */
 function createEnds(ageMs: number) {
-  let ends: { atMs: number; end: bigint }[] = [];
+  let ends: { atMs: number; end: PlacedRecord | null }[] = [];
   const indexOfOld = () => ends.findLastIndex(({ atMs }) => atMs <= performance.now() - ageMs);
   return {
-    note(end: bigint): void {
+    note(end: PlacedRecord | null): void {
       ends.push({ atMs: performance.now(), end });
       ends = ends.slice(Math.max(indexOfOld(), 0));
     },
+    forget(): void {
+      ends = [];
+    },
     /** Soon after the start it waits until it is known. */
-    async before(): Promise<bigint> {
+    async before(): Promise<PlacedRecord | null> {
       const [first] = ends;
       if (first && indexOfOld() < 0) await delay(first.atMs + ageMs - performance.now() + 1);
-      return ends[Math.max(indexOfOld(), 0)]?.end ?? 0n;
+      return ends[Math.max(indexOfOld(), 0)]?.end ?? null;
     },
   };
 }

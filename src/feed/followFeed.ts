@@ -10,9 +10,10 @@ import type { PublicReads } from '../db/publicReads.ts';
 import type { ChangeSignal } from '../db/changeSignal.ts';
 import type { Logger } from '../lib/logger.ts';
 import { pullStream, type PullStream, type Take } from '../lib/pullStream.ts';
+import type { AppendedRecord } from './feedCursor.ts';
 import type { FeedFilter, FeedRecord } from './feedFilter.ts';
 import { createTail } from './feedTail.ts';
-import { PAGE_SIZE, readHead, readStored } from './readFeed.ts';
+import { PAGE_SIZE, readHead, readNewest, readStored } from './readFeed.ts';
 
 export type { FeedRecord };
 
@@ -22,14 +23,14 @@ const POLL_MS = 5000;
 export interface FeedFollower {
   /**
    * Yields the records after `after` that match, ascending by position. Without `after`, from the feed's end at the moment
-   * of the first pull. Ends when its reader returns.
+   * of the first pull. Ends when its reader returns, and when the database has lost records: what follows has another order.
    */
   follow(options: FollowOptions): PullStream<FeedRecord>;
   /**
-   * A place in the feed that every public list has reached, whichever replica it is read from: the feed's end without replicas, and else
-   * as far as it was before their longest delay.
+   * The last record that every public list has, whichever replica it is read from: the feed's newest one without replicas, and else the
+   * newest as of before their longest delay. Null when there is none.
    */
-  endForLists(): Promise<bigint>;
+  endForLists(): Promise<AppendedRecord | null>;
   start(): Promise<void>;
   close(): void;
 }
@@ -75,12 +76,13 @@ export function createFeedFollower(deps: FollowerDependencies): FeedFollower {
   }
 
   return {
-    follow: (options) =>
-      pullRecords(
-        { tail, readPage, pageOfTail, readHead: () => readHead(deps.db), isClosed: () => isClosed },
-        options,
-      ),
-    endForLists: () => (deps.publicReads.maxAgeMs === 0 ? readHead(deps.db) : tail.endBefore()),
+    follow(options) {
+      const history = tail.history();
+      const isClosedFor = () => isClosed || tail.history() !== history;
+      const pages = { tail, readPage, pageOfTail, readHead: () => readHead(deps.db), isClosed: isClosedFor };
+      return pullRecords(pages, options);
+    },
+    endForLists: () => (deps.publicReads.maxAgeMs === 0 ? readNewest(deps.db) : tail.endBefore()),
     async start() {
       await tail.refresh();
       unlisten = deps.feedSignal.onNotify(() => void tail.refresh());
@@ -147,10 +149,11 @@ function pullRecords(pages: Pages, { filter, after }: FollowOptions): PullStream
 
   function proceed(take: Take<FeedRecord>): void {
     const readTo = latest(cursor, page) ?? 0n;
-    // A database that fell back in a failover ends before the tail: asked again at once, it would say the same for ever.
+    // A database that fell back ends before the tail, until the tail has seen it: asked again at once, it would say the same for ever.
     const hasMoved = tail.end() > tailEndBefore || (cursor !== null && readTo > cursor);
     // This check of the tail's end and the start of the wait are one synchronous step: no record comes in between.
-    if (page.records.length > 0 || (hasMoved && tail.end() > readTo) || isOver) return pull(take);
+    const isNext = page.records.length > 0 || (hasMoved && tail.end() > readTo);
+    if (isNext || isOver || pages.isClosed()) return pull(take);
     wake = tail.onceGrown(() => pull(take));
     return undefined;
   }

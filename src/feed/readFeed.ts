@@ -1,7 +1,7 @@
 /**
  * Reads the feed's table: its end, and pages of records after a position.
  */
-import { and, asc, count, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
+import { and, asc, count, desc, eq, getTableColumns, gt, lte, sum, type SQL } from 'drizzle-orm';
 import type { Db, Tx } from '../db/connection.ts';
 import { feedHead, projects, retirementRecords } from '../db/tables/index.ts';
 import { conditionOf, namesFew, type FeedFilter, type FeedRecord, type PlacedRecord } from './feedFilter.ts';
@@ -15,6 +15,17 @@ const WINDOW = 5_000n;
 export async function readHead(db: Db | Tx): Promise<bigint> {
   const [head] = await db.select().from(feedHead);
   return head?.position ?? 0n;
+}
+
+/** The newest record; null when there is none. */
+export async function readNewest(db: Db | Tx): Promise<PlacedRecord | null> {
+  const [newest] = await selectPlaced(db).orderBy(desc(retirementRecords.position)).limit(1);
+  return newest ?? null;
+}
+
+export async function readAt(db: Db | Tx, position: bigint): Promise<FeedRecord | null> {
+  const [record] = await db.select().from(retirementRecords).where(eq(retirementRecords.position, position));
+  return record ?? null;
 }
 
 /** @param boundary no record beyond it: a replica may show what the primary has not confirmed, and loses in a failover */
@@ -59,12 +70,16 @@ export function readAfter(
   condition: SQL | undefined,
   limit: number,
 ): Promise<PlacedRecord[]> {
+  return selectPlaced(db)
+    .where(and(gt(retirementRecords.position, cursor), condition))
+    .orderBy(asc(retirementRecords.position))
+    .limit(limit);
+}
+
+function selectPlaced(db: Db | Tx) {
   const { countryCode, vintageYear } = projects;
   return db
     .select({ ...getTableColumns(retirementRecords), countryCode, vintageYear })
     .from(retirementRecords)
-    .innerJoin(projects, eq(projects.id, retirementRecords.projectId))
-    .where(and(gt(retirementRecords.position, cursor), condition))
-    .orderBy(asc(retirementRecords.position))
-    .limit(limit);
+    .innerJoin(projects, eq(projects.id, retirementRecords.projectId));
 }

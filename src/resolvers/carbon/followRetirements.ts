@@ -3,14 +3,14 @@
  */
 import { DomainError } from '../../lib/errors.ts';
 import type { FeedRecord } from '../../feed/followFeed.ts';
-import { readHead } from '../../feed/readFeed.ts';
+import { FEED_START, feedCursor, positionIn } from '../../feed/feedCursor.ts';
+import { readAt } from '../../feed/readFeed.ts';
 import type { FeedFilter } from '../../feed/feedFilter.ts';
 import type { PullStream } from '../../lib/pullStream.ts';
 import type { Needs } from '../core/dependencies.ts';
 import { requireProjectByToken } from './findProject.ts';
 
-/** The cursor before the first record: following after it replays everything. */
-export const FEED_START = '0';
+export { FEED_START, feedCursor };
 
 interface FollowOptions {
   filter: FeedFilter;
@@ -18,7 +18,7 @@ interface FollowOptions {
   after: string | null;
 }
 
-/** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had. */
+/** @throws DomainError NOT_FOUND, BAD_USER_INPUT for a cursor that no event had, or one that was lost. */
 export async function followRetirements(
   deps: Needs<'db' | 'network' | 'follower'>,
   { filter, after: cursor }: FollowOptions,
@@ -29,25 +29,25 @@ export async function followRetirements(
   return deps.follower.follow({ filter: ofToken, after });
 }
 
-export function feedCursor(record: Pick<FeedRecord, 'position'>): string {
-  return record.position.toString();
-}
-
 /** A cursor after which a client follows that has read a list since: it misses nothing. */
 export async function latestCursor({ follower }: Needs<'follower'>): Promise<string> {
-  return feedCursor({ position: await follower.endForLists() });
+  const newest = await follower.endForLists();
+  return newest === null ? FEED_START : feedCursor(newest);
 }
 
 async function parseCursor(deps: Needs<'db'>, after: string): Promise<bigint> {
-  const position = /^(0|[1-9]\d{0,18})$/.test(after) ? BigInt(after) : null;
-  // A cursor beyond the head would wait forever and look like a quiet feed.
-  if (position === null || position > (await readHead(deps.db))) {
+  if (after === FEED_START) return 0n;
+  const position = positionIn(after);
+  const record = position === null ? null : await readAt(deps.db, position);
+  // One beyond the end would wait for ever and look like a quiet feed; after one of a lost history events would be missing.
+  if (record === null || feedCursor(record) !== after) {
     throw new DomainError(
       'BAD_USER_INPUT',
-      `"${after.slice(0, 32)}" is not a cursor of this feed. Use the cursor of an event that you received, ` +
-        `"${FEED_START}" for the whole history, or none to start from now.`,
+      `"${after.slice(0, 32)}" is not a cursor of this feed. Use the cursor of an event that you received. If it is one, ` +
+        `its event was lost when the database was set back: begin again, with "${FEED_START}" for the whole history, or after the ` +
+        '`retirementFeedCursor` that you ask for before you read the lists.',
       { field: 'after' },
     );
   }
-  return position;
+  return record.position;
 }

@@ -55,7 +55,9 @@ builder.subscriptionField('retirementFeed', (t) =>
       }),
       filter: t.arg({ type: RetirementFeedFilterInput, description: 'Which retirements; all when omitted.' }),
       after: t.arg.string({
-        description: `The cursor of the last event received; "${FEED_START}" for the whole history. When omitted, the feed starts now.`,
+        description:
+          `The cursor of the last event received; "${FEED_START}" for the whole history. When omitted, the feed starts now. One whose ` +
+          'event was lost, because the database was set back to an older state, is refused with `BAD_USER_INPUT`: begin again.',
       }),
     },
     subscribe: (_root, { tokenAddress, filter, after }, { dependencies }) =>

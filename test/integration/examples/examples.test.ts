@@ -4,7 +4,7 @@
 import { spawn, spawnSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -155,6 +155,8 @@ describe('the example', { timeout: TIMEOUT_MS }, () => {
     const sees = (name: string) =>
       expect.poll(() => seenOf(name).length, { timeout: TIMEOUT_MS }).toBeGreaterThan(0);
 
+    // Of a history that the server never had: it begins again.
+    await writeFile(env.CURSOR_FILE, '7.0badcafe');
     let follower = follow();
     try {
       await retire('follower', 'before', 1);

@@ -15,7 +15,11 @@ import { seedRecords } from '../../support/database/records.ts';
 import type { EmbeddedNetwork } from '../../../src/ledger/network/embedded/network.ts';
 import { toBaseUnits } from '../../../src/ledger/units.ts';
 import type { TokenizedProject } from '../../../src/resolvers/carbon/findProject.ts';
-import { followRetirements } from '../../../src/resolvers/carbon/followRetirements.ts';
+import {
+  feedCursor,
+  followRetirements,
+  latestCursor,
+} from '../../../src/resolvers/carbon/followRetirements.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { openProject } from '../../../devnet/platform.ts';
 import { embeddedNetworkOn, platformOn } from '../../support/platform.ts';
@@ -59,6 +63,9 @@ async function burn(project: TokenizedProject, count: number, beneficiary = 'b')
     await network.broadcast(prepared.signedBytes);
   }
 }
+
+const cursorOf = (record: FeedRecord | undefined) =>
+  record ? feedCursor(record) : expect.fail('no such record');
 
 /** Collects `count` records of a subscription. */
 async function take(
@@ -107,7 +114,7 @@ describe('retirementFeed', () => {
     const all = await take(second, { tokenAddress, after: '0' }, 120);
     expect(all.map((r) => r.index)).toEqual(Array.from({ length: 120 }, (_, i) => i));
 
-    const after = String(all[59]?.position);
+    const after = cursorOf(all[59]);
     const resumed = take(second, { tokenAddress, after }, 70);
     await burn(project, 10);
     first.dependencies.feedFiller.requestFill(tokenOf(project));
@@ -117,7 +124,7 @@ describe('retirementFeed', () => {
   it('shows who resumes what was completed or dated anew since it was appended, on each instance', async () => {
     const project = await openProject(first, 10n);
     const { tokenAddress } = project;
-    const after = String(await readHead(first.dependencies.db));
+    const after = await latestCursor(first.dependencies);
     await burn(project, 1);
     await fillToken(first.dependencies.feed, tokenOf(project));
     const resume = async () => (await take(second, { tokenAddress, after }, 1))[0];
@@ -150,7 +157,17 @@ describe('retirementFeed', () => {
   });
 
   it('refuses cursors that no event had', async () => {
-    for (const after of ['', '-1', '1.5', 'abc', '99999999', '01']) {
+    const newest = await latestCursor(first.dependencies);
+    const others = [
+      '1',
+      '1.00000000',
+      `0${newest}`,
+      `${newest}0`,
+      '99999999.00000000',
+      `${'9'.repeat(18)}.0`,
+      `${'9'.repeat(19)}.0`,
+    ];
+    for (const after of ['', '-1', '1.5', 'abc', '99999999', '01', ...others]) {
       const following = followRetirements(first.dependencies, { filter: {}, after });
       await expect(following, after).rejects.toMatchObject({ code: 'BAD_USER_INPUT' });
     }
@@ -165,7 +182,7 @@ describe('retirementFeed', () => {
 
   it('sends a subscriber with a filter what matches, replayed and live, from any cursor', async () => {
     const project = await openProject(first, 500n);
-    const start = String(await readHead(first.dependencies.db));
+    const start = await latestCursor(first.dependencies);
     const filter = { countryCodes: [project.countryCode], beneficiaries: ['wanted'] };
     const wanted = (i: number) => i % 5 === 4;
     for (let i = 0; i < 10; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
@@ -173,7 +190,7 @@ describe('retirementFeed', () => {
     const replayed = await take(second, { ...filter, after: start }, 2);
     expect(replayed.map((r) => r.index)).toEqual([4, 9]);
     // A client that resumes misses nothing and gets nothing twice.
-    const resumed = take(second, { ...filter, after: String(replayed[0]?.position) }, 2);
+    const resumed = take(second, { ...filter, after: cursorOf(replayed[0]) }, 2);
     for (let i = 10; i < 15; i++) await burn(project, 1, wanted(i) ? 'wanted' : 'other');
     first.dependencies.feedFiller.requestFill(tokenOf(project));
     expect((await resumed).map((r) => r.index)).toEqual([9, 14]);

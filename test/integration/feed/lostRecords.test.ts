@@ -1,6 +1,6 @@
 /**
- * The feed of a database that can't be read at first, and of one that has lost records in a failover: its end lies before what the
- * instance has shown.
+ * The feed of a database that can't be read at first, and of one that has lost records, in a failover or a restore: its end lies
+ * before what was shown, or what was lost was read again in another order.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { sql } from 'drizzle-orm';
@@ -8,7 +8,11 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { openChangeSignal, type ChangeSignal } from '../../../src/db/changeSignal.ts';
 import { readPrimary } from '../../../src/db/publicReads.ts';
 import { createTail } from '../../../src/feed/feedTail.ts';
+import { feedCursor } from '../../../src/feed/feedCursor.ts';
 import { createFeedFollower } from '../../../src/feed/followFeed.ts';
+import { readAfter } from '../../../src/feed/readFeed.ts';
+import { followRetirements } from '../../../src/resolvers/carbon/followRetirements.ts';
+import type { LedgerNetwork } from '../../../src/ledger/network/port.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { changePastRules, createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { seedRecords } from '../../support/database/records.ts';
@@ -53,6 +57,23 @@ const tailOf = (db: { current: TestDatabase['handle']['db'] }) =>
     log: silentLog,
   });
 
+/** What was lost, appended again behind a record that is new: the record at LOST_FROM + 2 stays where it was. */
+async function readAgain(): Promise<void> {
+  const [fresh, same, other] = [LOST_FROM + 1, LOST_FROM + 2, LOST_FROM + 3];
+  await changePastRules(
+    database,
+    sql`UPDATE retirement_records SET appended_at = now(),
+      position = CASE -position WHEN ${same} THEN ${same} WHEN ${fresh} THEN ${other} ELSE 1 - position END
+      WHERE position < 0`,
+  );
+  await changePastRules(
+    database,
+    sql`INSERT INTO retirement_records SELECT (jsonb_populate_record(r, jsonb_build_object(
+      'position', ${fresh}::int, 'index', ${END}::int, 'note', 'new'))).* FROM retirement_records r WHERE position = ${same}`,
+  );
+  await changePastRules(database, sql`UPDATE feed_head SET position = ${END + 1}`);
+}
+
 it('is not read again and again by who follows from its end, and goes on from there', async () => {
   const { db } = database.handle;
   let reads = 0;
@@ -76,8 +97,11 @@ it('is not read again and again by who follows from its end, and goes on from th
   await delay(300);
   expect(reads).toBeLessThan(3);
   await endAt(LOST_FROM + 1);
-  expect((await next).value?.position).toBe(BigInt(LOST_FROM + 1));
-  await records.return();
+  // Ended, so that its cursor is checked again.
+  expect(await next).toEqual({ done: true, value: undefined });
+  const resumed = follower.follow({ filter: {}, after: BigInt(LOST_FROM) });
+  expect((await resumed.next()).value?.position).toBe(BigInt(LOST_FROM + 1));
+  await resumed.return();
   follower.close();
   await endAt(END);
 });
@@ -93,4 +117,31 @@ it('wakes who waits when the first read succeeds that was not the first', async 
   used.current = db;
   await tail.refresh();
   expect([tail.end(), woken]).toEqual([BigInt(END), 1]);
+});
+
+it('ends who follows, and refuses the cursors of what was lost, when it was read again in another order', async () => {
+  const { db } = database.handle;
+  const publicReads = readPrimary(db);
+  const follower = createFeedFollower({ db, publicReads, feedSignal: signal, log: silentLog });
+  await follower.start();
+  const cursors = (await readAfter(db, 0n, undefined, END)).map(feedCursor);
+  const live = follower.follow({ filter: {}, after: BigInt(END) });
+  const next = live.next();
+  await endAt(LOST_FROM);
+  await readAgain();
+  signal.notify('feed');
+  expect(await next).toEqual({ done: true, value: undefined });
+
+  const deps = { db, follower, network: {} as LedgerNetwork };
+  for (const after of cursors.slice(LOST_FROM)) {
+    const following = followRetirements(deps, { filter: {}, after });
+    await expect(following, after).rejects.toMatchObject({
+      code: 'BAD_USER_INPUT',
+      details: { field: 'after' },
+    });
+  }
+  const resumed = await followRetirements(deps, { filter: {}, after: cursors[LOST_FROM - 1] ?? '' });
+  expect((await resumed.next()).value?.note).toBe('new');
+  await resumed.return();
+  follower.close();
 });

@@ -1,6 +1,7 @@
 /**
  * Shows each retirement as it happens, by the protocol graphql-transport-ws. After a broken connection it goes on after the
- * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out.
+ * last cursor, so none is left out; the first cursor is from before the list was read, so what is in both is left out. A cursor that is
+ * refused is one of a history that the database has lost: the page is loaded again, with the list of the present one.
  */
 import { grouped, isoOf, shown, timeOf } from './text.js';
 
@@ -22,6 +23,7 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
   let cursor = live.dataset.cursor;
   let waitMs = 1000;
   let arrived = 0;
+  let isRefused = false;
 
   const show = ({ index, tokenAddress, beneficiary, tonnes, timestamp, project }) => {
     const path = `/retirements/${tokenAddress}-${index}`;
@@ -70,12 +72,14 @@ import { grouped, isoOf, shown, timeOf } from './text.js';
         cursor = event.cursor;
         show(event.record);
       }
+      if (message.type === 'next' && message.payload.errors?.[0].extensions.code === 'BAD_USER_INPUT')
+        isRefused = true;
       if (message.type === 'error' || message.type === 'complete') socket.close();
     });
     socket.addEventListener('close', () => {
       showConnection(false);
       // Jitter, so that all pages do not connect at once to a server that comes back.
-      setTimeout(connect, waitMs * (0.5 + Math.random()));
+      setTimeout(() => (isRefused ? location.reload() : connect()), waitMs * (0.5 + Math.random()));
       waitMs = Math.min(waitMs * 2, MAX_WAIT_MS);
     });
   };
