@@ -26,7 +26,7 @@ builder.objectField(BuyerAccountRef, 'purchases', (t) =>
       type: PurchaseRef,
       description:
         'What the buyer bought, newest first, a page at a time. Together with what else moved the balances, it is in the ' +
-        '`statement`.',
+        '`statement`. It is no feed: a purchase may come in with a time a little before that of the newest one.',
       args: {
         filter: t.arg({ type: PurchaseFilterInput, description: 'Which purchases; all when omitted.' }),
       },

@@ -96,7 +96,9 @@ builder.objectField(BuyerAccountRef, 'statement', (t) =>
     {
       type: StatementEntryRef,
       description:
-        "Every change of the buyer's balances, of all projects together, oldest first, a page at a time.",
+        "Every change of the buyer's balances, of all projects together, oldest first, a page at a time. It is no feed: an entry may come " +
+        'in with a time a little before that of the newest one, and so before a cursor that was given out. To miss none, read again from some ' +
+        'minutes before; `version`, which has no gap within a project, shows whether one is missing.',
       args: {
         filter: t.arg({ type: StatementFilterInput, description: 'Which entries; all when omitted.' }),
       },
