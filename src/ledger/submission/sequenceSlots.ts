@@ -247,6 +247,8 @@ async function lockFreeAccounts(
       .where(
         and(
           inArray(signingAccounts.address, [...candidates]),
+          // Compared again once the lock is granted: what held the account may have halted it.
+          isNull(signingAccounts.haltedBecause),
           sql`${openCount} < ${order.maxOpenPerAccount}`,
         ),
       )

@@ -18,6 +18,7 @@ import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
+import { hasLockWait } from '../../support/database/lockWaits.ts';
 
 let database: TestDatabase;
 let accounts: string[];
@@ -139,6 +140,18 @@ describe('an account with many open transactions', () => {
       .set({ haltedBecause: null })
       .where(eq(signingAccounts.address, source));
     expect(await sign(order, startingAt(5n))).not.toBeNull();
+  });
+
+  it('gives none to one that waited for the account while another halted it', async () => {
+    const order = orderOf(1, 3);
+    await sign(order, startingAt(5n));
+    let waiting: Promise<SequenceSlot | null> | undefined;
+    await database.handle.db.transaction(async (tx) => {
+      await tx.update(signingAccounts).set({ haltedBecause: 'for the test' });
+      waiting = sign(order, startingAt(5n));
+      await expect.poll(() => hasLockWait(database.handle)).toBe(true);
+    });
+    expect(await waiting).toBeNull();
   });
 
   it('does not trust accounts that come later than the first ones, before an operator has looked', async () => {
