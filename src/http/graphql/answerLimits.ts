@@ -14,7 +14,7 @@ import type { TransportContext } from './transportContext.ts';
 const MAX_SENDING_BYTES = 256 * 1024 * 1024;
 const MAX_SENDING_BYTES_PER_ADDRESS = 64 * 1024 * 1024;
 /** Executing and writing a megabyte takes about 50 ms. */
-const BYTES_PER_MS = 20 * 1024;
+export const BYTES_PER_MS = 20 * 1024;
 
 /** @throws DomainError OPERATION_TOO_LARGE, OVERLOADED */
 export type LimitAnswer = (result: ExecutionResult, context: TransportContext) => void;

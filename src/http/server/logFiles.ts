@@ -2,6 +2,10 @@
  * GET /logs/…: the transparency logs as files, which clients and proxies may keep.
  */
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ConcurrencyLimit } from '../../lib/concurrencyLimit.ts';
+import { addressKey } from '../../limits/addressKey.ts';
+import { BYTES_PER_MS } from '../graphql/answerLimits.ts';
+import type { ChargeCpu } from '../graphql/chargeCpu.ts';
 import { answerError } from './answers.ts';
 
 export const LOGS_PATH = '/logs/';
@@ -20,23 +24,33 @@ export type ReadLogFile = (path: string) => Promise<LogFile | null>;
 const KEPT_SECONDS = 2;
 const KEPT_FOR_EVER = 'public, max-age=31536000, immutable';
 
+interface LogFileServices {
+  read: ReadLogFile;
+  /** Without them, what one address asks for on hundreds of connections would queue at the database before everyone else. */
+  places: Pick<ConcurrencyLimit, 'take'>;
+  chargeCpu: ChargeCpu;
+}
+
+/** @throws DomainError OVERLOADED */
 export async function answerLogFile(
-  request: IncomingMessage,
-  response: ServerResponse,
+  exchange: { request: IncomingMessage; response: ServerResponse; remoteAddress: string },
   path: string,
-  read: ReadLogFile,
+  { read, places, chargeCpu }: LogFileServices,
 ): Promise<void> {
+  const { request, response, remoteAddress } = exchange;
   if (request.method !== 'GET' && request.method !== 'HEAD') {
     response.setHeader('allow', 'GET, HEAD');
     answerError(response, 405, 'BAD_REQUEST', 'The logs are read by GET.');
     return;
   }
-  const file = await read(path.slice(LOGS_PATH.length));
+  const giveBack = await places.take(addressKey(remoteAddress));
+  const file = await read(path.slice(LOGS_PATH.length)).finally(giveBack);
   if (file === null) {
     answerError(response, 404, 'NOT_FOUND', 'The transparency logs have nothing at this address (yet).');
     return;
   }
   const body = Buffer.from(file.body);
+  chargeCpu(remoteAddress, body.length / BYTES_PER_MS);
   response.writeHead(200, {
     'content-type': file.contentType,
     'content-length': body.length,

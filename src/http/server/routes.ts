@@ -94,6 +94,7 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
     options.readiness,
   );
   const pageServices = { ...options, places: createPagePlaces() };
+  const logRoute = createLogRoute(options);
   const answerOther: Route = async (exchange) => {
     const { pages } = options;
     const { request } = exchange;
@@ -119,17 +120,21 @@ export function createRouter(options: RouteOptions): (exchange: Exchange) => Pro
         return;
       }
       exchange.prepare();
-      await (routes.get(path) ?? logRoute(path, options) ?? answerOther)(exchange);
+      await (routes.get(path) ?? logRoute(path) ?? answerOther)(exchange);
     } catch (error) {
       answerFailure(exchange, error, options.log);
     }
   };
 }
 
-/** Tiles are read from the database: they count like requests. */
-function logRoute(path: string, { pipeline, readLogFile }: RouteOptions): Route | null {
-  if (readLogFile === null || !path.startsWith(LOGS_PATH)) return null;
-  return counted(pipeline, ({ request, response }) => answerLogFile(request, response, path, readLogFile));
+/** Tiles are read from the database: they count like requests, and have as many places as pages, but others. */
+function createLogRoute({ pipeline, readLogFile: read }: RouteOptions): (path: string) => Route | null {
+  if (read === null) return () => null;
+  const services = { read, places: createPagePlaces(), chargeCpu: pipeline.chargeCpu };
+  return (path) => {
+    if (!path.startsWith(LOGS_PATH)) return null;
+    return counted(pipeline, (exchange) => answerLogFile(exchange, path, services));
+  };
 }
 
 /** Whatever it answers: small answers are work, too, when there are many. */

@@ -106,6 +106,41 @@ describe('pages', () => {
   );
 });
 
+describe('files of the logs', () => {
+  const file = (body: string) => ({ body, contentType: 'text/plain', isFixed: false });
+
+  it('are read two at a time for one address, and hold up no other', async () => {
+    const reading: (() => void)[] = [];
+    const readLogFile = async (path: string) => {
+      if (path === 'slow') await new Promise<void>((resolve) => void reading.push(resolve));
+      return file('a line');
+    };
+    const { url, load } = await serve({}, { readLogFile });
+    const asked = Array.from({ length: 10 }, () => fetch(`${url}/logs/slow`));
+    await until(() => load().unfinishedRequests === 10);
+    expect(await statusFrom('127.0.0.2', `${url}/logs/fast`)).toBe(200);
+    for (let read = 0; read < 10; read += 1) {
+      await until(() => reading.length > 0);
+      expect(reading.length).toBeLessThanOrEqual(2);
+      reading.pop()?.();
+    }
+    for (const { status } of await Promise.all(asked)) expect(status).toBe(200);
+  });
+
+  it('count as computing time of their address, by their bytes', async () => {
+    const charged: [string, number][] = [];
+    const pace = {
+      charge: (...charge: [string, number]) => void charged.push(charge),
+      awaitTurn: () => null,
+    };
+    const rateLimits = createRateLimits(testLimits().rates, null, silentLog, { pace });
+    const readLogFile = async () => file('x'.repeat(1024 * 1024));
+    const { url } = await serve({}, { rateLimits, readLogFile });
+    expect((await fetch(`${url}/logs/large`)).status).toBe(200);
+    expect(charged).toEqual([['127.0.0.1', expect.closeTo(50, -1)]]);
+  });
+});
+
 describe('requests', () => {
   it.each(TRANSPORTS)(
     'over %s beyond the budget of an address are RATE_LIMITED, others are served',
