@@ -19,8 +19,11 @@ export function keepAnswer<A extends unknown[], T>(
 
   function shared(args: A, orElse: () => Promise<T>): Promise<T> {
     const nowMs = clock.now().getTime();
-    if (kept !== undefined && nowMs - kept.askedAtMs < keptMs)
-      return keepsFailures ? kept.answer : kept.answer.catch(orElse);
+    if (kept !== undefined) {
+      // A clock that was set back says nothing about how long ago it was.
+      const ageMs = nowMs - kept.askedAtMs;
+      if (ageMs >= 0 && ageMs < keptMs) return keepsFailures ? kept.answer : kept.answer.catch(orElse);
+    }
     const asked = { answer: ask(...args), askedAtMs: nowMs };
     kept = asked;
     if (!keepsFailures) {

@@ -32,6 +32,13 @@ it('asks once for all who ask within the time', async () => {
   expect(asked).toEqual(['a', 'd']);
 });
 
+it('asks anew when the clock was set back', async () => {
+  const { ask, pass } = keeper(true);
+  await ask('a');
+  pass(-1);
+  expect(await ask('b')).toBe('b');
+});
+
 it.each([true, false])(
   'keeps a failure for as long, or gives it to its own callers alone: %s',
   async (keeps) => {
