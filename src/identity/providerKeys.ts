@@ -20,24 +20,32 @@ const TIMEOUT_MS = 5_000;
 const MAX_BYTES = 256 * 1024;
 
 export function createProviderKeys(url: string, log?: Pick<Logger, 'warn'>): JWTVerifyGetKey {
+  // Times by a clock that no one sets: set back, another would keep withdrawn keys.
   let lastGood: { text: string; atMs: number } | null = null;
+  let givenAtMs = Number.NEGATIVE_INFINITY;
   const fetchKeys: FetchImplementation = async (address, options) => {
     try {
       const text = await readKeys(address, options);
-      // By a clock that no one sets: set back, another would keep withdrawn keys.
       lastGood = { text, atMs: performance.now() };
     } catch (err) {
       const isKept = lastGood !== null && performance.now() - lastGood.atMs < MAX_OUTAGE_MS;
       log?.warn({ err, isKept }, "the identity provider's keys could not be read at AUTH_JWKS_URL");
       if (!isKept) throw keysUnavailable(err);
     }
+    // The last good ones, too: during an outage each request would else ask for keys, and wait for the time-out.
+    givenAtMs = performance.now();
     return new Response(lastGood?.text);
   };
-  return createRemoteJWKSet(new URL(url), {
-    cacheMaxAge: MAX_KEY_AGE_MS,
+  const keys = createRemoteJWKSet(new URL(url), {
+    // Their age is counted here: jose counts it by the machine's clock.
+    cacheMaxAge: Number.POSITIVE_INFINITY,
     timeoutDuration: TIMEOUT_MS,
     [customFetch]: fetchKeys,
   });
+  return async (header, token) => {
+    if (performance.now() - givenAtMs >= MAX_KEY_AGE_MS) await keys.reload();
+    return keys(header, token);
+  };
 }
 
 /** An endless answer must not fill the memory, and one without keys not replace those that are known. */

@@ -73,6 +73,23 @@ it('refuses a withdrawn key after a minute, and asks no more often than that', a
   expect(asked).toBe(2);
 });
 
+it('asks once a minute when the clock was set back, too', async () => {
+  const verify = newVerifier();
+  answer = publishing('first');
+  await verify('first');
+  vi.setSystemTime(Date.now() - 120 * MINUTE_MS);
+  answer = OUTAGES['no answer'];
+  vi.advanceTimersByTime(MINUTE_MS);
+  await verify('first');
+  await verify('first');
+  expect(asked).toBe(2);
+  answer = publishing('second');
+  vi.advanceTimersByTime(MINUTE_MS);
+  await expect(verify('first')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' });
+  await verify('second');
+  expect(asked).toBe(3);
+});
+
 it.each(Object.entries(OUTAGES))(
   'keeps the last keys for an hour while it gets %s',
   async (_what, outage) => {
