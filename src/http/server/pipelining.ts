@@ -8,6 +8,7 @@ import type { Socket } from 'node:net';
 import { addressKey } from '../../limits/addressKey.ts';
 import type { Limits } from '../../limits/limits.ts';
 import { createTokenBuckets } from '../../limits/tokenBuckets.ts';
+import { seeRequests, STOP } from './parsedRequests.ts';
 
 /** More than the few that clients send ahead; what is beyond them in a packet is not read. */
 const MAX_UNANSWERED = 16;
@@ -16,10 +17,6 @@ const MAX_UNANSWERED = 16;
  * connections of the address are closed then.
  */
 const EXCESSES = { capacity: 20, perSecond: 1 };
-/** Node's parser stops at any answer that it does not know. */
-const STOP = -1;
-
-type OnIncoming = (...args: unknown[]) => unknown;
 
 /** @param limits its connections are an address's own only where no proxy is in front */
 export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedProxyHops'>): void {
@@ -33,11 +30,12 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
     }
     const responses = new Set<ServerResponse>();
     unanswered.set(socket, responses);
-    refuseWhen(socket, () => {
-      const isFull = responses.size >= MAX_UNANSWERED;
+    // Where requests can't be seen, only the limit is lost.
+    seeRequests(socket, () => {
+      if (responses.size < MAX_UNANSWERED) return undefined;
       // Node asks once: it reads nothing more of this socket then.
-      if (isFull) excesses.take(address, 1);
-      return isFull;
+      excesses.take(address, 1);
+      return STOP;
     });
     socket.once('close', () => {
       for (const response of responses) if (response.socket === null) abandon(response);
@@ -57,17 +55,4 @@ export function limitPipelining(server: Server, limits: Pick<Limits, 'trustedPro
 function abandon(response: ServerResponse): void {
   response.destroy();
   response.emit('close');
-}
-
-/**
- * Node then answers 400 and closes, as for a request that it can't read. It has no documented way to stop within a packet;
- * where this one is missing, only the limit is lost.
- */
-function refuseWhen(socket: Socket, isFull: () => boolean): void {
-  const parser: unknown = Reflect.get(socket, 'parser');
-  if (typeof parser !== 'object' || parser === null) return;
-  const onIncoming: unknown = Reflect.get(parser, 'onIncoming');
-  if (typeof onIncoming !== 'function') return;
-  const receive = onIncoming as OnIncoming;
-  Reflect.set(parser, 'onIncoming', (...args: unknown[]) => (isFull() ? STOP : receive(...args)));
 }

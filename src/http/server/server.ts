@@ -14,6 +14,7 @@ import type { DomainError } from '../../lib/errors.ts';
 import { answerError, answerRefusal, COMMON_HEADERS, setHeaders } from './answers.ts';
 import { createCompression } from './compression.ts';
 import { limitConnections } from './connectionLimits.ts';
+import { ignoreOtherUpgrades } from './otherUpgrades.ts';
 import { limitPipelining } from './pipelining.ts';
 import type { Exchange, RouteOptions } from './routes.ts';
 import { createRouter } from './routes.ts';
@@ -193,6 +194,7 @@ function createLimitedServer(timeouts: RequestTimeouts, limits: Limits): Server 
   });
   limitConnections(server, limits);
   limitPipelining(server, limits);
+  ignoreOtherUpgrades(server);
   return server;
 }
 

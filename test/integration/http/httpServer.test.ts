@@ -172,6 +172,54 @@ describe('deliveries', () => {
   });
 });
 
+describe('an offer of another protocol', () => {
+  const settings = 'AAMAAABkAAQAAP__';
+  const h2c = { connection: 'Upgrade, HTTP2-Settings', upgrade: 'h2c', 'http2-settings': settings };
+
+  function ask(method: string, path: string, headers: Record<string, string>, body = '') {
+    return new Promise<{ status: number | undefined; text: string }>((resolve, reject) => {
+      const request = httpRequest(server.url + path, { method, headers }, (response) => {
+        let text = '';
+        response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+        response.on('end', () => resolve({ status: response.statusCode, text }));
+      });
+      request.on('upgrade', ({ statusCode }, socket) => {
+        socket.destroy();
+        resolve({ status: statusCode, text: '' });
+      });
+      request.on('error', reject).end(body);
+    });
+  }
+
+  it('is ignored: the request is answered as without it', async () => {
+    expect(await ask('GET', '/healthz', h2c)).toEqual({ status: 200, text: '{"status":"ok"}' });
+    expect(await ask('GET', '/graphql?query=%7Bhello%7D', h2c)).toMatchObject({ status: 200 });
+  });
+
+  it('costs a delivery nothing, however its body comes', async () => {
+    const bodies = {
+      '{"by":"length"}': { 'content-length': '15' },
+      '{"in":"chunks"}': { 'transfer-encoding': 'chunked' },
+    };
+    for (const [body, headers] of Object.entries(bodies)) {
+      const answer = await ask('POST', '/api/hooks/retirements', { ...h2c, ...headers }, body);
+      expect(answer).toEqual({ status: 200, text: '' });
+      expect(deliveries.at(-1)?.body.toString()).toBe(body);
+    }
+  });
+
+  it('is accepted of a websocket, in any letter case', async () => {
+    const websocket = {
+      connection: 'Upgrade',
+      'sec-websocket-version': '13',
+      'sec-websocket-key': 'AAAAAAAAAAAAAAAAAAAAAA==',
+      'sec-websocket-protocol': 'graphql-transport-ws',
+    };
+    for (const upgrade of ['websocket', 'WebSocket'])
+      expect(await ask('GET', '/graphql', { ...websocket, upgrade })).toMatchObject({ status: 101 });
+  });
+});
+
 describe.each([
   ['two Host headers, of which a proxy may have believed the other', 'Host: one\r\nHost: two'],
   ['a Host header that is no host', 'Host: a:99999'],
