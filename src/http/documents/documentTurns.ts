@@ -6,12 +6,15 @@
  */
 import { createTurns } from '../../lib/turns.ts';
 import { addressKey } from '../../limits/addressKey.ts';
+import { stopwatch } from '../graphql/chargeCpu.ts';
 import type { DocumentParams, DocumentSource, NamedDocument } from './documentSource.ts';
 
 /** Each holds its request, of 100 kB at most. */
 const MAX_WAITING = 500;
 /** What a new document takes beside its parsing, validating and running, which are measured: it is kept, logged and collected. */
 const NEW_DOCUMENT_MS = 2;
+/** What comparing an ordinary document with the trusted ones takes, the budgets of requests count. */
+const ORDINARY_MS = 2;
 /** A client that waits for longer may have given up. */
 const WAIT_MS = 10_000;
 
@@ -37,11 +40,21 @@ export function createDocumentTurns(options: {
     requireCpu(remoteAddress);
     chargeCpu(remoteAddress, NEW_DOCUMENT_MS);
   };
+  // Also what is refused: a stranger's documents are, where only the trusted ones run.
+  const chargedDocumentOf = (params: DocumentParams, remoteAddress: string) => {
+    const elapsed = stopwatch();
+    try {
+      return source.documentOf(params);
+    } finally {
+      const ms = elapsed();
+      if (ms > ORDINARY_MS) chargeCpu(remoteAddress, ms);
+    }
+  };
   return async (params, remoteAddress) => {
     const { query: sent } = params;
     // The source itself may have to parse it, to compare it with what is trusted.
     if (typeof sent === 'string') await awaitTurn(sent, remoteAddress);
-    const document = source.documentOf(params);
+    const document = chargedDocumentOf(params, remoteAddress);
     if (document !== null && document.text !== sent) await awaitTurn(document.text, remoteAddress);
     return document;
   };

@@ -8,11 +8,12 @@
 import { createHash } from 'node:crypto';
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { Kind, OperationTypeNode, parse, print, separateOperations, validate, visit } from 'graphql';
-import type { ASTNode, DefinitionNode, DocumentNode, GraphQLSchema, SelectionNode } from 'graphql';
+import { Kind, OperationTypeNode, parse, print, separateOperations, validate } from 'graphql';
+import type { DefinitionNode, DocumentNode, GraphQLSchema, SelectionNode, SelectionSetNode } from 'graphql';
 import { z } from 'zod';
 import { messageOf } from '../../lib/errors.ts';
 import { StartupError } from '../../lib/startupErrors.ts';
+import { createDocumentCache } from '../graphql/documentCache.ts';
 import { parseDocument } from './parseDocument.ts';
 
 export interface TrustedDocuments {
@@ -58,16 +59,20 @@ export async function readTrustedDocuments(path: string): Promise<TrustedDocumen
 function trustedDocuments(documents: ReadonlyMap<string, string>): TrustedDocuments {
   const texts = new Set(documents.values());
   const canonicalTexts = new Set([...texts].map((text) => canonical(parse(text))));
+  /** Other texts of the same documents: a client sends its own with each request. */
+  const variants = createDocumentCache<true>();
   return {
     size: documents.size,
     textOf: (id) => documents.get(id),
     hasText(text) {
-      if (texts.has(text)) return true;
+      if (texts.has(text) || variants.get(text) === true) return true;
       try {
-        return canonicalTexts.has(canonical(parseDocument(text)));
+        if (!canonicalTexts.has(canonical(parseDocument(text)))) return false;
       } catch {
         return false;
       }
+      variants.set(text, true);
+      return true;
     },
     problems: (schema) =>
       [...documents].flatMap(([id, text]) =>
@@ -141,31 +146,21 @@ function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
  * orders fields. The fields of a mutation itself run in their order, so they keep it.
  */
 function canonical(document: DocumentNode): string {
-  const bare = visit(document, {
-    SelectionSet: {
-      leave(node, _key, parent) {
-        const selections = node.selections.filter((part) => !isTypename(part));
-        return isMutation(parent) ? { ...node, selections } : { ...node, selections: sorted(selections) };
-      },
-    },
-  });
-  return bare.definitions.map(print).sort().join('\n');
+  return document.definitions.map(textOf).sort().join('\n');
 }
 
-function sorted(selections: readonly SelectionNode[]): SelectionNode[] {
-  return selections
-    .map((node) => ({ node, text: print(node) }))
-    .sort((a, b) => (a.text < b.text ? -1 : 1))
-    .map(({ node }) => node);
+/** Each part is printed once, without what it selects: otherwise a field is printed once for each that it stands in. */
+function textOf(node: DefinitionNode | SelectionNode): string {
+  if (!('selectionSet' in node) || node.selectionSet === undefined) return print(node);
+  const texts = node.selectionSet.selections.filter((part) => !isTypename(part)).map(textOf);
+  if (!isMutation(node)) texts.sort();
+  return `${print({ ...node, selectionSet: NOTHING })}{${texts.join(' ')}}`;
 }
 
-function isMutation(parent: ASTNode | readonly ASTNode[] | undefined): boolean {
-  return (
-    parent !== undefined &&
-    'kind' in parent &&
-    parent.kind === Kind.OPERATION_DEFINITION &&
-    parent.operation === OperationTypeNode.MUTATION
-  );
+const NOTHING: SelectionSetNode = { kind: Kind.SELECTION_SET, selections: [] };
+
+function isMutation(node: DefinitionNode | SelectionNode): boolean {
+  return node.kind === Kind.OPERATION_DEFINITION && node.operation === OperationTypeNode.MUTATION;
 }
 
 function isTypename(node: SelectionNode): boolean {

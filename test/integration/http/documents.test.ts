@@ -56,6 +56,9 @@ async function sse(server: TestServer, body: Params): Promise<Reply> {
   return { status: response.status, body: JSON.parse(event) as Body };
 }
 
+/** Six hundred levels deep: under the limits on tokens, and on fields of the same name. */
+const DEEP = `${Array.from({ length: 600 }, (_, at) => `{ n${at % 20}`).join(' ')}${' }'.repeat(600)}`;
+
 /** What a websocket says first about an operation. */
 function socket(server: TestServer, payload: Params): Promise<Reply> {
   return new Promise((resolve, reject) => {
@@ -73,6 +76,17 @@ function socket(server: TestServer, payload: Params): Promise<Reply> {
       client.close();
     });
   });
+}
+
+/** Of this process, in the shortest of some runs: what comes between is in none of them. */
+function leastCpuMs(work: () => void): number {
+  const runs = Array.from({ length: 5 }, () => {
+    const before = process.cpuUsage();
+    work();
+    const { user, system } = process.cpuUsage(before);
+    return (user + system) / 1000;
+  });
+  return Math.min(...runs);
 }
 
 function codeOf({ body }: Reply): unknown {
@@ -230,6 +244,7 @@ describe('trusted documents', () => {
         'a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) }',
     ],
     ['another name', 'query Hallo { hello }'],
+    ['a document that is deep', DEEP],
     ['no GraphQL', 'hello'],
     ['introspection', '{ __schema { types { name } } }'],
   ])('keep out %s, on every transport', async (_what, query) => {
@@ -239,6 +254,22 @@ describe('trusted documents', () => {
       expect(codeOf(withHash), ask.name).toBe('DOCUMENT_NOT_TRUSTED');
     }
     expect((await post(server, { query })).status).toBe(403);
+  });
+
+  it('keep out a deep document with no more work than a flat one', async () => {
+    const trusted = await readTrustedDocuments(folder);
+    const flat = `{ ${Array.from({ length: 300 }, (_, at) => `n${at % 20} { m${at % 20} }`).join(' ')} }`;
+    const flatMs = leastCpuMs(() => expect(trusted.hasText(flat)).toBe(false));
+    expect(leastCpuMs(() => expect(trusted.hasText(DEEP)).toBe(false))).toBeLessThan(20 * flatMs);
+  });
+
+  it('remember a text in another layout', async () => {
+    const trusted = await readTrustedDocuments(folder);
+    const often = (text: string) => () => {
+      for (let at = 0; at < 500; at += 1) trusted.hasText(text);
+    };
+    const refusedMs = leastCpuMs(often('query Bath { a: hello b: hello }'));
+    expect(leastCpuMs(often('query Both { b: hello a: hello }'))).toBeLessThan(refusedMs / 5);
   });
 
   it('answer an unknown hash so that clients send the text', async () => {

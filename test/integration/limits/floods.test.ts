@@ -314,6 +314,24 @@ describe('documents that the server does not know', () => {
     expect(order.slice(2)).toEqual(['greedy 2', 'modest']);
     expect(charged).toEqual(['192.0.2.1', '192.0.2.1', '192.0.2.2']);
   });
+
+  it('are charged for what comparing them with the trusted ones takes, also when they are refused', async () => {
+    let charged = 0;
+    const takeDocument = createDocumentTurns({
+      source: {
+        documentOf() {
+          const { user } = process.cpuUsage();
+          while (process.cpuUsage().user - user < 30_000);
+          throw new DomainError('DOCUMENT_NOT_TRUSTED', 'not trusted');
+        },
+      },
+      isKnown: () => false,
+      requireCpu: () => undefined,
+      chargeCpu: (_address, ms) => void (charged += ms),
+    });
+    await expect(takeDocument({ query: '{ deep }' }, '192.0.2.1')).rejects.toThrow('not trusted');
+    expect(charged).toBeGreaterThan(20);
+  });
 });
 
 describe('operations that the server knows', () => {
