@@ -143,24 +143,40 @@ function documentsOfGraphql(files: readonly SourceFile[]): [string, string][] {
 
 /**
  * One text for documents that mean the same: caches of clients add `__typename`, bundlers order fragments, and codegen
- * orders fields. The fields of a mutation itself run in their order, so they keep it.
+ * orders fields. The fields of a mutation itself run in their order, so they keep it, also in fragments.
  */
 function canonical(document: DocumentNode): string {
-  return document.definitions.map(textOf).sort().join('\n');
+  return document.definitions
+    .map((node) => textOf(node))
+    .sort()
+    .join('\n');
 }
 
 /** Each part is printed once, without what it selects: otherwise a field is printed once for each that it stands in. */
-function textOf(node: DefinitionNode | SelectionNode): string {
+function textOf(node: DefinitionNode | SelectionNode, isOfMutation = false): string {
   if (!('selectionSet' in node) || node.selectionSet === undefined) return print(node);
-  const texts = node.selectionSet.selections.filter((part) => !isTypename(part)).map(textOf);
-  if (!isMutation(node)) texts.sort();
+  const selectsOfMutation = selectsFieldsOfMutation(node, isOfMutation);
+  const texts = node.selectionSet.selections
+    .filter((part) => !isTypename(part))
+    .map((part) => textOf(part, selectsOfMutation));
+  if (!selectsOfMutation) texts.sort();
   return `${print({ ...node, selectionSet: NOTHING })}{${texts.join(' ')}}`;
 }
 
 const NOTHING: SelectionSetNode = { kind: Kind.SELECTION_SET, selections: [] };
 
-function isMutation(node: DefinitionNode | SelectionNode): boolean {
-  return node.kind === Kind.OPERATION_DEFINITION && node.operation === OperationTypeNode.MUTATION;
+/** @param isOfMutation whether the node itself is selected of the mutation */
+function selectsFieldsOfMutation(node: DefinitionNode | SelectionNode, isOfMutation: boolean): boolean {
+  switch (node.kind) {
+    case Kind.OPERATION_DEFINITION:
+      return node.operation === OperationTypeNode.MUTATION;
+    case Kind.FRAGMENT_DEFINITION:
+      return node.typeCondition.name.value === 'Mutation';
+    case Kind.INLINE_FRAGMENT:
+      return isOfMutation;
+    default:
+      return false;
+  }
 }
 
 function isTypename(node: SelectionNode): boolean {

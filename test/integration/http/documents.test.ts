@@ -196,6 +196,17 @@ describe('trusted documents', () => {
         'mutation Two { a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) ' +
         'b: retire(input: { buyerId: "a", amountCO2e: 2, buyerName: "A" }) }',
     );
+    const inOrder =
+      '{ a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) ' +
+      'b: retire(input: { buyerId: "a", amountCO2e: 2, buyerName: "A" }) }';
+    await writeFile(
+      join(folder, 'parts.json'),
+      JSON.stringify({
+        parts: `mutation Parts { ...Rest } fragment Rest on Mutation ${inOrder}`,
+        inline: `mutation Inline { ... ${inOrder} }`,
+        conditional: `mutation Inline { ... on Mutation ${inOrder} }`,
+      }),
+    );
     const manifest = {
       format: 'apollo-persisted-query-manifest',
       version: 1,
@@ -243,6 +254,16 @@ describe('trusted documents', () => {
       'mutation Two { b: retire(input: { buyerId: "a", amountCO2e: 2, buyerName: "A" }) ' +
         'a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) }',
     ],
+    [
+      'a mutation whose fragment is in another order',
+      'mutation Parts { ...Rest } fragment Rest on Mutation { b: retire(input: { buyerId: "a", amountCO2e: 2, buyerName: "A" }) ' +
+        'a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) }',
+    ],
+    ...['...', '... on Mutation'].map((part) => [
+      `a mutation whose ${part} { } is in another order`,
+      `mutation Inline { ${part} { b: retire(input: { buyerId: "a", amountCO2e: 2, buyerName: "A" }) ` +
+        'a: retire(input: { buyerId: "a", amountCO2e: 1, buyerName: "A" }) } }',
+    ]),
     ['another name', 'query Hallo { hello }'],
     ['a document that is deep', DEEP],
     ['no GraphQL', 'hello'],
