@@ -60,9 +60,14 @@ export function askedCertificate(given: string): AskedCertificate {
       because: `The file is not a certificate: its format is not ${CERTIFICATE_FORMAT}.`,
     };
   }
+  const { tokenAddress, index } = facts;
+  // Lists in lists can't be made a text: the stack ends first.
+  if (typeof tokenAddress !== 'string' || typeof index !== 'number') {
+    return { kind: 'NONE', because: 'The file is not a certificate: its record has no token or no index.' };
+  }
   return {
     kind: 'FILE',
-    id: `${String(facts['tokenAddress'])}-${String(facts['index'])}`,
+    id: `${tokenAddress}-${index}`,
     networkId: isObject(network) ? network['networkId'] : undefined,
     facts,
     proof: readProof(file['inclusionProof']),

@@ -214,6 +214,19 @@ describe('pages', () => {
     expect((await check('Acme Shipping')).text).toContain('This certificate does not hold');
   });
 
+  it('verify no file whose token or index is nested lists', async () => {
+    const lists = '['.repeat(30_000) + ']'.repeat(30_000);
+    for (const record of [`{"tokenAddress":${lists},"index":0}`, `{"tokenAddress":"","index":${lists}}`]) {
+      const { status, text } = await get('/verify', {
+        method: 'POST',
+        // As it is: encoded, it would be larger than a form may be.
+        body: `certificate={"format":"carbon-retirement-certificate/1","record":${record}}`,
+      });
+      expect(status).toBe(200);
+      expect(text).toContain('This certificate does not hold');
+    }
+  });
+
   it('prove by their file that a retirement is in the public log, to a program that asks no server', async () => {
     await market.app.dependencies.logs.catchUp();
     const { text: file } = await get(`${certificate()}.json`);
