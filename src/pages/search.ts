@@ -24,8 +24,10 @@ const BY_PLACE = `query FindByPlace($tokenAddress: Address!, $index: Int!) {
 ${LISTED_RECORD}`;
 const BY_NODE = `query FindByGlobalId($text: ID!) { node(id: $text) { ...ListedRecord } }
 ${LISTED_RECORD}`;
-const BY_NAME = `query FindByName($text: String!) {
+const BY_ASSET_ID = `query FindByAssetId($text: String!) {
   projects(first: 1, filter: { assetIds: [$text] }) { nodes { assetId } }
+}`;
+const BY_NAME = `query FindByName($text: String!) {
   retirementRecords(first: 20, filter: { beneficiaries: [$text] }) { nodes { ...ListedRecord } }
 }
 ${LISTED_RECORD}`;
@@ -58,7 +60,10 @@ export async function search(ask: Ask, given: string): Promise<Found> {
   };
 }
 
-/** The narrowest first; four at most. */
+/**
+ * The narrowest first; six at most. Asset ids and names are asked for apart: a name may be longer than an asset id, and the API
+ * refuses such a question as a whole.
+ */
 function* questionsAbout(text: string): Generator<[string, Record<string, unknown>]> {
   const place = readPublicId(text);
   const hash = /^(?:0x)?([0-9a-f]{64})$/i.exec(text)?.[1]?.toLowerCase();
@@ -74,7 +79,9 @@ function* questionsAbout(text: string): Generator<[string, Record<string, unknow
     yield [BY_NODE, { text }];
     yield [BY_TOKEN, { text }];
   }
-  if (text !== '') yield [BY_NAME, { text }];
+  if (text === '') return;
+  yield [BY_ASSET_ID, { text }];
+  yield [BY_NAME, { text }];
 }
 
 function recordsIn(answer: Answer | null): ListedRecord[] {

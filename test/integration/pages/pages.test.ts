@@ -32,6 +32,7 @@ const HOSTILE = {
   dot: '.',
   dots: '..',
   file: 'Acme Shipping.csv',
+  manyBytes: 'Ł'.repeat(100),
 } as const;
 /** A browser that has to begin, on a machine that is busy. */
 const SLOW_MS = 120_000;
@@ -174,6 +175,12 @@ describe('pages', () => {
     }
     expect((await get('/?q=vcs-77-2024')).text).toContain('href="/projects/VCS-77-2024"');
     expect((await get('/?q=VCS-77-2024-000121')).text).toContain('Nothing was found');
+  });
+
+  it('find a retirement by a beneficiary whose name is longer than an asset id', async () => {
+    const { text } = await get(`/?q=${encodeURIComponent(HOSTILE.manyBytes)}`);
+    const index = Object.keys(HOSTILE).indexOf('manyBytes');
+    expect(text).toContain(`href="/retirements/${foreignToken}-${index}"`);
   });
 
   it('lead other spellings of a certificate to its one address', async () => {
