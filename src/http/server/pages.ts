@@ -96,9 +96,11 @@ export async function answerPage(
   };
   try {
     await pipeline.gate.admitAddress(exchange.remoteAddress, []);
-    const giveBack = await services.places.take(addressKey(exchange.remoteAddress));
+    // Before there is a place: a form that never arrives would hold it until the request times out.
+    const asked = await pageRequest(exchange, services);
+    const giveBack = await services.places.take(asked.addressKey);
     try {
-      sendMade(await pages.answer(await pageRequest(exchange, services)));
+      sendMade(await pages.answer(asked));
     } finally {
       giveBack();
     }
@@ -132,7 +134,11 @@ async function pageRequest(exchange: PageExchange, services: PageServices): Prom
   const { pipeline, clock } = services;
   const method = methodOf(request);
   const body = method === 'POST' ? await readBody(request, MAX_FORM_BYTES) : Buffer.alloc(0);
-  if (body === null) throw new DomainError('BAD_REQUEST', `A form has at most ${MAX_FORM_BYTES} bytes.`);
+  if (body === null) {
+    // The rest of it is not read.
+    response.setHeader('connection', 'close');
+    throw new DomainError('BAD_REQUEST', `A form has at most ${MAX_FORM_BYTES} bytes.`);
+  }
   return {
     method,
     path: pathOf(request),

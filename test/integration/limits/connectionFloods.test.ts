@@ -5,6 +5,7 @@
 import { connect } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { WebSocket } from 'ws';
+import type { PublicPages } from '../../../src/http/server/pages.ts';
 import { askOver, codesOf } from '../../support/http/askOver.ts';
 import { serveWith as serve, statusFrom } from '../../support/http/flooded.ts';
 import { until } from '../../support/http/httpServer.ts';
@@ -49,6 +50,36 @@ describe('connections', () => {
     await Promise.all([headers.closed, body.closed]);
     clearInterval(trickle);
     expect(await statusFrom('127.0.0.1', api)).toBe(200);
+  });
+
+  const pages: PublicPages = {
+    has: () => true,
+    answer: async () => ({ status: 200, headers: {}, body: 'a page' }),
+    failure: ({ status, message }) => ({ status, headers: {}, body: message }),
+  };
+
+  it('that trickle forms in hold no place for pages', async () => {
+    const { port, url, load } = await serve({}, { pages });
+    const forms = await Promise.all([1, 2, 3].map(() => open(port)));
+    for (const { socket } of forms)
+      socket.write('POST /verify HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\n\r\na');
+    await until(() => load().unfinishedRequests === forms.length);
+    expect(await statusFrom('127.0.0.1', `${url}/verify`)).toBe(200);
+    // None of the forms was given up meanwhile.
+    expect(forms.map(({ socket }) => socket.bytesRead)).toEqual([0, 0, 0]);
+    for (const { socket } of forms) socket.destroy();
+  });
+
+  it('of forms that are too large to be read are closed', async () => {
+    const { port } = await serve({}, { pages });
+    const { socket, closed } = await open(port);
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    socket.write('POST /verify HTTP/1.1\r\nhost: x\r\ncontent-length: 9999999\r\n\r\na');
+    await expect.poll(() => text).toContain('\r\n\r\n');
+    expect(text.split('\r\n')[0]).toBe('HTTP/1.1 400 Bad Request');
+    expect(text.toLowerCase()).toContain('\r\nconnection: close\r\n');
+    await closed;
   });
 
   const ONE = 'GET /graphql?query=%7Bhello%7D HTTP/1.1\r\nhost: x\r\n\r\n';
