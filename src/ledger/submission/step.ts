@@ -7,7 +7,7 @@
  *     │      │     ▲  │                          │   ▲                        │
  *     │      │     └──┘ no slot is free          │   ├─ not decided yet: same bytes again, later
  *     │      │                                   │   └─ stuck: the same slot again, at a higher fee
- *     │      │ simulation refuses, and           │
+ *     │      │ simulation refuses twice, and     │
  *     │      ▼ nothing unknown was sent          ├──landed──────────────▶ SUCCEEDED
  *     │   REFUSED ◀──────landed and refused──────┤
  *     │                                          └──history gone, too many attempts died,
@@ -160,19 +160,29 @@ async function endUnsigned(
   submission: Submission,
   drafted: Draft | Refusal,
 ): Promise<StepResult> {
-  const { network } = deps;
-  const order = network.signingOrder;
-  if (order) {
-    const { latest, waiting } = await readSequences(deps);
-    const areKnown = await deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
-    if (!areKnown) return 'progress';
+  if (!(await areSequencesKnown(deps))) return 'progress';
+  let refusal = 'reason' in drafted ? drafted : null;
+  if (refusal !== null) {
+    // A node that is behind refuses for want of what landed last. The sequences showed that, so an adapter that notes the ledgers of
+    // its answers does not believe an older one now. What the repeated refusal may come from is examined in turn.
+    const again = await draftOrRefusal(deps, submission);
+    if (!('reason' in again) || !(await areSequencesKnown(deps))) return 'progress';
+    refusal = again;
   }
   const found = await findOnNetwork(deps, intentOf(submission));
   if (found !== null) return toReview(store, submission, 'FOUND_ON_NETWORK', found.evidence);
   // The effect was settled meanwhile by its own attempt.
-  if (!('reason' in drafted)) return 'progress';
-  await store.settle(submission, { kind: 'refused', attemptHash: null, refusal: drafted });
+  if (refusal === null) return 'progress';
+  await store.settle(submission, { kind: 'refused', attemptHash: null, refusal });
   return 'settled';
+}
+
+/** @throws SequenceMismatch */
+async function areSequencesKnown(deps: SubmissionDependencies): Promise<boolean> {
+  const order = deps.network.signingOrder;
+  if (!order) return true;
+  const { latest, waiting } = await readSequences(deps);
+  return deps.db.transaction((tx) => requireKnownSequences(tx, order, latest, waiting));
 }
 
 async function replaceOpen(

@@ -2,19 +2,25 @@
  * Several instances and an operator at once, around reviews: what one decides is never undone by what another found before.
  */
 import { eq } from 'drizzle-orm';
-import { describe, expect, it } from 'vitest';
+import { beforeEach, describe, expect, it } from 'vitest';
 import { ConnectionLost, NoFreeConnection } from '../../../src/db/connectionLost.ts';
-import { submissions } from '../../../src/db/tables/index.ts';
+import { signingAccounts, submissions } from '../../../src/db/tables/index.ts';
 import { settleOrReview } from '../../../src/ledger/submission/settleOrReview.ts';
 import { createStepStore } from '../../../src/ledger/submission/stepStore.ts';
 import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
-import type { PreparedTransaction } from '../../../src/ledger/network/port.ts';
+import {
+  NetworkRefusal,
+  type LedgerNetwork,
+  type PreparedTransaction,
+} from '../../../src/ledger/network/port.ts';
 import { adoptOutcome, giveUpSubmission } from '../../../src/ledger/submission/review.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
+import { step } from '../../../src/ledger/submission/step.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { reviewWorld } from '../../support/reviews.ts';
 
-const { deps, handle, pendingRetirement, underReview, stateOf, balance, burnOutside } = reviewWorld();
+const { deps, handle, network, pendingRetirement, underReview, stateOf, balance, burnOutside } =
+  reviewWorld();
 
 /** All of `count` arrive before any goes on. */
 function barrier(count: number): () => Promise<void> {
@@ -99,6 +105,53 @@ describe('what an instance found before another one sent the submission to revie
     const [row] = await handle().db.select().from(submissions).where(eq(submissions.id, submissionId));
     expect(row).toMatchObject({ state: 'NEEDS_REVIEW', reviewCause: 'FOUND_ON_NETWORK' });
     expect(await balance()).toBe(996n);
+  });
+});
+
+describe('a refusal by a network with sequences', () => {
+  const address = `0x${'c'.repeat(40)}`;
+  beforeEach(async () => {
+    const values = { address, nextSequence: 7n, haltedBecause: null, reviewDueAt: null };
+    await handle()
+      .db.insert(signingAccounts)
+      .values(values)
+      .onConflictDoUpdate({ target: signingAccounts.address, set: values });
+  });
+
+  /** Steps a retirement whose draft is refused as often as this. */
+  async function stepRefused(times: number, next: { sequence: bigint; afterRefusals: number }) {
+    const { submission } = await pendingRetirement(4n);
+    let refusals = 0;
+    const refusing: LedgerNetwork = {
+      ...network(),
+      signingOrder: { accounts: [address], maxOpenPerAccount: 4 },
+      nextSequences: async () => new Map([[address, refusals < next.afterRefusals ? 7n : next.sequence]]),
+      draft: async (call) => {
+        if (refusals === times) return network().draft(call);
+        refusals += 1;
+        throw new NetworkRefusal({ reason: 'INSUFFICIENT_BALANCE', message: 'it has less' });
+      },
+    };
+    const on = { ...deps(), network: refusing };
+    const result = await step(on, createStepStore(on), submission);
+    return { result, state: await stateOf(submission.id) };
+  }
+
+  it('is outdated when it is not repeated once the sequences are known', async () => {
+    const stepped = await stepRefused(1, { sequence: 7n, afterRefusals: 1 });
+    expect(stepped).toEqual({ result: 'progress', state: 'PENDING' });
+  });
+
+  it('is final when it is repeated', async () => {
+    const stepped = await stepRefused(2, { sequence: 7n, afterRefusals: 2 });
+    expect(stepped).toEqual({ result: 'settled', state: 'REFUSED' });
+  });
+
+  it('is not final when a transaction that is not known may be what it was repeated for', async () => {
+    const stepped = await stepRefused(2, { sequence: 8n, afterRefusals: 2 });
+    expect(stepped).toEqual({ result: 'progress', state: 'PENDING' });
+    const [account] = await handle().db.select().from(signingAccounts);
+    expect(account?.haltedBecause).toContain('the network expects sequence 8');
   });
 });
 
