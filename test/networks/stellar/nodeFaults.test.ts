@@ -159,6 +159,42 @@ describe('a node behind the same address that lags', () => {
     expect(await next()).toBe(prepared.sequence);
     controls.faults.lagLedgers = 0;
   });
+
+  it('reads nothing of a ledger older than one that was seen', async () => {
+    const { controls } = testbed.devnet;
+    const holder = testbed.custody.publicKey();
+    const prepared = await retireOne();
+    await testbed.network.broadcast(prepared.signedBytes);
+    controls.closeLedger();
+    const balance = () => testbed.network.balanceOf(tokenAddress, holder);
+    const records = async () => (await testbed.network.retirementRecords(tokenAddress, 0, 1)).records.length;
+    const draft = () => testbed.network.draft(retire(tokenAddress, TONNE));
+    await testbed.network.nextSequences();
+    controls.faults.lagLedgers = 1;
+    for (const ask of [balance, records, draft]) await expect(ask()).rejects.toThrow(NetworkUnavailable);
+    controls.faults.lagLedgers = 0;
+    expect([await balance(), await records()]).toEqual([9n * TONNE, 1]);
+  });
+
+  it('is asked again, so that reads of two nodes in turns do not fail', async () => {
+    const { controls } = testbed.devnet;
+    const proxy = await startRewritingProxy(testbed.devnet.url);
+    try {
+      const network = await testbed.open({ rpcUrl: proxy.url });
+      const prepared = await retireOne();
+      await network.broadcast(prepared.signedBytes);
+      controls.closeLedger();
+      await network.nextSequences();
+      proxy.onRequest = () => (controls.faults.lagLedgers = 1 - controls.faults.lagLedgers);
+      for (let times = 0; times < 3; times += 1) {
+        expect(await network.balanceOf(tokenAddress, testbed.custody.publicKey())).toBe(9n * TONNE);
+        expect((await network.retirementRecords(tokenAddress, 0, 1)).records).toHaveLength(1);
+      }
+    } finally {
+      controls.faults.lagLedgers = 0;
+      await proxy.close();
+    }
+  });
 });
 
 describe('a channel without money', () => {

@@ -6,7 +6,7 @@ import { NetworkUnavailable } from '../port.ts';
 import type { Address, NextSequences, SigningOrder } from '../port.ts';
 import { accountKey } from './addresses.ts';
 import { RESERVE_STROOPS, STROOPS_PER_WRITE, showXlm } from './lumens.ts';
-import { MAX_ENTRIES_PER_ASK, requireAtLeast } from './node.ts';
+import { MAX_ENTRIES_PER_ASK } from './node.ts';
 import type { StellarNode } from './node.ts';
 
 interface AccountState {
@@ -53,8 +53,6 @@ interface SigningAccounts {
   nextSequences(): Promise<NextSequences>;
 }
 
-/** Of two nodes in turns, or at random, one that is not behind is met by then. */
-const MAX_ASKED_AGAIN = 4;
 /** With less, what an account signs is left out by the network and signed again, until too many attempts have died. */
 const LEAST_BALANCE_STROOPS = RESERVE_STROOPS + 2n * STROOPS_PER_WRITE;
 
@@ -93,7 +91,7 @@ export function createSigningAccounts(
       maxOpenPerAccount: 1,
     },
     async nextSequences() {
-      const byAddress = await readPresent(node, configured);
+      const { byAddress } = await readAccounts(node, configured);
       if (byAddress.size === 0) {
         throw new NetworkUnavailable(
           `None of the signing accounts exists on the network (${configured.slice(0, 3).join(', ')}): fund them with XLM`,
@@ -108,22 +106,6 @@ export function createSigningAccounts(
       return new Map([...byAddress].map(([address, { sequence }]) => [address, sequence + 1n]));
     },
   };
-}
-
-/**
- * What a node that is behind calls unused would be given away twice, or taken for rolled back. Behind one address another node may
- * answer the same question next.
- */
-async function readPresent(
-  node: StellarNode,
-  addresses: readonly Address[],
-): Promise<AccountStates['byAddress']> {
-  const heardBefore = node.latestHeard();
-  for (let left = MAX_ASKED_AGAIN; ; left -= 1) {
-    const { latestLedger, byAddress } = await readAccounts(node, addresses);
-    if (latestLedger >= heardBefore) return byAddress;
-    if (left === 0) requireAtLeast(latestLedger, heardBefore);
-  }
 }
 
 /** Keeps a list of accounts, and warns of each that is new to it or no longer in it. */

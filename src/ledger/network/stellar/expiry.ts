@@ -5,35 +5,30 @@
 import { NetworkRefusal } from '../port.ts';
 import type { Address, Refusal } from '../port.ts';
 import type { ContractReads } from './contractReads.ts';
-import { requireAtLeast } from './node.ts';
-import type { StellarNode } from './node.ts';
 import { asEnumName, plain } from './scvals.ts';
 
 /** @throws NetworkRefusal NOT_EXPIRED, or WRONG_STATUS when it is already marked; NetworkUnavailable */
 export async function requireExpired(
-  { reads, node }: { reads: ContractReads; node: StellarNode },
+  { reads }: { reads: Pick<ContractReads, 'ask'> },
   token: Address,
 ): Promise<void> {
-  const refusal = await explainExpiry(reads, token, node.latestHeard());
+  const refusal = await explainExpiry(reads, token);
   if (refusal) throw new NetworkRefusal(refusal);
 }
 
 /**
  * The reason why it may not be marked, if the contract gives one.
- * @param sinceLedger a refusal read at an older ledger may be outdated
  * @throws NetworkUnavailable
  */
 export async function explainExpiry(
   reads: Pick<ContractReads, 'ask'>,
   token: Address,
-  sinceLedger = 0n,
 ): Promise<Refusal | null> {
   const [status, isExpired] = await Promise.all([reads.ask(token, 'status'), reads.ask(token, 'is_expired')]);
   if (status.ok && asEnumName(plain(status.value), 'status') === 'Expired') {
     return { reason: 'WRONG_STATUS', message: `${token} is already Expired` };
   }
   if (isExpired.ok && plain(isExpired.value) === false) {
-    requireAtLeast(isExpired.ledger, sinceLedger);
     return { reason: 'NOT_EXPIRED', message: `${token} has not passed its expiry date by the ledger's time` };
   }
   return null;

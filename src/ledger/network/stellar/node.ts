@@ -2,9 +2,9 @@
  * One Stellar RPC node: its questions, and the required form of its answers.
  *
  * Every request has a time-out and a limit to its answer. Anything but a well-formed answer is NetworkUnavailable:
- * then nothing is known. So is a failure at an older ledger than one already seen: several nodes may share one
- * address, and one that is behind does not see the newest deposit, mint or contract. Messages never contain the node's
- * URL, which may hold a key.
+ * then nothing is known. So is a read that stays at an older ledger than one already heard of: several nodes may share
+ * one address, and one that is behind does not see the newest deposit, mint or contract. Messages never contain the
+ * node's URL, which may hold a key.
  */
 // oxlint-disable no-underscore-dangle -- the SDK's names for the calls whose answers it leaves as they came
 import { xdr } from '@stellar/stellar-sdk';
@@ -84,10 +84,11 @@ export interface StellarNode {
   ledgerState(): Promise<LedgerState>;
   transaction(hash: string): Promise<TransactionAnswer>;
   transactionsFrom(start: PageStart): Promise<TransactionPage>;
-  /** `allowNested`: also records authorisations that only arise below the called function. */
+  /**
+   * Of a ledger that is not older than any in an answer of the last minute, as `entries`. `allowNested`: also records
+   * authorisations that only arise below the called function.
+   */
   simulate(transaction: Transaction, options?: { allowNested: boolean }): Promise<Simulation>;
-  /** The latest ledger in any answer of the last minute. */
-  latestHeard(): bigint;
   send(transaction: Transaction | FeeBumpTransaction): Promise<SendAnswer>;
   /** At most MAX_ENTRIES_PER_ASK keys. */
   entries(keys: readonly xdr.LedgerKey[]): Promise<LedgerEntries>;
@@ -99,24 +100,17 @@ export interface StellarNode {
 const TRANSACTIONS_PER_PAGE = 200;
 const EVENTS_PER_PAGE = 1000;
 
-/** One false number would otherwise make every later refusal an outdated one. A node is behind by less, or counts as behind. */
+/** One false number would otherwise make every later read an outdated one. A node is behind by less, or counts as behind. */
 const HEARD_LASTS_MS = 60_000;
+/** Of two nodes in turns, or at random, one that is not behind is met by then. */
+const MAX_ASKED_AGAIN = 4;
 
 export function createNode(options: ServerOptions): StellarNode {
   const { nowMs = Date.now } = options;
   const server = openServer(options);
-  let heardLast = { ledger: 0n, atMs: 0 };
-
-  const latestHeard = () => (nowMs() - heardLast.atMs < HEARD_LASTS_MS ? heardLast.ledger : 0n);
-
-  function heard<T extends { latestLedger: bigint }>(answer: T): T {
-    if (answer.latestLedger >= latestHeard()) heardLast = { ledger: answer.latestLedger, atMs: nowMs() };
-    return answer;
-  }
+  const { heard, readPresent } = noteLedgers(nowMs);
 
   return {
-    latestHeard,
-
     async ledgerState() {
       const answer = await ask('getTransaction', transactionAnswer, () =>
         server._getTransaction(HASH_OF_NOTHING),
@@ -132,14 +126,13 @@ export function createNode(options: ServerOptions): StellarNode {
     transactionsFrom: (start) => readTransactionPage(server, start),
 
     async simulate(transaction, options) {
-      const heardBefore = latestHeard();
       const authMode = options?.allowNested ? 'record_allow_nonroot' : undefined;
-      const raw = await ask('simulateTransaction', simulationAnswer, () =>
-        server._simulateTransaction(transaction, undefined, authMode),
-      );
-      const simulation = heard(decoded('simulateTransaction', () => simulationOf(raw)));
-      if (simulation.status === 'failed') requireAtLeast(simulation.latestLedger, heardBefore);
-      return simulation;
+      return readPresent(async () => {
+        const raw = await ask('simulateTransaction', simulationAnswer, () =>
+          server._simulateTransaction(transaction, undefined, authMode),
+        );
+        return decoded('simulateTransaction', () => simulationOf(raw));
+      });
     },
 
     async send(transaction) {
@@ -152,8 +145,8 @@ export function createNode(options: ServerOptions): StellarNode {
       if (keys.length > MAX_ENTRIES_PER_ASK) {
         throw new RangeError(`${keys.length} ledger entries asked for; at most ${MAX_ENTRIES_PER_ASK}`);
       }
-      const raw = heard(
-        await ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys)),
+      const raw = await readPresent(() =>
+        ask('getLedgerEntries', entriesAnswer, () => server._getLedgerEntries(...keys)),
       );
       return decoded('getLedgerEntries', () => entriesOf(raw));
     },
@@ -166,6 +159,37 @@ export function createNode(options: ServerOptions): StellarNode {
 
     events: (filter) => readEventPage(server, filter),
   };
+}
+
+/** The ledgers in one node's answers: what was heard of last, and reads that are not of an older one. */
+function noteLedgers(nowMs: () => number) {
+  let last = { ledger: 0n, atMs: 0 };
+
+  const latestHeard = () => (nowMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);
+
+  function heard<T extends { latestLedger: bigint }>(answer: T): T {
+    if (answer.latestLedger >= latestHeard()) last = { ledger: answer.latestLedger, atMs: nowMs() };
+    return answer;
+  }
+
+  /**
+   * What a node that is behind reads would be compared with what others say of a later ledger: a sequence that it calls unused would
+   * be given away twice, and a burn that it does not show would be made twice. Behind one address another node may answer the
+   * same question next.
+   */
+  async function readPresent<T extends { latestLedger: bigint }>(read: () => Promise<T>): Promise<T> {
+    const heardBefore = latestHeard();
+    for (let left = MAX_ASKED_AGAIN; ; left -= 1) {
+      const answer = heard(await read());
+      if (answer.latestLedger >= heardBefore) return answer;
+      if (left > 0) continue;
+      throw new NetworkUnavailable(
+        `The Stellar node answers as of ledger ${answer.latestLedger}, though ledger ${heardBefore} has closed`,
+      );
+    }
+  }
+
+  return { heard, readPresent };
 }
 
 type Server = ReturnType<typeof openServer>;
@@ -217,14 +241,6 @@ async function readEventPage(server: Server, { start, contract, topics }: EventF
       txHash: event.txHash,
     })),
   }));
-}
-
-/** For a refusal, and for what is missing: an answer of an older ledger may be outdated. @throws NetworkUnavailable */
-export function requireAtLeast(ledger: bigint, wanted: bigint): void {
-  if (ledger >= wanted) return;
-  throw new NetworkUnavailable(
-    `The Stellar node answers as of ledger ${ledger}, though ledger ${wanted} has closed`,
-  );
 }
 
 async function ask<T>(method: string, schema: z.ZodType<T>, request: () => Promise<unknown>): Promise<T> {
