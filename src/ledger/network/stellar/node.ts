@@ -105,10 +105,16 @@ const HEARD_LASTS_MS = 60_000;
 /** Of two nodes in turns, or at random, one that is not behind is met by then. */
 const MAX_ASKED_AGAIN = 4;
 
-export function createNode(options: ServerOptions): StellarNode {
-  const { nowMs = Date.now } = options;
+interface NodeOptions extends ServerOptions {
+  /** For how long ago a ledger was heard of; performance.now() unless given. */
+  elapsedMs?: (() => number) | undefined;
+}
+
+export function createNode(options: NodeOptions): StellarNode {
+  // Not the machine's clock: once set back, it would keep one false number heard of for as long.
+  const { elapsedMs = () => performance.now() } = options;
   const server = openServer(options);
-  const { heard, readPresent } = noteLedgers(nowMs);
+  const { heard, readPresent } = noteLedgers(elapsedMs);
 
   return {
     async ledgerState() {
@@ -162,13 +168,13 @@ export function createNode(options: ServerOptions): StellarNode {
 }
 
 /** The ledgers in one node's answers: what was heard of last, and reads that are not of an older one. */
-function noteLedgers(nowMs: () => number) {
+function noteLedgers(elapsedMs: () => number) {
   let last = { ledger: 0n, atMs: 0 };
 
-  const latestHeard = () => (nowMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);
+  const latestHeard = () => (elapsedMs() - last.atMs < HEARD_LASTS_MS ? last.ledger : 0n);
 
   function heard<T extends { latestLedger: bigint }>(answer: T): T {
-    if (answer.latestLedger >= latestHeard()) last = { ledger: answer.latestLedger, atMs: nowMs() };
+    if (answer.latestLedger >= latestHeard()) last = { ledger: answer.latestLedger, atMs: elapsedMs() };
     return answer;
   }
 

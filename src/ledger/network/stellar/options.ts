@@ -32,6 +32,8 @@ export interface StellarNetworkOptions {
   log?: Pick<Logger, 'warn'> | undefined;
   /** Unix time, for Retry-After; the machine's clock by default. */
   nowMs?: (() => number) | undefined;
+  /** For how long ago a ledger was heard of; performance.now() by default. */
+  elapsedMs?: (() => number) | undefined;
 }
 
 /**
