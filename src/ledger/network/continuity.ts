@@ -73,7 +73,6 @@ export function guardLedgerNumbers(
       await status();
       return network.continuity();
     },
-    presentHistory: async () => ({ ledger: (await network.status()).ledger, hash: null }),
   };
 }
 

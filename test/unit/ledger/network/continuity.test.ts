@@ -2,7 +2,7 @@
  * A node's word about its ledgers: what is behind is refused, and one false number is not kept.
  */
 import { beforeEach, expect, it } from 'vitest';
-import { guardLedgerNumbers } from '../../../../src/ledger/network/continuity.ts';
+import { guardLedgerNumbers, WHOLE_HISTORY } from '../../../../src/ledger/network/continuity.ts';
 import { NetworkBehind, type LedgerNetwork } from '../../../../src/ledger/network/port.ts';
 import { seenLedgersInMemory } from '../../../../src/ledger/network/seenLedgers.ts';
 
@@ -12,7 +12,11 @@ let guarded: LedgerNetwork;
 
 beforeEach(() => {
   nowMs = 0;
-  const node = { status: async () => ({ ledger, closedAt: 0n }), balanceOf: async () => 7n };
+  const node = {
+    ...WHOLE_HISTORY,
+    status: async () => ({ ledger, closedAt: 0n }),
+    balanceOf: async () => 7n,
+  };
   guarded = guardLedgerNumbers(node as unknown as LedgerNetwork, seenLedgersInMemory(), () => nowMs);
 });
 
@@ -35,6 +39,13 @@ it('is not misled by one false number', async () => {
   await says(1_001n);
   await says(1_002n);
   await expect(says(900n)).rejects.toThrow('has seen 1001');
+});
+
+it('has no number accepted that one answer alone has said', async () => {
+  await says(1_000n);
+  await says(1_001n);
+  ledger = 9_999_999n;
+  expect(await guarded.presentHistory()).toBeNull();
 });
 
 it('does not believe what a node that is behind reads', async () => {
