@@ -16,13 +16,13 @@ const MAX_RESENT = 16;
 /**
  * A transaction that landed and was undone lands again as the same bytes, in the same slot, at most once: so it is
  * sent again, and leaves no gap in front of later ones. Not one that was refused: what it reserved was returned, and what it was
- * refused for may be undone, too.
+ * refused for may be undone, too. Nor one whose time is over.
  * @returns how many were undone
  */
 export async function resendUndone(deps: SubmissionDependencies, expected: NextSequences): Promise<number> {
   let count = 0;
   for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
+    const undone = await findUndone(deps, address, sequence);
     for (const { hash, signedBytes } of undone.filter(isSentAgain)) {
       const answer = await deps.network.broadcast(signedBytes);
       deps.log.warn({ txHash: hash, answer }, 'had landed, and is not in the network any more: sent again');
@@ -34,24 +34,37 @@ export async function resendUndone(deps: SubmissionDependencies, expected: NextS
   return count;
 }
 
-type Undone = Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'>;
+interface Undone extends Pick<typeof attempts.$inferSelect, 'hash' | 'state' | 'signedBytes' | 'sequence'> {
+  /** By the network's clock: it can no longer land. */
+  isTimeOver: boolean;
+}
 
-const isSentAgain = ({ state }: Pick<Undone, 'state'>) => state === 'LANDED';
+const isSentAgain = ({ state, isTimeOver }: Undone) => state === 'LANDED' && !isTimeOver;
 
 /** In the order of their sequences. */
-function findUndone(db: Pick<Db, 'select'>, address: string, expected: bigint): Promise<Undone[]> {
-  const { hash, state, signedBytes, sequence } = attempts;
-  return db
-    .select({ hash, state, signedBytes, sequence })
+async function findUndone(
+  { db, network }: Pick<SubmissionDependencies, 'db' | 'network'>,
+  address: string,
+  expected: bigint,
+): Promise<Undone[]> {
+  const { hash, state, signedBytes, sequence, validUntil } = attempts;
+  const found = await db
+    .select({ hash, state, signedBytes, sequence, validUntil })
     .from(attempts)
     .where(and(eq(attempts.source, address), isNotNull(attempts.ledger), gte(attempts.sequence, expected)))
     .orderBy(asc(attempts.sequence))
     .limit(MAX_RESENT);
+  if (found.length === 0) return [];
+  const { closedAt } = await network.status();
+  return found.map(({ validUntil: until, ...sent }) => ({
+    ...sent,
+    isTimeOver: until !== null && until < closedAt,
+  }));
 }
 
 /**
- * Undone may also be what another program sent with the key, or what landed without effect. Nothing of that is sent again, and
- * what is under way behind it waits for ever.
+ * Undone may also be what another program sent with the key, what landed without effect, or what can no longer land. Nothing of
+ * that is sent again, and what is under way behind it waits for ever.
  * @returns null when nothing is undone or under way, or nothing is missing in front of the first that is sent
  */
 async function describeGap(
@@ -81,17 +94,23 @@ export async function requireNothingUndone(
   expected: NextSequences,
 ): Promise<void> {
   for (const [address, sequence] of expected) {
-    const undone = await findUndone(deps.db, address, sequence);
+    const undone = await findUndone(deps, address, sequence);
     const [first] = undone;
     if (!first) continue;
     const gap = await describeGap(deps.db, address, { expected: sequence, undone });
     throw new DomainError(
       'CONFLICT',
       `Transaction ${first.hash} had landed with sequence ${first.sequence} of ${address}, and the network calls that ` +
-        `sequence unused. ${isSentAgain(first) ? 'It is sent again by itself' : 'It was refused, so it is not sent again'}; ` +
+        `sequence unused. ${describeFate(first)}; ` +
         'signing can go on when the sequence is used, or when the node is right again.' +
         (gap === null ? '' : ` ${gap}`),
       { txHash: first.hash },
     );
   }
+}
+
+function describeFate(undone: Undone): string {
+  if (isSentAgain(undone)) return 'It is sent again by itself';
+  const why = undone.state === 'LANDED' ? 'can no longer land' : 'was refused';
+  return `It ${why}, so it is not sent again`;
 }

@@ -4,12 +4,14 @@
 import { eq, sql } from 'drizzle-orm';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { finalLedger, signingAccounts, submissions } from '../../../src/db/tables/index.ts';
+import { decideAttempt } from '../../../src/ledger/submission/attempts.ts';
 import {
   createHaltReview,
   resumeSigning,
   reviewHaltedSigning,
 } from '../../../src/ledger/submission/haltedSigning.ts';
 import { giveUpSubmission } from '../../../src/ledger/submission/review.ts';
+import { insertAttempt } from '../../../src/ledger/submission/signAttempt.ts';
 import { settle } from '../../../src/ledger/submission/settle.ts';
 import type { SubmissionDependencies } from '../../../src/ledger/submission/submission.ts';
 import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/network/port.ts';
@@ -257,5 +259,45 @@ describe('a halt that is raised anew while its end is decided', () => {
     // The next look is due half a minute after the end of this one.
     const { reviewDueAt } = (await halt()) ?? {};
     expect(reviewDueAt?.getTime()).toBeGreaterThan(Date.now() + 20_000);
+  });
+});
+
+describe('what had landed and is undone', () => {
+  const source = `0x${'d'.repeat(40)}`;
+  beforeEach(haltSigning);
+
+  it('is sent again while it can land, and its sequence is named as one to fill when it can not', async () => {
+    const { submissionId } = await pendingRetirement(4n);
+    const signed = {
+      hash: 'undone',
+      signedBytes: Buffer.from('undone'),
+      source,
+      sequence: 7n,
+      validUntil: 1_000n,
+      preparedAtLedger: 4n,
+    };
+    await handle().db.transaction((tx) => insertAttempt(tx, deps(), submissionId, signed, null));
+    await decideAttempt(handle().db, signed.hash, 'LANDED', 'ledger 5', new Date(), 5n);
+    const sent: string[] = [];
+    let closedAt = signed.validUntil;
+    const network: LedgerNetwork = {
+      ...numbered(),
+      signingOrder: { accounts: [source], maxOpenPerAccount: 1 },
+      nextSequences: async () => new Map([[source, signed.sequence]]),
+      status: async () => ({ ledger: 9n, closedAt, oldestLedger: 1n }),
+      broadcast: async (bytes) => {
+        sent.push(String(Buffer.from(bytes)));
+        return { status: 'accepted' };
+      },
+    };
+    const on = { ...reviewing(), network };
+    await reviewHaltedSigning(on);
+    expect(sent).toEqual(['undone']);
+    await expect(resumeSigning(on)).rejects.toThrow('It is sent again by itself');
+    closedAt += 1n;
+    await haltSigning();
+    await reviewHaltedSigning(on);
+    expect(sent).toEqual(['undone']);
+    await expect(resumeSigning(on)).rejects.toThrow(/can no longer land.*It waits for sequence 7/);
   });
 });
