@@ -27,16 +27,16 @@ const OVERDUE_HOURS = 1;
 const PAYOUT_OVERDUE_HOURS = 96;
 
 export const STUCK_RULE =
-  `PENDING, signed by custody, and committed more than ${STUCK_MINUTES} minutes ago, or more than ${FAILING_MINUTES} minute ` +
-  'while its last step failed';
+  `PENDING, and committed more than ${FAILING_MINUTES} minute ago while its last step failed, or more than ${STUCK_MINUTES} ` +
+  'minutes ago and signed by custody';
 export const OVERDUE_RULE =
   `AWAITING_PAYOUT for more than ${PAYOUT_OVERDUE_HOURS} hours; CONFIRMING or REFUNDING more than ${OVERDUE_HOURS} hour after the ` +
   `last status of the provider; or in a state before the payout, more than ${OVERDUE_HOURS} hour after its signature was due, or ` +
   'its quote expired';
 
-/** A holder's transaction may wait for ever: only the holder can raise its fee. */
-export const whereStuck = sql`(${submissions.state} = 'PENDING' AND ${submissions.signer} = 'CUSTODY'
-  AND (${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
+/** A holder's transaction may wait for ever: only the holder can raise its fee. A step that fails is the platform's own trouble. */
+export const whereStuck = sql`(${submissions.state} = 'PENDING'
+  AND (${submissions.signer} = 'CUSTODY' AND ${submissions.createdAt} < now() - make_interval(mins => ${STUCK_MINUTES})
     OR ${submissions.message} IS NOT NULL AND ${submissions.createdAt} < now() - make_interval(mins => ${FAILING_MINUTES})))`;
 
 const anHourAgo = sql`now() - make_interval(hours => ${OVERDUE_HOURS})`;

@@ -1,8 +1,10 @@
 /**
  * What operators see of work that does not go on, and of the invariants: in GraphQL, readiness, metrics and the log.
  */
+import { randomUUID } from 'node:crypto';
 import { sql } from 'drizzle-orm';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Tx } from '../../../src/db/connection.ts';
 import { offRampSessions, submissions } from '../../../src/db/tables/index.ts';
 import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { createLogger } from '../../../src/lib/logger.ts';
@@ -127,7 +129,38 @@ describe('a stuck submission', () => {
     expect((await checks())['submissions']).toBeUndefined();
     expect(await logLines()).toEqual([]);
   });
+
+  it('of a holder is one whose steps fail; a transaction of theirs may wait as long as they like', async () => {
+    const stuckAs = async (message: string | null) => {
+      const at = new Date(Date.now() - 3_600_000);
+      const values = { kind: 'retire', targetType: 'HOLDER_ACT', signer: 'HOLDER', call: {} } as const;
+      const id = randomUUID();
+      return undone(async (tx) => {
+        await tx
+          .insert(submissions)
+          .values({ ...values, id, targetId: id, state: 'PENDING', message, dueAt: at, createdAt: at });
+        return (await readOpenWork(tx)).stuckSubmissions;
+      });
+    };
+    expect([await stuckAs(null), await stuckAs('the node is gone')]).toEqual([0, 1]);
+  });
 });
+
+/** What `work` reads of states that are not stored, so that no worker acts on them. */
+async function undone(work: (tx: Tx) => Promise<number>): Promise<number> {
+  const undo = new Error('undone');
+  let count = -1;
+  await market.database.handle.db
+    .transaction(async (tx) => {
+      await tx.execute(sql`SET LOCAL session_replication_role = replica`);
+      count = await work(tx);
+      throw undo;
+    })
+    .catch((error: unknown) => {
+      if (error !== undo) throw error;
+    });
+  return count;
+}
 
 describe('an overdue session', () => {
   it('is listed, counted and logged, in each state by its own deadline', async () => {
@@ -150,22 +183,11 @@ describe('an overdue session', () => {
     expect(values.get('marketplace_off_ramp_sessions_overdue')).toBe(1);
     expect(await logLines()).toEqual([expect.stringContaining('off-ramp sessions are overdue')]);
 
-    // Not stored, so that no worker acts on states that were never reached.
-    const overdueAs = async (values: string) => {
-      const undo = new Error('undone');
-      let count = -1;
-      await market.database.handle.db
-        .transaction(async (tx) => {
-          await tx.execute(sql`SET LOCAL session_replication_role = replica`);
-          await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);
-          count = (await readOpenWork(tx)).overdueSessions;
-          throw undo;
-        })
-        .catch((error: unknown) => {
-          if (error !== undo) throw error;
-        });
-      return count;
-    };
+    const overdueAs = (values: string) =>
+      undone(async (tx) => {
+        await tx.execute(sql`UPDATE ${offRampSessions} SET ${sql.raw(values)} WHERE id = ${id}`);
+        return (await readOpenWork(tx)).overdueSessions;
+      });
     const unpaid = `deposited_at = NULL, depositor = 'HOLDER', quote_expires_at = now() - interval '3 hours'`;
     const counts = [
       await overdueAs(
