@@ -121,20 +121,29 @@ function sameNetwork({ network }: Site, networkId: unknown): Step {
     : step(question, 'FAILED', `This registry reads ${network.name}; the file is about another network.`);
 }
 
-/** The file has the same facts, and no other; what the platform learns later, such as a hash, may be missing in it. */
+/** The file has the same facts, and no other; what is not in the token's record may be missing in it: the platform learns it later. */
 function sameFacts(facts: Record<string, unknown>, record: CertificateRecord): Step {
   const question = 'Does the file say what the registry says?';
   const own: Record<string, unknown> = certificateFacts(record);
   const others = namesOf(facts, own).filter(
     (name) =>
-      !(facts[name] === null && own[name] !== null && LATER.has(name)) && !isSame(facts[name], own[name]),
+      !(facts[name] === null && own[name] !== null && BESIDE_THE_RECORD.has(name)) &&
+      !isSame(facts[name], own[name]),
   );
-  return others.length === 0
-    ? step(question, 'PASSED', 'Every fact of the file’s record is the same as here.')
-    : step(question, 'FAILED', `The file was changed: it differs in ${shown(others.join(', '), 300)}.`);
+  if (others.length === 0)
+    return step(question, 'PASSED', 'Every fact of the file’s record is the same as here.');
+  const difference = `it differs in ${shown(others.join(', '), 300)}`;
+  return step(
+    question,
+    'FAILED',
+    others.every((name) => BESIDE_THE_RECORD.has(name))
+      ? `The file was changed, or this registry has lost what it had: ${difference}, which the token’s record does not have.`
+      : `The file was changed: ${difference}.`,
+  );
 }
 
-const LATER: ReadonlySet<string> = new Set([
+/** What the platform alone keeps: a restore of an older backup loses it, while the record itself comes back from the network. */
+const BESIDE_THE_RECORD: ReadonlySet<string> = new Set([
   'txHash',
   'serialRange',
   'reason',
