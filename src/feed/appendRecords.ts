@@ -18,14 +18,21 @@ export interface FeedToken {
 /** A token's records from some index on, as the token has them, without gaps. */
 interface FreshRecords {
   token: FeedToken;
+  /** The last stored one, if any, and those after it. */
   records: readonly RetirementRecord[];
   /** Transactions of records, by index, where others than the platform's own are known. */
   verified: ReadonlyMap<number, string>;
 }
 
+/** What identifies a record: one that landed again, after its chain was rolled back, may have another date. */
+type StoredRecord = Omit<RetirementRecord, 'timestamp'>;
+
 /**
  * Holds the feed's head until the transaction ends: it orders appends across all instances, so positions follow commits,
  * and after position n is visible no smaller one can appear.
+ *
+ * A token whose last stored record is another one now is left out: its chain was rewritten, and what comes next may be
+ * stored already, in another place.
  * @returns how many were appended, those left out that are stored already; and how many of each token were stored before,
  * and are now
  */
@@ -36,10 +43,9 @@ export async function appendRecords(
 ): Promise<{ appended: number; before: ReadonlyMap<string, number>; stored: ReadonlyMap<string, number> }> {
   const [head] = await tx.select().from(feedHead).for('update');
   if (!head) throw new Error('feed_head has no row: migrations are incomplete');
-  const before = await countStoredOf(
-    tx,
-    all.map(({ token }) => token.tokenAddress),
-  );
+  const addresses = all.map(({ token }) => token.tokenAddress);
+  const lasts = await readLastOf(tx, addresses);
+  const before = countOf(addresses, lasts);
   const stored = new Map(before);
   const rows: (typeof retirementRecords.$inferInsert)[] = [];
   for (const { token, records, verified } of all) {
@@ -47,6 +53,8 @@ export async function appendRecords(
     const fresh = records.filter((record) => record.index >= from);
     // What was read from a later index on than is stored would leave a gap.
     if (fresh.length === 0 || fresh[0]?.index !== from) continue;
+    const last = lasts.get(token.tokenAddress);
+    if (last && !records.some((record) => isSame(record, last))) continue;
     stored.set(token.tokenAddress, from + fresh.length);
     const known = await readKnown(tx, token, fresh);
     for (const record of fresh) {
@@ -83,16 +91,42 @@ export async function countStored(db: Pick<Db, 'execute'>, tokenAddress: string)
   return (await countStoredOf(db, [tokenAddress])).get(tokenAddress) ?? 0;
 }
 
-/** The same of many tokens. Each is a search for one entry of the index: grouped, they would read the whole histories. */
+/** The same of many tokens. */
 export async function countStoredOf(
   db: Pick<Db, 'execute'>,
   tokenAddresses: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const { tokenAddress, index } = retirementRecords;
-  const rows = await db.execute<{ token: string; stored: number }>(sql`
-    SELECT token, (SELECT coalesce(max(${index}) + 1, 0) FROM ${retirementRecords} WHERE ${tokenAddress} = token) AS stored
-    FROM json_array_elements_text(${JSON.stringify(tokenAddresses)}::text::json) AS token`);
-  return new Map(rows.map(({ token, stored }) => [token, stored]));
+  return countOf(tokenAddresses, await readLastOf(db, tokenAddresses));
+}
+
+function countOf(
+  tokenAddresses: readonly string[],
+  lasts: ReadonlyMap<string, StoredRecord>,
+): ReadonlyMap<string, number> {
+  return new Map(tokenAddresses.map((token) => [token, (lasts.get(token)?.index ?? -1) + 1]));
+}
+
+/** Each is a search for one entry of the index: grouped, they would read the whole histories. */
+async function readLastOf(
+  db: Pick<Db, 'execute'>,
+  tokenAddresses: readonly string[],
+): Promise<ReadonlyMap<string, StoredRecord>> {
+  const rows = await db.execute<Omit<StoredRecord, 'amount'> & { token: string; amount: string }>(sql`
+    SELECT token, last.* FROM json_array_elements_text(${JSON.stringify(tokenAddresses)}::text::json) AS token
+    CROSS JOIN LATERAL (
+      SELECT index, retired_by AS "retiredBy", amount::text, beneficiary, note FROM ${retirementRecords}
+      WHERE token_address = token ORDER BY index DESC LIMIT 1) AS last`);
+  return new Map(rows.map(({ token, ...last }) => [token, { ...last, amount: BigInt(last.amount) }]));
+}
+
+function isSame(one: StoredRecord, other: StoredRecord): boolean {
+  return (
+    one.index === other.index &&
+    one.retiredBy === other.retiredBy &&
+    one.amount === other.amount &&
+    one.beneficiary === other.beneficiary &&
+    one.note === other.note
+  );
 }
 
 /**

@@ -8,6 +8,7 @@ import type { ChangeSignal } from '../db/changeSignal.ts';
 import pLimit from 'p-limit';
 import {
   MAX_RECORDS_PER_READ,
+  NetworkUnavailable,
   type CarbonTotals,
   type LedgerNetwork,
   type RetirementPage,
@@ -32,10 +33,26 @@ const MAX_CONCURRENT_PAGES = 4;
 /** The change signal's key for "the feed has grown". */
 export const FEED_GREW = 'feed';
 
+/** The token's chain was rewritten below finality, and has another record in the place of a stored one. */
+export class HistoryRewritten extends NetworkUnavailable {
+  override readonly name = 'HistoryRewritten';
+  /** Of the record. */
+  readonly index: number;
+  readonly totals: CarbonTotals;
+
+  constructor(tokenAddress: string, index: number, totals: CarbonTotals) {
+    super(
+      `The record ${index} of ${tokenAddress} is not the stored one: the chain was rewritten. Nothing after it is stored.`,
+    );
+    this.index = index;
+    this.totals = totals;
+  }
+}
+
 /**
  * Reads the token's records beyond the stored ones, page by page, and appends them.
  * @returns the token's totals at the last read; at least `totalRetirements` records are then stored
- * @throws NetworkUnavailable, also for an answer to another question; what was appended by then stays
+ * @throws NetworkUnavailable, also for an answer to another question; what was appended by then stays. HistoryRewritten
  */
 export async function fillToken(deps: FeedDependencies, token: FeedToken): Promise<CarbonTotals> {
   for (;;) {
@@ -44,14 +61,35 @@ export async function fillToken(deps: FeedDependencies, token: FeedToken): Promi
     // Terminates: each round stores at least one of finitely many records, or finds none.
     if (page.records.length === 0) return page.totals;
     requireInOrder(token.tokenAddress, page.records, stored);
-    const records = [...page.records, ...(await readOn(deps, token.tokenAddress, stored, page))];
-    const verified = await verifyHints(deps, token.tokenAddress, records);
-    const { appended } = await deps.db.transaction((tx) =>
-      appendRecords(tx, [{ token, records, verified }], deps.clock.now()),
+    const [last, more] = await Promise.all([
+      readLast(deps, token.tokenAddress, stored),
+      readOn(deps, token.tokenAddress, stored, page),
+    ]);
+    const fresh = [...page.records, ...more];
+    const verified = await verifyHints(deps, token.tokenAddress, fresh);
+    const { appended, stored: counts } = await deps.db.transaction((tx) =>
+      appendRecords(tx, [{ token, records: [...last, ...fresh], verified }], deps.clock.now()),
     );
     if (appended > 0) deps.feedSignal.notify(FEED_GREW);
-    if (stored + records.length >= page.totals.totalRetirements) return page.totals;
+    const count = counts.get(token.tokenAddress) ?? 0;
+    if (count < stored + fresh.length) {
+      throw new HistoryRewritten(token.tokenAddress, count - 1, page.totals);
+    }
+    if (stored + fresh.length >= page.totals.totalRetirements) return page.totals;
   }
+}
+
+/**
+ * The record that is stored last, as the token has it now. Not in one page with the next ones: where there are none,
+ * which is the rule for a registry that is looked at, it would be a round trip for nothing.
+ */
+async function readLast(
+  { network }: Pick<FeedDependencies, 'network'>,
+  tokenAddress: string,
+  stored: number,
+): Promise<readonly RetirementRecord[]> {
+  if (stored === 0) return [];
+  return (await network.retirementRecords(tokenAddress, stored - 1, 1)).records;
 }
 
 /**

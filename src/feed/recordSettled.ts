@@ -33,7 +33,10 @@ const MAX_TOKENS = 8;
 const READ_TIMEOUT_MS = 1_000;
 const NONE: ReadonlyMap<number, string> = new Map();
 
-/** Reads what the feed lacks of these tokens. Never rejects: what is missing is left to the feed filler. */
+/**
+ * Reads what the feed lacks of these tokens, and the last record that it has. Never rejects: what is missing is left to
+ * the feed filler.
+ */
 export async function readUnstored(
   { db, network }: Pick<FeedDependencies, 'db' | 'network'>,
   tokenAddresses: readonly string[],
@@ -47,7 +50,7 @@ export async function readUnstored(
   const readAll = async () => {
     const tokens = tokenAddresses.slice(0, MAX_TOKENS);
     const stored = await countStoredOf(db, tokens);
-    await Promise.allSettled(tokens.map((token) => read(token, stored.get(token) ?? 0)));
+    await Promise.allSettled(tokens.map((token) => read(token, Math.max(0, (stored.get(token) ?? 0) - 1))));
   };
   await within(READ_TIMEOUT_MS, readAll()).catch(() => {});
   // What is answered later does not count any more.

@@ -1,7 +1,7 @@
 /**
  * Compares one project's books and stored records with its token on the network.
  */
-import { fillToken, type FeedDependencies } from '../feed/fillToken.ts';
+import { fillToken, HistoryRewritten, type FeedDependencies } from '../feed/fillToken.ts';
 import type { Db } from '../db/connection.ts';
 import type { ProjectBalances } from '../ledger/books/readBalances.ts';
 import { NetworkRefusal, type CarbonTotals, type LedgerNetwork } from '../ledger/network/port.ts';
@@ -91,8 +91,15 @@ async function compareWithToken(
 async function compareHistory(deps: ReconcileDependencies, project: ReconciledProject): Promise<Comparison> {
   // Read before the network: every record claimed by now must be there.
   const claimedUpTo = await readClaimedUpTo(deps.db, project);
-  const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
-  return compareRecords(deps, project, { totals, claimedUpTo });
+  try {
+    const totals = await fillToken(deps.feed, { projectId: project.id, tokenAddress: project.tokenAddress });
+    return await compareRecords(deps, project, { totals, claimedUpTo });
+  } catch (error) {
+    if (!(error instanceof HistoryRewritten)) throw error;
+    // The stored record has not changed: an incremental run would leave out what contradicts it.
+    const fromRecord = Math.min(error.index, deps.fromRecord ?? 0);
+    return compareRecords({ ...deps, fromRecord }, project, { totals: error.totals, claimedUpTo });
+  }
 }
 
 function summarize(reconciliation: Omit<Reconciliation, 'verdicts'>): Reconciliation {

@@ -82,20 +82,20 @@ async function addToEachLog({ dependencies }: Platform, project: TokenizedProjec
   const { db } = dependencies;
   const input = { buyerId: 'acme', tokenAddress, amountCO2e: 1n, idempotencyKey: randomUUID() };
   await purchase(dependencies, 'acme', input);
-  const record = {
-    index: await countStored(db, tokenAddress),
-    amount: toBaseUnits(1n),
-    retiredBy: dependencies.network.custodyAddress,
-    timestamp: 1n,
-    beneficiary: 'Acme',
-    note: '',
-  };
+  const count = await countStored(db, tokenAddress);
+  // The last stored one, and the next.
+  const records = [count - 1, count]
+    .filter((index) => index >= 0)
+    .map((index) => ({
+      index,
+      amount: toBaseUnits(1n),
+      retiredBy: dependencies.network.custodyAddress,
+      timestamp: 1n,
+      beneficiary: 'Acme',
+      note: '',
+    }));
   await db.transaction((tx) =>
-    appendRecords(
-      tx,
-      [{ token: { projectId, tokenAddress }, records: [record], verified: new Map() }],
-      new Date(),
-    ),
+    appendRecords(tx, [{ token: { projectId, tokenAddress }, records, verified: new Map() }], new Date()),
   );
   await writeAuditEntries(db, 1);
 }

@@ -27,8 +27,8 @@ export interface StepBatches {
   settle(submission: Submission, conclusion: Conclusion): Promise<boolean>;
 }
 
-/** The records of one token's burns are then read, and stored, in one piece. */
-const MAX_ITEMS = MAX_RECORDS_PER_READ;
+/** The records of one token's burns are then read, with the one before them, and stored in one piece. */
+const MAX_ITEMS = MAX_RECORDS_PER_READ - 1;
 /** Far more than steps are under way at once. */
 const MAX_WAITING = 10_000;
 
