@@ -8,7 +8,7 @@ import type { Logger } from '../lib/logger.ts';
 import type { FeedToken } from './appendRecords.ts';
 import type { FeedDependencies } from './fillToken.ts';
 
-interface Counted extends FeedToken {
+export interface Counted extends FeedToken {
   /** Records in the database. */
   stored: number;
 }
@@ -48,7 +48,8 @@ async function comparePage(deps: Deps, page: readonly Counted[], fill: Fill): Pr
   await Promise.all(behind.map(fill));
 }
 
-async function readTokens(db: Db, after: string | null, limit: number): Promise<Counted[]> {
+/** The next ones in the order of their addresses. */
+export async function readTokens(db: Db, after: string | null, limit: number): Promise<Counted[]> {
   // With the table's name: by itself, Drizzle's column would be that of the inner table, and every token would count
   // as many records as the one with the most.
   const stored = sql<number>`(SELECT coalesce(max(r.index) + 1, 0) FROM ${retirementRecords} r

@@ -1,73 +1,84 @@
 /**
- * After a chain was rolled back below finality, what had landed lands again as the same bytes, in later ledgers: its
- * records are the same but for their dates. Those alone are taken anew from the token; the database allows it only
- * while signing is halted.
+ * After a chain was rolled back below finality, what had landed lands again, in other ledgers: its records are the same but
+ * for their dates. Those alone are taken anew from the token; the database allows it only while signing is halted.
  */
-import { and, desc, eq, ne, sql } from 'drizzle-orm';
+import { sql, type SQL } from 'drizzle-orm';
 import pLimit from 'p-limit';
-import { attempts, retirementRecords, submissions } from '../db/tables/index.ts';
-import { MAX_RECORDS_PER_READ } from '../ledger/network/port.ts';
-import type { FeedDependencies } from './fillToken.ts';
+import type { Db } from '../db/connection.ts';
+import { retirementRecords } from '../db/tables/index.ts';
+import {
+  MAX_RECORDS_PER_READ,
+  MAX_TOKENS_PER_READ,
+  NetworkRefusal,
+  type LedgerNetwork,
+  type RetirementRecord,
+} from '../ledger/network/port.ts';
+import { readTokens, type Counted } from './compareTokens.ts';
 
-type Dependencies = Pick<FeedDependencies, 'db' | 'network'>;
-
-/** A rollback undoes the newest; of more than these, the rest stays a difference that an operator sees. */
-const MAX_OUTCOMES = 200;
-const MAX_CONCURRENT_QUESTIONS = 8;
-
-/** @throws NetworkUnavailable */
-export async function redateRecords(deps: Dependencies): Promise<void> {
-  for (const [tokenAddress, from] of await findLandedAgain(deps)) await redate(deps, tokenAddress, from);
+interface Dependencies {
+  db: Db;
+  network: Pick<LedgerNetwork, 'retirementRecords'>;
 }
 
-/** Of each token whose retirements landed again: the lowest index of theirs. */
-async function findLandedAgain({ db, network }: Dependencies): Promise<Map<string, number>> {
-  const landed = await db
-    .select({
-      attempt: attempts,
-      tokenAddress: sql<string>`${submissions.call} ->> 'tokenAddress'`,
-    })
-    .from(attempts)
-    .innerJoin(submissions, eq(submissions.id, attempts.submissionId))
-    .where(and(eq(attempts.state, 'LANDED'), eq(submissions.kind, 'retire')))
-    .orderBy(desc(attempts.createdAt))
-    .limit(MAX_OUTCOMES);
-  const limit = pLimit(MAX_CONCURRENT_QUESTIONS);
-  const lowest = new Map<string, number>();
-  await Promise.all(
-    landed.map(({ attempt, tokenAddress }) =>
-      limit(async () => {
-        const outcome = await network.outcome(attempt);
-        if (outcome.status !== 'succeeded' || outcome.result.kind !== 'retired') return;
-        if (outcome.ledger === attempt.ledger) return;
-        const { retirementIndex } = outcome.result;
-        lowest.set(tokenAddress, Math.min(retirementIndex, lowest.get(tokenAddress) ?? retirementIndex));
-      }),
-    ),
-  );
-  return lowest;
+const MAX_CONCURRENT_TOKENS = 8;
+
+/**
+ * Of all tokens, not of those whose attempts landed elsewhere: holders' burns are undone as well, and a burn may land again in
+ * a ledger of the same number. @throws NetworkUnavailable
+ */
+export async function redateRecords(deps: Dependencies): Promise<void> {
+  const limit = pLimit(MAX_CONCURRENT_TOKENS);
+  let after: string | null = null;
+  for (;;) {
+    const tokens = await readTokens(deps.db, after, MAX_TOKENS_PER_READ);
+    if (tokens.length === 0) return;
+    await Promise.all(tokens.map((token) => limit(() => redateToken(deps, token))));
+    after = tokens.at(-1)?.tokenAddress ?? null;
+  }
+}
+
+async function redateToken(deps: Dependencies, token: Counted): Promise<void> {
+  const records = await readOtherDates(deps, token).catch((error: unknown) => {
+    // A reconciliation names a token that is not there any more.
+    if (error instanceof NetworkRefusal) return [];
+    throw error;
+  });
+  if (records.length === 0) return;
+  // All at once: after a part of them, the newest page may show no difference, and the others would keep their dates.
+  await deps.db.execute(sql`
+    UPDATE ${retirementRecords} r SET timestamp = v.timestamp FROM ${sameButForDate(token, records)}`);
+}
+
+/** A rollback undoes the newest: before the first page without another date, there is none. */
+async function readOtherDates(
+  { db, network }: Dependencies,
+  token: Counted,
+): Promise<readonly RetirementRecord[]> {
+  const all: RetirementRecord[] = [];
+  for (let end = token.stored; end > 0; end = Math.max(0, end - MAX_RECORDS_PER_READ)) {
+    const from = Math.max(0, end - MAX_RECORDS_PER_READ);
+    const { records } = await network.retirementRecords(token.tokenAddress, from, end - from);
+    const rows = await db.execute<{ index: number }>(sql`
+      SELECT r.index FROM ${retirementRecords} r, ${sameButForDate(token, records)}`);
+    if (rows.length === 0) break;
+    const indexes = new Set(rows.map(({ index }) => index));
+    for (const record of records) if (indexes.has(record.index)) all.push(record);
+  }
+  return all;
 }
 
 /** A record that differs in anything else stays as it is: a reconciliation names the difference. */
-async function redate({ db, network }: Dependencies, tokenAddress: string, first: number): Promise<void> {
-  for (let from = first; ;) {
-    const { records, totals } = await network.retirementRecords(tokenAddress, from, MAX_RECORDS_PER_READ);
-    for (const { index, retiredBy, amount, beneficiary, note, timestamp } of records) {
-      const isSame = and(
-        eq(retirementRecords.tokenAddress, tokenAddress),
-        eq(retirementRecords.index, index),
-        eq(retirementRecords.retiredBy, retiredBy),
-        eq(retirementRecords.amount, amount),
-        eq(retirementRecords.beneficiary, beneficiary),
-        eq(retirementRecords.note, note),
-      );
-      await db
-        .update(retirementRecords)
-        .set({ timestamp })
-        .where(and(isSame, ne(retirementRecords.timestamp, timestamp)));
-    }
-    from += records.length;
-    // Ends: each round reads at least one of finitely many records, or finds none.
-    if (records.length === 0 || from >= totals.totalRetirements) return;
-  }
+function sameButForDate({ tokenAddress }: Counted, records: readonly RetirementRecord[]): SQL {
+  const read = records.map(({ index, retiredBy, amount, timestamp, beneficiary, note }) => ({
+    index,
+    retired_by: retiredBy,
+    amount: String(amount),
+    timestamp: String(timestamp),
+    beneficiary,
+    note,
+  }));
+  return sql`json_to_recordset(${JSON.stringify(read)}::text::json)
+      v (index integer, retired_by text, amount numeric, timestamp bigint, beneficiary text, note text)
+    WHERE r.token_address = ${tokenAddress} AND r.index = v.index AND r.retired_by = v.retired_by AND r.amount = v.amount
+      AND r.beneficiary = v.beneficiary AND r.note = v.note AND r.timestamp <> v.timestamp`;
 }
