@@ -227,14 +227,16 @@ const EXCERPTS: readonly [table: string, rows: string][] = [
 
 /**
  * Custody's records that look like a retirement without one (compareUnclaimed.ts): they stay as they are, while it decides whether
- * they are still to be claimed, or belong to none.
+ * they are still to be claimed, or belong to none. Also such that look like a settled one: until it was, they may have waited for
+ * it. Most records are noted as claimed, and not looked at: a beneficiary may have any number of them.
  */
 const UNCLAIMED_RECORDS = `SELECT f.project_id, f.index
-  FROM (SELECT DISTINCT project_id, beneficiary, note, amount_tonnes FROM excerpt_retirements WHERE record_index IS NULL) AS r
+  FROM (SELECT DISTINCT p.token_address, r.beneficiary, r.note, r.amount_tonnes
+    FROM excerpt_retirements r JOIN excerpt_projects p ON p.id = r.project_id) AS r
   JOIN retirement_records f
-    ON f.project_id = r.project_id AND hashtextextended(f.beneficiary, 0) = hashtextextended(r.beneficiary, 0)
-      AND f.beneficiary = r.beneficiary AND f.note = r.note AND f.amount = r.amount_tonnes * 10::numeric ^ 18
-  WHERE f.retired_by IN (SELECT custody_address FROM installation)
+    ON f.token_address = r.token_address AND f.beneficiary = r.beneficiary AND f.note = r.note
+      AND f.amount = r.amount_tonnes * 10::numeric ^ 18
+  WHERE NOT f.is_claimed AND f.retired_by IN (SELECT custody_address FROM installation)
     AND NOT EXISTS (SELECT 1 FROM retirements c WHERE c.project_id = f.project_id AND c.record_index = f.index)`;
 
 /** Before the excerpt hides the real tables. */
