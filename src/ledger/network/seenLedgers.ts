@@ -19,8 +19,11 @@ export interface SeenLedgers {
    * @param verified what was unverified when the network was asked, and is there; what came meanwhile is not
    */
   note(final: FinalLedger, verified?: FinalLedger | null): void;
-  /** Takes over what was accepted (acceptLedger), also a lower one. */
-  reread(): Promise<void>;
+  /**
+   * Takes over what was accepted (acceptLedger), also a lower one.
+   * @returns what is stored: the same for all instances
+   */
+  reread(): Promise<FinalLedger | null>;
 }
 
 /** A crash loses at most the ledgers of this interval. */
@@ -35,7 +38,7 @@ export function seenLedgersInMemory(): SeenLedgers {
     note(final) {
       if (highest === null || final.ledger >= highest.ledger) highest = final;
     },
-    reread: async () => {},
+    reread: async () => null,
   };
 }
 
@@ -112,6 +115,7 @@ export async function openSeenLedgers({ db, log, isReadOnly = false }: Options):
     async reread() {
       const found = await read(db);
       if (found !== null && isAccepted(found)) takeOver(found);
+      return found;
     },
   };
 }

@@ -7,7 +7,7 @@ import { copyFile, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { eq } from 'drizzle-orm';
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { finalLedger, submissions } from '../../../src/db/tables/index.ts';
 import { describeNetwork } from '../../../src/ledger/network/continuity.ts';
 import type { Check } from '../../../src/ledger/network/check.ts';
@@ -20,7 +20,7 @@ import { purchase } from '../../../src/resolvers/carbon/purchase.ts';
 import { retire } from '../../../src/resolvers/carbon/retire.ts';
 import { deployCarbon } from '../../../devnet/calls.ts';
 import type { Anvil } from '../../../devnet/evm/anvil.ts';
-import { startEvmTestbed } from '../../support/evm/testbed.ts';
+import { startEvmTestbed, type EvmTestbed } from '../../support/evm/testbed.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { connectLedger } from '../../../devnet/ledgers.ts';
 import { openProject, silentLog } from '../../../devnet/platform.ts';
@@ -91,48 +91,66 @@ describe('a rollback below what was final', () => {
 });
 
 describe('what one of several instances has seen final', () => {
+  let testbed: EvmTestbed;
+  let database: TestDatabase;
+  beforeEach(async () => {
+    testbed = await startEvmTestbed();
+    database = await createTestDatabase();
+  });
+  afterEach(async () => {
+    await testbed.close();
+    await database.drop();
+  });
+
+  const open = async () =>
+    testbed.open({
+      finality: { confirmations: 0 },
+      seenLedgers: await openSeenLedgers({ db: database.handle.db, log: silentLog }),
+    });
+  const stored = async () => (await database.handle.db.select().from(finalLedger))[0]?.ledger;
+  // What it meets of others it compares when it is asked again.
+  const isStoredBy = async (network: LedgerNetwork) => {
+    const { ledger } = await network.status();
+    await expect.poll(async () => (await network.status()) && (await stored())).toBe(ledger);
+    return ledger;
+  };
+  const statusOf = async (network: LedgerNetwork) => (await network.continuity()).status;
+
   it('is not forgotten when the others last looked before the chain was rewritten', async () => {
-    const testbed = await startEvmTestbed();
-    const database = await createTestDatabase();
-    const { db } = database.handle;
-    const open = async () =>
-      testbed.open({
-        finality: { confirmations: 0 },
-        seenLedgers: await openSeenLedgers({ db, log: silentLog }),
-      });
-    const stored = async () => (await db.select().from(finalLedger))[0]?.ledger;
-    // What it meets of others it compares when it is asked again.
-    const isStoredBy = async (network: LedgerNetwork) => {
-      const { ledger } = await network.status();
-      await expect.poll(async () => (await network.status()) && (await stored())).toBe(ledger);
-      return ledger;
-    };
-    try {
-      const [one, other] = [await open(), await open()];
-      await testbed.anvil.mine(5);
-      const before = await isStoredBy(other);
-      await testbed.anvil.mine(3);
-      const ledger = await isStoredBy(one);
-      expect(ledger).toBe(before + 3n);
+    const [one, other] = [await open(), await open()];
+    await testbed.anvil.mine(5);
+    const before = await isStoredBy(other);
+    await testbed.anvil.mine(3);
+    const ledger = await isStoredBy(one);
+    expect(ledger).toBe(before + 3n);
 
-      await testbed.anvil.rpc('anvil_rollback', [2]);
-      await mineOthers(testbed.anvil, 10);
-      // What it saw itself is there still.
-      await other.status();
-      const statusOf = async (network: LedgerNetwork) => (await network.continuity()).status;
-      await expect.poll(() => statusOf(other)).toBe('rewritten');
-      expect(await statusOf(one)).toBe('rewritten');
-      expect(await stored()).toBe(ledger);
+    await testbed.anvil.rpc('anvil_rollback', [2]);
+    await mineOthers(testbed.anvil, 10);
+    // What it saw itself is there still.
+    await other.status();
+    await expect.poll(() => statusOf(other)).toBe('rewritten');
+    expect(await statusOf(one)).toBe('rewritten');
+    expect(await stored()).toBe(ledger);
 
-      await acceptHistory(database.handle.db, other);
-      expect(await statusOf(other)).toBe('whole');
-      expect(await statusOf(one)).toBe('whole');
-      await testbed.anvil.mine();
-      await isStoredBy(one);
-    } finally {
-      await testbed.close();
-      await database.drop();
-    }
+    await acceptHistory(database.handle.db, other);
+    expect(await statusOf(other)).toBe('whole');
+    expect(await statusOf(one)).toBe('whole');
+    await testbed.anvil.mine();
+    await isStoredBy(one);
+  });
+
+  it('is what each of them names as gone, so that none takes the reason of another for a new one', async () => {
+    const [one, other] = [await open(), await open()];
+    await testbed.anvil.mine(5);
+    await isStoredBy(other);
+    await testbed.anvil.mine(3);
+    const ledger = await isStoredBy(one);
+
+    await testbed.anvil.rpc('anvil_rollback', [6]);
+    await mineOthers(testbed.anvil, 10);
+    const gone = { status: 'rewritten', message: expect.stringMatching(`^Block ${ledger} was final as`) };
+    expect(await one.continuity()).toEqual(gone);
+    expect(await other.continuity()).toEqual(await one.continuity());
   });
 });
 

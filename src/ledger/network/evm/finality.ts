@@ -68,22 +68,22 @@ export function createFinality(
   doubt: RewriteDoubt = createRewriteDoubt({}),
 ): Finality {
   const referenceTo = createReferences(rpc);
-  async function look() {
+  async function look(stored: FinalLedger | null = null) {
     const unverified = seen.unverified();
-    return { unverified, ...(await readEnds(rpc, setting, [seen.highest(), unverified])) };
+    return { unverified, ...(await readEnds(rpc, setting, [seen.highest(), unverified, stored])) };
   }
 
   async function readPin(): Promise<Pin> {
     let found = await look();
     if (found.anchors.some(isGone)) {
       // Another instance may have accepted the present history meanwhile.
-      await seen.reread();
-      found = await look();
+      found = await look(await seen.reread());
     }
     const { latest, reported, anchors, unverified } = found;
     const missing = anchors.find(({ seen: { ledger }, now }) => latest.number < ledger || now === null);
     if (missing) throw new NetworkBehind({ reported: reported.number, seen: missing.seen.ledger });
-    const gone = anchors.find(isGone);
+    // The stored one first: instances that name each the block that they saw last would halt signing anew by turns.
+    const gone = anchors.findLast(isGone);
     const rewritten = gone === undefined ? null : describeRewritten(gone);
     if (gone === undefined) doubt.noteWhole();
     else if (!doubt.isBelieved()) throw new RewriteDoubted(describeDoubted(gone));
