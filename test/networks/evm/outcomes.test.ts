@@ -292,21 +292,58 @@ describe('nodes that are not to be trusted', () => {
     expect(await network.outcome(sent)).toMatchObject({ status: 'succeeded' });
   });
 
-  it('takes a reverted call for refused without a reason only where the state is gone', async () => {
+  /** Of two in one block: after the first, too little is left for it. */
+  async function refusedInItsBlock(): Promise<PreparedTransaction> {
     const { totalSupply } = await network.carbonTotals(token);
     const most = totalSupply - TONNE;
     const both = await prepareAll(network, [retire(token, most), retire(token, most)]);
     for (const { signedBytes } of both) await network.broadcast(signedBytes);
+    return both[1];
+  }
+
+  const refused = (reason: string) => ({ status: 'refused', refusal: { reason } });
+
+  it('takes a reverted call for refused without a reason only where the state is gone', async () => {
+    const sent = await refusedInItsBlock();
     await testbed.anvil.mine(3);
     const callsEnd = (answer: typeof gone) =>
       testbed.faulty.obey(({ method }) => (method === 'eth_call' ? answer : undefined));
-    const refused = (reason: string) => ({ status: 'refused', refusal: { reason } });
     callsEnd(limited);
-    await expect(network.outcome(both[1])).rejects.toThrow('rate limit exceeded');
+    await expect(network.outcome(sent)).rejects.toThrow('rate limit exceeded');
     callsEnd({ error: { code: -32603, message: 'state at block #7 is pruned' } });
-    expect(await network.outcome(both[1])).toMatchObject(refused('OTHER'));
+    expect(await network.outcome(sent)).toMatchObject(refused('OTHER'));
     testbed.faulty.obey();
-    expect(await network.outcome(both[1])).toMatchObject(refused('INSUFFICIENT_BALANCE'));
+    expect(await network.outcome(sent)).toMatchObject(refused('INSUFFICIENT_BALANCE'));
+    await landed({ kind: 'mint', tokenAddress: token, to: network.custodyAddress, amount: 1000n * TONNE });
+  });
+
+  it('does not take the missing states of a node that is behind for gone ones, or for such that accept', async () => {
+    const sent = await refusedInItsBlock();
+    await testbed.anvil.mine(4);
+    const { blockNumber } = (await testbed.anvil.rpc('eth_getTransactionReceipt', [sent.hash])) as {
+      blockNumber: Hex;
+    };
+    const unseen = { error: { code: -32000, message: 'header not found' } };
+    // Behind a load balancer: what follows the transaction's block comes from such a node, the rest from another one.
+    let isBehind = false;
+    testbed.faulty.obey(({ method, params }) => {
+      if (method === 'eth_call') {
+        isBehind = false;
+        return unseen;
+      }
+      if (method !== 'eth_getBlockByNumber' || params[0] === 'latest') return undefined;
+      if (isBehind) return { result: null };
+      isBehind = params[0] === blockNumber;
+      return undefined;
+    });
+    await expect(network.outcome(sent)).rejects.toThrow(NetworkUnavailable);
+    // It has the state before, which accepts the call.
+    testbed.faulty.obey(({ method, params }) =>
+      method === 'eth_call' && params[1] === blockNumber ? unseen : undefined,
+    );
+    await expect(network.outcome(sent)).rejects.toThrow('header not found');
+    testbed.faulty.obey();
+    expect(await network.outcome(sent)).toMatchObject(refused('INSUFFICIENT_BALANCE'));
     await landed({ kind: 'mint', tokenAddress: token, to: network.custodyAddress, amount: 1000n * TONNE });
   });
 

@@ -6,6 +6,7 @@ import type { Address } from 'viem';
 import type { NetworkCall, Refusal } from '../port.ts';
 import { carbonTokenAbi, commodityTokenAbi } from './contracts.ts';
 import type { AbiError } from '../../../lib/errorAbi.ts';
+import type { Finality, Pin } from './finality.ts';
 import { RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { ask, quantityOf } from './node.ts';
@@ -13,7 +14,7 @@ import type { BlockReference, Receipt, Transaction } from './node.ts';
 import { refusalOf, revertOf } from './refusals.ts';
 import type { Revert } from './refusals.ts';
 import { explain } from './simulation.ts';
-import { isBusy } from './trouble.ts';
+import { isBusy, isTrouble } from './trouble.ts';
 
 type RevertCause =
   | { kind: 'refusal'; refusal: Refusal }
@@ -26,15 +27,17 @@ type RevertCause =
  */
 const GAS_USED_UP_PERCENT = 90n;
 
+/** @throws RpcError, VanishedBlock when a node that is busy or behind may hide the reason; NetworkUnavailable */
 export async function explainRevert(
-  { rpc, errors }: { rpc: JsonRpc; errors: readonly AbiError[] },
+  { rpc, finality, errors }: { rpc: JsonRpc; finality: Finality; errors: readonly AbiError[] },
+  pin: Pin,
   receipt: Receipt,
   transaction: Transaction,
 ): Promise<RevertCause> {
   const { blockNumber, gasUsed } = receipt;
   // Before the block and after it: only the latter includes earlier transactions of the same block.
   const states = [blockNumber === 0n ? 0n : blockNumber - 1n, blockNumber].map(quantityOf);
-  const again = await replay(rpc, transaction, states);
+  const again = await replay(finality, pin, transaction, states);
   const isGasUsedUp = gasUsed * 100n >= transaction.gas * GAS_USED_UP_PERCENT;
   if (again !== null && !(again instanceof RpcError)) {
     const refusal = await explainAs(rpc, transaction, { ...again, errors });
@@ -54,16 +57,21 @@ export async function explainRevert(
 }
 
 /**
- * Null when a state accepts the call and the other does not refuse it. The node's error when neither shows anything, or when the
- * state that its trouble hides may tell the reason.
+ * The final block is asked for too: to a node that is behind, states are missing that are not gone.
+ *
+ * @returns null when a state accepts the call and the other does not refuse it; the node's error when neither shows anything, or
+ * when the state that it is too busy to show may tell the reason
+ * @throws RpcError when a state accepts the call and trouble of the node hides the other; VanishedBlock, NetworkUnavailable
  */
 async function replay(
-  rpc: JsonRpc,
+  finality: Finality,
+  pin: Pin,
   { from, to, input, value }: Transaction,
   states: readonly BlockReference[],
 ): Promise<{ revert: Revert; at: BlockReference } | null | RpcError> {
   if (to === null) return null;
-  const answers = await rpc.askEach(states.map((state) => ask.call({ from, to, data: input, value }, state)));
+  const questions = states.map((state) => ask.call({ from, to, data: input, value }, state));
+  const answers = await finality.askTogether(pin, questions);
   const reverts = answers.flatMap((answer, place) => {
     const revert = 'error' in answer ? revertOf(answer.error) : null;
     const at = states[place];
@@ -75,7 +83,10 @@ async function replay(
   const telling = reverts.find(({ revert }) => revert.data !== '0x');
   const found = telling ?? errors.find(isBusy) ?? reverts[0];
   if (found) return found;
-  return answers.some((answer) => 'value' in answer) ? null : (errors[0] ?? null);
+  if (!answers.some((answer) => 'value' in answer)) return errors[0] ?? null;
+  const hidden = errors.find(isTrouble);
+  if (hidden) throw hidden;
+  return null;
 }
 
 /** The port's call is not known here; the data identifies the calls whose refusals need an explanation. */

@@ -90,14 +90,15 @@ async function landed(
  * same bytes take away on the chain of before.
  */
 async function reverted(
-  deps: OutcomeDeps,
-  { rewritten }: Pin,
+  { rpc, finality, contracts: { errors } }: OutcomeDeps,
+  pin: Pin,
   receipt: Receipt,
   transaction: Transaction,
 ): Promise<Outcome> {
   const ledger = receipt.blockNumber;
-  const why = await explainRevert({ rpc: deps.rpc, errors: deps.contracts.errors }, receipt, transaction);
+  const why = await explainRevert({ rpc, finality, errors }, pin, receipt, transaction);
   if (why.kind === 'refusal') {
+    const { rewritten } = pin;
     if (rewritten === null) return { status: 'refused', ledger, refusal: why.refusal };
     throw new ChainRewritten(
       `${receipt.transactionHash} is refused in block ${ledger}, which counts once that history is accepted. ${rewritten}`,
