@@ -4,6 +4,7 @@
  */
 import { readBounded } from '../../lib/boundedAnswer.ts';
 import { messageOf } from '../../lib/errors.ts';
+import { createPause } from '../../lib/retryAfter.ts';
 import { shareRun } from '../../lib/sharedRuns.ts';
 import { NetworkUnavailable, type LedgerNetwork } from './port.ts';
 import { wrapQuestions } from './wrapNetwork.ts';
@@ -53,13 +54,23 @@ export function askOnlyOwnNode(
   });
 }
 
-/** The answer to one question, before any library of the network is loaded. @throws NetworkUnavailable */
-export async function askNode(
+/** The answer to one question. @throws NetworkUnavailable */
+export type AskNode = (method: string, params?: readonly string[]) => Promise<unknown>;
+
+/** Before any library of the network is loaded. While the node wants to be left alone, it is not asked. */
+export function createAskNode(node: NodeOptions): AskNode {
+  const pause = createPause(Date.now);
+  return (method, params) => askNode(node, pause, method, params);
+}
+
+async function askNode(
   node: NodeOptions,
+  pause: ReturnType<typeof createPause>,
   method: string,
   params?: readonly string[],
 ): Promise<unknown> {
   try {
+    pause.requireOver();
     const response = await fetch(node.rpcUrl, {
       method: 'POST',
       redirect: 'error',
@@ -67,6 +78,7 @@ export async function askNode(
       headers: { 'content-type': 'application/json', accept: 'application/json' },
       body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
     });
+    pause.note(response);
     const answer = JSON.parse(await readBounded(response, MAX_ANSWER_BYTES)) as {
       result?: unknown;
       error?: { message?: unknown };

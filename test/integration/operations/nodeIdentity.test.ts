@@ -13,7 +13,7 @@ import { NetworkUnavailable, type LedgerNetwork } from '../../../src/ledger/netw
 import { embeddedNetworkOn } from '../../support/platform.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 
-const TIMEOUT_MS = 500;
+const TIMEOUT_MS = 5_000;
 const FACTORY = `0x${'f'.repeat(40)}`;
 
 /** Searches begin with block 0, which no factory is older than. */
@@ -31,12 +31,13 @@ afterEach(async () => {
   for (const close of toClose.splice(0)) await close();
 });
 
-/** A node that gives `answer` (a JSON-RPC result) to every question, until a test changes it. */
+/** A node that gives `answer` (a JSON-RPC result) to every question, until a test changes it; while busy, it asks for a pause. */
 async function startNode(answer: unknown) {
-  const node = { answer, questions: [] as string[], rpcUrl: '' };
+  const node = { answer, questions: [] as string[], rpcUrl: '', isBusy: false };
   async function reply(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { id, method } = (await json(request)) as { id: number; method: string };
     node.questions.push(method);
+    if (node.isBusy) response.writeHead(429, { 'retry-after': '60' });
     response.end(JSON.stringify({ jsonrpc: '2.0', id, result: node.answer }));
   }
   const server = createServer((request, response) => void reply(request, response));
@@ -89,6 +90,25 @@ describe('a node', () => {
     await expect(away).rejects.toThrow(NetworkUnavailable);
     await expect(away).rejects.toThrow('127.0.0.1:9');
     await expect(away).rejects.not.toThrow('hunter2');
+  });
+});
+
+describe('a node that asks to be left alone', () => {
+  it.each([
+    ['an EVM chain', (rpcUrl: string) => evmIdentityOf({ rpcUrl }, 5)],
+    [
+      'Stellar',
+      (rpcUrl: string) => stellarIdentityCheck({ rpcUrl, requestTimeoutMs: TIMEOUT_MS, passphrase: 'Mine' }),
+    ],
+  ])('of %s is asked for its network once until that is over', async (_family, checkOf) => {
+    const node = await startNode(undefined);
+    node.isBusy = true;
+    const check = checkOf(node.rpcUrl);
+    await expect(check()).rejects.toThrow(NetworkUnavailable);
+    for (let again = 0; again < 2; again++) {
+      await expect(check()).rejects.toThrow(/asked to be left alone for \d+ s more/);
+    }
+    expect(node.questions).toHaveLength(1);
   });
 });
 

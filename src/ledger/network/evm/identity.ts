@@ -1,7 +1,8 @@
 /**
  * Which EVM chain a node belongs to: its chain id says. And whether the searches on it begin early enough.
  */
-import { askNode, hostOf, WrongNetwork, type CheckIdentity, type NodeOptions } from '../nodeIdentity.ts';
+import { createAskNode, hostOf, WrongNetwork } from '../nodeIdentity.ts';
+import type { AskNode, CheckIdentity, NodeOptions } from '../nodeIdentity.ts';
 
 interface Identity extends NodeOptions {
   chainId: number;
@@ -12,14 +13,15 @@ interface Identity extends NodeOptions {
 }
 
 export function evmIdentityCheck(expected: Identity): CheckIdentity {
+  const askNode = createAskNode(expected);
   return async () => {
-    await requireChain(expected);
-    await requireYoungFactories(expected);
+    await requireChain(askNode, expected);
+    await requireYoungFactories(askNode, expected);
   };
 }
 
-async function requireChain(expected: Identity): Promise<void> {
-  const reported = await askNode(expected, 'eth_chainId');
+async function requireChain(askNode: AskNode, expected: Identity): Promise<void> {
+  const reported = await askNode('eth_chainId');
   if (typeof reported === 'string' && Number(reported) === expected.chainId) return;
   const shown = typeof reported === 'string' ? Number(reported) : JSON.stringify(reported);
   throw new WrongNetwork(
@@ -29,10 +31,10 @@ async function requireChain(expected: Identity): Promise<void> {
 }
 
 /** A project whose token is older than the first block would seem to have none, and another one would be deployed. */
-async function requireYoungFactories(expected: Identity): Promise<void> {
+async function requireYoungFactories(askNode: AskNode, expected: Identity): Promise<void> {
   const { factoryAddress, settlementFactoryAddress, firstBlock } = expected;
   if (firstBlock === 0n) return;
-  const latest = Number(await askNode(expected, 'eth_blockNumber'));
+  const latest = Number(await askNode('eth_blockNumber'));
   if (!(latest >= Number(firstBlock))) {
     throw new WrongNetwork(
       `The node at ${hostOf(expected)} is at block ${latest}, before block ${firstBlock}, which LEDGER_FIRST_BLOCK names. ` +
@@ -43,7 +45,7 @@ async function requireYoungFactories(expected: Identity): Promise<void> {
   for (const factory of [factoryAddress, settlementFactoryAddress]) {
     if (factory === undefined) continue;
     // A node that keeps no state that old can't say; `npm run ledger:check` warns of that.
-    const code = await askNode(expected, 'eth_getCode', [factory, blockBefore]).catch(() => '0x');
+    const code = await askNode('eth_getCode', [factory, blockBefore]).catch(() => '0x');
     if (code === '0x') continue;
     throw new WrongNetwork(
       `The factory ${factory} is older than block ${firstBlock}, which LEDGER_FIRST_BLOCK names: what it deployed before ` +

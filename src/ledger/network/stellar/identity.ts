@@ -1,11 +1,18 @@
 /**
  * Which Stellar network a node belongs to: its passphrase says.
  */
-import { askNode, hostOf, WrongNetwork, type CheckIdentity, type NodeOptions } from '../nodeIdentity.ts';
+import {
+  createAskNode,
+  hostOf,
+  WrongNetwork,
+  type CheckIdentity,
+  type NodeOptions,
+} from '../nodeIdentity.ts';
 
 export function stellarIdentityCheck(node: NodeOptions & { passphrase: string }): CheckIdentity {
+  const askNode = createAskNode(node);
   return async () => {
-    const answer = await askNode(node, 'getNetwork');
+    const answer = await askNode('getNetwork');
     const reported = (answer as { passphrase?: unknown } | null)?.passphrase;
     if (reported === node.passphrase) return;
     throw new WrongNetwork(
