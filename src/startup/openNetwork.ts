@@ -25,20 +25,21 @@ export async function openConfiguredNetwork(
   handle: DatabaseHandle,
   log: Logger,
 ): Promise<OpenedNetwork> {
-  const { network, clockControl, checkIdentity } = await familyOf(config.ledger).create(config.ledger, {
+  const created = await familyOf(config.ledger).create(config.ledger, {
     handle,
     seenLedgers: () => openSeenLedgers({ db: handle.db, log }),
     log,
   });
+  const { network, clockControl, checkIdentity } = created;
   refuseForeignTreasury(network, config.TREASURY_ADDRESS);
   if (checkIdentity === null) return { network, clockControl };
-  await lookAtNode({ network, checkIdentity }, handle, log);
+  await lookAtNode({ ...created, checkIdentity }, handle, log);
   return { network: askOnlyOwnNode(network, checkIdentity, () => performance.now()), clockControl };
 }
 
-/** @throws WrongNetwork; StartupError when the node is away before it was ever seen */
+/** @throws WrongNetwork; StartupError when the node is away, or does not show all of its id, before it was ever seen */
 async function lookAtNode(
-  { network, checkIdentity }: { network: LedgerNetwork; checkIdentity: CheckIdentity },
+  { network, idProblem, checkIdentity }: CreatedNetwork & { checkIdentity: CheckIdentity },
   handle: DatabaseHandle,
   log: Logger,
 ): Promise<void> {
@@ -49,6 +50,7 @@ async function lookAtNode(
     if (!(await checkInstallation(handle.db, network))) throw neverSeen(err);
     log.warn({ err }, 'the ledger network does not answer; the server starts without it');
   }
+  if (idProblem !== undefined && !(await checkInstallation(handle.db, network))) throw neverSeen(idProblem);
 }
 
 /** A database is tied to its network for ever, so not to one that may be a slip of the pen. */

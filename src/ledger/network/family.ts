@@ -53,6 +53,8 @@ export interface ConfiguredLedger {
 
 export interface CreatedNetwork {
   network: LedgerNetwork;
+  /** Why a part of the network's id is missing that only the node shows; undefined when none is, or the node never shows it. */
+  idProblem?: unknown;
   /** Of a network whose time can be moved; undefined on one that keeps its own. */
   clockControl: ClockControl | undefined;
   /** Asks the node which network it belongs to; null where there is no node. */

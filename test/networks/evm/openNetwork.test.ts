@@ -13,6 +13,7 @@ import { NetworkUnavailable } from '../../../src/ledger/network/port.ts';
 import { openConfiguredNetwork } from '../../../src/startup/openNetwork.ts';
 import { explainStartupError } from '../../../src/startup/explainStartupError.ts';
 import { startAnvil, type Anvil } from '../../../devnet/evm/anvil.ts';
+import { startFaultyNode, type Rule } from '../../../devnet/evm/faultyNode.ts';
 import { createTestDatabase, type TestDatabase } from '../../support/database/database.ts';
 import { silentLog } from '../../../devnet/platform.ts';
 
@@ -87,6 +88,30 @@ describe('the server', () => {
     expect(sentence).toContain('The first start');
     expect(sentence).toContain('127.0.0.1:9');
     expect(sentence).not.toContain('hunter2');
+  });
+
+  it('does not tie its database to a chain whose first block its node is too busy to show', async () => {
+    const faulty = await startFaultyNode(anvil.url);
+    const throughIt = () => open({ LEDGER_RPC_URL: faulty.url });
+    const isBusy: Rule = ({ method, params }) =>
+      method === 'eth_getBlockByNumber' && params[0] === '0x0'
+        ? { error: { code: -32005, message: 'rate limit exceeded' } }
+        : undefined;
+    try {
+      faulty.obey(isBusy);
+      const sentence = await refusal(throughIt());
+      expect(sentence).toContain('The first start');
+      expect(sentence).toContain('rate limit exceeded');
+      faulty.obey();
+      const { network } = await throughIt();
+      expect(network.networkId).toMatch(/^eip155:31337:0x[0-9a-f]{64}$/);
+      await claimInstallation(database.handle.db, network, systemClock);
+      // It is known from then on.
+      faulty.obey(isBusy);
+      expect(await refusal(throughIt())).toBeNull();
+    } finally {
+      await faulty.close();
+    }
   });
 
   it('starts while a chain that it has seen is away', async () => {

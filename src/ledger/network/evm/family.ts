@@ -40,8 +40,10 @@ export const evm = defineFamily({
   async create(ledger, { log, seenLedgers }) {
     const { createEvmNetwork } = await import('./network.ts');
     const { evmIdentityCheck } = await import('./identity.ts');
+    const network = await createEvmNetwork({ ...ledger, log, seenLedgers: await seenLedgers() });
     return {
-      network: await createEvmNetwork({ ...ledger, log, seenLedgers: await seenLedgers() }),
+      network,
+      idProblem: network.idProblem,
       clockControl: undefined,
       checkIdentity: evmIdentityCheck(ledger),
     };

@@ -4,6 +4,7 @@
  * viem encodes, signs and decodes; it never chooses nonces, retries or waits. Nonces come from the database, outcomes
  * from final blocks alone (outcome.ts), and every read belongs to one of these (finality.ts).
  */
+import type { CreatedNetwork } from '../family.ts';
 import type { Address, LedgerNetwork } from '../port.ts';
 import { explainFailures } from '../wrapNetwork.ts';
 import { hashText, normalizeAddress } from './addresses.ts';
@@ -14,7 +15,7 @@ import { createDeployments, type Deployments } from './deployments.ts';
 import { draftCall, readNextSequences } from './draft.ts';
 import { readErrorAbi } from '../../../lib/errorAbi.ts';
 import { createFinality, type Finality } from './finality.ts';
-import { createJsonRpc } from './jsonRpc.ts';
+import { createJsonRpc, RpcError } from './jsonRpc.ts';
 import type { JsonRpc } from './jsonRpc.ts';
 import { createLogSearch } from './logSearch.ts';
 import { addressOption, contractsOf, DEFAULT_MAX_DEPLOYMENT_FEE } from './options.ts';
@@ -27,9 +28,10 @@ import { retirementTransactions } from './retirementTransactions.ts';
 import { createSettlementReads } from './settlementReads.ts';
 import { createSigner } from './signing.ts';
 import { createTokenReads } from './tokenReads.ts';
+import { isTrouble } from './trouble.ts';
 import { openSigned, prepareForHolder } from './wallets.ts';
 
-export type EvmNetwork = LedgerNetwork;
+export type EvmNetwork = LedgerNetwork & Pick<CreatedNetwork, 'idProblem'>;
 
 /** Nodes keep 16 transactions of an account for certain; a few more than that are dropped only when they are full. */
 const DEFAULT_MAX_OPEN = 16;
@@ -57,7 +59,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
   const settlements = createSettlementReads({ rpc, finality, contracts, readAll, deployments });
   const drafting = { rpc, finality, contracts, signer, maxFeePerGasCap, maxDeploymentFee };
   const tracing = { rpc, finality, search: createLogSearch(rpc), firstBlock: options.firstBlock ?? 0n };
-  const networkId = await readNetworkId(rpc, options);
+  const { networkId, idProblem } = await readNetworkId(rpc, options);
 
   const network: LedgerNetwork = {
     name: options.name,
@@ -93,7 +95,7 @@ export async function createEvmNetwork(options: EvmNetworkOptions): Promise<EvmN
     depositsNeedAllowance: true,
     checkDeposit: (call, depositor) => settlements.checkDeposit(call, depositor),
   };
-  return explainFailures(network, unanswered);
+  return { ...explainFailures(network, unanswered), idProblem };
 }
 
 async function findToken(
@@ -123,13 +125,14 @@ function unanswered(error: unknown): string {
 async function readNetworkId(
   rpc: JsonRpc,
   { chainId, log }: Pick<EvmNetworkOptions, 'chainId' | 'log'>,
-): Promise<string> {
+): Promise<{ networkId: string; idProblem?: unknown }> {
   const id = `eip155:${chainId}`;
   try {
     const genesis = await rpc.ask(ask.block(0n));
-    return genesis ? `${id}:${genesis.hash}` : id;
+    return { networkId: genesis ? `${id}:${genesis.hash}` : id };
   } catch (error) {
     log?.warn({ err: error, chainId }, 'the node does not show its first block: known by its chain id alone');
-    return id;
+    const mayPass = !(error instanceof RpcError) || isTrouble(error);
+    return { networkId: id, ...(mayPass ? { idProblem: error } : {}) };
   }
 }
