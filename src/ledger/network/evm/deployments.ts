@@ -39,10 +39,10 @@ interface Options {
 const OVERLAP_BLOCKS = 64n;
 
 export function createDeployments(options: Options): Deployments {
-  const { rpc, contracts, firstBlock } = options;
+  const { rpc } = options;
   const search = createLogSearch(rpc);
   const own = followOwnTokens(options, search);
-  let reported: { settlement: Address; treasury: Address } | null = null;
+  const treasuryOf = followTreasury(options, search);
 
   return {
     async ownTokenOf(assetIdHash, pin) {
@@ -54,22 +54,39 @@ export function createDeployments(options: Options): Deployments {
       }
       return own.byAsset(assetIdHash) ?? null;
     },
-    async treasuryOf(settlement, pin) {
-      if (contracts.settlementFactory === null) return null;
-      if (reported?.settlement === settlement) return reported.treasury;
-      const topics = encodeEventTopics({
-        abi: settlementFactoryAbi,
-        eventName: 'RampSettlementDeployed',
-        args: { settlementAddress: settlement },
-      }) as (Hex | null)[];
-      const range = { from: firstBlock, to: pin.final.number };
-      const filter = { address: contracts.settlementFactory, topics };
-      const [log] = await search(filter, range, { isOneEnough: true });
-      const treasury = log ? readTreasury(log) : null;
-      if (treasury) reported = { settlement, treasury };
-      return treasury;
-    },
+    treasuryOf,
   };
+}
+
+/** What was read in vain is kept: a search of more questions than one call may ask comes to its end over several calls. */
+function followTreasury({ contracts, firstBlock }: Options, search: LogSearch): Deployments['treasuryOf'] {
+  let sought: { settlement: Address; treasury: Address | null; readUpTo: bigint } | null = null;
+  return async (settlement, pin) => {
+    if (contracts.settlementFactory === null) return null;
+    if (sought?.settlement !== settlement) sought = { settlement, treasury: null, readUpTo: firstBlock - 1n };
+    const mine = sought;
+    if (mine.treasury !== null) return mine.treasury;
+    const topics = encodeEventTopics({
+      abi: settlementFactoryAbi,
+      eventName: 'RampSettlementDeployed',
+      args: { settlementAddress: settlement },
+    }) as (Hex | null)[];
+    const filter = { address: contracts.settlementFactory, topics };
+    const range = { from: nextToRead(mine.readUpTo, firstBlock), to: pin.final.number };
+    const [log] = await search(filter, range, {
+      isOneEnough: true,
+      onRead: (logs, upTo) => {
+        if (logs.length === 0 && upTo > mine.readUpTo) mine.readUpTo = upTo;
+      },
+    });
+    if (log) mine.treasury = readTreasury(log);
+    return mine.treasury;
+  };
+}
+
+function nextToRead(readUpTo: bigint, firstBlock: bigint): bigint {
+  const overlapping = readUpTo + 1n - OVERLAP_BLOCKS;
+  return overlapping > firstBlock ? overlapping : firstBlock;
 }
 
 /** Factories have more templates than this platform uses. */
@@ -89,12 +106,10 @@ function followOwnTokens({ contracts, custodyAddress, firstBlock }: Options, sea
   }
 
   async function catchUp(pin: Pin): Promise<void> {
-    const overlapping = readUpTo + 1n - OVERLAP_BLOCKS;
-    const from = overlapping > firstBlock ? overlapping : firstBlock;
     const filter = { address: contracts.factory, topics };
     await search(
       filter,
-      { from, to: pin.final.number },
+      { from: nextToRead(readUpTo, firstBlock), to: pin.final.number },
       {
         onRead: (logs, upTo) => {
           for (const token of logs.flatMap(readTokenDeployed)) keep(token);
